@@ -4,7 +4,7 @@
 //! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
-    Failure, constant_time, cross, fuzz, interop,
+    Failure, browser, constant_time, cross, fuzz, interop,
     programs::Built,
     python, release,
     repository::{OPTIONAL, Repository},
@@ -14,11 +14,12 @@ use crate::{
     tiers,
 };
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "constant time", work: Work::Tests(constant_time::step) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
+    Step { name: "the package for browsers", work: Work::Tests(browser::test_in_full) },
     Step { name: "the second implementation", work: Work::Tests(interop::test) },
     Step { name: "a minute of each fuzz target", work: Work::Check(fuzz::run) },
     Step { name: "other systems", work: Work::Check(cross::check) },

@@ -6,7 +6,9 @@
 
 use std::{
     io::{self, Write},
-    process::{Command, Output},
+    process::Command,
+    sync::Mutex,
+    thread,
     time::Instant,
 };
 
@@ -38,15 +40,32 @@ const BACKENDS: [(&str, &str); 2] = [("AVX2", "0"), ("portable", "1")];
 /// Every case on every backend; fails where valgrind is not installed.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
-    let done = valgrind_is_here().and_then(|()| cases(repository, &mut tally));
+    let done = valgrind_is_here().and_then(|()| cases(repository, EVERY, &mut tally));
     println!("{tally}");
     done
 }
 
-/// As a step of others: where valgrind is not installed, says that nothing was checked.
+/// Every case, as a step of others: where valgrind is not installed, says that nothing was checked.
 pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    if_valgrind_is_here(repository, EVERY, tally)
+}
+
+/// The cases of every change, likewise.
+pub fn quick(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    if_valgrind_is_here(repository, QUICK, tally)
+}
+
+/// By what the program lists all cases, or those that take seconds.
+const EVERY: &str = "list";
+const QUICK: &str = "list-quick";
+
+fn if_valgrind_is_here(
+    repository: &Repository,
+    list: &str,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
     match valgrind_is_here() {
-        Ok(()) => cases(repository, tally),
+        Ok(()) => cases(repository, list, tally),
         Err(missing) => {
             println!("    NOT CHECKED: constant time: {missing}");
             Ok(())
@@ -64,41 +83,63 @@ fn valgrind_is_here() -> Result<(), Failure> {
     }
 }
 
-fn cases(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+/// Runs the cases of a list, as many at a time as there are processors. If some fail, the others run all the same.
+fn cases(repository: &Repository, list: &str, tally: &mut Tally) -> Result<(), Failure> {
     let built = Built::by(repository, &BUILD)?;
     let program = built.binary("vesica-constant-time")?;
-    let listed = Command::new(program).arg("list").output();
+    let listed = Command::new(program).arg(list).output();
     let listed = listed.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-    ended(&format!("{program} list"), Ok(listed.status))?;
+    ended(&format!("{program} {list}"), Ok(listed.status))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
-    let mut failed = Vec::new();
-    for (backend, portable) in BACKENDS {
-        for case in listed.lines() {
-            let started = Instant::now();
-            let output = valgrind(repository, program, case)
-                .env("VESICA_PORTABLE", portable)
-                .output()
-                .map_err(|error| format!("valgrind cannot be started: {error}"))?;
-            let verdict = verdict(case, output.status.code());
-            println!(
-                "    {case}, {backend}: {} in {:.1} s",
-                verdict.err().unwrap_or("ok"),
-                started.elapsed().as_secs_f64()
-            );
-            match verdict {
-                Ok(()) => tally.passed += 1,
-                Err(_) => {
-                    tally.failed += 1;
-                    failed.push(format!("{case} ({backend})"));
-                    show(&output).map_err(|error| format!("standard output: {error}"))?;
+    let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (*backend, case)));
+    let (waiting, results) = (Mutex::new(runs), Mutex::new((tally, Vec::new())));
+    let next = || waiting.lock().ok()?.next();
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((backend, case)) = next() {
+                    let ran = case_on(repository, program, case, backend);
+                    let Ok(mut results) = results.lock() else { return };
+                    let (tally, failed) = &mut *results;
+                    match ran {
+                        Ok(()) => tally.passed += 1,
+                        Err(failure) => {
+                            tally.failed += 1;
+                            failed.push(failure);
+                        }
+                    }
                 }
-            }
+            });
         }
-    }
+    });
+    let (_, failed) = results.into_inner().map_err(|_| "a case could not be followed")?;
     match failed[..] {
         [] => Ok(()),
         _ => Err(format!("not constant time, or failed: {}", failed.join(", "))),
     }
+}
+
+/// Runs a case on a backend, and says how it ended. If it did not end as it must, its name is the error.
+fn case_on(
+    repository: &Repository,
+    program: &str,
+    case: &str,
+    (backend, portable): (&str, &str),
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let ran = valgrind(repository, program, case).env("VESICA_PORTABLE", portable).output();
+    let output = ran.map_err(|error| format!("{case}: valgrind cannot be started: {error}"))?;
+    let verdict = verdict(case, output.status.code());
+    let seconds = started.elapsed().as_secs_f64();
+    let said = verdict.err().unwrap_or("ok");
+    let mut text = format!("    {case}, {backend}: {said} in {seconds:.1} s\n").into_bytes();
+    if verdict.is_err() {
+        text.extend([output.stdout, output.stderr].concat());
+    }
+    // Nobody may be listening any more.
+    let _ = io::stdout().lock().write_all(&text);
+    verdict.map_err(|_| format!("{case} ({backend})"))
 }
 
 fn valgrind(repository: &Repository, program: &str, case: &str) -> Command {
@@ -123,13 +164,6 @@ fn verdict(case: &str, code: Option<i32>) -> Result<(), &'static str> {
         (false, Some(REPORTED)) => Err("DEPENDS ON A SECRET"),
         _ => Err("FAILED"),
     }
-}
-
-/// What memcheck and the case said.
-fn show(output: &Output) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(&output.stdout)?;
-    out.write_all(&output.stderr)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! `vesica-params`, to render its document and a figure, and for releases what reads JSON and computes SHA-256.
 
 mod assure;
+mod browser;
 mod compression;
 mod constant_time;
 mod cross;
@@ -55,6 +56,8 @@ tasks:
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
   wheels         the package for Python: the wheels of a release
+  browser        the package for browsers and its demo page, which are WebAssembly
+  browser --test the tests of the package for browsers, in Chromium
   constant-time  whether secrets decide a branch or an address, by valgrind: takes minutes
   cross          whether everything compiles for Windows and macOS
   supply         what the program is built from: licences, advisories, audits, least versions, and its
@@ -81,6 +84,8 @@ fn main() -> ExitCode {
         ["python"] => python::run,
         ["wheel"] => python::wheel,
         ["wheels"] => python::wheels,
+        ["browser"] => browser::run,
+        ["browser", "--test"] => browser::run_tests,
         ["constant-time"] => constant_time::run,
         ["cross"] => cross::check,
         ["supply"] => supply::check,

@@ -9,7 +9,7 @@ use crate::{
     Failure, cross,
     environment::Environment,
     licences,
-    repository::Repository,
+    repository::{Repository, emptied},
     step::{self, Step, Work, ended},
     tally::Tally,
     tiers,
@@ -173,16 +173,6 @@ fn maturin(
     };
     command.args(args).arg("--out").arg(out).current_dir(repository.path(PROJECT));
     ended(&format!("maturin {}", args.join(" ")), command.status())
-}
-
-/// A folder without anything in it.
-fn emptied(folder: PathBuf) -> Result<PathBuf, Failure> {
-    let failed = |error| format!("{}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(failed)?;
-    }
-    fs::create_dir_all(&folder).map_err(failed)?;
-    Ok(folder)
 }
 
 /// The one file in a folder.

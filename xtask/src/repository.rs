@@ -92,6 +92,16 @@ pub fn forget_this_package(command: &mut Command) {
     }
 }
 
+/// A folder without anything in it.
+pub fn emptied(folder: PathBuf) -> Result<PathBuf, Failure> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
+}
+
 /// Files by their path from the root, with `/` between folders.
 #[derive(Default)]
 pub struct Tree {

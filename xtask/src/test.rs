@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check, and the tests of every change, in at most a quarter of an hour.
 
 use crate::{
-    Failure, assure, documents,
+    Failure, assure, browser, constant_time, documents,
     programs::Built,
     python,
     repository::Repository,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Cheap steps first, so that most mistakes are found soon.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { name: "tidy", work: Work::Check(tidy::run) },
     Step { name: "licences", work: Work::Check(supply::permissive::check) },
@@ -33,7 +33,9 @@ const STEPS: [Step; 9] = [
     },
     Step { name: "tests", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(portable) },
+    Step { name: "constant time, a part", work: Work::Tests(constant_time::quick) },
     python::STEP,
+    browser::STEP,
     Step { name: "generated documents", work: Work::Check(documents::check) },
 ];
 

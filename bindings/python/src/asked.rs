@@ -32,7 +32,8 @@ pub fn check(table: &Bound<'_, PyAny>, keys: Keys) -> PyResult<String> {
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
-/// What a run of these sizes, of this side and the other, is predicted to take, as JSON. The limits are the bandwidth in bits
+/// What a run of these sizes, of this side and the other, is predicted to take, as JSON, and what a published list takes if
+/// it is asked so many times. The limits are the bandwidth in bits
 /// per second, the round trip in seconds, and the memory in bytes.
 ///
 /// # Errors
@@ -40,19 +41,23 @@ pub fn check(table: &Bound<'_, PyAny>, keys: Keys) -> PyResult<String> {
 #[pyfunction]
 pub fn plan(
     py: Python<'_>,
-    sizes: (usize, usize),
+    (mine, theirs, runs): (usize, usize, u64),
     asked: Asked,
     limits: (Option<u64>, f64, Option<u64>),
 ) -> PyResult<String> {
-    let ((mine, theirs), (bandwidth, round_trip, memory)) = (sizes, limits);
+    let (bandwidth, round_trip, memory) = limits;
     let planned = || {
         if !(0.0..=1e3).contains(&round_trip) {
             return Err(Error::Usage("a round trip takes from 0 to 1000 seconds".to_owned()));
+        }
+        if runs == 0 {
+            return Err(Error::Usage("runs is a number from 1 on".to_owned()));
         }
         vesica::plan(&Prospect {
             offer: asked.offer(Vec::new())?,
             mine,
             theirs,
+            runs,
             round_trip: Duration::from_secs_f64(round_trip),
             prices: Default::default(),
             planner: PlannerInputs {

@@ -12,6 +12,7 @@ mod capsule;
 mod cluster;
 mod errors;
 mod identity;
+mod lists;
 mod local;
 mod request;
 mod run;
@@ -32,6 +33,7 @@ mod native {
         asked::{check, plan},
         cluster::{ClusterGateway, cluster_digests, cluster_partitions, cluster_sketch},
         identity::Identity,
+        lists::{LookedUp, lookup, publish},
         local::{LocalEnd, local_pair},
         run::{Cancel, Ended, run},
         table::Table,

@@ -35,6 +35,13 @@ use crate::{
 #[derive(Default)]
 pub struct Cancel(CancelToken);
 
+impl Cancel {
+    /// What stops it.
+    pub fn token(&self) -> CancelToken {
+        self.0.clone()
+    }
+}
+
 #[pymethods]
 impl Cancel {
     #[new]
@@ -88,9 +95,8 @@ pub fn run(
     let ready = ready.map_err(|error| errors::of(py, &error))?;
     let rows = ready.rows.clone();
     let report_file = ready.job.report.clone();
-    let (said, hear) = mpsc::channel();
-    let token = cancel.0.clone();
-    let running = thread::spawn(move || {
+    let token = cancel.token();
+    let ended = aside(observer, cancel, move |said| {
         let mut report = Report::begin();
         let attempt = || attempt(ready, &said, &token, &mut report);
         let ended = panic::catch_unwind(AssertUnwindSafe(attempt))
@@ -104,12 +110,7 @@ pub fn run(
         }
         (ended, report.to_json().unwrap_or_default())
     });
-    let interrupted = listen(observer, hear, cancel);
-    let ended = py.detach(|| running.join());
-    interrupted?;
-    let Ok((ended, report)) = ended else {
-        return Err(errors::exception(py, Class::Bug, "internal error", None));
-    };
+    let (ended, report) = ended?;
     match ended {
         Ok(shortfalls) => Ok(Ended {
             report,
@@ -118,6 +119,32 @@ pub fn run(
         }),
         Err(error) => Err(errors::exception(py, error.class(), &error.to_string(), Some(report))),
     }
+}
+
+/// Works on a thread of its own, and hands on what the work says to its observer.
+///
+/// # Errors
+/// What `observer` or a signal's handler raises, once the work has ended, and `BugError` where it panics.
+pub fn observed<T: Send + 'static>(
+    observer: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+    work: impl FnOnce(Arc<dyn Observer>) -> T + Send + 'static,
+) -> PyResult<T> {
+    aside(observer, cancel, |said| work(Arc::new(Speaker(said))))
+}
+
+fn aside<T: Send + 'static>(
+    observer: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+    work: impl FnOnce(Sender<Said>) -> T + Send + 'static,
+) -> PyResult<T> {
+    let py = observer.py();
+    let (said, hear) = mpsc::channel();
+    let running = thread::spawn(move || work(said));
+    let interrupted = listen(observer, hear, cancel);
+    let ended = py.detach(|| running.join());
+    interrupted?;
+    ended.map_err(|_| errors::exception(py, Class::Bug, "internal error", None))
 }
 
 /// Hands on what the run says until it has ended. What is raised meanwhile stops the run.

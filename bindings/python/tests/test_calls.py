@@ -208,7 +208,7 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:
-        for name in (*others, "check", "plan", "Partner", "local_pair"):
+        for name in (*others, "check", "plan", "publish", "Partner", "local_pair"):
             tests = [test for test in finder.find(getattr(vesica, name), name) if test.examples]
             assert tests, f"{name} has no example"
             for test in tests:

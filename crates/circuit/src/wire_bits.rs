@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand::Rng;
 use vesica_primitives::{
-    Bits, Block,
+    Bits, Block, declassify_all,
     matrix::{columns_to_rows, rows_to_columns},
 };
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -68,6 +68,12 @@ impl WireBits {
     pub fn from_blocks(blocks: &[Block], wires: usize) -> Self {
         assert!(wires <= 128, "a block has 128 bits");
         Self::turn(blocks.len(), wires, |i| blocks[i])
+    }
+
+    /// The same bits, which this party may know from here on.
+    pub(crate) fn revealed(mut self) -> Self {
+        declassify_all(&mut self.words);
+        self
     }
 
     /// The number of wires.
@@ -293,13 +299,15 @@ impl Values for WireBits {
 fn append(row: &mut [u64], at: usize, bits: &[u64]) {
     let (first, shift) = (at / 64, at % 64);
     for (i, &word) in bits.iter().enumerate() {
-        if word == 0 {
-            continue;
+        // Bits beyond the last instance are 0, so nothing is lost where the row ends. Bits may be secret: whether there is
+        // a place decides, and not whether a word has any.
+        if let Some(place) = row.get_mut(first + i) {
+            *place |= word << shift;
         }
-        row[first + i] |= word << shift;
-        // Bits beyond the last instance are 0, so nothing is lost where the row ends.
-        if shift > 0 && word >> (64 - shift) != 0 {
-            row[first + i + 1] |= word >> (64 - shift);
+        if shift > 0
+            && let Some(place) = row.get_mut(first + i + 1)
+        {
+            *place |= word >> (64 - shift);
         }
     }
 }

@@ -9,11 +9,11 @@ use rand::{
 use vesica::{
     Normalize, Source,
     files::{Delimiter, Dialect, Format, KeyColumn, Nulls},
-    lists::{FromDirectory, LookUp, Origin, look_up},
+    lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, lists_cache, look_up},
     report::{counted, grouped},
 };
 use vesica_net::Fingerprint;
-use vesica_web::Remote;
+use vesica_web::Place;
 
 use crate::{
     columns::{self, Names},
@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = memory::amount, default_value = "4G")]
     budget: u64,
     /// Keys in a question
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_QUESTION as u32, value_parser = clap::value_parser!(u32).range(1..=MAX_QUESTION as i64))]
     batch: u32,
     /// A file with the token that the publisher gave this client
     #[arg(long, value_name = "FILE")]
@@ -101,24 +101,19 @@ pub fn run(args: Args) -> Result<(), Failure> {
         all: args.all,
         batch: args.batch as usize,
     };
-    let cache = args.cache.clone().or_else(default_cache);
+    let cache = args.cache.clone().or_else(lists_cache);
     let cache = cache.ok_or_else(|| Failure::usage("say with --cache where lists are kept"))?;
     let token = args.token.as_ref().map(|path| {
         let failed = |error| Failure::input(format!("{}: {error}", path.display()));
         std::fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(failed)
     });
     let token = token.transpose()?;
-    let mut origin = Place::new(&args, token)?;
+    let mut origin = Place::new(&args.list, args.ask.as_deref(), args.publisher, token)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let trust = (args.publisher, cache, Some(args.budget));
     let observer = if args.quiet { Show::Off } else { args.progress }.observer();
     let found = look_up(&job, &mut origin, trust, &observer, rng)?;
-    if found.beyond_promise {
-        observer.warning(
-            "more keys were looked up than the list promises right answers for: some may be said to be in it that are not",
-        );
-    }
     if !args.quiet {
         let rows = counted(found.rows, "row");
         let keys = counted(found.keys, "key");
@@ -134,63 +129,4 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn table(values: &[String]) -> String {
     let quoted = values.iter().map(|value| format!("\"{}\"\n", value.replace('"', "\"\"")));
     std::iter::once("key\n".to_owned()).chain(quoted).collect()
-}
-
-fn default_cache() -> Option<PathBuf> {
-    let below =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || Some(below("HOME")?.join(".cache"));
-    let cache = below("XDG_CACHE_HOME").or_else(|| below("LOCALAPPDATA")).or_else(home)?;
-    Some(cache.join("vesica").join("lists"))
-}
-
-/// Where the files are, and who answers.
-enum Place {
-    Remote(Box<Remote>),
-    Directory(FromDirectory, Option<Box<Remote>>),
-}
-
-impl Place {
-    fn new(args: &Args, token: Option<String>) -> Result<Self, Failure> {
-        let ask = args.ask.as_deref();
-        let remote = |files: &str, ask| -> Result<_, Failure> {
-            Ok(Box::new(Remote::new(files, ask, args.publisher, token.clone())?))
-        };
-        Ok(if args.list.contains("://") {
-            Self::Remote(remote(&args.list, ask)?)
-        } else {
-            let ask = ask.map(|address| remote(address, None)).transpose()?;
-            Self::Directory(FromDirectory(args.list.clone().into()), ask)
-        })
-    }
-}
-
-impl Origin for Place {
-    fn text(&mut self, name: &str, longest: usize) -> vesica::Result<String> {
-        match self {
-            Self::Remote(remote) => remote.text(name, longest),
-            Self::Directory(directory, _) => directory.text(name, longest),
-        }
-    }
-
-    fn bytes(
-        &mut self,
-        name: &str,
-        from: u64,
-        take: &mut dyn FnMut(&[u8]) -> vesica::Result<()>,
-    ) -> vesica::Result<()> {
-        match self {
-            Self::Remote(remote) => remote.bytes(name, from, take),
-            Self::Directory(directory, _) => directory.bytes(name, from, take),
-        }
-    }
-
-    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> vesica::Result<Vec<u8>> {
-        match self {
-            Self::Remote(remote) | Self::Directory(_, Some(remote)) => {
-                remote.ask(epoch, question, answer_bytes)
-            }
-            Self::Directory(directory, None) => directory.ask(epoch, question, answer_bytes),
-        }
-    }
 }

@@ -39,6 +39,14 @@ pub fn number(text: &str) -> Result<u64, String> {
     whole(text).ok_or_else(|| format!("`{text}` is no number: write 1000, 100,000, 2M or 2^20"))
 }
 
+/// Reads a number from 1 on.
+pub fn positive(text: &str) -> Result<u64, String> {
+    match number(text)? {
+        0 => Err("a number from 1 on".to_owned()),
+        number => Ok(number),
+    }
+}
+
 /// Reads a rate in Mbit/s; in bits a second.
 pub fn rate(text: &str) -> Result<u64, String> {
     let parsed = text.parse().ok().filter(|x: &f64| (1e-3..=1e6).contains(x));

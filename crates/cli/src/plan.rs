@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use vesica::{
     Offer, Security,
     files::PlannerInputs,
-    planning::{Plan, Prospect, money},
+    planning::{ListPlan, Plan, Prospect, money},
     report::grouped,
 };
 use vesica_lab::{
@@ -33,6 +33,10 @@ pub struct Args {
     /// Keys of the other side
     #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
     theirs: Option<usize>,
+    /// How often this is asked while the larger set hardly changes. Each run takes as long as the first; a published list,
+    /// with which plans for unequal sizes are compared, is made and downloaded once
+    #[arg(long, value_name = "N", default_value = "1", value_parser = numbers::positive)]
+    runs: u64,
     /// The bandwidth of the link in each direction, in Mbit/s [default: 1000 if the round trip is below 2 ms,
     /// else 100]
     #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
@@ -99,6 +103,7 @@ impl Args {
             offer: self.offer(),
             mine: self.mine.unwrap_or_default(),
             theirs: self.theirs.unwrap_or_default(),
+            runs: self.runs,
             round_trip: Duration::from_secs_f64(self.rtt / 1e3),
             prices: self.prices(),
             planner: PlannerInputs {
@@ -203,8 +208,44 @@ impl std::fmt::Display for Table {
                 row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }
-        writeln!(f, "\n{}", plan.why)
+        writeln!(f, "\n{}", plan.why)?;
+        plan.published_list.iter().try_for_each(|list| instead(f, list))
     }
+}
+
+/// What a published list takes instead.
+fn instead(f: &mut std::fmt::Formatter<'_>, list: &ListPlan) -> std::fmt::Result {
+    let bytes = |bytes: u64| Unit::Bytes.text(bytes as f64);
+    let seconds = |seconds| Unit::Seconds.text(seconds);
+    let none = String::new;
+    writeln!(
+        f,
+        "\n{:<22} {:<12} {:<17} {:>9} {:>11} {:>12}",
+        "INSTEAD OF RUNS", "STATUS", "SECURE AGAINST", "TIME", "TO CLIENT", "TO PUBLISHER"
+    )?;
+    writeln!(f, "{:<22} {:<12} {:<17}", list.protocol, list.status, list.secure_against)?;
+    let lines = [
+        ("  make the list, once", seconds(list.publish_seconds), none(), none()),
+        ("  download it, once", seconds(list.fetch_seconds), bytes(list.list_bytes), none()),
+        (
+            "  ask, each time",
+            seconds(list.ask_seconds),
+            bytes(list.bytes_to_client),
+            bytes(list.bytes_to_publisher),
+        ),
+    ];
+    for (what, time, to_client, to_publisher) in lines {
+        writeln!(f, "{what:<53} {time:>9} {to_client:>11} {to_publisher:>12}")?;
+    }
+    writeln!(
+        f,
+        "tags of {} bits, for {} queries a client and 2^-{} wrong answers; making the list takes {} without AVX-512 IFMA\n",
+        list.tag_bits,
+        grouped(list.queries),
+        list.lambda,
+        seconds(list.publish_seconds_without_ifma),
+    )?;
+    writeln!(f, "{}", list.why)
 }
 
 /// Compares the planner's predictions with the runs in these files.

@@ -1,7 +1,11 @@
-//! `protocols`: the catalogue, as a table, as Markdown or as JSON.
+//! `protocols`: the catalogues, as a table, as Markdown or as JSON.
 
 use serde::Serialize;
-use vesica_psi::{CATALOGUE, Protocol, Sizes};
+use vesica_list::label;
+use vesica_psi::{
+    CATALOGUE, Protocol, Sizes,
+    lookup::{Asking, LOOKUPS, Lookup},
+};
 
 use crate::exit::Failure;
 
@@ -22,6 +26,7 @@ const ITEMS: usize = 1 << 20;
 #[derive(Serialize)]
 struct Entry {
     protocol: &'static str,
+    kind: Kind,
     title: &'static str,
     citation: &'static str,
     status: &'static str,
@@ -32,6 +37,16 @@ struct Entry {
     bytes_beside_a_payload: Option<u64>,
     /// For a million (2^20) items a side.
     cost: Cost,
+}
+
+/// How a protocol is carried out.
+#[derive(Serialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// By two parties that compare their sets once.
+    Run,
+    /// By a publisher, the sender here, and clients who download a list and ask about it.
+    Lookup,
 }
 
 #[derive(Serialize)]
@@ -52,6 +67,7 @@ impl Entry {
         });
         Self {
             protocol: protocol.key,
+            kind: Kind::Run,
             title: protocol.title,
             citation: protocol.citation,
             status: protocol.status.name(),
@@ -66,6 +82,29 @@ impl Entry {
                 rounds: cost.rounds,
             },
         }
+    }
+
+    /// A list that is made and downloaded for one lookup of as many items.
+    fn of_lookup(lookup: &Lookup) -> Result<Self, Failure> {
+        let cost = (lookup.cost)(Asking { items: ITEMS, keys: ITEMS, times: 1 });
+        let cost = cost.map_err(|_| Failure::bug("a list of a million items is beyond limits"))?;
+        Ok(Self {
+            protocol: lookup.key,
+            kind: Kind::Lookup,
+            title: lookup.title,
+            citation: lookup.citation,
+            status: lookup.status.name(),
+            secure_against: lookup.adversary.name(),
+            receiver_learns: lookup.client_learns,
+            sender_learns: lookup.publisher_learns,
+            bytes_beside_a_payload: Some(label::OVERHEAD as u64),
+            cost: Cost {
+                items_a_side: ITEMS,
+                bytes_to_sender: cost.asking.bytes_to_sender as u64,
+                bytes_to_receiver: (cost.list_bytes + cost.asking.bytes_to_receiver) as u64,
+                rounds: cost.list_rounds + cost.asking.rounds,
+            },
+        })
     }
 
     /// What a payload of b bytes takes.
@@ -85,7 +124,11 @@ impl Entry {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let entries: Vec<_> = CATALOGUE.iter().map(|protocol| Entry::new(protocol)).collect();
+    let mut entries: Vec<_> = CATALOGUE.iter().map(|protocol| Entry::new(protocol)).collect();
+    for lookup in LOOKUPS {
+        entries.push(Entry::of_lookup(lookup)?);
+    }
+    entries.sort_by_key(|entry| entry.protocol);
     crate::print(&if args.json {
         json(&entries)?
     } else if args.markdown {

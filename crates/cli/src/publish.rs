@@ -9,7 +9,7 @@ use rand::{
 use vesica::{
     Normalize,
     files::{DEFAULT_BYTES, Delimiter, Dialect, Duplicates, Format, KeyColumn, NullValues, Nulls},
-    lists::{Publication, Published, publish},
+    lists::{DEFAULT_LAMBDA, DEFAULT_QUERIES, Publication, Published, publish},
     report::grouped,
 };
 
@@ -56,10 +56,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
     /// How many keys one client may look up in an epoch with the promise of right answers below
-    #[arg(long, value_name = "N", default_value = "4096", value_parser = numbers::number)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_QUERIES, value_parser = numbers::number)]
     queries: u64,
     /// Some one of these answers says that a key is in the list although it is not, with a probability of at most 2^-BITS
-    #[arg(long, value_name = "BITS", default_value_t = 40, value_parser = clap::value_parser!(u32).range(10..=80))]
+    #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LAMBDA, value_parser = clap::value_parser!(u32).range(10..=80))]
     lambda: u32,
     /// The most items that the list may have before the next epoch [default: the next power of two]
     #[arg(long, value_name = "N", value_parser = numbers::number)]

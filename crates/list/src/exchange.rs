@@ -15,6 +15,9 @@ use crate::{
 /// The most items of a question. A client with more asks several.
 pub const MAX_QUESTION: usize = 1 << 12;
 
+/// The items of a question of a client that names no number.
+pub const DEFAULT_QUESTION: usize = 1 << 10;
+
 /// What the derivation of an epoch's key is told, with the epoch.
 const INFO: &[u8] = b"vesica 1 list epoch ";
 
@@ -69,6 +72,11 @@ impl Question {
         let outputs = self.blinded.finalize(&self.public_key, elements, proof)?;
         Ok(outputs.iter().map(Value::of).collect())
     }
+}
+
+/// How long a question about so many items is.
+pub fn question_bytes(items: usize) -> usize {
+    items * ELEMENT_BYTES
 }
 
 /// How long the answer to a question of so many items is.

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use vesica_params::tag;
+use vesica_params::{Adversary, tag};
 
 use crate::{
     error::{Error, Result},
@@ -22,6 +22,16 @@ pub const SUITE: &str = "ristretto255-SHA512";
 
 /// The most parts of a list. A publisher makes one part of all before there are so many.
 pub const MAX_PARTS: usize = 1 << 10;
+
+/// The adversary against which what is downloaded is secure: the head is signed, it names the digest of each byte, and a log
+/// shows whether others were shown the same. What a publisher puts into its list is its choice, as a party's set is.
+pub const ADVERSARY: Adversary = Adversary::Malicious;
+
+/// λ of a list whose publisher names none.
+pub const DEFAULT_LAMBDA: u32 = 40;
+
+/// The queries of a client in an epoch for a list whose publisher names none.
+pub const DEFAULT_QUERIES: u64 = 1 << 12;
 
 /// What a publisher signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,7 +285,9 @@ impl Head {
 /// Bits of a tag such that, of so many queries against so many items, some one that is for no item of the list meets a tag
 /// with a probability of at most 2^-λ.
 pub fn tag_bits(lambda: u32, queries: u64, capacity: u64) -> u32 {
-    tag::bits(queries as usize, capacity as usize, lambda).max(32)
+    // A browser counts with 32 bits; what a list may have is at most one more.
+    let [queries, capacity] = [queries, capacity].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    tag::bits(queries, capacity, lambda).max(32)
 }
 
 fn version(payload: &[u8]) -> Option<u64> {

@@ -1,5 +1,7 @@
 //! A list that a client has: all parts, checked, and the answer to whether items are in it.
 
+use std::ops::Range;
+
 use crate::{
     error::Result,
     head::Head,
@@ -42,15 +44,29 @@ impl<S: Stored> List<S> {
         &self.head
     }
 
+    /// What [`look_up`](Self::look_up) reads for these values: the number of a part, counted from 0, and where in its file.
+    pub fn ranges(&self, values: &[Value]) -> Vec<(usize, Range<u64>)> {
+        let (_, tags) = self.sorted(values);
+        let of_part = |(nth, part): (usize, &Part<S>)| {
+            part.ranges(&tags).into_iter().map(move |range| (nth, range)).collect::<Vec<_>>()
+        };
+        self.parts.iter().enumerate().flat_map(of_part).collect()
+    }
+
+    /// The order of values by their tags, and the tags in order.
+    fn sorted(&self, values: &[Value]) -> (Vec<usize>, Vec<u128>) {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_unstable_by_key(|at| values[*at].whole_tag());
+        let tags = order.iter().map(|at| values[*at].tag(self.head.tag_bits)).collect();
+        (order, tags)
+    }
+
     /// Looks values up, in any order.
     ///
     /// # Errors
     /// [`Error::Part`](crate::Error::Part) and [`Error::Read`](crate::Error::Read).
     pub fn look_up(&self, values: &[Value]) -> Result<Vec<Option<Match>>> {
-        let bits = self.head.tag_bits;
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_unstable_by_key(|at| values[*at].whole_tag());
-        let tags: Vec<u128> = order.iter().map(|at| values[*at].tag(bits)).collect();
+        let (order, tags) = self.sorted(values);
         // Of equal tags there may be several, of which one is removed.
         let mut present = vec![0i64; values.len()];
         let mut labels: Vec<Option<Vec<u8>>> = vec![None; values.len()];

@@ -131,6 +131,21 @@ impl Header {
     }
 }
 
+/// What a list of so many items is expected to take: the bytes of the file of a part that adds them and removes none.
+///
+/// # Errors
+/// [`Fault::Malformed`] where there is no such part.
+pub fn expected_file_bytes(
+    items: u64,
+    tag_bits: u32,
+    label: u32,
+) -> std::result::Result<f64, Fault> {
+    let tables = [Shape::new(0, tag_bits, 0)?, Shape::new(items, tag_bits, label)?];
+    let tables: f64 = tables.iter().map(Shape::expected_bytes).sum();
+    let content = HEADER_BYTES as f64 + tables;
+    Ok(content + 32.0 * chunks(content as u64) as f64)
+}
+
 /// How many chunks so many bytes have.
 pub fn chunks(content_bytes: u64) -> u64 {
     content_bytes.div_ceil(CHUNK)
@@ -305,6 +320,20 @@ impl<S: Stored> Part<S> {
         Ok(Self { stored, header, tables })
     }
 
+    /// Where in the file is what [`find`](Self::find) reads for these tags, which are in order.
+    pub fn ranges(&self, tags: &[u128]) -> Vec<Range<u64>> {
+        let of_table = |(directory, begin): &(Directory, u64)| {
+            let segments = tags.chunk_by(|a, b| directory.shape().are_together(*a, *b));
+            let range = |wanted: &[u128]| {
+                let Range { start, end } =
+                    directory.segment(directory.shape().segment_of(wanted[0]));
+                begin + start..begin + end
+            };
+            segments.map(range).collect::<Vec<_>>()
+        };
+        self.tables.iter().flat_map(of_table).collect()
+    }
+
     /// Looks tags up, which are in order: shows for each table in turn, the removed ones first, the number of each tag that
     /// is in it, and the sealed labels of the table's equal tags.
     ///
@@ -317,7 +346,7 @@ impl<S: Stored> Part<S> {
             let shape = directory.shape();
             let label = if side == Side::Added { self.header.label as usize } else { 0 };
             let mut nth = 0;
-            for wanted in tags.chunk_by(|a, b| shape.segment_of(*a) == shape.segment_of(*b)) {
+            for wanted in tags.chunk_by(|a, b| shape.are_together(*a, *b)) {
                 let segment = shape.segment_of(wanted[0]);
                 let Range { start, end } = directory.segment(segment);
                 let bytes = self.stored.read(begin + start..begin + end)?;

@@ -30,6 +30,7 @@ use vesica_primitives::{
     Block, Delta, Seed,
     aes::{Aes128, Prg},
     block::add_to,
+    declassify,
     hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
     matrix::columns_to_rows,
 };
@@ -368,7 +369,7 @@ impl Receiver {
         rng: &mut dyn CryptoRng,
     ) -> Result<Values> {
         // 2.
-        let key = Block::random(rng);
+        let key = declassify(Block::random(rng));
         channel.send_slice(KEY, &[key])?;
         channel.flush()?;
         let function = Function::new(self.matrix, key);

@@ -39,6 +39,7 @@ use vesica_params::okvs::Shape;
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
+    declassify,
 };
 use vesica_structures::okvs::{self, ByteStrings, Free};
 use zeroize::Zeroizing;
@@ -134,7 +135,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
     }
     let evaluated = F::at_senders_points(oprf, &starts, &points, channel, rng)?;
     // 2.
-    let seed = Block::random(rng);
+    let seed = declassify(Block::random(rng));
     let public = Public::<O>::new(hint, seed);
     public.add_pads(evaluated, &mut masked);
     let columns = public.hint(&points, &masked, Free::Random, rng)?;
@@ -181,7 +182,8 @@ fn pad(
     check_distinct(points)?;
     let mut all = Vec::with_capacity(programmed);
     all.extend_from_slice(points);
-    all.resize_with(programmed, || Block::random(rng));
+    // Like points of its own, which decide where things are put.
+    all.resize_with(programmed, || declassify(Block::random(rng)));
     let mut padded = Zeroizing::new(vec![0; programmed * len]);
     let (given, added) = padded.split_at_mut(values.len());
     given.copy_from_slice(values);

@@ -13,6 +13,21 @@ static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
 /// The first line of a file of figures.
 const HEADER: &str = "protocol\titems\tseconds\tmegabytes";
 
+/// Work of a published list, by its name in a table of figures: seconds grow with the number.
+pub(crate) mod work {
+    /// Evaluating items of the publisher, on a processor with AVX-512 IFMA.
+    pub const PUBLISH: &str = "oprf-list-publish";
+    /// The same on one without.
+    pub const PUBLISH_PORTABLE: &str = "oprf-list-publish-portable";
+    /// Blinding items of a client, answering, checking and unblinding.
+    pub const ASK: &str = "oprf-list-ask";
+    /// Reading tags of the list.
+    pub const READ: &str = "oprf-list-read";
+
+    /// All of it.
+    pub const ALL: [&str; 4] = [PUBLISH, PUBLISH_PORTABLE, ASK, READ];
+}
+
 /// One measured run of two parties with sets of one size, one thread each, over memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
@@ -133,6 +148,12 @@ impl Figures {
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 
+    /// Seconds for one of what this [`work`] is measured in, by the reference and the overall speed of this machine.
+    pub(crate) fn seconds_each(&self, work: &str) -> Option<f64> {
+        let (number, run) = REFERENCE.runs.get(work)?.last_key_value()?;
+        Some(run.seconds / *number as f64 * self.overall().unwrap_or(1.0))
+    }
+
     /// The sizes and a figure of its runs.
     fn curve(&self, name: &str, figure: impl Fn(&Run) -> Option<f64>) -> Vec<(f64, f64)> {
         let runs = self.runs.get(name).into_iter().flat_map(BTreeMap::values);
@@ -140,10 +161,11 @@ impl Figures {
     }
 }
 
-/// The name in the program, if this release has such a protocol or method.
+/// The name in the program, if this release has such a protocol, method or work.
 fn known(name: &str) -> Option<&'static str> {
     let protocols = CATALOGUE.iter().map(|protocol| protocol.key);
-    protocols.chain(METHODS.iter().map(|method| method.key)).find(|key| *key == name)
+    let methods = METHODS.iter().map(|method| method.key);
+    protocols.chain(methods).chain(work::ALL).find(|key| *key == name)
 }
 
 /// The size that represents two sizes: items of either side cause about the same work.
@@ -198,6 +220,14 @@ mod tests {
         for method in METHODS {
             assert!(REFERENCE.seconds(method.key, square(1000)).is_some(), "{}", method.key);
         }
+    }
+
+    #[test]
+    fn every_work_of_a_list_has_a_figure() {
+        for name in work::ALL {
+            assert!(Figures::default().seconds_each(name).is_some(), "{name}");
+        }
+        assert_eq!(Figures::default().seconds_each("oprf-list"), None);
     }
 
     /// The memory of both parties in one process is at most the sum of the two predictions, and not many times

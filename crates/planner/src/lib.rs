@@ -15,6 +15,7 @@
 //! **Must never import** `vesica`, the lab or the command line: it predicts, and neither measures nor runs.
 
 mod figures;
+mod lookup;
 pub mod prices;
 pub mod unit;
 
@@ -30,7 +31,10 @@ use vesica_psi::{
     payload::Carrying,
 };
 
-pub use figures::{BadFigures, Figures, Run};
+pub use self::{
+    figures::{BadFigures, Figures, Run},
+    lookup::LookupPrediction,
+};
 
 /// The share of the shorter of work and transfer that overlaps with the longer.
 const BESIDE: f64 = 0.5;

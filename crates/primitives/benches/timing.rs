@@ -6,8 +6,10 @@ use std::{hint::black_box, time::Instant};
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_primitives::{
-    Block, gf,
-    group::{Ffdhe3072, Ristretto, Scalars},
+    Block,
+    arch::Backend,
+    are_equal, gf,
+    group::{Batch, Ffdhe3072, Ristretto, Scalars},
     paillier, rsa,
 };
 
@@ -66,16 +68,18 @@ fn welch(classes: [Vec<f64>; 2]) -> f64 {
 
 fn report(name: &str, t: f64) {
     let verdict = if t.abs() > SUSPICIOUS { "DEPENDS on the secret" } else { "no difference" };
-    println!("{name:40} |t| = {:8.2}   {verdict}", t.abs());
+    println!("{name:48} |t| = {:8.2}   {verdict}", t.abs());
 }
 
-/// The scalar 1 against random ones.
+/// The scalar 1, as all operations on scalars that are fixed have it.
+fn one<G: Scalars>() -> G::Scalar {
+    let s = G::random_scalar(&mut StdRng::seed_from_u64(2));
+    G::multiply_scalars(&s, &G::invert(&s))
+}
+
+/// The scalar 1 against random ones, and a fixed element or input against random ones.
 fn group<G: Scalars>(samples: usize, rng: &mut StdRng) {
-    let one = || {
-        let mut rng = StdRng::seed_from_u64(2);
-        let s = G::random_scalar(&mut rng);
-        G::multiply_scalars(&s, &G::invert(&s))
-    };
+    let one = one::<G>;
     let element = G::hash("timing", b"element");
     let seed = rng.next_u64();
     let scalars = || {
@@ -88,6 +92,68 @@ fn group<G: Scalars>(samples: usize, rng: &mut StdRng) {
     report(&format!("{}: s·G", G::NAME), t);
     let t = compare((samples, 1), one, scalars(), |s| G::invert(s));
     report(&format!("{}: 1/s", G::NAME), t);
+    let t = compare((samples, 1), || [0; 16], inputs(rng.next_u64()), |x| G::hash("timing", x));
+    report(&format!("{}: H(x)", G::NAME), t);
+    let t = compare((samples, 1), || element, elements::<G>(rng.next_u64()), G::encode);
+    report(&format!("{}: encoding", G::NAME), t);
+}
+
+fn inputs(seed: u64) -> impl FnMut() -> [u8; 16] {
+    let mut rng = StdRng::seed_from_u64(seed);
+    move || rng.random()
+}
+
+fn elements<G: Scalars>(seed: u64) -> impl FnMut() -> G::Element {
+    let mut rng = StdRng::seed_from_u64(seed);
+    move || G::random_element(&mut rng)
+}
+
+/// Elements of a batch: more than the lanes of a vector, and no multiple of them.
+const BATCH: usize = 20;
+
+/// The same with many elements at once.
+fn batch<G: Scalars>(samples: usize, rng: &mut StdRng) {
+    let seed = rng.next_u64();
+    let scalars = |seed| {
+        let mut rng = StdRng::seed_from_u64(seed);
+        move || -> Vec<G::Scalar> { (0..BATCH).map(|_| G::uniform_scalar(&mut rng)).collect() }
+    };
+    let ones = || vec![one::<G>(); BATCH];
+    let base = G::hash("timing", b"element");
+    let (batch, table) = (G::Batch::repeat(&base, BATCH), G::table(&base));
+    let t = compare((samples, 1), ones, scalars(seed), |s| batch.mul(&s[0]));
+    report(&format!("{}, {BATCH} at once: s·P", G::NAME), t);
+    let t = compare((samples, 1), ones, scalars(seed), |s| batch.mul_each(s.iter()));
+    report(&format!("{}, {BATCH} at once: s·P for each s", G::NAME), t);
+    let t = compare((samples, 1), ones, scalars(seed), |s| G::Batch::mul_table(&table, s.iter()));
+    report(&format!("{}, {BATCH} at once: s·P by a table", G::NAME), t);
+    let t = compare((samples, 1), ones, scalars(seed), |s| G::Batch::mul_generator(s.iter()));
+    report(&format!("{}, {BATCH} at once: s·G", G::NAME), t);
+    let many = |seed| {
+        let mut input = inputs(seed);
+        move || -> Vec<[u8; 16]> { (0..BATCH).map(|_| input()).collect() }
+    };
+    let fixed = || vec![[0; 16]; BATCH];
+    let t = compare((samples, 1), fixed, many(seed), |x| G::Batch::hash("timing", x));
+    report(&format!("{}, {BATCH} at once: H(x)", G::NAME), t);
+    let random = {
+        let mut rng = StdRng::seed_from_u64(seed);
+        move || G::Batch::random(BATCH, &mut rng)
+    };
+    let fixed = || G::Batch::repeat(&base, BATCH);
+    let t = compare((samples, 1), fixed, random, Batch::encode_multiples);
+    report(&format!("{}, {BATCH} at once: encoding", G::NAME), t);
+}
+
+/// Bytes that are compared: so many that it shows where a comparison ends.
+const COMPARED: usize = 1 << 10;
+
+/// Bytes that are equal to others against bytes that differ from them, nearly always in the first place.
+fn comparison(equal: impl Fn(&[u8], &[u8]) -> bool, rng: &mut StdRng) -> f64 {
+    let mut bytes = vec![0u8; COMPARED];
+    rng.fill_bytes(&mut bytes);
+    let random = || -> Vec<u8> { (0..COMPARED).map(|_| rng.random()).collect() };
+    compare((40_000, 10), || bytes.clone(), random, |other| equal(&bytes, other))
 }
 
 /// As operations must not be: multiplies for each bit that is 1.
@@ -104,9 +170,14 @@ fn leaky_power(exponent: &u64) -> u64 {
 
 fn main() {
     let rng = &mut StdRng::seed_from_u64(3);
-    let control = compare((40_000, 20), || 1u64, || rng.next_u64(), leaky_power);
-    report("control: a power that branches on bits", control);
-    assert!(control.abs() > SUSPICIOUS, "what depends on its secret must be found");
+    println!("kernels: {:?}", Backend::current());
+    let power = compare((40_000, 20), || 1u64, || rng.next_u64(), leaky_power);
+    report("control: a power that branches on bits", power);
+    let slices = comparison(|left, right| left == right, rng);
+    report("control: slices compared by ==", slices);
+    let found = [power, slices].iter().all(|t| t.abs() > SUSPICIOUS);
+    assert!(found, "what depends on its secret must be found");
+    report("bytes compared by are_equal", comparison(are_equal, rng));
     let x = Block::random(rng);
     let t = compare((40_000, 50), || Block(1), || Block::random(rng), |y| gf::multiply128(x, *y));
     report("GF(2^128): x·y", t);
@@ -115,6 +186,7 @@ fn main() {
     let t = compare((40_000, 50), || 1, || rng.next_u64(), |y| gf::multiply64(x.low(), *y));
     report("GF(2^64): x·y", t);
     group::<Ristretto>(20_000, rng);
+    batch::<Ristretto>(4_000, rng);
     group::<Ffdhe3072>(1_000, rng);
     let key = rsa::Key::generate(rng);
     let x = key.public().raise(&key.public().hash("timing", b"fixed"));

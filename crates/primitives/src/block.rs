@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use rand::Rng;
 use zeroize::DefaultIsZeroes;
 
-use crate::arch::opaque;
+use crate::arch::{Backend, opaque};
 
 /// 128 bits. As an integer, bit `i` has the value 2^i; in memory and on the wire, little endian.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable)]
@@ -61,10 +61,26 @@ impl DefaultIsZeroes for Block {}
 /// If they differ in length.
 pub fn add_to(to: &mut [Block], from: &[Block]) {
     assert_eq!(to.len(), from.len(), "as many blocks");
-    // Words, because compilers do not vectorize over 128-bit integers.
-    let (to, from): (&mut [u64], &[u64]) =
-        (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
-    to.iter_mut().zip(from).for_each(|(to, from)| *to ^= from);
+    Backend::current().add_to(to, from);
+}
+
+/// The largest number of streams that [`sums_by_bit`] adds up.
+pub(crate) const MAX_STREAMS: usize = 8;
+
+/// Adds the sum of the streams whose number has bit b to column b, and writes the sum of all of them to `total`. There
+/// are two, four or eight streams, one after the other, each as long as `total`, as are columns. Columns for which there
+/// is no room are dropped.
+///
+/// # Panics
+/// If there are other numbers of streams.
+pub fn sums_by_bit(streams: &[Block], columns: &mut [Block], total: &mut [Block]) {
+    let (backend, len) = (Backend::current(), total.len());
+    match streams.len() {
+        blocks if blocks == 2 * len => backend.sums_by_bit::<2>(streams, columns, total),
+        blocks if blocks == 4 * len => backend.sums_by_bit::<4>(streams, columns, total),
+        blocks if blocks == 8 * len => backend.sums_by_bit::<8>(streams, columns, total),
+        blocks => panic!("{blocks} blocks are not two, four or eight streams of {len}"),
+    }
 }
 
 impl BitXor for Block {

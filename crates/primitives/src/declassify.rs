@@ -2,9 +2,11 @@
 //!
 //! `cargo xtask constant-time` marks all randomness of a party as secret, and reports branches and addresses that depend
 //! on it. What a party sends is public once it is sent; what it draws in order to send it, and uses before, is
-//! [declassified](declassify) where it is drawn. Otherwise these calls do nothing.
+//! [declassified](declassify) where it is drawn. So is what a party may work on in time that depends on it, with the reason
+//! why that is harmless. Otherwise these calls do nothing.
 
 use bytemuck::Pod;
+use rand::{TryCryptoRng, TryRng};
 use subtle::{Choice, ConstantTimeEq};
 
 /// Says that a value is public from here on: the peer learns it, whatever it learns besides.
@@ -14,7 +16,18 @@ pub fn declassify<T: Pod>(value: T) -> T {
     #[cfg(feature = "memcheck")]
     let value = {
         let mut value = value;
-        let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut value);
+        declassify_all(std::slice::from_mut(&mut value));
+        value
+    };
+    value
+}
+
+/// Says so of values where they are.
+#[inline(always)]
+pub fn declassify_all<T: Pod>(values: &mut [T]) {
+    #[cfg(feature = "memcheck")]
+    {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
         // Fails only where valgrind does not run, and then there is nothing to mark; this version of the library says so
         // where it does run, too.
         let _ = crabgrind::memcheck::mark_mem(
@@ -22,10 +35,36 @@ pub fn declassify<T: Pod>(value: T) -> T {
             bytes.len(),
             crabgrind::memcheck::MemState::Defined,
         );
-        value
-    };
-    value
+    }
+    #[cfg(not(feature = "memcheck"))]
+    let _ = values;
 }
+
+/// A source whose values are public, or may be used in time that depends on them.
+pub struct Declassified<R>(
+    /// The source of the values.
+    pub R,
+);
+
+impl<R: TryRng> TryRng for Declassified<R> {
+    type Error = R::Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        self.0.try_next_u32().map(declassify)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        self.0.try_next_u64().map(declassify)
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.try_fill_bytes(out)?;
+        declassify_all(out);
+        Ok(())
+    }
+}
+
+impl<R: TryCryptoRng> TryCryptoRng for Declassified<R> {}
 
 /// A secret choice whose outcome is public from here on.
 pub fn declassify_choice(choice: Choice) -> bool {

@@ -30,5 +30,5 @@ pub mod secret;
 pub use binary::{BinaryVector, CacheLine, Words};
 pub use bits::Bits;
 pub use block::Block;
-pub use declassify::{are_equal, declassify, declassify_choice};
+pub use declassify::{Declassified, are_equal, declassify, declassify_all, declassify_choice};
 pub use secret::{Delta, Seed};

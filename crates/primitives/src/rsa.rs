@@ -26,7 +26,7 @@ use rand::CryptoRng;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::declassify_choice;
+use crate::{declassify, declassify_choice};
 
 /// Bits of N.
 pub const MODULUS_BITS: u32 = U3072::BITS;
@@ -147,7 +147,9 @@ impl PublicKey {
 
     /// 1 / x, unless x and N have a common factor; in constant time.
     pub fn invert(&self, x: &Residue) -> Option<Residue> {
-        x.0.invert_odd_mod(self.0.modulus()).into_option().map(Residue)
+        let inverse = x.0.invert_odd_mod(self.0.modulus());
+        let exists = declassify(inverse.is_some().to_u8()) == 1;
+        exists.then(|| Residue(inverse.to_inner_unchecked()))
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse
 //! duplicates and run the protocol's two phases. [`payload`] does the same with bytes that travel with the
-//! sender's items, and [`reveal`] adds the step by which a sender learns the intersection too.
+//! sender's items, and [`reveal`] adds the step by which a sender learns the intersection too. [`lookup`] lists the protocols
+//! in which a set is published once and asked about again and again.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
@@ -14,6 +15,7 @@ pub mod aggregate;
 pub mod catalogue;
 pub mod circuit_psi;
 pub mod error;
+pub mod lookup;
 pub mod memory;
 mod parts;
 pub mod payload;

@@ -11,6 +11,7 @@ pub mod bins;
 pub mod filter;
 mod fraction;
 pub mod okvs;
+pub mod packed;
 pub mod slices;
 pub mod sort;
 pub mod tag_list;

@@ -20,7 +20,7 @@ use rand::Rng;
 use rayon::prelude::*;
 use vesica_params::slices::Shape;
 use vesica_primitives::{
-    Block,
+    Block, Declassified,
     poly::{Domains, Evaluator, Field, Gf64, Interpolator},
 };
 
@@ -220,6 +220,8 @@ impl<F: Domains> Encoder<F> {
         let capacity = shape.capacity;
         let mut slots = Vec::with_capacity(bins.count() * capacity);
         let mut nodes = Vec::with_capacity(bins.count() * capacity);
+        // Where there is no key, as where there is one: how long interpolation takes may depend on it.
+        let mut rng = Declassified(rng);
         for bin in 0..bins.count() {
             let start = nodes.len();
             let keys = bins.range(bin).filter(|k| !excess.contains(bins.starts[0] as usize + k));
@@ -231,7 +233,7 @@ impl<F: Domains> Encoder<F> {
                 return Err(Error::Overflow);
             }
             while nodes.len() < start + capacity {
-                let node = F::random(rng);
+                let node = F::random(&mut rng);
                 if !nodes[start..].contains(&node) {
                     slots.push(None);
                     nodes.push(node);

@@ -121,7 +121,7 @@ pub mod internal {
 
 /// The parts of a plan, made by [`plan()`].
 pub mod planning {
-    pub use crate::plan::{Plan, PredictedCost, Prospect, money};
+    pub use crate::plan::{ListPlan, Plan, PredictedCost, Prospect, money};
 }
 
 /// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
@@ -134,11 +134,15 @@ pub mod cluster {
 /// Published lists, which are asked again and again.
 pub mod lists {
     pub use crate::published::{
-        fetch::{Fetching, FromDirectory, Origin, StoredFile, ask, fetch},
+        fetch::{Fetching, FromDirectory, Origin, StoredFile, ask, fetch, lists_cache},
         look_up::{Found, LookUp, look_up},
         merge::Changes,
         publish::{Publication, Published, publish},
         serving::Served,
+    };
+    pub use vesica_list::{
+        exchange::{DEFAULT_QUESTION, MAX_QUESTION},
+        head::{DEFAULT_LAMBDA, DEFAULT_QUERIES},
     };
 }
 

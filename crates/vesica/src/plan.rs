@@ -1,5 +1,7 @@
 //! What a run is predicted to take, and which protocol it would choose.
 
+mod published_list;
+
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,8 +12,11 @@ use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
     error::{Error, Result},
     parties::Learns,
+    task::query::Query,
     words::bytes,
 };
+
+pub use published_list::ListPlan;
 
 /// A run that somebody thinks of.
 #[derive(Debug, Clone)]
@@ -22,6 +27,8 @@ pub struct Prospect {
     pub mine: usize,
     /// Distinct keys of the other side.
     pub theirs: usize,
+    /// How often the same is asked, at least once. One run is as good as another; a published list is made once.
+    pub runs: u64,
     /// The round-trip time between the two sides.
     pub round_trip: Duration,
     /// The prices of machines and of traffic; with any, the cheapest protocol is chosen and not the fastest.
@@ -52,6 +59,9 @@ pub struct Plan {
     pub why: String,
     /// The chosen one first, then as they rank.
     pub predictions: Vec<PredictedCost>,
+    /// A published list instead, where one side alone learns rows and the other has more keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_list: Option<ListPlan>,
 }
 
 /// The predicted cost of one protocol.
@@ -85,7 +95,7 @@ pub struct PredictedCost {
 /// # Errors
 /// [`Error::Usage`] where nothing does what is asked for, or nothing fits into memory.
 pub fn plan(prospect: &Prospect) -> Result<Plan> {
-    let Prospect { offer, mine, theirs, round_trip, prices, planner } = prospect;
+    let Prospect { offer, mine, theirs, runs, round_trip, prices, planner } = prospect;
     let (receiver, sender) = match offer.learns {
         Learns::Peer => (*theirs, *mine),
         Learns::Me | Learns::Both | Learns::Nobody => (*mine, *theirs),
@@ -112,6 +122,10 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         )));
     };
     let priced = *prices != Prices::default();
+    let one_asks = offer.query == Query::ROWS && matches!(offer.learns, Learns::Me | Learns::Peer);
+    let published_list = (one_asks && sender > receiver)
+        .then(|| ListPlan::of(&ranking, first, (receiver, sender), (*runs).max(1)))
+        .flatten();
     Ok(Plan {
         receiver_items: receiver,
         sender_items: sender,
@@ -122,6 +136,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         protocol: first.candidate.key,
         why: why(&ranked, priced),
         predictions: ranked.iter().map(|p| PredictedCost::new(p, priced)).collect(),
+        published_list,
     })
 }
 

@@ -4,12 +4,14 @@
 
 mod answers;
 mod asking;
+mod assets;
 mod client;
 mod clients;
 mod counts;
 mod files;
 mod limits;
 mod patient;
+mod place;
 mod queue;
 mod server;
 mod service;
@@ -17,10 +19,12 @@ mod socket;
 mod tls;
 mod visitors;
 
+pub use assets::{Asset, AssetError};
 pub use client::Remote;
 pub use clients::{ClientsError, Tokens};
 pub use counts::{Counted, Counts};
 pub use limits::{Limits, Rate};
+pub use place::Place;
 pub use server::{PATIENCE, Serving, serve};
-pub use service::{Asset, SPACE};
+pub use service::SPACE;
 pub use tls::{Certificate, TlsError};

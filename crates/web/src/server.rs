@@ -18,11 +18,12 @@ use vesica_net::CancelToken;
 use crate::{
     answers::Answers,
     asking::Asking,
+    assets::Asset,
     clients::{Client, Tokens},
     counts::Counts,
     limits::{Limiter, Limits},
     patient::Patient,
-    service::{Asset, Service},
+    service::Service,
     tls::Certificate,
     visitors::{Place, Turn, Visitors},
 };

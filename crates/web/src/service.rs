@@ -2,44 +2,31 @@
 
 use std::{convert::Infallible, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
     body::{Body as _, Incoming},
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL,
-        CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, ORIGIN, RETRY_AFTER, VARY,
-        X_CONTENT_TYPE_OPTIONS,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, CONTENT_TYPE,
+        HeaderValue, ORIGIN, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
     },
 };
 use serde_json::json;
-use vesica_list::{exchange::MAX_QUESTION, hex::Hex};
+use vesica_list::{exchange::MAX_QUESTION, head::Head, hex::Hex};
+use vesica_net::Fingerprint;
 
 use crate::{
     asking::{Asking, LONGEST, Refused},
+    assets::Asset,
     clients::Client,
-    files::{About, Body, Sender, empty, file, full, insert, status},
+    files::{About, Body, Sender, file, full, insert, status},
     limits::{Limits, Refusal},
     socket,
 };
 
 /// The key space whose enumeration is told: all telephone numbers of a large country.
 pub const SPACE: u64 = 1_000_000_000;
-
-/// A file that is served beside the list, such as a page of a demonstration.
-#[derive(Debug, Clone)]
-pub struct Asset {
-    /// Its path, with the slash.
-    pub path: &'static str,
-    /// Its media type.
-    pub media_type: &'static str,
-    /// Its bytes.
-    pub content: Bytes,
-    /// What a page may load and do: the value of `Content-Security-Policy`.
-    pub policy: Option<&'static str>,
-}
 
 /// What the service has.
 pub(crate) struct Service {
@@ -105,7 +92,7 @@ impl Service {
         (method, headers): (&Method, &HeaderMap),
     ) -> Response<Body> {
         if let Some(asset) = self.assets.iter().find(|asset| asset.path == path) {
-            return page(asset, method);
+            return asset.response(method, headers);
         }
         let served = self.asking.served();
         let text = "text/plain; charset=utf-8";
@@ -139,6 +126,7 @@ impl Service {
         let Limits { client, all } = self.limits;
         json_of(&json!({
             "name": head.name,
+            "publisher": publisher(head).to_string(),
             "epoch": head.epoch,
             "sequence": head.sequence(),
             "items": head.items,
@@ -209,16 +197,9 @@ impl Service {
     }
 }
 
-fn page(asset: &Asset, method: &Method) -> Response<Body> {
-    let body = if method == Method::GET { full(asset.content.clone()) } else { empty() };
-    let mut response = Response::new(body);
-    let fields = response.headers_mut();
-    fields.insert(CONTENT_TYPE, HeaderValue::from_static(asset.media_type));
-    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Some(policy) = asset.policy {
-        fields.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    }
-    response
+/// Who signed a list.
+fn publisher(head: &Head) -> Fingerprint {
+    Fingerprint::of(&head.certificate())
 }
 
 /// What a page of another origin may send, where its origin is allowed.

@@ -362,13 +362,10 @@ fn a_download_goes_on_where_it_was_interrupted() {
 fn requests_that_are_none_have_their_status() {
     let mut world = World::new();
     world.publish(0..100, false);
-    let asset = Asset {
-        path: "/",
-        media_type: "text/html",
-        content: "page".into(),
-        policy: Some("default-src 'none'"),
-    };
-    world.serve(Serving { assets: vec![asset], ..world.serving() });
+    let demo = tempfile::tempdir().unwrap();
+    fs::write(demo.path().join("index.html"), "page").unwrap();
+    let assets = Asset::of_folder(demo.path()).unwrap();
+    world.serve(Serving { assets, ..world.serving() });
     for (line, body, expected) in [
         ("GET /v1/info", &[][..], "200"),
         ("GET /", b"", "200"),
@@ -393,6 +390,7 @@ fn requests_that_are_none_have_their_status() {
     }
     let (head, body) = world.request("GET /", b"");
     assert!(head.contains("content-security-policy: default-src 'none'") && body == b"page");
+    assert!(head.contains("referrer-policy: no-referrer"), "{head}");
     // Pages of one origin may ask, of others not.
     for (origin, allowed) in [("https://shop.example.org", true), ("https://example.org", false)] {
         let (head, _) = world.request(&format!("GET /v1/info|origin: {origin}"), b"");

@@ -3,9 +3,17 @@
 use std::hint::black_box;
 
 use rand::Rng;
-use vesica_primitives::Block;
+use vesica_net::Error;
+use vesica_ot::{CotReceiver, CotSender, extension::iknp03};
+use vesica_primitives::{Bits, Block};
 
-use crate::marks::{SecretRng, secret};
+use crate::{
+    marks::{SecretRng, secret},
+    parties,
+};
+
+/// OTs of the protocol that leaks.
+const LEAKY: usize = 10;
 
 /// Branches on a secret bit.
 #[inline(never)]
@@ -39,4 +47,22 @@ pub fn comparison() {
     if pair[0] == pair[1] {
         black_box(leaked());
     }
+}
+
+/// Two whole parties, of which one branches on what it has received in the end: secrets are followed to the end of a protocol.
+pub fn protocol() {
+    parties::run(
+        |channel, rng| {
+            let mut ot = iknp03::Sender::setup(channel, rng)?;
+            ot.send_random(LEAKY, channel)
+        },
+        |channel, rng| {
+            let mut ot = iknp03::Receiver::setup(channel, rng)?;
+            let received = ot.receive_random(&Bits::random(LEAKY, rng), channel)?;
+            if received[0].0 & 1 == 1 {
+                black_box(leaked());
+            }
+            Ok::<_, Error>(())
+        },
+    );
 }

@@ -28,6 +28,23 @@ pub fn public_object<T>(object: &T) {
     mark((&raw const *object).cast_mut().cast(), size_of::<T>(), State::Public);
 }
 
+/// The number of bits of these bytes that are secret.
+pub fn secret_bits(bytes: &[u8]) -> u64 {
+    #[cfg(feature = "memcheck")]
+    {
+        let mut secret = vec![0u8; bytes.len()];
+        let address = bytes.as_ptr().cast_mut().cast();
+        let told = crabgrind::memcheck::vbits(address, secret.as_mut_ptr(), bytes.len());
+        told.expect("valgrind tells what it knows of bytes that exist");
+        secret.iter().map(|bits| u64::from(bits.count_ones())).sum()
+    }
+    #[cfg(not(feature = "memcheck"))]
+    {
+        let _ = bytes;
+        0
+    }
+}
+
 #[derive(Clone, Copy)]
 enum State {
     Secret,
@@ -59,12 +76,25 @@ pub fn are_seen() -> bool {
 }
 
 /// A party's randomness, all of it secret.
-pub struct SecretRng(StdRng);
+pub struct SecretRng {
+    rng: StdRng,
+    /// Bits.
+    drawn: u64,
+}
 
 impl SecretRng {
     /// Always the same values for a seed.
     pub fn new(seed: u64) -> Self {
-        Self(StdRng::seed_from_u64(seed))
+        Self { rng: StdRng::seed_from_u64(seed), drawn: 0 }
+    }
+
+    /// The number of bits that were drawn.
+    pub fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    fn count<T>(&mut self, values: &[T]) {
+        self.drawn += 8 * size_of_val(values) as u64;
     }
 }
 
@@ -72,20 +102,23 @@ impl TryRng for SecretRng {
     type Error = std::convert::Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let mut value = [self.0.next_u32()];
+        let mut value = [self.rng.next_u32()];
         secret(&mut value);
+        self.count(&value);
         Ok(value[0])
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        let mut value = [self.0.next_u64()];
+        let mut value = [self.rng.next_u64()];
         secret(&mut value);
+        self.count(&value);
         Ok(value[0])
     }
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        self.0.fill_bytes(out);
+        self.rng.fill_bytes(out);
         secret(out);
+        self.count(out);
         Ok(())
     }
 }

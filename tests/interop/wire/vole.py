@@ -58,8 +58,13 @@ def answer_of(chi, z):
     return derive("vesica noise check v1", chi + to_bytes(z))
 
 
+SHORT = 768
+
+
 def sender(extension, draw, m, bits):
     """S: b."""
+    if m <= SHORT:
+        return weighted(extension.correlated(m * bits), bits)
     channel, delta = extension.channel, extension.delta
     d = dimensions(m, extension.malicious)
     pairs = extension.random(d.random_ots)
@@ -89,6 +94,9 @@ def sender(extension, draw, m, bits):
 
 def receiver(extension, draw, m, bits):
     """R: a and c."""
+    if m <= SHORT:
+        y = low_bits(draw.blocks(m), bits)
+        return y, weighted(extension.correlated(bits_of(y).reshape(-1, 128)[:, :bits].reshape(-1)), bits)
     channel = extension.channel
     d = dimensions(m, extension.malicious)
     places = draw.places(d.size, d.pieces * d.blocks)

@@ -34,9 +34,15 @@ const LAYERS: &[Layer] = &[
         never: "parties and channels",
     },
     Layer {
+        name: "fingerprint",
+        purpose: "how a party is known to others: the hash of its certificate, in text",
+        below: &[],
+        never: "anything else",
+    },
+    Layer {
         name: "net",
         purpose: "connections: identities, TLS, transports, and the channel over them",
-        below: &[],
+        below: &["fingerprint"],
         never: "what messages mean; cryptography but TLS",
     },
     Layer {
@@ -78,7 +84,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "psi",
         purpose: "one file or folder a protocol, methods that compute numbers, and the catalogues of both",
-        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit"],
+        below: &["params", "primitives", "structures", "list", "net", "ot", "oprf", "circuit"],
         never: "files, sockets, clocks, configuration, rows",
     },
     Layer {
@@ -151,13 +157,29 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "python",
         purpose: "the package for Python, in bindings/python",
-        below: &["net", "vesica", "cli"],
+        below: &["net", "vesica", "web", "cli"],
         never: "protocols; what the façade does not show",
+    },
+    Layer {
+        name: "browser",
+        purpose: "the client of published lists in a browser, in bindings/browser",
+        below: &["structures", "fingerprint", "keys", "list"],
+        never: "what has to do with files, sockets or clocks",
     },
     Layer {
         name: TESTKIT,
         purpose: "two-party harness, conformance suites, cheating parties",
-        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"],
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "list",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+        ],
         never: "being shipped: only tests may use it",
     },
     Layer {
@@ -175,7 +197,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "constant-time",
         purpose: "what valgrind checks for constant time, in tests/constant-time",
-        below: &["params", "primitives", "net", "ot"],
+        below: &["params", "primitives", "net", "ot", "circuit", "psi"],
         never: "being shipped; the product",
     },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },

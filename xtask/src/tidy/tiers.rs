@@ -6,24 +6,35 @@ use crate::{repository::Tree, tiers};
 /// How a manifest keeps a target's tests from running.
 const SWITCHES: [&str; 4] = ["autotests", "required-features", "test", "doctest"];
 
-/// Packages for other languages, whose tests are in these languages: cargo cannot run theirs.
+/// Packages for other languages. Of some, cargo cannot run tests: they have none in Rust, and say so in their manifest.
 const BINDINGS: &str = "bindings/";
 
-/// No test is ignored without a word on who runs it, and no manifest switches tests off, but for bindings, which have none
-/// in Rust.
+/// How they say it.
+const NONE_IN_RUST: &str = "test = false";
+
+/// No test is ignored without a word on who runs it, and no manifest switches tests off, but for bindings that have none in
+/// Rust.
 pub(super) fn every_test_is_in_a_tier(tree: &Tree) -> Vec<Finding> {
     let ignored = tiers::ignored(tree).filter_map(|test| {
         let fault = test.fault(tree)?;
         Some(Finding::new(test.path, test.line, fault))
     });
-    let lost =
-        tree.sources().filter(|(path, _)| path.starts_with(BINDINGS)).flat_map(|(path, text)| {
-            (1..).zip(text.lines()).filter_map(move |(line, text)| {
-                let what = "cargo runs no tests of bindings: write it in their language";
-                text.contains("#[test]").then(|| Finding::new(path, line, what))
-            })
-        });
-    let manifests = tree.manifests().filter(|(_, path, _)| !path.starts_with(BINDINGS));
+    let has_none = |path: &str, manifest: &str| {
+        path.starts_with(BINDINGS) && manifest.lines().any(|line| line == NONE_IN_RUST)
+    };
+    let without: Vec<_> = tree
+        .manifests()
+        .filter(|(_, path, text)| has_none(path, text))
+        .filter_map(|(_, path, _)| path.strip_suffix("Cargo.toml"))
+        .collect();
+    let is_lost = |path: &str| without.iter().any(|folder| path.starts_with(folder));
+    let lost = tree.sources().filter(|(path, _)| is_lost(path)).flat_map(|(path, text)| {
+        (1..).zip(text.lines()).filter_map(move |(line, text)| {
+            let what = "cargo runs no tests of this package: write it in its language";
+            text.contains("#[test]").then(|| Finding::new(path, line, what))
+        })
+    });
+    let manifests = tree.manifests().filter(|(_, path, text)| !has_none(path, text));
     let switches = manifests.flat_map(|(_, path, text)| {
         (1..).zip(text.lines()).filter_map(move |(line, text)| {
             let (key, _) = text.split_once('=')?;
@@ -61,7 +72,11 @@ mod tests {
         let of_bindings = |text| says(every_test_is_in_a_tier, [("bindings/x/Cargo.toml", text)]);
         assert!(of_bindings("[lib]\ntest = false\n").is_empty());
         let test = format!("#[te{}st]\nfn lost() {{}}\n", "");
-        let said = says(every_test_is_in_a_tier, [("bindings/x/src/lib.rs", &test)]);
-        assert!(said[0].contains("write it in their language"), "{said:?}");
+        let source = ("bindings/x/src/lib.rs", test.as_str());
+        let manifest = ("bindings/x/Cargo.toml", "[lib]\ntest = false\n");
+        let said = says(every_test_is_in_a_tier, [manifest, source]);
+        assert!(said[0].contains("write it in its language"), "{said:?}");
+        let manifest = ("bindings/x/Cargo.toml", "[lib]\n");
+        assert!(says(every_test_is_in_a_tier, [manifest, source]).is_empty());
     }
 }

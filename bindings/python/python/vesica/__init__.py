@@ -13,6 +13,8 @@ Both sides call the same function, or run the command `vesica run`.
     products     products of both sides' values, added up
     threshold    whether at least so many keys match
     check, plan  a table alone, before a run; what a run would take
+    publish      a list that others look keys up in
+    lookup       the rows whose keys are in a list that others publish
     aio          all of these as coroutines
     local_pair   two partners in one process, to try things out
 
@@ -39,6 +41,9 @@ from vesica._errors import PeerError as PeerError
 from vesica._errors import PolicyError as PolicyError
 from vesica._errors import TermsError as TermsError
 from vesica._errors import UsageError as UsageError
+from vesica._lists import Lookup as Lookup
+from vesica._lists import lookup as lookup
+from vesica._lists import publish as publish
 from vesica._native import Identity as Identity
 from vesica._native import Table as Table
 from vesica._native import __version__ as __version__

@@ -90,9 +90,10 @@ def _names(key: Key | Sequence[Key]) -> list[list[str]]:
     return [[part] if isinstance(part, str) else list(part) for part in key]
 
 
-def _keys(
+def read_keys(
     key: Key | Sequence[Key], normalize: str | Sequence[str], given: dict[str, Any]
 ) -> dict[str, Any]:
+    """Read how a table's keys are made, of what a call was given."""
     profiles = [normalize] if isinstance(normalize, str) else list(normalize)
     return {"key": _names(key), "normalize": profiles, **_pick(_KEYS, given)}
 
@@ -130,7 +131,11 @@ def _run(
     check_kind(kind)
     if not isinstance(partner, Partner):
         partner = Partner(agreement=partner)
-    keys, asked, rest = _keys(key, normalize, given), _asked(answer, learns, given), _rest(given)
+    keys, asked, rest = (
+        read_keys(key, normalize, given),
+        _asked(answer, learns, given),
+        _rest(given),
+    )
     other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
@@ -380,7 +385,7 @@ def check(
         "delimiter": delimiter,
         "query": query,
     }
-    found: dict[str, Any] = json.loads(_native.check(table, _keys(key, normalize, given)))
+    found: dict[str, Any] = json.loads(_native.check(table, read_keys(key, normalize, given)))
     return found
 
 
@@ -388,6 +393,7 @@ def plan(
     mine: int,
     theirs: int,
     *,
+    runs: int = 1,
     learns: Learns = "me",
     answer: str = "rows",
     security: str = "semi-honest",
@@ -399,7 +405,8 @@ def plan(
     """Predict what a run takes with each protocol, and name the one that would be chosen.
 
     Sizes are numbers of distinct keys, ``bandwidth`` is in bits per second, ``round_trip`` in
-    seconds, and ``memory`` in bytes.
+    seconds, and ``memory`` in bytes. Where the side that learns has fewer keys, ``published_list``
+    says what a list takes instead that is asked as often as ``runs`` says.
 
     >>> import vesica
     >>> vesica.plan(1_000_000, 1_000_000)["protocol"]
@@ -407,6 +414,6 @@ def plan(
     """
     asked = _asked(answer, learns, {"security": security, "minimum": minimum})
     planned: dict[str, Any] = json.loads(
-        _native.plan((mine, theirs), asked, (bandwidth, round_trip, memory))
+        _native.plan((mine, theirs, runs), asked, (bandwidth, round_trip, memory))
     )
     return planned

@@ -65,10 +65,39 @@ def run(
 ) -> Ended: ...
 def check(table: str | PathLike[str] | ArrowStream, keys: Mapping[str, Any]) -> str: ...
 def plan(
-    sizes: tuple[int, int],
+    sizes: tuple[int, int, int],
     asked: Mapping[str, Any],
     limits: tuple[int | None, float, int | None],
 ) -> str: ...
+
+@final
+class LookedUp:
+    @property
+    def rows(self) -> Table | None: ...
+    @property
+    def keys(self) -> int: ...
+    @property
+    def matches(self) -> int: ...
+    @property
+    def written(self) -> int: ...
+    @property
+    def beyond_promise(self) -> bool: ...
+
+def publish(
+    table: str | PathLike[str] | ArrowStream,
+    keys: Mapping[str, Any],
+    publishing: Mapping[str, Any],
+    identity: Identity,
+    observer: Observer,
+    cancel: Cancel,
+) -> str: ...
+def lookup(
+    table: str | PathLike[str] | ArrowStream,
+    keys: Mapping[str, Any],
+    asking: Mapping[str, Any],
+    observer: Observer,
+    cancel: Cancel,
+) -> LookedUp: ...
 
 @final
 class ClusterGateway:

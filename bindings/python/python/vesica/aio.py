@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
-from vesica import _api, _native
+from vesica import _api, _lists, _native
 from vesica._errors import Error
 
 P = ParamSpec("P")
@@ -47,3 +47,5 @@ products = _coroutine(_api.products)
 threshold = _coroutine(_api.threshold)
 check = _coroutine(_api.check)
 plan = _coroutine(_api.plan)
+publish = _coroutine(_lists.publish)
+lookup = _coroutine(_lists.lookup)

@@ -75,7 +75,9 @@ impl<C: CotReceiver> Engine for Evaluator<'_, C> {
     fn reveal(&mut self, values: &Labels, to: Party) -> Result<Option<WireBits>> {
         match to {
             Party::First => send_colours(values, self.channel).map(|()| None),
-            Party::Second => receive_colours(values, self.channel).map(Some),
+            Party::Second => {
+                receive_colours(values, self.channel).map(|bits| Some(bits.revealed()))
+            }
         }
     }
 }

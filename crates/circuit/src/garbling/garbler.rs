@@ -81,7 +81,7 @@ impl<C: CotSender> Engine for Garbler<'_, C> {
 
     fn reveal(&mut self, values: &Labels, to: Party) -> Result<Option<WireBits>> {
         match to {
-            Party::First => receive_colours(values, self.channel).map(Some),
+            Party::First => receive_colours(values, self.channel).map(|bits| Some(bits.revealed())),
             Party::Second => send_colours(values, self.channel).map(|()| None),
         }
     }

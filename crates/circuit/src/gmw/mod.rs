@@ -201,7 +201,7 @@ impl Engine for Gmw<'_> {
             let row = theirs.take_row(values.instances());
             shown.row_mut(wire).iter_mut().zip(row).for_each(|(word, theirs)| *word ^= theirs);
         }
-        Ok(Some(shown))
+        Ok(Some(shown.revealed()))
     }
 }
 

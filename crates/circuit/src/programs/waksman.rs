@@ -6,6 +6,7 @@
 //! the last value goes through the lower network, which is larger by one.
 
 use rand::{Rng, seq::SliceRandom};
+use vesica_primitives::Declassified;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::exchange::{Pair, Placed};
@@ -187,7 +188,8 @@ impl Sides {
 /// A uniformly random permutation of `n` values.
 pub fn random(n: usize, rng: &mut (impl Rng + ?Sized)) -> Zeroizing<Vec<u32>> {
     let mut permutation = Zeroizing::new((0..n as u32).collect::<Vec<_>>());
-    permutation.shuffle(rng);
+    // Time does not depend on the order but for caches, nor does that of finding the settings.
+    permutation.shuffle(&mut Declassified(rng));
     permutation
 }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, thread};
 
 use vesica::report::grouped;
 use vesica_net::CancelToken;
-use vesica_web::{Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
+use vesica_web::{Asset, Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
 
 use super::{Log, metrics};
 use crate::{exit::Failure, keygen, numbers};
@@ -51,6 +51,9 @@ pub struct Args {
     /// With --list: pages of this origin may ask, as in https://shop.example.org; * for all
     #[arg(long, value_name = "ORIGIN", requires = "list")]
     origin: Vec<String>,
+    /// With --list: serve the files in this directory too, such as the page that `cargo xtask browser` builds; index.html is at /
+    #[arg(long, value_name = "DIR", requires = "list")]
+    demo: Option<PathBuf>,
 }
 
 /// Serves a list until it is asked to stop.
@@ -89,6 +92,8 @@ pub fn serve(
     }
     let counts = Arc::new(Counts::default());
     let tokens = args.clients.as_ref().map(|path| Tokens::read(path)).transpose();
+    let assets = args.demo.as_ref().map(|folder| Asset::of_folder(folder)).transpose();
+    let assets = assets.map_err(|error| Failure::input(error.to_string()))?;
     let serving = Serving {
         directory,
         address: address.to_owned(),
@@ -99,7 +104,7 @@ pub fn serve(
         is_proxied: args.proxied,
         threads: thread::available_parallelism().map_or(1, usize::from),
         patience: vesica_web::PATIENCE,
-        assets: Vec::new(),
+        assets: assets.unwrap_or_default(),
         counts: counts.clone(),
     };
     if let Some(place) = shown {

@@ -102,7 +102,9 @@ fn the_list_of_protocols_is_the_catalogue() {
     let json: serde_json::Value =
         serde_json::from_str(&ended(&["protocols", "--json"]).out).unwrap();
     let names: Vec<_> = json.as_array().unwrap().iter().map(|p| p["protocol"].clone()).collect();
-    let keys: Vec<_> = vesica_psi::CATALOGUE.iter().map(|p| p.key).collect();
+    let mut keys: Vec<_> = vesica_psi::CATALOGUE.iter().map(|p| p.key).collect();
+    keys.extend(vesica_psi::lookup::LOOKUPS.iter().map(|lookup| lookup.key));
+    keys.sort_unstable();
     assert_eq!(names, keys);
     for flags in [&["protocols"][..], &["protocols", "--markdown"]] {
         let text = ended(flags).out;

@@ -344,6 +344,8 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     };
     let input = lab.file(Connecting, "in.csv");
     run(&["--protocol", "rr99"]).assert(2, &["there is no protocol `rr99` for rows; there are: "]);
+    run(&["--protocol", "oprf-list"])
+        .assert(2, &["`oprf-list` is no protocol of a run", "vesica publish"]);
     run(&["--protocol", "naive"]).assert(2, &["insecure, not for real data"]);
     run(&["--protocol", "dh", "--security", "malicious"]).assert(2, &["not against malicious"]);
     run(&["--key", "k,k"]).assert(2, &["named twice"]);

@@ -173,3 +173,80 @@ fn figures_of_this_machine_count() {
     fs::write(&file, "nonsense\n").unwrap();
     plan(path).assert(3, &["figures.tsv: line 1: not a file of figures", "vesica calibrate"]);
 }
+
+#[test]
+fn a_published_list_is_compared_where_one_side_has_more_keys() {
+    let of = |more: &[&str]| plan(&[&["--mine", "1000", "--theirs", "2^24"], more].concat());
+    let once = of(&[]);
+    let list = &once["published_list"];
+    assert_eq!((&list["protocol"], &list["runs"]), (&"oprf-list".into(), &1.into()));
+    assert_eq!((&list["items"], &list["keys"]), (&(1 << 24).into(), &1000.into()));
+    // 40 + log 4096 + log 2^24 bits; of a tag an item takes 54.02, as docs/lists.md has measured.
+    assert_eq!((&list["tag_bits"], &list["queries"]), (&76.into(), &4096.into()));
+    let an_item = list["list_bytes"].as_f64().unwrap() * 8.0 / f64::from(1 << 24);
+    assert!((54.0..54.04).contains(&an_item), "{an_item}");
+    assert_eq!(
+        (&list["bytes_to_publisher"], &list["bytes_to_client"], &list["rounds"]),
+        (&32_000.into(), &32_064.into(), &4.into())
+    );
+    assert_eq!(list["is_better"], false);
+    let from = list["better_from"].as_u64().unwrap();
+    assert!(from > 1 && from < 100, "{from}");
+
+    // From that time on it is the better choice, of which the run stays what it is.
+    for (runs, better) in [(from - 1, false), (from, true), (from + 1, true)] {
+        let runs = runs.to_string();
+        let plan = of(&["--runs", &runs]);
+        assert_eq!(plan["published_list"]["is_better"], better, "{runs}");
+        assert_eq!(plan["protocol"], once["protocol"]);
+        let list = &plan["published_list"];
+        let seconds = |field: &str| list[field].as_f64().unwrap();
+        assert_eq!(better, seconds("total_seconds") < seconds("runs_seconds"));
+    }
+    // More queries take longer tags: 2^10 times as many.
+    let often = of(&["--runs", "4195"]);
+    assert_eq!(often["published_list"]["tag_bits"], 87);
+}
+
+#[test]
+fn what_a_list_cannot_do_is_not_offered() {
+    let unequal = ["--mine", "1000", "--theirs", "2^20"];
+    let of = |more: &[&str]| plan(&[&unequal, more].concat());
+    for without in [
+        plan(&["--mine", "2^20", "--theirs", "2^20"]),
+        plan(&["--mine", "2^20", "--theirs", "1000"]),
+        of(&["--learns", "both"]),
+        of(&["--learns", "peer"]),
+        of(&["--answer", "count"]),
+    ] {
+        assert!(without.get("published_list").is_none(), "{without}");
+    }
+    let peer = plan(&["--mine", "2^20", "--theirs", "1000", "--learns", "peer"]);
+    assert_eq!(peer["published_list"]["keys"], 1000);
+    let strict = of(&["--security", "malicious"]);
+    assert_eq!(strict["published_list"]["secure_against"], "malicious");
+    let priced = of(&["--price-per-gb", "1", "--runs", "1000"]);
+    let list = &priced["published_list"];
+    assert!(list["total_price"].as_f64().unwrap() < list["runs_price"].as_f64().unwrap());
+    assert!(list["why"].as_str().unwrap().contains("costs less"));
+    with_figures("/no/such/file", &[&["plan"], &unequal[..], &["--runs", "0"]].concat())
+        .assert(2, &["a number from 1 on"]);
+}
+
+#[test]
+fn the_table_shows_the_list_and_says_what_differs() {
+    let show = |runs| {
+        let arguments = ["plan", "--mine", "1000", "--theirs", "2^24", "--runs", runs];
+        let ended = with_figures("/no/such/file", &arguments);
+        ended.assert(0, &[]);
+        ended.out
+    };
+    let once = show("1");
+    for said in
+        ["INSTEAD OF RUNS", "oprf-list", "download it, once", "113 MB", "76 bits", "threat model"]
+    {
+        assert!(once.contains(said), "{said}: {once}");
+    }
+    assert!(!once.contains("better choice"), "{once}");
+    assert!(show("1000").contains("A published list is the better choice"));
+}

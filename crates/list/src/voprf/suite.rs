@@ -2,6 +2,7 @@
 
 use curve25519_dalek::Scalar;
 use sha2::{Digest, Sha512};
+use vesica_params::Adversary;
 
 use super::Output;
 
@@ -19,6 +20,16 @@ pub enum Mode {
 const CONTEXT_BYTES: usize = 28;
 
 impl Mode {
+    /// The adversary against which the mode is secure. Blinded elements are uniform, so no server learns an input, and values
+    /// at inputs that were not asked for are pseudo-random to any client. Without proofs a server may answer each client
+    /// under another key, and recognise it by what it does next.
+    pub const fn adversary(self) -> Adversary {
+        match self {
+            Self::Oprf => Adversary::SemiHonest,
+            Self::Voprf => Adversary::Malicious,
+        }
+    }
+
     /// The context string.
     fn context(self) -> [u8; CONTEXT_BYTES] {
         let mut context = *b"OPRFV1-?-ristretto255-SHA512";

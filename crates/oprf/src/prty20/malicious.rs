@@ -50,6 +50,7 @@ use vesica_primitives::{
     Block, Words,
     aes::{Aes128, CorrelationRobust},
     code::Concatenated,
+    declassify,
     hash::{IndexedRow, RowHash, truncate},
 };
 
@@ -94,7 +95,7 @@ where
     type Receiver = R;
 
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
-        let session = Block::random(rng);
+        let session = declassify(Block::random(rng));
         channel.send_slice(SESSION, &[session])?;
         Ok(bound(session, channel))
     }

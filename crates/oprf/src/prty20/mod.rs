@@ -31,6 +31,7 @@ use vesica_params::{Adversary, okvs::Shape};
 use vesica_primitives::{
     BinaryVector, Block,
     code::{Code as _, LinearCode, Row as _},
+    declassify,
 };
 use vesica_structures::okvs::{self, Codec};
 use zeroize::DefaultIsZeroes;
@@ -266,7 +267,7 @@ impl<M: Construction> Receiver<M> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
         // 2.
-        let seed = Block::random(rng);
+        let seed = declassify(Block::random(rng));
         channel.send_slice(SEED, &[seed])?;
         channel.flush()?;
         let public = Public::<M, O>::new(self.shape, self.session, seed);

@@ -36,6 +36,7 @@ use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
+    declassify,
     hash::{RowHash, truncate},
 };
 use vesica_structures::okvs::{Codec, Okvs};
@@ -203,7 +204,7 @@ impl<O: Codec<Block>> Receiver<O> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
         // 2.
-        let (seed, own) = (Block::random(rng), Block::random(rng));
+        let (seed, own) = (declassify(Block::random(rng)), Block::random(rng));
         let public = Public::<O>::new(channel.session(), self.shape, &self.commitment, seed);
         channel.send_slice(SEED, &[seed, own])?;
         channel.flush()?;

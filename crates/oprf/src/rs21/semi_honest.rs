@@ -19,6 +19,7 @@ use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
+    declassify,
 };
 use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
 
@@ -149,7 +150,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
         // 2.
-        let seed = Block::random(rng);
+        let seed = declassify(Block::random(rng));
         let public = Public::<O>::new(self.shape, self.bits, seed);
         channel.send_slice(SEED, &[seed])?;
         channel.flush()?;

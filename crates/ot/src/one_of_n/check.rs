@@ -7,6 +7,7 @@ use vesica_net::{Channel, Deviation, Result};
 use vesica_primitives::{
     Block, are_equal,
     code::{LinearCode, Row},
+    declassify,
 };
 use zeroize::Zeroizing;
 
@@ -34,7 +35,7 @@ pub(super) fn verify<C: LinearCode>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    let challenge = Block::random(rng);
+    let challenge = declassify(Block::random(rng));
     channel.send_slice(CHALLENGE, &[challenge])?;
     channel.flush()?;
     let own = Combinations::new(challenge, rows.len() - SUMS).of(rows);

@@ -26,7 +26,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::Block;
+use vesica_primitives::{Block, arch::opaque, declassify};
 use zeroize::Zeroizing;
 
 use crate::variants::mask;
@@ -216,7 +216,10 @@ pub trait Receiver {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
         assert_messages(n, len, Self::WORD_BITS);
-        assert!(choices.iter().all(|choice| usize::from(*choice) < n), "choices below {n}");
+        // Choices are secret; that there is a message for each is not.
+        let outside = |choice: &u8| u8::from(usize::from(*choice) >= n);
+        let some = choices.iter().fold(0, |some, choice| some | outside(choice));
+        assert!(declassify(some) == 0, "choices below {n}");
         let words = choices.iter().map(|choice| Block((*choice).into()));
         let words: Zeroizing<Vec<Block>> = Zeroizing::new(words.collect());
         let keys = Zeroizing::new(self.receive_random(&words, channel, rng)?);
@@ -251,9 +254,9 @@ fn ots_per_chunk(n: usize, len: usize) -> usize {
 /// Writes the message with this number to `out`, which must be 0; reads all of them.
 fn select(messages: &[u8], choice: u8, out: &mut [u8]) {
     for (number, message) in (0..=u8::MAX).zip(messages.chunks_exact(out.len())) {
-        let differs = (number ^ choice) as i8;
-        // The sign bit of x | −x is set except for x = 0.
-        let select = !((differs | differs.wrapping_neg()) >> 7) as u8;
+        // The sign of x − 1 is that of a negative number for x = 0 alone.
+        let is_chosen = u64::from(number ^ choice).wrapping_sub(1) >> 63;
+        let select = (opaque(is_chosen) as u8).wrapping_neg();
         out.iter_mut().zip(message).for_each(|(out, message)| *out |= message & select);
     }
 }

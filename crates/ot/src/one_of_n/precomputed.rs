@@ -11,6 +11,7 @@ use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{
     Block,
+    code::are_words,
     packed::{pack_into, packed_len, unpack},
 };
 use zeroize::Zeroizing;
@@ -104,8 +105,7 @@ impl Drawn {
     /// If the number of words is not that of the OTs, or a word has too many bits.
     pub fn choose(self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
         assert_eq!(words.len(), self.words.len(), "a word for each OT");
-        let fits = |word: &Block| word.0.checked_shr(self.word_bits as u32).unwrap_or(0) == 0;
-        assert!(words.iter().all(fits), "words of {} bits", self.word_bits);
+        assert!(are_words(words, self.word_bits), "words of {} bits", self.word_bits);
         let shifts = words.iter().zip(&*self.words).map(|(word, random)| (*word ^ *random).0);
         let mut packed = Vec::new();
         pack_into(&mut packed, shifts, self.word_bits as u32);

@@ -30,7 +30,7 @@ impl Shape {
     /// The shape of RR17 for any number of bins from 1; `None` if an item does not fit in 128 bits, or if there
     /// are more bins than items or 2^32 bins or more.
     pub fn modular(bits: u32, bins: usize) -> Option<Self> {
-        let few = (1..1 << 32).contains(&bins) && (bits >= 32 || bins <= 1 << bits);
+        let few = bins > 0 && u32::try_from(bins).is_ok() && (bits >= 32 || bins <= 1 << bits);
         (bits <= 128 && few).then_some(Self { bits, bins, form: Form::Modular })
     }
 

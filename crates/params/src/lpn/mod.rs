@@ -128,6 +128,12 @@ impl Lpn {
         length.div_ceil(self.piece).max(1)
     }
 
+    /// Whether `length` uniform values take no noise: OTs on the bits of the values themselves are fewer than those on
+    /// the values of its blocks.
+    pub const fn is_short(&self, length: usize) -> bool {
+        length <= self.blocks
+    }
+
     /// δ: the smallest relative distance at which a linear test has bias at most 2^-κ.
     pub fn distance(&self) -> f64 {
         let unmet = libm::exp2(-f64::from(KAPPA) / self.blocks as f64);

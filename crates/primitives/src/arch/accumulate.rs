@@ -13,7 +13,7 @@ impl Backend {
             Kind::Portable => accumulate::accumulate_columns(entries, width),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe {
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
                 x86_64::accumulate::accumulate_columns(entries, width);
             },
         }
@@ -30,7 +30,7 @@ impl Backend {
             Kind::Portable => accumulate::accumulate_permuted(from, places, to),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe {
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
                 x86_64::accumulate::accumulate_permuted(from, places, to);
             },
         }
@@ -48,6 +48,9 @@ impl Backend {
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Vaes => unsafe { x86_64::accumulate::golay(from, places, out) },
+            // SAFETY: a backend of this kind exists only where AVX-512 F and VL were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86_64::accumulate::golay_long(from, places, out) },
         }
     }
 }

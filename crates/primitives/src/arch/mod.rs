@@ -6,9 +6,11 @@
 //! types leave it.
 
 mod accumulate;
+mod aes;
 pub mod curve25519;
 mod opaque;
 mod portable;
+mod sums;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -21,6 +23,7 @@ pub const HASH_LANES: usize = portable::blake3::LANES;
 
 pub(crate) use portable::transform::{self, Direction, Twiddles};
 
+pub use aes::AesKeys;
 pub use opaque::opaque;
 pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};
 
@@ -42,6 +45,9 @@ enum Kind {
     /// VAES, VPCLMULQDQ and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
+    /// AVX-512 F, VL and BW, and all of the above. Kernels without a twin of their own are those of `Vaes`.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Backend {
@@ -72,6 +78,12 @@ impl Backend {
             backends.push(Self(Kind::Avx2));
             if is_x86_feature_detected!("vaes") && is_x86_feature_detected!("vpclmulqdq") {
                 backends.push(Self(Kind::Vaes));
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+                {
+                    backends.push(Self(Kind::Avx512));
+                }
             }
         }
         backends
@@ -94,6 +106,11 @@ impl Backend {
             Kind::Avx2 | Kind::Vaes => unsafe {
                 x86_64::blake3::hash((key, mode), inputs, lens, numbers)
             },
+            // SAFETY: a backend of this kind exists only where AVX-512 F and VL were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe {
+                x86_64::blake3::hash_long((key, mode), inputs, lens, numbers)
+            },
         }
     }
 
@@ -103,7 +120,7 @@ impl Backend {
             Kind::Portable => portable::gf::multiply64(portable::clmul::multiply, a, b),
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::gf64::multiply64(a, b) },
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::gf64::multiply64(a, b) },
         }
     }
 
@@ -113,7 +130,7 @@ impl Backend {
             Kind::Portable => Block(portable::gf::multiply128(portable::clmul::multiply, a.0, b.0)),
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply128(a, b) },
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::clmul::multiply128(a, b) },
         }
     }
 
@@ -128,7 +145,9 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::clmul::add_products128(sums, x, factor) },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::clmul::add_products128_wide(sums, x, factor) },
+            Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::clmul::add_products128_wide(sums, x, factor)
+            },
         }
     }
 
@@ -140,7 +159,9 @@ impl Backend {
             }
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products64(sums, x, factor) },
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::clmul::add_products64(sums, x, factor)
+            },
         }
     }
 
@@ -157,7 +178,9 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::gf64::add_products(sums, x, factor) },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::gf64::add_products_wide(sums, x, factor) },
+            Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::gf64::add_products_wide(sums, x, factor)
+            },
         }
     }
 
@@ -172,7 +195,9 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::clmul::multiply_each128(values, factors) },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::clmul::multiply_each128_wide(values, factors) },
+            Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::clmul::multiply_each128_wide(values, factors)
+            },
         }
     }
 
@@ -187,7 +212,9 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::gf64::multiply_each(values, factors) },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::gf64::multiply_each_wide(values, factors) },
+            Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::gf64::multiply_each_wide(values, factors)
+            },
         }
     }
 
@@ -215,7 +242,7 @@ impl Backend {
             },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe {
+            Kind::Vaes | Kind::Avx512 => unsafe {
                 x86_64::clmul::additive128_wide(twiddles, values, log, coset, direction);
             },
         }
@@ -242,7 +269,7 @@ impl Backend {
             },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe {
+            Kind::Vaes | Kind::Avx512 => unsafe {
                 x86_64::gf64::additive_wide(twiddles, values, log, coset, direction);
             },
         }
@@ -260,7 +287,7 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::clmul::inner_product128(a, b) },
             // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::clmul::inner_product128_wide(a, b) },
+            Kind::Vaes | Kind::Avx512 => unsafe { x86_64::clmul::inner_product128_wide(a, b) },
         }
     }
 
@@ -280,7 +307,9 @@ impl Backend {
             Kind::Avx2 => unsafe { x86_64::rekeyed::hash(session, first, rows) },
             // SAFETY: as above, and VAES was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => unsafe { x86_64::rekeyed::hash_wide(session, first, rows) },
+            Kind::Vaes | Kind::Avx512 => unsafe {
+                x86_64::rekeyed::hash_wide(session, first, rows)
+            },
         }
     }
 
@@ -290,7 +319,7 @@ impl Backend {
             Kind::Portable => portable::transpose::transpose(rows),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::transpose::transpose(rows) },
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::transpose::transpose(rows) },
         }
     }
 }
@@ -304,112 +333,6 @@ pub(crate) fn prefetch<T>(what: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = what;
 }
-
-/// An expanded AES-128 key, in the layout of its backend. Zeroized when it is dropped.
-pub struct AesKeys(Keys);
-
-enum Keys {
-    Portable(Box<portable::aes::Keys>),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(x86_64::aes::Keys),
-    #[cfg(target_arch = "x86_64")]
-    Vaes(x86_64::aes::Keys),
-}
-
-impl AesKeys {
-    /// Expands a key (FIPS 197 §5.2).
-    pub fn expand(backend: Backend, key: Block) -> Self {
-        Self(match backend.0 {
-            Kind::Portable => Keys::Portable(Box::new(portable::aes::expand(key))),
-            // SAFETY: a backend of this kind exists only where AES-NI was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => Keys::Avx2(unsafe { x86_64::aes::expand(key) }),
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes => Keys::Vaes(unsafe { x86_64::aes::expand(key) }),
-        })
-    }
-
-    /// Encrypts each block in place.
-    pub fn encrypt(&self, blocks: &mut [Block]) {
-        match &self.0 {
-            Keys::Portable(keys) => portable::aes::encrypt(keys, blocks),
-            // SAFETY: such keys are made only by a backend of kind Avx2, which has AES-NI.
-            #[cfg(target_arch = "x86_64")]
-            Keys::Avx2(keys) => unsafe { x86_64::aes::encrypt(keys, blocks) },
-            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Keys::Vaes(keys) => unsafe { x86_64::aes::encrypt_wide(keys, blocks) },
-        }
-    }
-
-    /// Encrypts the numbers from `first` on, which must not reach 2^64.
-    pub fn encrypt_counter(&self, first: u64, out: &mut [Block]) {
-        match &self.0 {
-            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Keys::Vaes(keys) => unsafe { x86_64::aes::encrypt_counter_wide(keys, first, out) },
-            _ => {
-                for (block, number) in out.iter_mut().zip(first..) {
-                    *block = Block(number.into());
-                }
-                self.encrypt(out);
-            }
-        }
-    }
-
-    /// Adds to each block its encryption: the Davies–Meyer construction with a fixed key.
-    pub fn feed_forward(&self, blocks: &mut [Block]) {
-        match &self.0 {
-            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Keys::Vaes(keys) => unsafe { x86_64::aes::feed_forward_wide(keys, blocks) },
-            _ => {
-                let mut images = [Block::ZERO; SMALL_BATCH];
-                for batch in blocks.chunks_mut(SMALL_BATCH) {
-                    let images = &mut images[..batch.len()];
-                    images.copy_from_slice(batch);
-                    self.encrypt(images);
-                    batch.iter_mut().zip(images).for_each(|(block, image)| *block ^= *image);
-                }
-            }
-        }
-    }
-
-    /// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x, where π_i is encryption
-    /// under `keys[i]`; returns the sum of the left and of the right children.
-    ///
-    /// # Panics
-    /// If the number of pairs of children is not that of the parents.
-    pub fn double(keys: [&Self; 2], parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
-        assert_eq!(parents.len(), children.len(), "two children each");
-        let (done, mut sums) = match [&keys[0].0, &keys[1].0] {
-            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
-            #[cfg(target_arch = "x86_64")]
-            [Keys::Vaes(left), Keys::Vaes(right)] => unsafe {
-                x86_64::aes::double_wide([left, right], parents, children)
-            },
-            _ => (0, [Block::ZERO; 2]),
-        };
-        let batches = parents[done..].chunks(SMALL_BATCH);
-        for (parents, children) in batches.zip(children[done..].chunks_mut(SMALL_BATCH)) {
-            for (side, keys) in keys.iter().enumerate() {
-                let mut nodes = [Block::ZERO; SMALL_BATCH];
-                let nodes = &mut nodes[..parents.len()];
-                nodes.copy_from_slice(parents);
-                keys.feed_forward(nodes);
-                for (child, node) in children.iter_mut().zip(nodes) {
-                    child[side] = *node;
-                    sums[side] ^= *node;
-                }
-            }
-        }
-        sums
-    }
-}
-
-/// Blocks handled at a time by operations that need scratch space.
-const SMALL_BATCH: usize = 16;
 
 #[cfg(test)]
 mod tests {

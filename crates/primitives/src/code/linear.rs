@@ -1,7 +1,7 @@
 //! Linear codes, encoding many words at a time.
 
 use super::{Code, Row, TILES};
-use crate::{Block, arch::Backend};
+use crate::{Block, arch::Backend, declassify};
 
 /// A code whose codewords are sums of rows of a matrix.
 ///
@@ -82,8 +82,13 @@ impl<L: LinearCode> Code for L {
 }
 
 fn assert_words<L: LinearCode>(words: &[Block]) {
-    let is_word = |word: &Block| L::DIMENSION == 128 || word.0 >> L::DIMENSION == 0;
-    assert!(words.iter().all(is_word), "words of {} bits", L::DIMENSION);
+    assert!(are_words(words, L::DIMENSION), "words of {} bits", L::DIMENSION);
+}
+
+/// Whether no word has more than `bits` bits; nothing else about them shows in the time.
+pub fn are_words(words: &[Block], bits: usize) -> bool {
+    let set = words.iter().fold(0, |set, word| set | word.0);
+    declassify(set.checked_shr(bits as u32).unwrap_or(0)) == 0
 }
 
 /// Block i holds bit i of each of up to 128 words.

@@ -20,7 +20,7 @@ use zeroize::Zeroize;
 pub use bch::{Bch, CutBch, ShortBch};
 pub use block_accumulate::BlockAccumulate;
 pub use concatenated::Concatenated;
-pub use linear::LinearCode;
+pub use linear::{LinearCode, are_words};
 pub use pseudo_random::PseudoRandomCode;
 pub use repetition::Repetition;
 pub use walsh_hadamard::WalshHadamard;
@@ -120,7 +120,7 @@ impl<const N: usize> Row for [Block; N] {
 
     #[inline]
     fn add(&mut self, other: &Self) {
-        crate::block::add_to(self, other);
+        self.iter_mut().zip(other).for_each(|(to, from)| *to ^= *from);
     }
 
     #[inline]

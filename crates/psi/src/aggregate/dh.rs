@@ -15,7 +15,10 @@
 
 use rand::{CryptoRng, seq::SliceRandom};
 use vesica_net::Channel;
-use vesica_primitives::group::{Group as _, Ristretto};
+use vesica_primitives::{
+    Declassified,
+    group::{Group as _, Ristretto},
+};
 use zeroize::Zeroizing;
 
 use super::{Aggregate, Method, Output, Query, Receiver, Sender};
@@ -82,7 +85,8 @@ impl Sender for Party {
             returned.extend(mul_all::<Ristretto>(&points, &alpha));
             channel.keep_alive()?;
         }
-        returned.shuffle(rng);
+        // Time does not depend on the order but for caches.
+        returned.shuffle(&mut Declassified(rng));
         for chunk in returned.chunks(chunk::<Ristretto>()) {
             channel.send_slice(SHUFFLED, chunk)?;
         }

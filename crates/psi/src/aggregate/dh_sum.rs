@@ -28,6 +28,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_primitives::{
+    declassify_all,
     group::{Group as _, Ristretto},
     paillier::{self, Ciphertext, Key, PublicKey, Randomness},
 };
@@ -149,6 +150,8 @@ impl Matcher {
         // 2.
         channel.phase("exponentiate");
         let mut blinded = own_products::<Ristretto>(items.low_halves(), &alpha, channel)?;
+        // It is about to be sent.
+        declassify_all(&mut blinded);
         blinded.sort_unstable();
         for chunk in blinded.chunks(chunk::<Ristretto>()) {
             channel.send_slice(BLINDED, chunk)?;
@@ -268,7 +271,9 @@ impl Owner {
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
         let tags = Tags::new(Setting::from(sizes));
         channel.phase("exponentiate");
-        let own = own_products::<Ristretto>(items.low_halves(), &beta, channel)?;
+        let mut own = own_products::<Ristretto>(items.low_halves(), &beta, channel)?;
+        // Likewise.
+        declassify_all(&mut own);
         let mut own: Vec<_> = own.into_iter().zip(values).collect();
         own.sort_unstable_by_key(|(point, _)| *point);
         // 2.

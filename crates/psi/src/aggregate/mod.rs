@@ -27,6 +27,7 @@ pub mod shares;
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Laplace;
+use vesica_primitives::declassify;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
@@ -443,7 +444,8 @@ pub fn learn(query: &Query, channel: &mut Channel) -> Result<Output> {
 pub fn check_values(wanted: bool, items: Items<'_>, values: &[i64]) -> Result<()> {
     assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
     let magnitudes = values.iter().map(|value| u128::from(value.unsigned_abs()));
-    if magnitudes.sum::<u128>() > i64::MAX as u128 {
+    let too_large = magnitudes.sum::<u128>() > i64::MAX as u128;
+    if declassify(u8::from(too_large)) == 1 {
         return Err(Error::SumTooLarge);
     }
     Ok(())

@@ -32,7 +32,7 @@ use vesica_circuit::{
 use vesica_net::Channel;
 use vesica_ot::Bytes;
 use vesica_params::bins::cuckoo::{self, HASHES};
-use vesica_primitives::Block;
+use vesica_primitives::{Block, declassify};
 use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
 
@@ -376,7 +376,8 @@ impl<M: Construction> Receiving<M> {
         channel.phase("opprf");
         let point = |entry: &Option<Entry>| match entry {
             Some(entry) => word(permuted[entry.position()], entry.hash()),
-            None => Block::random(rng),
+            // Like an item's, which decides where it is put.
+            None => declassify(Block::random(rng)),
         };
         let points: Vec<Block> = table.bins().iter().map(point).collect();
         let received = Zeroizing::new(M::Opprf::evaluate(opprf, &points, channel, rng)?);

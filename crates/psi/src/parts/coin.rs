@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Block, aes::Aes128};
+use vesica_primitives::{Block, aes::Aes128, declassify};
 
 /// The adversary against which a toss of [`toss_first`] and [`toss_second`] is secure.
 pub(crate) const ADVERSARY: Adversary = Adversary::Malicious;
@@ -27,7 +27,7 @@ pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -
     let mine = Block::random(rng);
     let mut theirs = [0; 16];
     channel.exchange(SHARE, &mine.to_bytes(), &mut theirs)?;
-    Ok(mine ^ Block::from_bytes(theirs))
+    Ok(declassify(mine) ^ Block::from_bytes(theirs))
 }
 
 /// The items' low halves, permuted under a seed from both parties: secure against semi-honest parties.
@@ -52,7 +52,7 @@ pub(crate) fn toss_first(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Resu
     let mut theirs = [Block::ZERO];
     channel.recv_slice(SHARE, &mut theirs)?;
     channel.send_slice(OPENING, &[mine])?;
-    Ok(mine ^ theirs[0])
+    Ok(declassify(mine) ^ theirs[0])
 }
 
 /// The other side of [`toss_first`].
@@ -70,7 +70,7 @@ pub(crate) fn toss_second(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Res
     if commit(theirs[0]).as_bytes() != &commitment {
         return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }));
     }
-    Ok(mine ^ theirs[0])
+    Ok(declassify(mine) ^ theirs[0])
 }
 
 /// Hiding, because shares are uniform.

@@ -25,6 +25,7 @@ use vesica_params::{
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
+    declassify,
 };
 use vesica_structures::okvs::{self as stores, Codec, Free, Okvs, garbled_bloom::GarbledBloom};
 
@@ -195,7 +196,8 @@ impl crate::Receiver for Receiver {
         let mine = masked.finish().into_iter().zip(masks).zip(digests(seed, items.low_halves()));
         let unused = u64::BITS - 8 * len as u32;
         let found = (0..).zip(mine).filter(|(_, ((masked, mask), digest))| {
-            ((*masked ^ *mask).low() ^ digest) << unused == 0
+            // The result, to the party that learns it.
+            declassify(((*masked ^ *mask).low() ^ digest) << unused) == 0
         });
         Ok(found.map(|(position, _)| position).collect())
     }

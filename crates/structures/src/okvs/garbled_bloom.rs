@@ -102,7 +102,7 @@ impl Okvs for GarbledBloom {
         assert!(sparse_part == SparsePart::Parts, "a column in each part");
         assert!(clusters == 1 && dense == 0, "one cluster without dense columns");
         assert!(weight > 0 && sparse >= weight && sparse % weight == 0, "equal parts");
-        assert!(sparse < 1 << 32, "columns have 32-bit numbers");
+        assert!(u32::try_from(sparse).is_ok(), "columns have 32-bit numbers");
         Self { shape, hashes: row_hashes(seed, weight.div_ceil(2)) }
     }
 

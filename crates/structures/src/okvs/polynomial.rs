@@ -50,7 +50,7 @@ impl Okvs for Polynomial {
         assert!(shape.dense_part == DensePart::Field, "coefficients of GF(2^128)");
         assert_eq!((shape.weight, shape.sparse), (0, 0), "no sparse columns");
         assert!(shape.clusters > 0 && shape.dense >= shape.capacity.max(1), "columns for all keys");
-        assert!(shape.clusters < 1 << 32, "clusters have 32-bit numbers");
+        assert!(u32::try_from(shape.clusters).is_ok(), "clusters have 32-bit numbers");
         Self {
             shape,
             cluster_hash: CorrelationRobust::new(Aes128::new(seed).encrypt_block(Block(0))),

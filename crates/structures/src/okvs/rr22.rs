@@ -162,7 +162,10 @@ impl<D: Dense> Okvs for Rr22<D> {
         assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
         assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
         assert!(shape.dense <= 128, "sets of dense columns fit a block");
-        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        assert!(
+            u32::try_from(shape.sparse.max(shape.capacity)).is_ok(),
+            "columns and rows have 32-bit numbers"
+        );
         let seed = Aes128::new(seed);
         let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
         Self {

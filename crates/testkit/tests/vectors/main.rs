@@ -10,5 +10,6 @@ mod ot;
 mod parameters;
 mod primitives;
 mod protocols;
+mod published_lists;
 mod trees;
 mod vole;

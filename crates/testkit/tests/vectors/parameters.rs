@@ -99,6 +99,9 @@ fn list_len(count: usize, bits: u32) -> usize {
 }
 
 fn noise(len: usize, lpn: Lpn, full: bool) -> Value {
+    if lpn.is_short(len) {
+        return json!("short");
+    }
     let dimensions = if full { Dimensions::full(len, lpn) } else { Dimensions::new(len, lpn) };
     let pieces = lpn.pieces(len);
     json!({ "p": pieces, "t": dimensions.blocks / pieces, "B": dimensions.block, "random_ots": dimensions.ots() })

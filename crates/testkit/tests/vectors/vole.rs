@@ -20,8 +20,8 @@ const FIELD: SmallField = SmallField::new(8);
 #[test]
 fn vectors() {
     let made = json!({
-        "rr22": [semi_honest_vole(10, 41), semi_honest_vole(196_609, 53)],
-        "rr22-malicious": [malicious_vole(10), malicious_vole(9_000)],
+        "rr22": [semi_honest_vole(10, 41), semi_honest_vole(768, 47), semi_honest_vole(769, 48), semi_honest_vole(196_609, 53)],
+        "rr22-malicious": [malicious_vole(10), malicious_vole(768), malicious_vole(769), malicious_vole(9_000)],
     });
     check("vole", &made);
 }

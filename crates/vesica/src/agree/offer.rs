@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::Sizes;
+use vesica_psi::{Sizes, lookup::LOOKUPS};
 
 use crate::{
     error::{Error, Result},
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 8;
+pub const WIRE_VERSION: u32 = 9;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -144,6 +144,12 @@ impl Offer {
         let Some(name) = &self.protocol else { return Ok(()) };
         let methods = self.query.kind.task.methods();
         let Some(method) = methods.iter().find(|method| method.key() == name) else {
+            if LOOKUPS.iter().any(|lookup| lookup.key == name) {
+                return Err(Error::Usage(format!(
+                    "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
+                     in it (`vesica lookup`)"
+                )));
+            }
             let known: Vec<_> = methods.iter().map(|method| method.key()).collect();
             return Err(Error::Usage(format!(
                 "there is no protocol `{name}` for {}; there are: {}",
@@ -517,10 +523,10 @@ mod tests {
 
     #[test]
     fn another_version_is_named_whatever_else_it_says() {
-        let error = answer(b"{\"version\":9,\"sets\":[1,2]}");
+        let error = answer(b"{\"version\":10,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        let said = format!("here wire version {WIRE_VERSION}, there 9");
+        let said = format!("here wire version {WIRE_VERSION}, there 10");
         assert!(message.contains(&said), "{message}");
     }
 

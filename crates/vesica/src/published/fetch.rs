@@ -4,6 +4,7 @@
 //! on behind the last chunk that was right.
 
 use std::{
+    env,
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     ops::Range,
@@ -55,6 +56,14 @@ pub trait Origin {
     /// # Errors
     /// Whatever keeps it from coming.
     fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>>;
+}
+
+/// The directory in which this user's lists are kept; `None` for a user without a home directory.
+pub fn lists_cache() -> Option<PathBuf> {
+    let below = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || Some(env::home_dir()?.join(".cache"));
+    let cache = below("XDG_CACHE_HOME").or_else(|| below("LOCALAPPDATA")).or_else(home)?;
+    Some(cache.join("vesica").join("lists"))
 }
 
 /// What a client fetches, and what it accepts.

@@ -104,7 +104,13 @@ pub fn look_up(
     let done = |done| observer.progress(Progress::of(done, rows, Unit::Rows));
     let staged = stage::rows(&job.output, output, &table, (&matched, None), done)?;
     staged.commit()?;
-    Ok(Found { keys, matches, rows, beyond_promise: keys > list.head().queries })
+    let beyond_promise = keys > list.head().queries;
+    if beyond_promise {
+        observer.warning(
+            "more keys were looked up than the list promises right answers for: some may be said to be in it that are not",
+        );
+    }
+    Ok(Found { keys, matches, rows, beyond_promise })
 }
 
 /// The rows to write, with what labels say.

@@ -76,6 +76,8 @@ pub fn described(phase: &str) -> String {
         "seed" => "both sides are ready".to_owned(),
         "partitions" => "sorting keys into partitions".to_owned(),
         "evaluate" => "evaluating the function on new items".to_owned(),
+        "fetch" => "bringing the list up to date".to_owned(),
+        "ask" => "asking for the values of keys".to_owned(),
         "finish" => "writing the result".to_owned(),
         other => match task::activity(other) {
             Some(activity) => format!("{activity} ({other})"),

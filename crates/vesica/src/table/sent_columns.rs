@@ -1,13 +1,12 @@
 //! Columns that one side sends: how rows' values become a payload, and how the other side reads it.
 //!
 //! A payload has a place for each of the rows that are sent with a key at most, and each place has the same number of
-//! bytes. A place holds the values of the columns in their order: for each value 16 bits, little endian, and then its
-//! bytes, which are UTF-8. The 16 bits are 1 for a value that is missing, and otherwise 2 more than the value has bytes.
-//! The rest, up to the length that both sides agreed on, is zeros, and so are places of rows that there are not. So
-//! payloads of long and short values, and of keys with many rows and with few, look alike.
+//! bytes. A place holds the values of the columns in their order ([`vesica_structures::packed`]). Places of rows that there are
+//! not are zeros. So payloads of long and short values, and of keys with many rows and with few, look alike.
 
 use serde::{Deserialize, Serialize};
 use vesica_psi::payload::MAX_LEN;
+use vesica_structures::packed::{self, LENGTH, MISSING, PRESENT};
 
 use crate::{
     error::{Error, InputFault, Result},
@@ -22,15 +21,6 @@ pub const MAX_NAMES: usize = 2048;
 
 /// Bytes of a row's values, their lengths included, where nobody says otherwise.
 pub const DEFAULT_BYTES: u32 = 64;
-
-/// Bytes of a value's length.
-const LENGTH: usize = size_of::<u16>();
-
-/// Stands in the place of the length of a value that is missing.
-const MISSING: u16 = 1;
-
-/// What is added to the length of a value.
-const PRESENT: u16 = 2;
 
 /// The columns that a side sends with its matching rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,20 +92,7 @@ impl SentColumns {
 
     /// The values that a place holds; `None` where it is none of this form.
     fn read<'a>(&self, place: &'a [u8]) -> Option<Vec<Option<&'a str>>> {
-        let mut rest = place;
-        let values = self.columns.iter().map(|_| {
-            let (length, after) = rest.split_first_chunk()?;
-            rest = after;
-            let length = match u16::from_le_bytes(*length) {
-                MISSING => return Some(None),
-                length => length.checked_sub(PRESENT)?,
-            };
-            let (value, after) = after.split_at_checked(length.into())?;
-            rest = after;
-            std::str::from_utf8(value).ok().map(Some)
-        });
-        let values = values.collect::<Option<Vec<_>>>()?;
-        rest.iter().all(|byte| *byte == 0).then_some(values)
+        packed::read(place, self.columns.len())
     }
 }
 

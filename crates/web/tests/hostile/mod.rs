@@ -79,15 +79,11 @@ fn who_takes_nothing_of_an_answer_is_cut_off() {
     // A part that is longer than what the system keeps for both sides.
     world.publish(0..16_000, false);
     let counts = Arc::new(Counts::default());
-    let asset = vesica_web::Asset {
-        path: "/",
-        media_type: "text/plain",
-        content: vec![7; 1 << 25].into(),
-        policy: None,
-    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), vec![7; 1 << 25]).unwrap();
+    let assets = vesica_web::Asset::of_folder(folder.path()).unwrap();
     let patience = Duration::from_millis(400);
-    let serving =
-        Serving { patience, counts: counts.clone(), assets: vec![asset], ..world.serving() };
+    let serving = Serving { patience, counts: counts.clone(), assets, ..world.serving() };
     world.serve(serving);
     let mut stream = TcpStream::connect(world.address()).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: list\r\n\r\n").unwrap();

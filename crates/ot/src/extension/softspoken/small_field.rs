@@ -3,7 +3,11 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{Block, Delta, Seed, aes::Prg, block::add_to};
+use vesica_primitives::{
+    Block, Delta, Seed,
+    aes::Prg,
+    block::{add_to, sums_by_bit},
+};
 use zeroize::Zeroizing;
 
 use super::SmallField;
@@ -24,31 +28,51 @@ const MAX_COLUMN: usize = CHUNK_ROWS / 128;
 /// microseconds, enough for the streams of this many leaves.
 const MIN_LEAVES: usize = 256;
 
-/// Sums of streams below nodes whose sibling is not complete yet, one for each height.
-type Pending = [[Block; MAX_COLUMN]; SmallField::MAX_BITS];
+/// Levels of a tree, from its leaves, that are added up at once.
+const LEVELS: usize = 3;
 
-const NOTHING_PENDING: Pending = [[Block::ZERO; MAX_COLUMN]; SmallField::MAX_BITS];
+/// Space for adding up the streams of a tree.
+struct Scratch {
+    /// The streams of neighbouring leaves.
+    streams: [Block; MAX_COLUMN << LEVELS],
+    /// Sums of streams below nodes whose sibling is not complete yet, one for each height.
+    pending: [[Block; MAX_COLUMN]; SmallField::MAX_BITS],
+}
+
+impl Scratch {
+    const fn new() -> Self {
+        Self {
+            streams: [Block::ZERO; MAX_COLUMN << LEVELS],
+            pending: [[Block::ZERO; MAX_COLUMN]; SmallField::MAX_BITS],
+        }
+    }
+}
 
 /// Fills `columns` with the columns v_b of one tree and `total` with u, each as long as `total`, where
 /// `stream(x, out)` writes the next blocks of r_x. Columns for which there is no room are dropped.
 ///
-/// Streams are added up like the digits of a counter: the streams below a node of the tree are summed once it
-/// is complete, and every right child at height b is a part of column b. That takes two additions per stream,
-/// with at most k + 1 sums in the cache.
+/// The streams of eight neighbouring leaves are added up in registers. Their sums are added up like the digits of a
+/// counter: the streams below a node of the tree are summed once it is complete, and every right child at height b is a
+/// part of column b.
 fn fold(
     field: SmallField,
     mut stream: impl FnMut(usize, &mut [Block]),
     columns: &mut [Block],
     total: &mut [Block],
-    pending: &mut Pending,
+    scratch: &mut Scratch,
 ) {
     let len = total.len();
     columns.fill(Block::ZERO);
-    for x in (1..1 << field.bits()).step_by(2) {
-        stream(x - 1, &mut pending[0][..len]);
-        stream(x, total);
-        let complete = x.trailing_ones() as usize;
-        for (height, sibling) in pending[..complete].iter().enumerate() {
+    let levels = field.bits().min(LEVELS);
+    let Scratch { streams, pending } = scratch;
+    let streams = &mut streams[..len << levels];
+    for node in 0..1 << (field.bits() - levels) {
+        for (out, x) in streams.chunks_exact_mut(len).zip(node << levels..) {
+            stream(x, out);
+        }
+        sums_by_bit(streams, columns, total);
+        let complete = levels + node.trailing_ones() as usize;
+        for (height, sibling) in pending.iter().enumerate().take(complete).skip(levels) {
             if let Some(column) = columns.get_mut(height * len..(height + 1) * len) {
                 add_to(column, total);
             }
@@ -143,13 +167,13 @@ impl ColumnSender for Sender {
             .zip(self.streams.par_chunks_exact_mut(known))
             .zip(self.corrections.par_chunks_exact(len));
         let trees = trees.enumerate().with_min_len(MIN_LEAVES.div_ceil(known));
-        let scratch = || (NOTHING_PENDING, [Block::ZERO; MAX_COLUMN]);
-        trees.for_each_init(scratch, |(pending, total), (i, ((columns, streams), correction))| {
+        let scratch = || (Scratch::new(), [Block::ZERO; MAX_COLUMN]);
+        trees.for_each_init(scratch, |(scratch, total), (i, ((columns, streams), correction))| {
             let stream = |y: usize, out: &mut [Block]| match y.checked_sub(1) {
                 Some(known) => streams[known].fill(out),
                 None => out.fill(Block::ZERO),
             };
-            fold(field, stream, columns, &mut total[..len], pending);
+            fold(field, stream, columns, &mut total[..len], scratch);
             for (b, column) in columns.chunks_exact_mut(len).enumerate() {
                 let mask = Block::mask(delta.bit(i * field.bits() + b));
                 column.iter_mut().zip(correction).for_each(|(q, c)| *q ^= *c & mask);
@@ -227,13 +251,10 @@ impl Receiver {
             .zip(self.streams.par_chunks_exact_mut(leaves))
             .zip(self.corrections.par_chunks_exact_mut(len));
         let trees = trees.with_min_len(MIN_LEAVES.div_ceil(leaves));
-        trees.for_each_init(
-            || NOTHING_PENDING,
-            |pending, ((columns, streams), correction)| {
-                fold(field, |x, out| streams[x].fill(out), columns, correction, pending);
-                add_to(correction, choices);
-            },
-        );
+        trees.for_each_init(Scratch::new, |scratch, ((columns, streams), correction)| {
+            fold(field, |x, out| streams[x].fill(out), columns, correction, scratch);
+            add_to(correction, choices);
+        });
         &mut self.corrections
     }
 }
@@ -292,7 +313,7 @@ mod tests {
                 let mut columns = vec![Block(9); scratch * len];
                 let mut total = vec![Block(9); len];
                 let stream = |x: usize, out: &mut [Block]| (0..len).for_each(|i| out[i] = r(x, i));
-                fold(field, stream, &mut columns, &mut total, &mut { NOTHING_PENDING });
+                fold(field, stream, &mut columns, &mut total, &mut Scratch::new());
                 for i in 0..len {
                     assert_eq!(total[i], sum(i, &|_| true), "k = {bits}");
                     for b in 0..scratch {

@@ -30,6 +30,7 @@
 //!       malicious::send(1000, UNIFORM, cot, channel, rng)
 //!   }
 //!   ```
+//! - A short one is malicious as it is: the OTs leave R nothing but the choice of its a, and S nothing at all.
 //! - Trees are full: an R that knew all leaves of one would know Δ.
 //! - Step 2 makes one additional share, of a value that masks R's challenge. If this step is a shorter VOLE,
 //!   that is checked in the same way.
@@ -65,9 +66,13 @@ const BITS: u32 = 128;
 
 /// Payload bytes of a run over malicious SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
+    let of_ots = |values: usize| softspoken::malicious::bytes(field, values * BITS as usize);
+    if lpn.is_short(len) {
+        return of_ots(len);
+    }
     let dimensions = Dimensions::full(len, lpn);
     let values = match lpn.pieces(len) {
-        1 => softspoken::malicious::bytes(field, (dimensions.blocks + 1) * BITS as usize),
+        1 => of_ots(dimensions.blocks + 1),
         _ => bytes(dimensions.blocks + 1, lpn, field),
     };
     let keys = softspoken::malicious::bytes(field, dimensions.ots());
@@ -88,6 +93,10 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<SenderShare> {
+    let delta = cot.delta().clone();
+    if lpn.is_short(len) {
+        return Ok(SenderShare { delta, b: pcg::values::send(len, BITS, cot, channel)? });
+    }
     let dimensions = Dimensions::full(len, lpn);
     // 1.
     let noise = pcg::Sender::new(&dimensions, cot, channel)?;
@@ -100,8 +109,8 @@ pub fn send(
     // 3. and 4.
     let mut b = ZeroizingVec::zeros(len);
     let trees = noise.fill(&mut dimensions.space(), &mut b, shares, channel, rng)?;
-    check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
-    Ok(SenderShare { delta: cot.delta().clone(), b })
+    check::prove(delta.expose()[0], &trees, *mask, channel)?;
+    Ok(SenderShare { delta, b })
 }
 
 /// The receiver's side of a VOLE of length `len`.
@@ -116,6 +125,11 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<ReceiverShare<Block>> {
+    if lpn.is_short(len) {
+        let (a, c) = random_values(len, BITS, cot, channel, rng)?;
+        channel.flush()?;
+        return Ok(ReceiverShare { a, c });
+    }
     let dimensions = Dimensions::full(len, lpn);
     let places = dimensions.places(rng);
     // 1.
@@ -189,7 +203,7 @@ mod tests {
 
     #[test]
     fn shares_are_correlated() {
-        for len in [0, 1, 6143, 20_011] {
+        for len in [0, 1, 768, 769, 6143, 20_011] {
             assert_correlated(len, UNIFORM);
         }
         assert_correlated(1000, PUBLISHED);

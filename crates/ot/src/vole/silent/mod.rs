@@ -10,7 +10,10 @@
 //! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
 //!    looks random by the LPN assumption that `vesica_params::lpn` states.
 //!
-//! If this is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
+//! If it is no longer than t ([`Lpn::is_short`]), there is no noise, and step 2 alone makes the VOLE: the a_i are
+//! the y_i.
+//!
+//! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
 //! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2; Weng et al. (S&P 2021)
 //! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too.
 //!
@@ -34,9 +37,14 @@ pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
+    let of_ots =
+        |values: usize| Bytes { to_sender: field.bytes(values * bits as usize), to_receiver: 0 };
+    if lpn.is_short(len) {
+        return of_ots(len);
+    }
     let dimensions = Dimensions::new(len, lpn);
     let values = match lpn.pieces(len) {
-        1 => Bytes { to_sender: field.bytes(dimensions.blocks * bits as usize), to_receiver: 0 },
+        1 => of_ots(dimensions.blocks),
         _ => bytes(dimensions.blocks, bits, lpn, field),
     };
     Bytes {
@@ -77,6 +85,10 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<SenderShare> {
+    let delta = cot.delta().clone();
+    if lpn.is_short(len) {
+        return Ok(SenderShare { delta, b: pcg::values::send(len, bits, cot, channel)? });
+    }
     let dimensions = Dimensions::new(len, lpn);
     // 1.
     let noise = pcg::Sender::new(&dimensions, cot, channel)?;
@@ -88,7 +100,7 @@ pub fn send(
     // 3. and 4.
     let mut b = ZeroizingVec::zeros(len);
     noise.fill(&mut dimensions.space(), &mut b, &shares, channel, rng)?;
-    Ok(SenderShare { delta: cot.delta().clone(), b })
+    Ok(SenderShare { delta, b })
 }
 
 /// The receiver's side of a VOLE of length `len` whose a has `bits` bits.
@@ -104,6 +116,11 @@ pub fn receive<A: Subspace>(
     rng: &mut dyn CryptoRng,
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
+    if lpn.is_short(len) {
+        let (a, c) = random_values(len, bits, cot, channel, rng)?;
+        channel.flush()?;
+        return Ok(ReceiverShare { a, c });
+    }
     let dimensions = Dimensions::new(len, lpn);
     let places = dimensions.places(rng);
     // 1.
@@ -124,15 +141,15 @@ pub fn receive<A: Subspace>(
     Ok(ReceiverShare { a, c })
 }
 
-/// Random y_i of `bits` bits, and shares of y_i·Δ from correlated OT.
+/// `count` random y_i of `bits` bits, and shares of y_i·Δ from correlated OT.
 fn random_values<A: Subspace>(
-    blocks: usize,
+    count: usize,
     bits: u32,
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(ZeroizingVec<A>, ZeroizingVec<Block>)> {
-    let mut values = ZeroizingVec::zeros(blocks);
+    let mut values = ZeroizingVec::zeros(count);
     values.fill_with(|| A::truncate(Block::random(rng), bits));
     let shares = pcg::values::receive(&values, bits, cot, channel)?;
     Ok((values, shares))
@@ -184,7 +201,7 @@ mod tests {
 
     #[test]
     fn shares_are_correlated() {
-        for len in [0, 1, 100, 5000, 20_011] {
+        for len in [0, 1, 100, 768, 769, 5000, 20_011] {
             assert_correlated::<u64>(len, 60, UNIFORM);
         }
         assert_correlated::<u64>(3000, 64, UNIFORM);

@@ -7,5 +7,6 @@ pub mod clmul;
 pub mod curve25519;
 pub mod gf;
 pub mod rekeyed;
+pub mod sums;
 pub mod transform;
 pub mod transpose;

@@ -1,4 +1,5 @@
-//! The steps of a block–accumulate code with 256-bit registers: the portable loops, compiled for AVX2.
+//! The steps of a block–accumulate code with 256-bit registers: the portable loops, compiled for AVX2; and the one that adds
+//! most for AVX-512, which has additions of three words at once.
 
 use crate::{Words, arch::portable::accumulate};
 
@@ -30,5 +31,14 @@ pub unsafe fn accumulate_permuted<const W: usize>(
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2")]
 pub unsafe fn golay<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words<W>]) {
+    accumulate::golay(from, places, out);
+}
+
+/// See [`accumulate::golay`].
+///
+/// # Safety
+/// The processor must have AVX-512 F and VL.
+#[target_feature(enable = "avx512f,avx512vl")]
+pub unsafe fn golay_long<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words<W>]) {
     accumulate::golay(from, places, out);
 }

@@ -13,13 +13,20 @@ use zeroize::Zeroize;
 
 use crate::Block;
 
-const ROUNDS: usize = 10;
+pub const ROUNDS: usize = 10;
 
 /// Blocks in flight at once: enough to hide the latency of one round.
 const BATCH: usize = 8;
 
 /// The eleven round keys of an expanded key.
 pub struct Keys([__m128i; ROUNDS + 1]);
+
+impl Keys {
+    /// The keys, in order.
+    pub fn rounds(&self) -> &[__m128i; ROUNDS + 1] {
+        &self.0
+    }
+}
 
 impl Drop for Keys {
     fn drop(&mut self) {

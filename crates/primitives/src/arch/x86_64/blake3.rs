@@ -1,4 +1,5 @@
-//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each block.
+//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each block. AVX-512 has as many registers as
+//! there are words of state and input, and an instruction that rotates.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
@@ -24,98 +25,107 @@ macro_rules! turn {
     }};
 }
 
-/// Same as the portable `hash`.
+/// Words `$from` to `$from + 7` of all lanes, a vector for each word.
 ///
-/// # Safety
-/// The processor must have AVX2.
-#[target_feature(enable = "avx2")]
-pub unsafe fn hash(
-    (key, mode): (&[u32; 8], u32),
-    inputs: &[[u32; 16]; LANES],
-    lens: &[u32; LANES],
-    numbers: &[u64; LANES],
-) -> [[u32; 8]; LANES] {
-    // Macros rather than closures: a function of the standard library that takes a closure is not compiled for
-    // AVX2, so it would become calls with all vectors in memory.
-    macro_rules! words_of_lanes {
-        ($from:literal) => {
-            transpose(words_of_lanes!(@ $from, 0 1 2 3 4 5 6 7))
-        };
-        (@ $from:literal, $($lane:literal)*) => {
-            [$(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&inputs[$lane][$from..$from + 8]))),*]
-        };
-    }
-    let (low, high) = (words_of_lanes!(0), words_of_lanes!(8));
-    let m: [__m256i; 16] = bytemuck::cast([low, high]);
-
-    let by_two = byte_mask([2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]);
-    let by_one = byte_mask([1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12]);
-
-    let mut v = [_mm256_setzero_si256(); 16];
-    for (v, word) in v.iter_mut().zip(key) {
-        *v = _mm256_set1_epi32(*word as i32);
-    }
-    for (v, word) in v[8..12].iter_mut().zip(IV) {
-        *v = _mm256_set1_epi32(word as i32);
-    }
-    let halves = [numbers.map(|number| number as u32), numbers.map(|number| (number >> 32) as u32)];
-    [v[12], v[13]] = bytemuck::cast(halves);
-    v[14] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(lens));
-    v[15] = _mm256_set1_epi32((WHOLE | mode) as i32);
-
-    // The quarter round G. Macros, so that every index is a constant and every vector a register.
-    macro_rules! mix {
-        ($a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
-            v[$a] = _mm256_add_epi32(_mm256_add_epi32(v[$a], v[$b]), $x);
-            v[$d] = turn_bytes!(_mm256_xor_si256(v[$d], v[$a]), by_two);
-            v[$c] = _mm256_add_epi32(v[$c], v[$d]);
-            v[$b] = turn!(_mm256_xor_si256(v[$b], v[$c]), 12);
-            v[$a] = _mm256_add_epi32(_mm256_add_epi32(v[$a], v[$b]), $y);
-            v[$d] = turn_bytes!(_mm256_xor_si256(v[$d], v[$a]), by_one);
-            v[$c] = _mm256_add_epi32(v[$c], v[$d]);
-            v[$b] = turn!(_mm256_xor_si256(v[$b], v[$c]), 7);
-        };
-    }
-    macro_rules! round {
-        ($round:literal) => {
-            const WORDS: [usize; 16] = SCHEDULE[$round];
-            mix!(0, 4, 8, 12, m[WORDS[0]], m[WORDS[1]]);
-            mix!(1, 5, 9, 13, m[WORDS[2]], m[WORDS[3]]);
-            mix!(2, 6, 10, 14, m[WORDS[4]], m[WORDS[5]]);
-            mix!(3, 7, 11, 15, m[WORDS[6]], m[WORDS[7]]);
-            mix!(0, 5, 10, 15, m[WORDS[8]], m[WORDS[9]]);
-            mix!(1, 6, 11, 12, m[WORDS[10]], m[WORDS[11]]);
-            mix!(2, 7, 8, 13, m[WORDS[12]], m[WORDS[13]]);
-            mix!(3, 4, 9, 14, m[WORDS[14]], m[WORDS[15]]);
-        };
-    }
-    {
-        round!(0);
-    }
-    {
-        round!(1);
-    }
-    {
-        round!(2);
-    }
-    {
-        round!(3);
-    }
-    {
-        round!(4);
-    }
-    {
-        round!(5);
-    }
-    {
-        round!(6);
-    }
-    let mut out = [_mm256_setzero_si256(); 8];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = _mm256_xor_si256(v[i], v[i + 8]);
-    }
-    bytemuck::cast(transpose(out))
+/// Macros rather than closures: a function of the standard library that takes a closure is not compiled for the
+/// instructions of its caller, so it would become calls with all vectors in memory.
+macro_rules! words_of_lanes {
+    ($inputs:ident, $from:literal) => {
+        transpose(words_of_lanes!(@ $inputs, $from, 0 1 2 3 4 5 6 7))
+    };
+    (@ $inputs:ident, $from:literal, $($lane:literal)*) => {
+        [$(bytemuck::pod_read_unaligned(
+            bytemuck::cast_slice(&$inputs[$lane][$from..$from + 8])
+        )),*]
+    };
 }
+
+/// The quarter round G. A macro, so that every index is a constant and every vector a register.
+macro_rules! mix {
+    ($v:ident, $masks:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
+        $v[$a] = _mm256_add_epi32(_mm256_add_epi32($v[$a], $v[$b]), $x);
+        $v[$d] = turn_bytes!(_mm256_xor_si256($v[$d], $v[$a]), $masks[0]);
+        $v[$c] = _mm256_add_epi32($v[$c], $v[$d]);
+        $v[$b] = turn!(_mm256_xor_si256($v[$b], $v[$c]), 12);
+        $v[$a] = _mm256_add_epi32(_mm256_add_epi32($v[$a], $v[$b]), $y);
+        $v[$d] = turn_bytes!(_mm256_xor_si256($v[$d], $v[$a]), $masks[1]);
+        $v[$c] = _mm256_add_epi32($v[$c], $v[$d]);
+        $v[$b] = turn!(_mm256_xor_si256($v[$b], $v[$c]), 7);
+    };
+}
+
+macro_rules! round {
+    ($v:ident, $m:ident, $masks:ident, $round:literal) => {{
+        const WORDS: [usize; 16] = SCHEDULE[$round];
+        mix!($v, $masks, 0, 4, 8, 12, $m[WORDS[0]], $m[WORDS[1]]);
+        mix!($v, $masks, 1, 5, 9, 13, $m[WORDS[2]], $m[WORDS[3]]);
+        mix!($v, $masks, 2, 6, 10, 14, $m[WORDS[4]], $m[WORDS[5]]);
+        mix!($v, $masks, 3, 7, 11, 15, $m[WORDS[6]], $m[WORDS[7]]);
+        mix!($v, $masks, 0, 5, 10, 15, $m[WORDS[8]], $m[WORDS[9]]);
+        mix!($v, $masks, 1, 6, 11, 12, $m[WORDS[10]], $m[WORDS[11]]);
+        mix!($v, $masks, 2, 7, 8, 13, $m[WORDS[12]], $m[WORDS[13]]);
+        mix!($v, $masks, 3, 4, 9, 14, $m[WORDS[14]], $m[WORDS[15]]);
+    }};
+}
+
+macro_rules! compiled {
+    ($name:ident, $features:literal, $needs:literal) => {
+        /// Same as the portable `hash`.
+        ///
+        /// # Safety
+        #[doc = $needs]
+        #[target_feature(enable = $features)]
+        pub unsafe fn $name(
+            (key, mode): (&[u32; 8], u32),
+            inputs: &[[u32; 16]; LANES],
+            lens: &[u32; LANES],
+            numbers: &[u64; LANES],
+        ) -> [[u32; 8]; LANES] {
+            let (low, high) = (words_of_lanes!(inputs, 0), words_of_lanes!(inputs, 8));
+            let m: [__m256i; 16] = bytemuck::cast([low, high]);
+            // By two bytes, and by one.
+            let masks = [
+                byte_mask([2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]),
+                byte_mask([1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12]),
+            ];
+
+            let mut v = [_mm256_setzero_si256(); 16];
+            for (v, word) in v.iter_mut().zip(key) {
+                *v = _mm256_set1_epi32(*word as i32);
+            }
+            for (v, word) in v[8..12].iter_mut().zip(IV) {
+                *v = _mm256_set1_epi32(word as i32);
+            }
+            let (mut low, mut high) = ([0; LANES], [0; LANES]);
+            for ((low, high), number) in low.iter_mut().zip(&mut high).zip(numbers) {
+                (*low, *high) = (*number as u32, (*number >> 32) as u32);
+            }
+            [v[12], v[13]] = bytemuck::cast([low, high]);
+            v[14] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(lens));
+            v[15] = _mm256_set1_epi32((WHOLE | mode) as i32);
+
+            round!(v, m, masks, 0);
+            round!(v, m, masks, 1);
+            round!(v, m, masks, 2);
+            round!(v, m, masks, 3);
+            round!(v, m, masks, 4);
+            round!(v, m, masks, 5);
+            round!(v, m, masks, 6);
+            let mut out = [_mm256_setzero_si256(); 8];
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = _mm256_xor_si256(v[i], v[i + 8]);
+            }
+            bytemuck::cast(transpose(out))
+        }
+    };
+}
+
+compiled!(hash, "avx2", "The processor must have AVX2.");
+compiled!(
+    hash_long,
+    "avx512f,avx512vl,avx2",
+    "The processor must have AVX-512 F and VL, and AVX2."
+);
 
 /// A mask for both halves of a vector.
 #[target_feature(enable = "avx2")]

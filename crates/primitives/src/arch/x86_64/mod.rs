@@ -3,11 +3,13 @@
 
 pub mod accumulate;
 pub mod aes;
+pub mod aes512;
 pub mod blake3;
 pub mod clmul;
 pub mod curve25519;
 pub mod gf64;
 pub mod rekeyed;
+pub mod sums;
 pub mod transpose;
 
 /// Starts fetching the first cache line of `what` into all caches.

@@ -1,13 +1,17 @@
 //! The final step that most protocols share: the sender sends a sorted list of tags, or a filter that contains
 //! them, and the receiver checks which of them are its own.
+//!
+//! Sorting takes time that depends on the tags, and so does comparing. The sender's are on the list that it is about to
+//! send. The receiver's are pseudo-random, also those that are not on it: the sender could tell more than that from a time
+//! only if it knew which items to compute them for, and then only whether some tags lie as those of a set that it guessed.
 
 mod filter;
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use vesica_net::Channel;
 use vesica_oprf::Values;
 use vesica_params::KAPPA;
-use vesica_primitives::Block;
+use vesica_primitives::{Block, declassify_all};
 use vesica_structures::{sort, tag_list};
 
 use crate::{Error, Items, List, Result, Setting};
@@ -24,7 +28,8 @@ pub(crate) struct Tags {
 }
 
 /// A tag, and the position of its item in the party's set.
-#[derive(Debug, Clone, Copy, Zeroable)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 pub(crate) struct Tagged {
     /// In pieces, because a 128-bit number would be aligned to 16 bytes and waste 12.
     tag: [u32; 4],
@@ -155,6 +160,7 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
+        declassify_all(&mut tags);
         if let Some(filter) = self.filter(tags.len()) {
             let values: Vec<Block> = tags.into_iter().map(Block).collect();
             let Some(encoded) = filter.encode(&values)? else {
@@ -184,6 +190,7 @@ impl Tags {
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
         debug_assert!(self.list == List::Sorted, "a filter has no order");
+        declassify_all(&mut tagged);
         sort::by_uniform_key(&mut tagged, 128, |tagged| tagged.tag());
         let cut = |tagged: &Tagged| self.of(Block(tagged.tag()));
         if tagged.array_windows().any(|[a, b]| cut(a) == cut(b)) {
@@ -240,6 +247,7 @@ impl Tags {
 
     /// Sorts R's own tags, and refuses tags that are equal because their items are.
     fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
+        declassify_all(mine);
         sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
         if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
             refuse_duplicates(items)?;

@@ -11,7 +11,10 @@ use std::marker::PhantomData;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_primitives::group::{Batch, Group};
+use vesica_primitives::{
+    declassify_all,
+    group::{Batch, Group},
+};
 use zeroize::Zeroizing;
 
 use super::{
@@ -57,6 +60,8 @@ impl<G: Group> crate::Sender for Party<G> {
         // 3.
         channel.phase("own-items");
         let mut own = own_products::<G>(items.low_halves(), &alpha, channel)?;
+        // It is about to be sent.
+        declassify_all(&mut own);
         own.sort_unstable();
         for chunk in own.chunks(chunk::<G>()) {
             channel.send_slice(POINTS, chunk)?;
@@ -92,7 +97,8 @@ impl<G: Group> Party<G> {
         beta: &G::Scalar,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let encoded: Vec<_> = returned.par_iter().flat_map_iter(Batch::encode).collect();
+        let mut encoded: Vec<_> = returned.par_iter().flat_map_iter(Batch::encode).collect();
+        declassify_all(&mut encoded);
         let mut mine: Vec<(G::Encoded, u32)> = encoded.into_iter().zip(0..).collect();
         mine.sort_unstable();
         let mut matches = Vec::new();
@@ -100,7 +106,9 @@ impl<G: Group> Party<G> {
         while received < self.sizes.sender {
             let count = chunk::<G>().min(self.sizes.sender - received);
             let points = recv_points::<G>(POINTS, count, channel)?;
-            for point in mul_all::<G>(&points, beta) {
+            let mut points = mul_all::<G>(&points, beta);
+            declassify_all(&mut points);
+            for point in points {
                 if let Ok(found) = mine.binary_search_by_key(&point, |(mine, _)| *mine) {
                     matches.push(mine[found].1);
                 }

@@ -4,7 +4,7 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_primitives::{
-    Bits, Seed,
+    Bits, Block, Seed, declassify,
     packed::{pack_into, packed_len, unpack},
 };
 use zeroize::Zeroizing;
@@ -40,15 +40,18 @@ fn bits(cells: usize) -> u32 {
 /// §5.4). The choices were a uniform set of their size. To a party that does not know them, the permutation is
 /// uniform whatever cells are set: OTs of either choice are taken in a uniform order.
 pub(super) fn draw(is_set: &Bits, choices: &Bits, rng: &mut dyn CryptoRng) -> Option<Vec<u32>> {
-    let mut draws = Draws::new(&Seed::random(rng));
+    // What is done here does not depend on choices and order, but where it is done: caches tell, and time does not.
+    let mut draws = Draws::new(&Seed::new(declassify(Block::random(rng))));
+    let choices: Zeroizing<Vec<u8>> = Zeroizing::new(choices.iter().map(declassify).collect());
     let mut with_choice = |wanted: u8, count: usize| {
         let mut ots = Zeroizing::new(Vec::with_capacity(count));
-        ots.extend((0..).zip(choices.iter()).filter(|(_, c)| *c == wanted).map(|(ot, _)| ot));
+        ots.extend((0..).zip(&*choices).filter(|(_, c)| **c == wanted).map(|(ot, _)| ot));
         shuffle(&mut ots, &mut draws);
         ots
     };
     let weight = |bits: &Bits| bits.blocks().iter().map(|b| b.0.count_ones() as usize).sum();
-    let (ones, set): (usize, usize) = (weight(choices), weight(is_set));
+    let ones = choices.iter().map(|choice| usize::from(*choice)).sum::<usize>();
+    let set: usize = weight(is_set);
     let (zeros, ones) = (with_choice(0, choices.len() - ones), with_choice(1, ones));
     let (for_set, left_over) = ones.split_at_checked(set)?;
     let mut for_set = for_set.iter();

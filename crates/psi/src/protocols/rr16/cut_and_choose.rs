@@ -14,7 +14,7 @@ use vesica_ot::{
     extension::softspoken::{SmallField, malicious as extension},
 };
 use vesica_params::{Adversary, cut_and_choose::Shape};
-use vesica_primitives::{Bits, Block, Seed};
+use vesica_primitives::{Bits, Block, Seed, are_equal, declassify};
 use zeroize::Zeroizing;
 
 use super::draw::subset;
@@ -66,7 +66,7 @@ pub(super) fn send(
     rng: &mut dyn CryptoRng,
 ) -> Result<Zeroizing<Vec<Block>>> {
     // 1. Only S knows at this point what will be opened, which saves it half of the strings.
-    let seed = Seed::random(rng);
+    let seed = Seed::new(declassify(Block::random(rng)));
     let opened = subset(shape.ots(), shape.opened, &seed);
     let mut ones = Zeroizing::new(Vec::with_capacity(shape.cells()));
     let mut zeros = Zeroizing::new(Vec::with_capacity(shape.opened));
@@ -106,7 +106,7 @@ fn verify(shape: Shape, zeros: &[Block], channel: &mut Channel) -> Result<()> {
     if shape.opened - chosen.len() > shape.threshold {
         return fail(CHECK_COUNT);
     }
-    if sum(chosen) != proof[0] {
+    if !are_equal(&sum(chosen).to_bytes(), &proof[0].to_bytes()) {
         return fail(CHECK_PROOF);
     }
     Ok(())
@@ -177,7 +177,7 @@ impl Hand {
         let ots = opened.iter().zip(self.choices.iter()).zip(&*self.strings);
         let ots: Vec<(u8, Block)> = ots
             .filter(|((opened, _), _)| *opened == 1)
-            .map(|((_, choice), string)| (choice, *string))
+            .map(|((_, choice), string)| (declassify(choice), *string))
             .collect();
         let zeros = ots.iter().filter(|(choice, _)| *choice == 0);
         Answer {

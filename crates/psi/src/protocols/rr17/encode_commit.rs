@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
 use vesica_params::bins::padded::Shape;
-use vesica_primitives::{Block, hash::ShortHash};
+use vesica_primitives::{Block, Declassified, are_equal, declassify, hash::ShortHash};
 use zeroize::Zeroizing;
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
@@ -177,8 +177,9 @@ impl crate::Sender for Sender {
         // 3.
         channel.phase("commitments");
         let hashes = Hashes::new(&hashing);
+        // Time does not depend on the order but for caches.
         let mut order: Vec<u32> = (0..items.len() as u32).collect();
-        order.shuffle(rng);
+        order.shuffle(&mut Declassified(&mut *rng));
         for positions in order.chunks(message_items(shape)) {
             let images: Vec<Block> = positions.iter().map(|i| images[*i as usize]).collect();
             let (items, binned) = (items.at(positions), hashing.bin(&images));
@@ -241,7 +242,8 @@ impl crate::Receiver for Receiver {
         let hashes = Hashes::new(&hashing);
         let keys = hashes.keys(&values, &binned, items);
         let expected = keys.into_iter().enumerate().map(|(entry, key)| Expected {
-            key,
+            // By hints entries are found, which takes time that depends on them.
+            key: Key { hint: declassify(key.hint), ..key },
             slot: slots.of_entry[entry] / shape.bins as u32,
             position: binned.position(entry) as u32,
         });
@@ -276,7 +278,7 @@ fn open(entry: &[u8], expected: &ByHint, hashes: &Hashes, items: Items<'_>) -> V
             let item = item(items, expected.position as usize);
             let opening = sealed ^ expected.key.pad;
             hashes.commit(std::iter::once((item, &opening)), |right| {
-                if right == commitment {
+                if are_equal(&right, commitment) {
                     opened.push(expected.position);
                 }
             });

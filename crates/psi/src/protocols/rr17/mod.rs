@@ -29,7 +29,7 @@ use vesica_params::{
     },
 };
 use vesica_primitives::{
-    Block,
+    Block, Declassified,
     hash::{ShortHash, ShortInput},
 };
 use vesica_structures::bins::{
@@ -196,7 +196,8 @@ impl Binned {
         let bins = self.table.bin_count();
         let mut points: Vec<Block> = (0..bins * slots).map(|_| dummy(rng)).collect();
         let mut of_entry = Vec::with_capacity(self.len());
-        // For any order, shuffling its front makes a random choice.
+        // For any order, shuffling its front makes a random choice. Time does not depend on it but for caches.
+        let rng = &mut Declassified(rng);
         let mut order: Vec<usize> = (0..slots).collect();
         for (bin, bounds) in self.table.starts().array_windows().enumerate() {
             let [start, end] = bounds.map(|bound| bound as usize);

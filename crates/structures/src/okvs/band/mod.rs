@@ -121,7 +121,10 @@ impl Okvs for Band {
         assert!(shape.sparse_part == SparsePart::Band, "columns side by side");
         assert!(shape.dense == 0, "no dense columns");
         assert!(shape.weight > 0 && shape.weight <= shape.sparse, "columns for a row");
-        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        assert!(
+            u32::try_from(shape.sparse.max(shape.capacity)).is_ok(),
+            "columns and rows have 32-bit numbers"
+        );
         let blocks = 1 + shape.weight.saturating_sub(64).div_ceil(128);
         Self { shape, hashes: row_hashes(seed, blocks) }
     }

@@ -1,0 +1,41 @@
+//! Parts, checked as they come.
+
+use vesica_list::part::Checker;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::{accepted::AcceptedHead, refusal::Refusal};
+
+/// Checks a part of a list as its bytes come.
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+pub struct PartChecker(Option<Checker>);
+
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+impl PartChecker {
+    /// For the part of this number, counted from 0.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where there is none.
+    pub fn new(head: &AcceptedHead, part: usize) -> Result<Self, Refusal> {
+        let entry = head.head.parts.get(part).ok_or_else(Refusal::misuse)?;
+        Ok(Self(Some(Checker::new(entry))))
+    }
+
+    /// Takes the next bytes, and returns how many from the beginning of the file are known to be right.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn push(&mut self, bytes: &[u8]) -> Result<f64, Refusal> {
+        let checker = self.0.as_mut().ok_or_else(Refusal::misuse)?;
+        checker.push(bytes)?;
+        Ok(checker.verified() as f64)
+    }
+
+    /// The end of the part.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where bytes are missing.
+    pub fn finish(&mut self) -> Result<(), Refusal> {
+        Ok(self.0.take().ok_or_else(Refusal::misuse)?.finish()?)
+    }
+}

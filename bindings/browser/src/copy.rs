@@ -1,0 +1,149 @@
+//! A copy of a list whose parts are stored where reading takes a callback: the page asks what is wanted, and provides it.
+
+use std::{cell::RefCell, collections::BTreeMap, io, ops::Range, rc::Rc};
+
+use serde_json::{Value as Json, json};
+use vesica_keys::{normalize::Normalize, null_values::NullValues};
+use vesica_list::{
+    Error,
+    head::Head,
+    lookup::{List, Match},
+    part::Stored,
+};
+use vesica_structures::packed;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::{accepted::AcceptedHead, refusal::Refusal, values::Values};
+
+/// What was provided of a part's file, by where it begins, and what is missing.
+#[derive(Default)]
+struct Pieces {
+    provided: BTreeMap<u64, Vec<u8>>,
+    missing: Option<Range<u64>>,
+}
+
+/// Reads what was provided, and notes what was not.
+#[derive(Clone, Default)]
+struct Provided(Rc<RefCell<Pieces>>);
+
+impl Stored for Provided {
+    fn read(&self, range: Range<u64>) -> vesica_list::Result<Vec<u8>> {
+        let mut pieces = self.0.borrow_mut();
+        let length = (range.end - range.start) as usize;
+        let piece = pieces.provided.get(&range.start).filter(|piece| piece.len() == length);
+        if let Some(piece) = piece {
+            return Ok(piece.clone());
+        }
+        pieces.missing = Some(range);
+        Err(Error::Read(io::ErrorKind::WouldBlock))
+    }
+}
+
+/// A list that the page has stored all parts of.
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+pub struct ListCopy {
+    pub(crate) head: Head,
+    pub(crate) profiles: Vec<Normalize>,
+    pub(crate) null_values: NullValues,
+    parts: Vec<Provided>,
+    list: Option<List<Provided>>,
+}
+
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+impl ListCopy {
+    /// With this head.
+    pub fn new(head: &AcceptedHead) -> Self {
+        let AcceptedHead { head, profiles, null_values } = head;
+        let parts = head.parts.iter().map(|_| Provided::default()).collect();
+        let (profiles, null_values) = (profiles.clone(), null_values.clone());
+        Self { head: head.clone(), profiles, null_values, parts, list: None }
+    }
+
+    /// What has to be provided next before the list is open, as three numbers: the part, counted from 0, and where in its file the
+    /// bytes begin and end. Nothing if it is open.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where a part is not one.
+    pub fn open(&mut self) -> Result<Vec<f64>, Refusal> {
+        if self.list.is_some() {
+            return Ok(Vec::new());
+        }
+        match List::open(self.head.clone(), self.parts.iter().cloned()) {
+            Ok(list) => {
+                self.list = Some(list);
+                self.forget();
+                Ok(Vec::new())
+            }
+            Err(Error::Read(io::ErrorKind::WouldBlock)) => {
+                let missing = self.parts.iter().enumerate().find_map(|(part, provided)| {
+                    Some((part, provided.0.borrow_mut().missing.take()?))
+                });
+                Ok(missing.map(numbers).ok_or_else(Refusal::misuse)?.to_vec())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Provides the bytes of a part from here on, as they were wanted.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where there is no such part.
+    pub fn provide(&mut self, part: usize, from: f64, bytes: Vec<u8>) -> Result<(), Refusal> {
+        let provided = self.parts.get(part).ok_or_else(Refusal::misuse)?;
+        provided.0.borrow_mut().provided.insert(from as u64, bytes);
+        Ok(())
+    }
+
+    /// What has to be provided before these values are looked up: three numbers for each piece, as for [`ListCopy::open`].
+    ///
+    /// # Errors
+    /// A [`Refusal`] where the list is not open.
+    pub fn wanted(&self, values: &Values) -> Result<Vec<f64>, Refusal> {
+        let list = self.list.as_ref().ok_or_else(Refusal::misuse)?;
+        Ok(list.ranges(&values.values).into_iter().flat_map(numbers).collect())
+    }
+
+    /// Looks values up, and forgets what was provided. The answer is JSON: for each key whether it is one, whether it is in the
+    /// list, and the values of its labels.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn look_up(&mut self, values: &Values) -> Result<String, Refusal> {
+        let list = self.list.as_ref().ok_or_else(Refusal::misuse)?;
+        let found = list.look_up(&values.values);
+        self.forget();
+        let found = found?;
+        let answers: Result<Vec<_>, _> = values
+            .places
+            .iter()
+            .map(|place| match place {
+                Some(place) => self.answer(found.get(*place).and_then(Option::as_ref)),
+                None => Ok(json!({ "valid": false, "member": false, "labels": null })),
+            })
+            .collect();
+        Ok(Json::from(answers?).to_string())
+    }
+}
+
+impl ListCopy {
+    fn answer(&self, found: Option<&Match>) -> Result<Json, Refusal> {
+        let columns = self.head.labels.as_ref().map_or(0, |labels| labels.columns.len());
+        let labels = match found.and_then(|found| found.label.as_ref()) {
+            Some(label) => {
+                let malformed = || Refusal::from(Error::NotAHead("a label is malformed"));
+                json!(packed::read(label, columns).ok_or_else(malformed)?)
+            }
+            None => Json::Null,
+        };
+        Ok(json!({ "valid": true, "member": found.is_some(), "labels": labels }))
+    }
+
+    fn forget(&self) {
+        self.parts.iter().for_each(|part| part.0.borrow_mut().provided.clear());
+    }
+}
+
+fn numbers((part, Range { start, end }): (usize, Range<u64>)) -> [f64; 3] {
+    [part as f64, start as f64, end as f64]
+}

@@ -1,0 +1,63 @@
+//! Refusals, by names that programs can tell apart.
+
+use vesica_list::{Error, Fault, voprf};
+#[cfg(target_family = "wasm")]
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Why something is refused.
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    code: &'static str,
+    message: String,
+}
+
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+impl Refusal {
+    /// The name of the reason, which stays the same from release to release.
+    pub fn code(&self) -> String {
+        self.code.to_owned()
+    }
+
+    /// What happened and what to do, for people.
+    pub fn message(&self) -> String {
+        self.message.clone()
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// A call that the package never makes.
+    pub(crate) fn misuse() -> Self {
+        Self::new("misuse", "the parts of this package do not fit together; install it again")
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::Version(_) => "unknown-version",
+            Error::Signature => "forged",
+            Error::Publisher => "other-publisher",
+            Error::Expired(_) => "expired",
+            Error::Replayed { .. } => "rolled-back",
+            Error::Forked { .. } => "forked",
+            Error::Profile { .. } => "other-keys",
+            Error::TagBits { .. } => "tags-too-short",
+            Error::TooLarge { .. } => "too-large",
+            Error::Part { fault: Fault::Length, .. } => "truncated",
+            Error::Part { fault: Fault::Digest, .. } => "forged",
+            Error::OutOfOrder { .. } => "out-of-order",
+            Error::Log(_) => "log-changed",
+            Error::Epoch { .. } => "other-epoch",
+            Error::Oprf(voprf::Error::Proof) => "wrong-key",
+            Error::Oprf(_) => "malformed-answer",
+            Error::Read(_) => "storage",
+            _ => "not-a-list",
+        };
+        Self::new(code, error.to_string())
+    }
+}

@@ -1,0 +1,226 @@
+"""Published lists: making one, and looking a table's keys up in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from vesica import _native
+from vesica._api import canceller, read_keys
+from vesica._native import Identity
+from vesica._progress import Listener
+from vesica._tables import check_kind, convert, kind_of
+
+if TYPE_CHECKING:
+    from vesica._native import LookedUp
+    from vesica._types import ArrowStream, Kind, Path
+
+
+class Lookup:
+    """What a table's keys are, by a published list."""
+
+    def __init__(self, found: LookedUp, rows: Any) -> None:
+        self._found = found
+        self._rows = rows
+
+    @property
+    def rows(self) -> Any:
+        """The rows whose key is in the list, with its labels in further columns.
+
+        They are in the form of the table that was given. None where they went to ``output``.
+        """
+        return self._rows
+
+    @property
+    def count(self) -> int:
+        """How many of the keys are in the list."""
+        return self._found.matches
+
+    @property
+    def keys(self) -> int:
+        """How many distinct keys the table has."""
+        return self._found.keys
+
+    @property
+    def written(self) -> int:
+        """How many rows there are in ``rows`` or went to ``output``."""
+        return self._found.written
+
+    @property
+    def beyond_promise(self) -> bool:
+        """Whether more keys were looked up than the list promises right answers for.
+
+        Then some may be said to be in it that are not.
+        """
+        return self._found.beyond_promise
+
+    def __repr__(self) -> str:
+        return f"<vesica.Lookup: {self.count:,} of {self.keys:,} keys are in the list>"
+
+
+def lookup(
+    table: Path | ArrowStream,
+    *,
+    key: str | Sequence[str],
+    list: Path,
+    publisher: str,
+    normalize: str | Sequence[str] = "none",
+    ask: str | None = None,
+    token: str | None = None,
+    all: bool = False,
+    to: Kind | None = None,
+    output: Path | None = None,
+    cache: Path | None = None,
+    budget: int = 4 << 30,
+    batch: int = 1024,
+    format: str | None = None,
+    delimiter: str = "comma",
+    query: str | None = None,
+    progress: bool | None = None,
+) -> Lookup:
+    """Find the rows whose key is in a published list, as ``vesica lookup`` does.
+
+    The list is downloaded the first time and brought up to date afterwards. The publisher learns
+    how many keys are looked up, and neither which nor what comes of it.
+
+    Args:
+        table: A frame, a table, a relation or a path, as for ``vesica.intersect``.
+        key: The column of the key, or several that make it up together.
+        list: Where the list is: an address such as ``https://lists.example.org/v1``, or a
+            directory with a copy of it.
+        publisher: The publisher's fingerprint, from the publisher over a channel that you trust.
+        normalize: How keys are made comparable, which has to be as in the list.
+        ask: The address that answers, if it is another than the list's.
+        token: The token that the publisher gave this client, if it gives any.
+        all: Give all rows; those that are not in the list have no labels.
+        to: What the rows come back as: polars, pandas, pyarrow, duckdb or arrow. The default is
+            what the table is.
+        output: A file or address for the rows, instead; in the format of the input.
+        cache: The directory in which lists are kept; the default is the user's cache.
+        budget: The most bytes of a list that are accepted.
+        batch: Keys in a question, at most 4,096.
+        format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
+        delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
+        query: The query for the rows, where the table is a database.
+        progress: Whether to show a progress bar, as for ``vesica.intersect``.
+
+    Returns:
+        What was found, with the rows in ``rows``.
+
+    """
+    kind = to or kind_of(table)
+    check_kind(kind)
+    given: dict[str, Any] = {"format": format, "delimiter": delimiter, "query": query}
+    asking: dict[str, Any] = {
+        # The native part tells an address from a directory.
+        "list": str(list),
+        "ask": ask,
+        "publisher": publisher,
+        "token": token,
+        "cache": cache,
+        "all": all,
+        "budget": budget,
+        "batch": batch,
+        "output": output,
+    }
+    keys = read_keys(key, normalize, given)
+    listener = Listener(progress=progress)
+    cancel = canceller.get() or _native.Cancel()
+    try:
+        found = _native.lookup(table, keys, asking, listener, cancel)
+    finally:
+        listener.close()
+    return Lookup(found, None if found.rows is None else convert(found.rows, kind))
+
+
+def publish(
+    table: Path | ArrowStream,
+    *,
+    key: str | Sequence[str],
+    list: Path,
+    identity: Identity | Path,
+    normalize: str | Sequence[str] = "none",
+    labels: Sequence[str] | None = None,
+    label_bytes: int = 64,
+    name: str = "",
+    queries: int = 4096,
+    lambda_: int = 40,
+    capacity: int | None = None,
+    valid: float = 168.0,
+    new_epoch: bool = False,
+    allow_empty: bool = False,
+    null_values: Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str = "comma",
+    query: str | None = None,
+    memory: int | None = None,
+    progress: bool | None = None,
+) -> dict[str, Any]:
+    """Make a list of a table's keys that others look keys up in, or bring it up to date.
+
+    ``vesica serve --list`` answers for it. What is in the directory ``public`` of the list is for
+    everybody; ``private`` has its key and must stay secret.
+
+    Args:
+        table: A frame, a table, a relation or a path, as for ``vesica.intersect``.
+        key: The column of the key, or several that make it up together.
+        list: The directory of the list, which is made if there is none.
+        identity: The publisher's identity, or its file: it signs the list.
+        normalize: How keys are made comparable, as for ``vesica.intersect``.
+        labels: Columns that those receive who ask for the key, of the first row with it.
+        label_bytes: Bytes that a row's labels are padded to.
+        name: What the list is called.
+        queries: How many keys one client may look up in an epoch with the promise of right answers.
+        lambda_: Some one of these answers is wrong with a probability of at most 2^-lambda_.
+        capacity: The most items of the list in this epoch; the default is the next power of two.
+        valid: How many hours the list is valid.
+        new_epoch: Begin a new epoch, with a new key; clients then fetch all of the list.
+        allow_empty: Accept a table without rows.
+        null_values: Values that count as empty in key columns that are normalised.
+        format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
+        delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
+        query: The query for the rows, where the table is a database.
+        memory: The most memory to use, in bytes.
+        progress: Whether to show a progress bar, as for ``vesica.intersect``.
+
+    Returns:
+        What was published: items, what was added and removed, bytes, epoch and version, the state
+        of the list, and the publisher's fingerprint.
+
+    >>> import vesica
+    >>> me = vesica.Identity.create("publisher.pem")
+    >>> vesica.publish("a.csv", key="email", normalize="email", list="list", identity=me)["items"]
+    3
+
+    """
+    given: dict[str, Any] = {
+        "null_values": null_values,
+        "format": format,
+        "delimiter": delimiter,
+        "query": query,
+    }
+    publishing: dict[str, Any] = {
+        "list": list,
+        "labels": None if labels is None else [*labels],
+        "label_bytes": label_bytes,
+        "name": name,
+        "queries": queries,
+        "lambda": lambda_,
+        "capacity": capacity,
+        "valid": valid,
+        "new_epoch": new_epoch,
+        "allow_empty": allow_empty,
+        "memory": memory,
+    }
+    if not isinstance(identity, Identity):
+        identity = Identity.load(identity)
+    keys = read_keys(key, normalize, given)
+    listener = Listener(progress=progress)
+    cancel = canceller.get() or _native.Cancel()
+    try:
+        told = _native.publish(table, keys, publishing, identity, listener, cancel)
+    finally:
+        listener.close()
+    published: dict[str, Any] = json.loads(told)
+    return published

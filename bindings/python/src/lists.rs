@@ -1,0 +1,264 @@
+//! Published lists: making one, and looking a table's keys up in one.
+
+use std::{path::PathBuf, time::Duration};
+
+use pyo3::prelude::*;
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica::{
+    Error, Result, Source,
+    files::{Destination, Duplicates, MatchedTable, Nulls},
+    lists::{Found, LookUp, Origin, Publication, Published, lists_cache, look_up},
+};
+use vesica_net::{CancelToken, Fingerprint};
+use vesica_web::Place;
+
+use crate::{
+    errors,
+    identity::Identity,
+    request::Keys,
+    run::{Cancel, observed},
+    table::{self, Table},
+};
+
+/// What a publisher says of its list.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Publishing {
+    list: PathBuf,
+    labels: Option<Vec<String>>,
+    label_bytes: u32,
+    name: String,
+    queries: u64,
+    lambda: u32,
+    capacity: Option<u64>,
+    valid: f64,
+    new_epoch: bool,
+    allow_empty: bool,
+    memory: Option<u64>,
+}
+
+/// What a client asks, and whom.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asking {
+    list: String,
+    ask: Option<String>,
+    publisher: String,
+    token: Option<String>,
+    cache: Option<PathBuf>,
+    all: bool,
+    budget: u64,
+    batch: usize,
+    output: Option<PathBuf>,
+}
+
+/// What a lookup leaves.
+#[pyclass(frozen, module = "vesica._native", get_all)]
+pub struct LookedUp {
+    /// The rows, if they are in memory.
+    rows: Option<Py<Table>>,
+    /// Distinct keys of the table.
+    keys: u64,
+    /// Keys that are in the list.
+    matches: u64,
+    /// Rows that were written.
+    written: u64,
+    /// Whether more keys were looked up than the list promises right answers for.
+    beyond_promise: bool,
+}
+
+fn usage<T>(message: &str) -> Result<T> {
+    Err(Error::Usage(message.to_owned()))
+}
+
+fn random() -> Result<StdRng> {
+    StdRng::try_from_rng(&mut SysRng)
+        .map_err(|_| Error::Bug("the operating system gives no randomness"))
+}
+
+/// Makes or updates a list of a table, and returns as JSON what was published.
+///
+/// # Errors
+/// The package's exceptions, and what `observer` or a signal's handler raises.
+#[pyfunction]
+pub fn publish(
+    table: &Bound<'_, PyAny>,
+    keys: Keys,
+    publishing: Publishing,
+    identity: &Identity,
+    observer: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+) -> PyResult<String> {
+    let py = table.py();
+    let source = table::source(table)?;
+    let job = publishing.job(&keys, source).map_err(|error| errors::of(py, &error))?;
+    let (me, token) = (identity.0.clone(), cancel.token());
+    let published = observed(observer, cancel, move |observer| {
+        vesica::lists::publish(&job, &me, &observer, &token, &mut random()?)
+    })?;
+    let published = published.map_err(|error| errors::of(py, &error))?;
+    Ok(told(&published, &identity.0.fingerprint()).to_string())
+}
+
+impl Publishing {
+    fn job(self, keys: &Keys, source: Source) -> Result<Publication> {
+        /// A century.
+        const LONGEST: f64 = 24.0 * 36_525.0;
+        if !(0.0..=LONGEST).contains(&self.valid) {
+            return usage("valid is a number of hours, at most a century");
+        }
+        if !(10..=80).contains(&self.lambda) {
+            return usage("lambda_ is a number of bits from 10 to 80");
+        }
+        if !keys.identifiers().is_empty() {
+            return usage("a list is of one identifier; publish a list for each");
+        }
+        Ok(Publication {
+            input: keys.source(source)?,
+            dialect: keys.dialect()?,
+            columns: keys.key_columns()?,
+            null_values: keys.null_values()?,
+            nulls: Nulls::Skip,
+            duplicates: Duplicates::First,
+            allow_empty: self.allow_empty,
+            labels: self.labels.map(|columns| (columns, self.label_bytes)),
+            directory: self.list,
+            name: self.name,
+            lambda: self.lambda,
+            queries: self.queries,
+            capacity: self.capacity,
+            valid: Duration::from_secs_f64(self.valid * 3600.0),
+            new_epoch: self.new_epoch,
+            memory: self.memory,
+        })
+    }
+}
+
+fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
+    let Published { head, changes, is_whole } = published;
+    serde_json::json!({
+        "publisher": publisher.to_string(),
+        "items": head.items,
+        "added": changes.added,
+        "removed": changes.removed,
+        "evaluated": changes.evaluated,
+        "is_whole": is_whole,
+        "epoch": head.epoch,
+        "version": head.sequence(),
+        "bytes": head.file_bytes(),
+        "tag_bits": head.tag_bits,
+        "queries": head.queries,
+        "lambda": head.lambda,
+        "capacity": head.capacity,
+        "issued": head.issued,
+        "expires": head.expires,
+        "state": head.state.to_string(),
+    })
+}
+
+/// Looks the keys of a table up in a list.
+///
+/// # Errors
+/// The package's exceptions, and what `observer` or a signal's handler raises.
+#[pyfunction]
+pub fn lookup(
+    table: &Bound<'_, PyAny>,
+    keys: Keys,
+    asking: Asking,
+    observer: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+) -> PyResult<LookedUp> {
+    let py = table.py();
+    let source = table::source(table)?;
+    let rows = MatchedTable::default();
+    let ready = asking.ready(&keys, source, rows.clone(), cancel.token());
+    let (job, mut origin, trust) = ready.map_err(|error| errors::of(py, &error))?;
+    let found = observed(observer, cancel, move |observer| {
+        look_up(&job, &mut origin, trust, &observer, &mut random()?)
+    })?;
+    let Found { keys, matches, rows: written, beyond_promise } =
+        found.map_err(|error| errors::of(py, &error))?;
+    let rows = rows.take().map(|rows| Py::new(py, Table(rows))).transpose()?;
+    Ok(LookedUp { rows, keys, matches, written, beyond_promise })
+}
+
+/// Who is trusted, where lists are kept, and how many bytes a list may have.
+type Trust = (Fingerprint, PathBuf, Option<u64>);
+
+impl Asking {
+    fn ready(
+        self,
+        keys: &Keys,
+        source: Source,
+        rows: MatchedTable,
+        cancel: CancelToken,
+    ) -> Result<(LookUp, Stoppable, Trust)> {
+        if !(1..=vesica::lists::MAX_QUESTION).contains(&self.batch) {
+            return usage("batch is a number of keys from 1 to 4096");
+        }
+        if !keys.identifiers().is_empty() {
+            return usage("a list is of one identifier; name one key");
+        }
+        let publisher = self.publisher.parse();
+        let publisher: Fingerprint = publisher
+            .map_err(|error| Error::Usage(format!("the publisher's fingerprint: {error}")))?;
+        let place = Place::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
+        let Some(cache) = self.cache.or_else(lists_cache) else {
+            return usage("say with cache where lists are kept");
+        };
+        let job = LookUp {
+            input: keys.source(source)?,
+            dialect: keys.dialect()?,
+            columns: keys.key_columns()?,
+            nulls: Nulls::Skip,
+            output: match self.output {
+                Some(path) => Destination::Path(path),
+                None => Destination::Memory(rows),
+            },
+            all: self.all,
+            batch: self.batch,
+        };
+        Ok((job, Stoppable { place, cancel }, (publisher, cache, Some(self.budget))))
+    }
+}
+
+/// A list's origin, until somebody asks to stop.
+struct Stoppable {
+    place: Place,
+    cancel: CancelToken,
+}
+
+fn go_on(cancel: &CancelToken, phase: &'static str) -> Result<()> {
+    match cancel.is_cancelled() {
+        true => Err(vesica_net::Error::Cancelled { phase }.into()),
+        false => Ok(()),
+    }
+}
+
+impl Origin for Stoppable {
+    fn text(&mut self, name: &str, longest: usize) -> Result<String> {
+        go_on(&self.cancel, "fetch")?;
+        self.place.text(name, longest)
+    }
+
+    fn bytes(
+        &mut self,
+        name: &str,
+        from: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Self { place, cancel } = self;
+        place.bytes(name, from, &mut |bytes| {
+            go_on(cancel, "fetch")?;
+            take(bytes)
+        })
+    }
+
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+        go_on(&self.cancel, "ask")?;
+        self.place.ask(epoch, question, answer_bytes)
+    }
+}

@@ -1,0 +1,126 @@
+//! AES-128 by backend.
+
+use super::{Backend, Kind, portable};
+use crate::Block;
+
+#[cfg(target_arch = "x86_64")]
+use super::x86_64;
+
+/// An expanded AES-128 key, in the layout of its backend. Zeroized when it is dropped.
+pub struct AesKeys(Keys);
+
+enum Keys {
+    Portable(Box<portable::aes::Keys>),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86_64::aes::Keys),
+    #[cfg(target_arch = "x86_64")]
+    Vaes(x86_64::aes::Keys),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86_64::aes::Keys),
+}
+
+impl AesKeys {
+    /// Expands a key (FIPS 197 §5.2).
+    pub fn expand(backend: Backend, key: Block) -> Self {
+        Self(match backend.0 {
+            Kind::Portable => Keys::Portable(Box::new(portable::aes::expand(key))),
+            // SAFETY: a backend of this kind exists only where AES-NI was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => Keys::Avx2(unsafe { x86_64::aes::expand(key) }),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => Keys::Vaes(unsafe { x86_64::aes::expand(key) }),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => Keys::Avx512(unsafe { x86_64::aes::expand(key) }),
+        })
+    }
+
+    /// Encrypts each block in place.
+    pub fn encrypt(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            Keys::Portable(keys) => portable::aes::encrypt(keys, blocks),
+            // SAFETY: such keys are made only by a backend of kind Avx2, which has AES-NI.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx2(keys) => unsafe { x86_64::aes::encrypt(keys, blocks) },
+            // SAFETY: such keys are made only by backends of these kinds, which have VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) | Keys::Avx512(keys) => unsafe {
+                x86_64::aes::encrypt_wide(keys, blocks);
+            },
+        }
+    }
+
+    /// Encrypts the numbers from `first` on, which must not reach 2^64.
+    pub fn encrypt_counter(&self, first: u64, out: &mut [Block]) {
+        match &self.0 {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::encrypt_counter_wide(keys, first, out) },
+            // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86_64::aes512::encrypt_counter(keys, first, out) },
+            _ => {
+                for (block, number) in out.iter_mut().zip(first..) {
+                    *block = Block(number.into());
+                }
+                self.encrypt(out);
+            }
+        }
+    }
+
+    /// Adds to each block its encryption: the Davies–Meyer construction with a fixed key.
+    pub fn feed_forward(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::feed_forward_wide(keys, blocks) },
+            // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86_64::aes512::feed_forward(keys, blocks) },
+            _ => {
+                let mut images = [Block::ZERO; SMALL_BATCH];
+                for batch in blocks.chunks_mut(SMALL_BATCH) {
+                    let images = &mut images[..batch.len()];
+                    images.copy_from_slice(batch);
+                    self.encrypt(images);
+                    batch.iter_mut().zip(images).for_each(|(block, image)| *block ^= *image);
+                }
+            }
+        }
+    }
+
+    /// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x, where π_i is encryption
+    /// under `keys[i]`; returns the sum of the left and of the right children.
+    ///
+    /// # Panics
+    /// If the number of pairs of children is not that of the parents.
+    pub fn double(keys: [&Self; 2], parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
+        assert_eq!(parents.len(), children.len(), "two children each");
+        let (done, mut sums) = match [&keys[0].0, &keys[1].0] {
+            // SAFETY: such keys are made only by backends of these kinds, which have VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            [Keys::Vaes(left), Keys::Vaes(right)] | [Keys::Avx512(left), Keys::Avx512(right)] => unsafe {
+                x86_64::aes::double_wide([left, right], parents, children)
+            },
+            _ => (0, [Block::ZERO; 2]),
+        };
+        let batches = parents[done..].chunks(SMALL_BATCH);
+        for (parents, children) in batches.zip(children[done..].chunks_mut(SMALL_BATCH)) {
+            for (side, keys) in keys.iter().enumerate() {
+                let mut nodes = [Block::ZERO; SMALL_BATCH];
+                let nodes = &mut nodes[..parents.len()];
+                nodes.copy_from_slice(parents);
+                keys.feed_forward(nodes);
+                for (child, node) in children.iter_mut().zip(nodes) {
+                    child[side] = *node;
+                    sums[side] ^= *node;
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Blocks handled at a time by operations that need scratch space.
+const SMALL_BATCH: usize = 16;

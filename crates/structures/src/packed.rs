@@ -1,0 +1,53 @@
+//! Values of columns in a place of a fixed length.
+//!
+//! For each value there are 16 bits, little endian, and then its bytes, which are UTF-8. The 16 bits are 1 for a value that is
+//! missing, and otherwise 2 more than the value has bytes. The rest of the place is zeros.
+
+/// Bytes of a value's length.
+pub const LENGTH: usize = size_of::<u16>();
+
+/// Stands in the place of the length of a value that is missing.
+pub const MISSING: u16 = 1;
+
+/// What is added to the length of a value.
+pub const PRESENT: u16 = 2;
+
+/// The values that a place holds, of so many columns; `None` where it is none of this form.
+pub fn read(place: &[u8], columns: usize) -> Option<Vec<Option<&str>>> {
+    let mut rest = place;
+    let values = (0..columns).map(|_| {
+        let (length, after) = rest.split_first_chunk()?;
+        rest = after;
+        let length = match u16::from_le_bytes(*length) {
+            MISSING => return Some(None),
+            length => length.checked_sub(PRESENT)?,
+        };
+        let (value, after) = after.split_at_checked(length.into())?;
+        rest = after;
+        std::str::from_utf8(value).ok().map(Some)
+    });
+    let values = values.collect::<Option<Vec<_>>>()?;
+    rest.iter().all(|byte| *byte == 0).then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_only_in_its_form() {
+        let place = [4, 0, b'a', b'b', 1, 0, 2, 0, 0, 0];
+        assert_eq!(read(&place, 3), Some(vec![Some("ab"), None, Some("")]));
+        assert_eq!(read(&place[..8], 3), Some(vec![Some("ab"), None, Some("")]));
+        for (wrong, columns) in [
+            (&place[..7], 3),
+            (&place[..], 2),
+            (&[0, 0], 1),
+            (&[9, 0, b'a'], 1),
+            (&[3, 0, 0xff], 1),
+            (&[3, 0, b'a', 0, 1], 1),
+        ] {
+            assert_eq!(read(wrong, columns), None, "{wrong:?}");
+        }
+    }
+}

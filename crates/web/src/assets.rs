@@ -1,0 +1,204 @@
+//! Files that are served beside a list, such as a page that looks keys up.
+
+use std::{fs, io, path::Path};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, Method, Response,
+    header::{
+        ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+        HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+    },
+};
+
+use crate::files::{Body, empty, full};
+
+/// What a page may load and do: scripts, styles, pictures and requests of its own origin, WebAssembly, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+/// Media types by the ends of names.
+const TYPES: [(&str, &str); 8] = [
+    ("html", "text/html; charset=utf-8"),
+    ("css", "text/css; charset=utf-8"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("json", "application/json"),
+    ("wasm", "application/wasm"),
+    ("svg", "image/svg+xml"),
+    ("png", "image/png"),
+    ("txt", "text/plain; charset=utf-8"),
+];
+
+/// What is served of files of other names, which browsers do not take for a page or a script.
+const OTHER: &str = "application/octet-stream";
+
+/// What the name of a compressed file ends with.
+const BROTLI: &str = ".br";
+
+/// The most bytes of all files, which are kept in memory.
+const MOST_BYTES: u64 = 1 << 26;
+
+/// The deepest folder.
+const DEEPEST: usize = 8;
+
+/// A file that is served beside the list.
+#[derive(Debug, Clone)]
+pub struct Asset {
+    /// Its path, with the slash.
+    pub(crate) path: String,
+    media_type: &'static str,
+    content: Bytes,
+    /// The same, compressed by Brotli.
+    brotli: Option<Bytes>,
+}
+
+/// Why files cannot be served.
+#[derive(Debug)]
+pub struct AssetError(String);
+
+impl std::fmt::Display for AssetError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Asset {
+    /// Reads all files of a folder and of those in it. Its `index.html` is what is at `/`; those whose names begin with a dot are
+    /// left out. A file whose name is that of another and `.br` is what those get of the other who take Brotli.
+    ///
+    /// # Errors
+    /// [`AssetError`] where one cannot be read, where there is no `index.html`, and where they are too large.
+    pub fn of_folder(folder: &Path) -> Result<Vec<Self>, AssetError> {
+        let mut assets = Vec::new();
+        read(folder, "", DEEPEST, &mut MOST_BYTES.clone(), &mut assets)?;
+        let (compressed, mut assets): (Vec<_>, Vec<_>) =
+            assets.into_iter().partition(|asset: &Self| asset.path.ends_with(BROTLI));
+        for asset in &mut assets {
+            let of_it = |other: &&Self| other.path.strip_suffix(BROTLI) == Some(&asset.path);
+            asset.brotli = compressed.iter().find(of_it).map(|other| other.content.clone());
+        }
+        let index = assets.iter().find(|asset| asset.path == "/index.html").cloned();
+        let missing = || AssetError(format!("{} has no index.html", folder.display()));
+        assets.push(Self { path: "/".to_owned(), ..index.ok_or_else(missing)? });
+        Ok(assets)
+    }
+
+    /// What is answered to those who ask for it.
+    pub(crate) fn response(&self, method: &Method, headers: &HeaderMap) -> Response<Body> {
+        let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+        let takes_brotli = accepted.is_some_and(|all| all.split(',').any(|one| one.trim() == "br"));
+        let brotli = self.brotli.as_ref().filter(|_| takes_brotli);
+        let body = match *method {
+            Method::GET => full(brotli.unwrap_or(&self.content).clone()),
+            _ => empty(),
+        };
+        let mut response = Response::new(body);
+        if brotli.is_some() {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("br"));
+        }
+        if self.brotli.is_some() {
+            response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        for (name, value) in [
+            (CONTENT_TYPE, self.media_type),
+            (CACHE_CONTROL, "no-cache"),
+            (CONTENT_SECURITY_POLICY, POLICY),
+            (REFERRER_POLICY, "no-referrer"),
+            (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+            (
+                HeaderName::from_static("permissions-policy"),
+                "camera=(), geolocation=(), microphone=()",
+            ),
+        ] {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
+
+fn read(
+    folder: &Path,
+    below: &str,
+    depth: usize,
+    left: &mut u64,
+    assets: &mut Vec<Asset>,
+) -> Result<(), AssetError> {
+    let failed = |error: io::Error| AssetError(format!("{}: {error}", folder.display()));
+    if depth == 0 {
+        return Err(AssetError(format!("{} is too deep", folder.display())));
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let (at, path) = (entry.path(), format!("{below}/{name}"));
+        let about = fs::metadata(&at).map_err(failed)?;
+        if name.starts_with('.') {
+            continue;
+        }
+        if about.is_dir() {
+            read(&at, &path, depth - 1, left, assets)?;
+            continue;
+        }
+        *left = left.checked_sub(about.len()).ok_or_else(|| {
+            AssetError(format!(
+                "the files to serve have more than {} MiB together",
+                MOST_BYTES >> 20
+            ))
+        })?;
+        let content = fs::read(&at).map_err(failed)?.into();
+        let end = name.rsplit('.').next().unwrap_or_default();
+        let known = TYPES.iter().find(|(known, _)| *known == end);
+        assets.push(Asset {
+            path,
+            media_type: known.map_or(OTHER, |(_, known)| known),
+            content,
+            brotli: None,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_served_with_its_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        write("page.js");
+        let error = Asset::of_folder(folder.path()).unwrap_err().to_string();
+        assert!(error.ends_with("has no index.html"), "{error}");
+        fs::create_dir(folder.path().join("wasm")).unwrap();
+        let names = ["index.html", ".hidden", "wasm/a.wasm", "wasm/a.wasm.br", "wasm/notes"];
+        names.into_iter().for_each(write);
+        let assets = Asset::of_folder(folder.path()).unwrap();
+        let mut found: Vec<_> =
+            assets.iter().map(|asset| (asset.path.as_str(), asset.media_type)).collect();
+        found.sort_unstable();
+        let (html, script) = (TYPES[0].1, TYPES[2].1);
+        assert_eq!(
+            found,
+            [
+                ("/", html),
+                ("/index.html", html),
+                ("/page.js", script),
+                ("/wasm/a.wasm", "application/wasm"),
+                ("/wasm/notes", OTHER),
+            ]
+        );
+        let module = assets.iter().find(|asset| asset.path == "/wasm/a.wasm").unwrap();
+        for (accepted, coded) in [("gzip, br", true), ("gzip, brr", false)] {
+            let headers =
+                HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
+            let answer = module.response(&Method::GET, &headers);
+            let policy = answer.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+            assert!(policy.starts_with("default-src 'none';"), "{policy}");
+            assert_eq!(answer.headers().get(CONTENT_ENCODING).is_some(), coded, "{accepted}");
+            assert_eq!(answer.headers()[VARY], "accept-encoding");
+        }
+        let missing = folder.path().join("missing");
+        assert!(Asset::of_folder(&missing).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! Where the files of a list are, and who answers questions about it.
+
+use vesica::{
+    Result,
+    lists::{FromDirectory, Origin},
+};
+use vesica_net::Fingerprint;
+
+use crate::client::Remote;
+
+/// A list at an address or in a directory, and who is asked.
+pub enum Place {
+    /// Files at an address.
+    Remote(Box<Remote>),
+    /// Files in a directory of this machine, and who answers, if anybody does.
+    Directory(FromDirectory, Option<Box<Remote>>),
+}
+
+impl Place {
+    /// A list at an address such as `https://lists.example.org/v1`, or in a directory. Questions go to the list's address, or to
+    /// `ask`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](vesica::Error::Usage) where an address is none.
+    pub fn new(
+        list: &str,
+        ask: Option<&str>,
+        publisher: Fingerprint,
+        token: Option<String>,
+    ) -> Result<Self> {
+        let remote = |files: &str, ask| -> Result<_> {
+            Ok(Box::new(Remote::new(files, ask, publisher, token.clone())?))
+        };
+        Ok(if list.contains("://") {
+            Self::Remote(remote(list, ask)?)
+        } else {
+            let ask = ask.map(|address| remote(address, None)).transpose()?;
+            Self::Directory(FromDirectory(list.into()), ask)
+        })
+    }
+}
+
+impl Origin for Place {
+    fn text(&mut self, name: &str, longest: usize) -> Result<String> {
+        match self {
+            Self::Remote(remote) => remote.text(name, longest),
+            Self::Directory(directory, _) => directory.text(name, longest),
+        }
+    }
+
+    fn bytes(
+        &mut self,
+        name: &str,
+        from: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Remote(remote) => remote.bytes(name, from, take),
+            Self::Directory(directory, _) => directory.bytes(name, from, take),
+        }
+    }
+
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+        match self {
+            Self::Remote(remote) | Self::Directory(_, Some(remote)) => {
+                remote.ask(epoch, question, answer_bytes)
+            }
+            Self::Directory(directory, None) => directory.ask(epoch, question, answer_bytes),
+        }
+    }
+}

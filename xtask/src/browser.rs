@@ -1,0 +1,175 @@
+//! The package for browsers, in `bindings/browser`: built with its demo page, and tested in a real Chromium against the real
+//! program.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    Failure, cross, licences,
+    programs::Built,
+    repository::{Repository, emptied},
+    step::{self, Step, Work, ended},
+    tally::Tally,
+};
+
+/// Its folder.
+const PROJECT: &str = "bindings/browser";
+
+/// Its crate.
+const PACKAGE: &str = "vesica-browser";
+
+/// What it is compiled for.
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// What makes a module for browsers of what the compiler gives. The root manifest names the same version of the library.
+const TOOL: (&str, &str) = ("wasm-bindgen", "0.2.130");
+
+/// The most bytes of the compressed module.
+const MOST_BYTES: usize = 600_000;
+
+/// How Chromium's program is called.
+const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// `cargo xtask browser`: the package and the demo page, into `target/browser`.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    cross::installed(repository, TARGET)?;
+    build(repository)?;
+    println!("the package is in {}", repository.path("target/browser/package").display());
+    println!("the page is in {}", repository.path("target/browser/demo").display());
+    Ok(())
+}
+
+/// `cargo xtask browser --test`: the tests alone; fails where what they need is missing.
+pub fn run_tests(repository: &Repository) -> Result<(), Failure> {
+    step::run(&[Step { work: Work::Tests(test_in_full), ..STEP }], repository)
+}
+
+/// The tests, wherever what they need is installed; elsewhere what is missing is told.
+pub const STEP: Step = Step { name: "the package for browsers", work: Work::Tests(test_if_can_be) };
+
+fn test_if_can_be(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    match tools(repository) {
+        Ok(chromium) => test(repository, tally, &chromium),
+        Err(missing) => {
+            println!("    browser: NOT TESTED: {missing}");
+            Ok(())
+        }
+    }
+}
+
+/// The tests, which fail where what they need is missing.
+pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let chromium = tools(repository)?;
+    test(repository, tally, &chromium)
+}
+
+/// Finds what the tests need: Chromium, Node.js and the standard library.
+fn tools(repository: &Repository) -> Result<String, Failure> {
+    let answers = |program: &str| {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let named = env::var("CHROMIUM").ok();
+    let mut names = named.as_deref().into_iter().chain(CHROMIUM);
+    let chromium = names.find(|name| answers(name));
+    let chromium =
+        chromium.ok_or("no Chromium (package `chromium`, or say where with CHROMIUM)")?;
+    if !answers("node") {
+        return Err("no Node.js (package `nodejs`)".to_owned());
+    }
+    cross::installed(repository, TARGET)?;
+    Ok(chromium.to_owned())
+}
+
+fn test(repository: &Repository, tally: &mut Tally, chromium: &str) -> Result<(), Failure> {
+    build(repository)?;
+    let built = Built::here(repository, &[])?;
+    let mut command = Command::new("node");
+    command.arg(repository.path(PROJECT).join("tests/run.mjs"));
+    command.args([built.binary("vesica")?, chromium]);
+    command.arg(repository.path("target/browser/demo"));
+    command.arg(repository.path("target/browser/pictures"));
+    ended("node tests/run.mjs", tally.count(&mut command))
+}
+
+/// Builds the package, and the page with the package in it.
+fn build(repository: &Repository) -> Result<(), Failure> {
+    let args = ["build", "--locked", "--lib", "--package", PACKAGE, "--target", TARGET];
+    let args = [&args[..], &["--profile", "browser"]].concat();
+    ended(&format!("cargo {}", args.join(" ")), repository.cargo(&args).status())?;
+    let package = emptied(repository.path("target/browser/package"))?;
+    let module = repository.path("target").join(TARGET).join("browser/vesica_browser.wasm");
+    let mut command = Command::new(bindgen(repository)?);
+    command.args(["--target", "web", "--remove-name-section", "--remove-producers-section"]);
+    command.arg("--no-typescript").arg("--out-dir").arg(package.join("wasm")).arg(&module);
+    ended(TOOL.0, command.status())?;
+    let project = repository.path(PROJECT);
+    copied(&project.join("js"), &package)?;
+    for name in ["package.json", "README.md"] {
+        copied(&project.join(name), &package.join(name))?;
+    }
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        copied(&repository.path(name), &package.join(name))?;
+    }
+    let licences = licences::text(repository, PACKAGE, "", &[TARGET])?;
+    write(&package.join("LICENSES-THIRD-PARTY.txt"), licences.as_bytes())?;
+    let demo = emptied(repository.path("target/browser/demo"))?;
+    copied(&project.join("demo"), &demo)?;
+    let inside = demo.join("vesica");
+    fs::create_dir(&inside).map_err(|error| format!("{}: {error}", inside.display()))?;
+    copied(&project.join("js"), &inside)?;
+    copied(&package.join("wasm"), &inside.join("wasm"))?;
+    compress(repository, &inside.join("wasm/vesica_browser_bg.wasm"))
+}
+
+/// Compresses the module for the service, says how large it is, and fails where it is too large.
+fn compress(repository: &Repository, module: &Path) -> Result<(), Failure> {
+    let mut command = Command::new("node");
+    command.arg(repository.path(PROJECT).join("compress.mjs")).arg(module);
+    ended("node compress.mjs", command.arg(MOST_BYTES.to_string()).status())
+}
+
+/// The tool in its version: installed, or built here.
+fn bindgen(repository: &Repository) -> Result<PathBuf, Failure> {
+    let (name, version) = TOOL;
+    let is_it = |program: &Path| {
+        let output = Command::new(program).arg("--version").output();
+        let said = output.map(|output| output.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&said).trim() == format!("{name} {version}")
+    };
+    let installed = PathBuf::from(name);
+    if is_it(&installed) {
+        return Ok(installed);
+    }
+    let root = repository.path("target/browser/tools");
+    let here = root.join("bin").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    if !is_it(&here) {
+        let mut command =
+            repository.cargo(&["install", "wasm-bindgen-cli", "--version", version, "--debug"]);
+        command.args(["--quiet", "--bin", name, "--root"]).arg(&root);
+        command.arg("--target-dir").arg(root.join("build"));
+        ended("cargo install wasm-bindgen-cli", command.status())?;
+    }
+    Ok(here)
+}
+
+/// Copies a file, or what is in a folder.
+fn copied(from: &Path, to: &Path) -> Result<(), Failure> {
+    let failed = |error| format!("{}: {error}", from.display());
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(failed);
+    }
+    fs::create_dir_all(to).map_err(|error| format!("{}: {error}", to.display()))?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        copied(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}

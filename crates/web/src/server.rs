@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    net::{IpAddr, SocketAddr, TcpListener},
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::{Duration, Instant, SystemTime},
@@ -10,7 +10,7 @@ use std::{
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use vesica::lists::Served;
 use vesica_net::CancelToken;
@@ -30,6 +30,9 @@ use crate::{
 
 /// How long clients may take that are not in haste.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Connections that the system keeps until they are accepted. Of more at once, some wait for a second.
+const WAITING: u32 = 1 << 12;
 
 /// After a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -91,13 +94,11 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     });
     let (limits, assets) = (serving.limits, serving.assets);
     let service = Arc::new(Service { asking: asking.clone(), limits, assets });
-    let listener = TcpListener::bind(&serving.address)?;
-    listener.set_nonblocking(true)?;
-    tell("listening", &[("address", listener.local_addr()?.to_string())]);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).max_blocking_threads(16).enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let listener = listen(&serving.address).await?;
+        tell("listening", &[("address", listener.local_addr()?.to_string())]);
         let (mut looked, mut changed) = (Instant::now(), changed(&serving.directory));
         while !cancel.is_cancelled() {
             if looked.elapsed() >= RELOAD {
@@ -146,6 +147,22 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
         asking.answers.stop();
     }
     Ok(())
+}
+
+/// Listens at an address, of which a name may have several.
+async fn listen(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in tokio::net::lookup_host(address).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Connections of an instance that was here before do not keep the address.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address).and_then(|()| socket.listen(WAITING)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 async fn connection(

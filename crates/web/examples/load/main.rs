@@ -230,7 +230,9 @@ struct Flood(Child);
 
 impl Flood {
     fn start(kind: Kind, service: &Service, seconds: u64) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
+        // Its processor is not the service's, except here.
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(std::env::current_exe()?);
         let [address, epoch] = [service.address.to_string(), service.head.epoch.to_string()];
         command.args(["flood", kind.name(), &address, &epoch, &(seconds + 3).to_string()]);
         Ok(Self(command.stdout(Stdio::piped()).spawn()?))

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hyper::{HeaderMap, StatusCode, header::HeaderValue};
+use hyper::{HeaderMap, header::HeaderValue};
 use vesica::lists::Served;
 use vesica_list::{
     exchange::{MAX_QUESTION, items},
@@ -18,6 +18,7 @@ use crate::{
     clients::{Client, Tokens},
     counts::Counts,
     limits::{Limiter, Refusal},
+    refused::Refused,
     visitors::{self, Place, Taken, Turn, Visitors},
 };
 
@@ -41,68 +42,6 @@ pub(crate) struct Asking {
     pub(crate) is_proxied: bool,
     /// How long a question may take to come.
     pub(crate) patience: Duration,
-}
-
-/// Why a question has no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Malformed,
-    TooMany,
-    NoToken,
-    Epoch(u64),
-    Limit(Refusal),
-    Busy,
-}
-
-impl Refused {
-    /// Whether it concerns this client alone, and not what is wrong with one question.
-    fn is_avoidable(self) -> bool {
-        match self {
-            Self::NoToken | Self::Busy | Self::Limit(Refusal::Client(_) | Refusal::Never) => true,
-            Self::Malformed | Self::TooMany | Self::Epoch(_) | Self::Limit(Refusal::All(_)) => {
-                false
-            }
-        }
-    }
-
-    /// The status, a word, and a sentence.
-    pub(crate) fn said(self) -> (StatusCode, &'static str, String) {
-        let wait = |wait: Duration| format!("try again in {} seconds", wait.as_secs() + 1);
-        match self {
-            Self::Malformed => {
-                let what = "a question is elements of 32 bytes each, beside the number of an epoch";
-                (StatusCode::BAD_REQUEST, "malformed", what.to_owned())
-            }
-            Self::TooMany => {
-                let what = format!("a question has at most {MAX_QUESTION} elements");
-                (StatusCode::PAYLOAD_TOO_LARGE, "too-many", what)
-            }
-            Self::NoToken => {
-                let what = "this list answers clients with a token alone";
-                (StatusCode::UNAUTHORIZED, "token", what.to_owned())
-            }
-            Self::Epoch(epoch) => {
-                let what = format!("the list is of epoch {epoch} now; fetch it again");
-                (StatusCode::CONFLICT, "epoch", what)
-            }
-            Self::Limit(Refusal::Never) => {
-                let what = "more items than may be asked for at once".to_owned();
-                (StatusCode::TOO_MANY_REQUESTS, "limit", what)
-            }
-            Self::Limit(Refusal::Client(after)) => {
-                let what = format!("this client has asked for as much as it may; {}", wait(after));
-                (StatusCode::TOO_MANY_REQUESTS, "limit", what)
-            }
-            Self::Limit(Refusal::All(after)) => {
-                let what = format!("all clients together ask too much; {}", wait(after));
-                (StatusCode::SERVICE_UNAVAILABLE, "limit", what)
-            }
-            Self::Busy => {
-                let what = "too many questions wait; try again in 1 seconds".to_owned();
-                (StatusCode::SERVICE_UNAVAILABLE, "busy", what)
-            }
-        }
-    }
 }
 
 impl Asking {

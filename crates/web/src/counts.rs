@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{asking::Refused, limits::Refusal};
+use crate::{limits::Refusal, refused::Refused};
 
 /// Why questions and requests are refused.
 const REASONS: [&str; 7] =

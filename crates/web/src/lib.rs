@@ -13,6 +13,7 @@ mod limits;
 mod patient;
 mod place;
 mod queue;
+mod refused;
 mod server;
 mod service;
 mod socket;

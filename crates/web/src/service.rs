@@ -17,11 +17,12 @@ use vesica_list::{exchange::MAX_QUESTION, head::Head, hex::Hex};
 use vesica_net::Fingerprint;
 
 use crate::{
-    asking::{Asking, LONGEST, Refused},
+    asking::{Asking, LONGEST},
     assets::Asset,
     clients::Client,
     files::{About, Body, Sender, file, full, insert, status},
     limits::{Limits, Refusal},
+    refused::Refused,
     socket,
 };
 

@@ -28,9 +28,10 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    asking::{Asking, LONGEST, Refused},
+    asking::{Asking, LONGEST},
     clients::Client,
     files::{Body, insert, status},
+    refused::Refused,
     visitors::{Place, Taken},
 };
 

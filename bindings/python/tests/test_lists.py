@@ -35,7 +35,7 @@ class Server:
         self.published = self.publish(ITEMS, labels=["since"])
         line = [sys.executable, "-m", "vesica", "serve", "--list", str(self.directory)]
         line += ["--identity", str(folder / "publisher.pem"), "--listen", "127.0.0.1:0"]
-        line += ["--client-burst", "4096", "--client-rate", "100000"]
+        line += ["--client-burst", "10000", "--client-rate", "100000"]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said: list[bytes] = []
         self.address = self._address()

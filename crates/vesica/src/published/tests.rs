@@ -305,3 +305,39 @@ fn secrets_are_the_owners() {
     assert_eq!((mode(&private), mode(&private.join("epoch-1.seed"))), (0o700, 0o600));
     assert_eq!(mode(&scratch.path().join("public").join(HEAD)) & 0o044, 0o044);
 }
+
+/// Every kind of key, with the values of the specification: members are those whose normalised value is published, however
+/// they are written.
+#[test]
+fn answers_are_those_of_a_plain_search_for_every_normalisation() {
+    let vectors =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/keys.json"));
+    let vectors: serde_json::Value = serde_json::from_str(vectors).unwrap();
+    let (mut members, mut strangers) = (0, 0);
+    for profile in vectors["profiles"].as_array().unwrap() {
+        let name = profile["offered"].as_str().unwrap().strip_suffix("@1").unwrap();
+        let scratch = Scratch { normalize: name.parse().unwrap(), ..Scratch::new(false) };
+        let is_key = |value: &&str| {
+            let key = [(*value, &scratch.normalize)].into_iter();
+            digest_of(key, &NullValues::default()).is_some()
+        };
+        let values = profile["values"].as_array().unwrap().iter();
+        let values = values.map(|value| (&value["value"], &value["normalised"]));
+        let values = values.map(|(value, normal)| (value.as_str().unwrap(), normal));
+        let values: Vec<_> = values.filter(|(value, _)| is_key(value)).collect();
+        // Every third value is published, and all are asked for.
+        let published: Vec<_> = values.iter().step_by(3).collect();
+        let rows =
+            published.iter().map(|(value, _)| format!("\"{}\"\n", value.replace('"', "\"\"")));
+        let text: String = std::iter::once("mail\n".to_owned()).chain(rows).collect();
+        let input = Source::Memory { name: "t.csv".into(), bytes: text.into() };
+        scratch.publish(&Publication { input, ..scratch.job(&Table::new()) }).unwrap();
+        let asked: Vec<_> = values.iter().map(|(value, _)| *value).collect();
+        for ((value, normal), found) in values.iter().zip(scratch.ask(&asked)) {
+            let expected = published.iter().any(|(_, other)| other == normal);
+            assert_eq!(found.is_some(), expected, "{name}: {value:?}");
+            *if expected { &mut members } else { &mut strangers } += 1;
+        }
+    }
+    assert!(members > 30 && strangers > 20, "{members} members, {strangers} strangers");
+}

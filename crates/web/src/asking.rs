@@ -19,7 +19,7 @@ use crate::{
     counts::Counts,
     limits::{Limiter, Refusal},
     refused::Refused,
-    visitors::{self, Place, Taken, Turn, Visitors},
+    visitors::{self, Holding, Taken, Turn, Visitors},
 };
 
 /// Bytes of the longest question.
@@ -86,7 +86,7 @@ impl Asking {
         let now = Instant::now();
         let count = self.count(epoch, bytes.unwrap_or(ELEMENT_BYTES))?;
         self.limiter().look(client, count, now).map_err(Refused::Limit)?;
-        let room = (Place::Bytes, 2 * bytes.unwrap_or(LONGEST));
+        let room = (Holding::Bytes, 2 * bytes.unwrap_or(LONGEST));
         self.visitors.place(client, room, now).ok_or(Refused::Busy)
     }
 

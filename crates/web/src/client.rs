@@ -28,14 +28,14 @@ const ATTEMPTS: u32 = 5;
 /// A list at an address such as `https://lists.example.org/v1`.
 pub struct Remote {
     runtime: Runtime,
-    files: Place,
-    questions: Place,
+    files: Endpoint,
+    questions: Endpoint,
     publisher: Fingerprint,
     token: Option<String>,
 }
 
 /// A server and a path on it, and the connection to it.
-struct Place {
+struct Endpoint {
     uri: Uri,
     connection: Option<SendRequest<Full<Bytes>>>,
 }
@@ -44,7 +44,7 @@ fn failed(uri: &Uri, what: impl std::fmt::Display) -> Error {
     Error::Origin { place: uri.to_string(), fault: what.to_string() }
 }
 
-impl Place {
+impl Endpoint {
     fn new(address: &str) -> Result<Self> {
         let uri = address.trim_end_matches('/').parse::<Uri>().ok();
         let uri = uri.filter(|uri| {
@@ -110,7 +110,8 @@ impl Remote {
     ) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|_| Error::Bug("no runtime for connections"))?;
-        let (files, questions) = (Place::new(files)?, Place::new(questions.unwrap_or(files))?);
+        let (files, questions) =
+            (Endpoint::new(files)?, Endpoint::new(questions.unwrap_or(files))?);
         Ok(Self { runtime, files, questions, publisher, token })
     }
 
@@ -138,7 +139,7 @@ impl Remote {
             }
             request.body(Full::new(body.clone())).map_err(io::Error::other)
         };
-        let attempt = async |place: &mut Place| {
+        let attempt = async |place: &mut Endpoint| {
             let connection = place.connect(*publisher).await?;
             connection.ready().await.map_err(io::Error::other)?;
             connection.send_request(request()?).await.map_err(io::Error::other)

@@ -25,7 +25,7 @@ use crate::{
     patient::Patient,
     service::Service,
     tls::Certificate,
-    visitors::{Place, Turn, Visitors},
+    visitors::{Holding, Turn, Visitors},
 };
 
 /// How long clients may take that are not in haste.
@@ -117,7 +117,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 Err(_) => continue,
             };
             let (client, now) = (Client::at(address.ip()), Instant::now());
-            let place = visitors.place(client, (Place::Connection, 1), now);
+            let place = visitors.place(client, (Holding::Connection, 1), now);
             let place = place.and_then(|place| {
                 visitors.turn(client, (Turn::Arrival, 1), now).map(|wait| (place, wait))
             });

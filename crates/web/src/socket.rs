@@ -32,7 +32,7 @@ use crate::{
     clients::Client,
     files::{Body, insert, status},
     refused::Refused,
-    visitors::{Place, Taken},
+    visitors::{Holding, Taken},
 };
 
 /// A connection on which nothing is asked for so long is closed.
@@ -76,7 +76,7 @@ pub(crate) fn upgrade(
         return Ok(status(StatusCode::FORBIDDEN));
     }
     let client = service.client(fields, address)?;
-    let place = service.visitors.place(client, (Place::Socket, 1), Instant::now());
+    let place = service.visitors.place(client, (Holding::Socket, 1), Instant::now());
     let place = place.ok_or(Refused::Busy)?;
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {

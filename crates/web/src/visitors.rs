@@ -20,9 +20,9 @@ const MOST_CLIENTS: usize = 1 << 16;
 /// How often those are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// What there are places for.
+/// What a client holds of what there is for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Holding {
     Connection,
     /// A connection that is a WebSocket.
     Socket,
@@ -32,7 +32,7 @@ pub(crate) enum Place {
 
 const PLACES: usize = 3;
 
-impl Place {
+impl Holding {
     /// How many one client has, and how many there are.
     fn bounds(self) -> (usize, usize) {
         match self {
@@ -111,7 +111,7 @@ struct Visitor {
 pub(crate) struct Taken {
     visitors: Arc<Visitors>,
     client: Client,
-    place: Place,
+    place: Holding,
     amount: usize,
 }
 
@@ -133,12 +133,12 @@ impl Visitors {
     pub(crate) fn place(
         self: &Arc<Self>,
         client: Client,
-        (place, amount): (Place, usize),
+        (place, amount): (Holding, usize),
         now: Instant,
     ) -> Option<Taken> {
         let mut state = self.state();
         let all = state.taken[place as usize];
-        let is_counted = !(self.is_proxied && place == Place::Connection);
+        let is_counted = !(self.is_proxied && place == Holding::Connection);
         let visitor = state.visitor(client, now)?;
         let of_one = visitor.taken[place as usize];
         if all + amount > place.bounds().1 || is_counted && of_one + amount > place.of_one(all) {
@@ -165,7 +165,7 @@ impl Visitors {
     }
 
     #[cfg(test)]
-    fn taken(&self, place: Place) -> usize {
+    fn taken(&self, place: Holding) -> usize {
         self.state().taken[place as usize]
     }
 }
@@ -241,18 +241,18 @@ mod tests {
     fn places_are_bounded_for_one_client_and_in_all() {
         let now = Instant::now();
         let visitors = visitors(false, now);
-        let connect = |client| visitors.place(Client::Named(client), (Place::Connection, 1), now);
+        let connect = |client| visitors.place(Client::Named(client), (Holding::Connection, 1), now);
         let mut taken: Vec<_> = (0..64).map(|_| connect(0).unwrap()).collect();
         assert!(connect(0).is_none());
         taken.pop();
         assert!(connect(0).is_some());
         // Where more than half is taken, a client gets less.
         taken.extend((1..65).flat_map(|client| (0..64).map(move |_| client)).filter_map(connect));
-        assert_eq!(visitors.taken(Place::Connection), 4103);
+        assert_eq!(visitors.taken(Holding::Connection), 4103);
         assert!((0..8).all(|_| connect(99).map(|place| taken.push(place)).is_some()));
         assert!(connect(99).is_none());
         drop(taken);
-        assert_eq!(visitors.taken(Place::Connection), 0);
+        assert_eq!(visitors.taken(Holding::Connection), 0);
         let mut taken = Vec::new();
         taken.extend((0..10_000).filter_map(connect));
         assert_eq!(taken.len(), 1 << 13);
@@ -264,11 +264,11 @@ mod tests {
         let visitors = visitors(true, now);
         let proxy = Client::Named(0);
         let taken: Vec<_> = (0..10_000)
-            .filter_map(|_| visitors.place(proxy, (Place::Connection, 1), now))
+            .filter_map(|_| visitors.place(proxy, (Holding::Connection, 1), now))
             .collect();
         assert_eq!(taken.len(), 1 << 13);
         assert!((0..10_000).all(|_| visitors.turn(proxy, (Turn::Arrival, 1), now).is_some()));
-        assert!(visitors.place(proxy, (Place::Bytes, 1 << 23), now).is_none());
+        assert!(visitors.place(proxy, (Holding::Bytes, 1 << 23), now).is_none());
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! The tower of fields by backend; see [`portable::tower`].
+
+use std::ops::BitXorAssign;
+
+use bytemuck::Pod;
+
+use super::{
+    Backend, Kind,
+    portable::{
+        self,
+        tower::{Patterns, multiply_by_pattern},
+        transform::{self, Direction},
+    },
+};
+
+#[cfg(target_arch = "x86_64")]
+use super::x86_64;
+
+impl Backend {
+    /// Whether products in the tower take less time than in the fields of [`crate::gf`].
+    pub(crate) fn has_tower(self) -> bool {
+        match self.0 {
+            Kind::Portable => false,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => false,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => true,
+        }
+    }
+
+    /// Like [`Backend::additive64`], for elements of the tower with `BYTES` bytes, a multiple of eight.
+    pub(crate) fn additive_tower<const BYTES: usize, T: Pod + BitXorAssign>(
+        self,
+        twiddles: &Patterns,
+        values: &mut [T],
+        log: usize,
+        coset: bool,
+        direction: Direction,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.0 == Kind::Avx512 {
+            let bytes = bytemuck::cast_slice_mut(values);
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
+            unsafe {
+                x86_64::tower::additive::<BYTES>(twiddles, bytes, log, coset, direction);
+            }
+            return;
+        }
+        let multiply = |x: T, pattern| {
+            bytemuck::cast(multiply_by_pattern::<BYTES>(bytemuck::cast(x), pattern))
+        };
+        transform::additive_by(multiply, twiddles, values, log, coset, direction);
+    }
+
+    /// Multiplies each of `values` by its factor in the tower's GF(2^64), up to the end of the shorter slice.
+    pub(crate) fn multiply_each_tower64(self, values: &mut [u64], factors: &[u64]) {
+        match self.0 {
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86_64::tower::multiply_each64(values, factors) },
+            _ => {
+                for (value, factor) in values.iter_mut().zip(factors) {
+                    *value = portable::tower::multiply((*value).into(), (*factor).into(), 3) as u64;
+                }
+            }
+        }
+    }
+
+    /// Multiplies each of `values` by its factor in the tower's GF(2^128), up to the end of the shorter slice.
+    pub(crate) fn multiply_each_tower128(self, values: &mut [u128], factors: &[u128]) {
+        match self.0 {
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86_64::tower::multiply_each128(values, factors) },
+            _ => {
+                for (value, factor) in values.iter_mut().zip(factors) {
+                    *value = portable::tower::multiply(*value, *factor, 4);
+                }
+            }
+        }
+    }
+
+    /// The image of each value under a linear map, given those of single bits.
+    pub(crate) fn map64(self, images: &[u64; 64], values: &mut [u64]) {
+        match self.0 {
+            // SAFETY: a backend of this kind exists only where AVX-512 F was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86_64::tower::map64(images, values) },
+            _ => portable::tower::map64(images, values),
+        }
+    }
+
+    /// Like [`Backend::map64`], for 128 bits.
+    pub(crate) fn map128(self, images: &[u128; 128], values: &mut [u128]) {
+        match self.0 {
+            // SAFETY: a backend of this kind exists only where AVX-512 F was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86_64::tower::map128(images, values) },
+            _ => portable::tower::map128(images, values),
+        }
+    }
+}

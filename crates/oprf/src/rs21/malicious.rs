@@ -211,9 +211,9 @@ impl<O: Codec<Block>> Receiver<O> {
         let points = public.place(points);
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
-        placed.send_masked(&self.share, h, channel, rng)?;
+        let workspaces = placed.send_masked(&self.share, h, channel, rng)?;
         // 4. Decoding does not need w, and S may still be computing.
-        let mut values = placed.decode(&self.share, |_, _| ());
+        let mut values = placed.decode(&self.share, &workspaces, |_, _| ());
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
         if commit(other[0]).as_bytes() != &self.commitment {

@@ -16,6 +16,35 @@ use super::{
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 
+/// A word that holds an element.
+pub(crate) trait Element: Pod + BitXorAssign {
+    /// As a number.
+    fn wide(self) -> u128;
+
+    /// From a number that is not too large.
+    fn narrow(number: u128) -> Self;
+}
+
+impl Element for u64 {
+    fn wide(self) -> u128 {
+        self.into()
+    }
+
+    fn narrow(number: u128) -> Self {
+        number as Self
+    }
+}
+
+impl Element for u128 {
+    fn wide(self) -> u128 {
+        self
+    }
+
+    fn narrow(number: u128) -> Self {
+        number
+    }
+}
+
 impl Backend {
     /// Whether products in the tower take less time than in the fields of [`crate::gf`].
     pub(crate) fn has_tower(self) -> bool {
@@ -29,7 +58,7 @@ impl Backend {
     }
 
     /// Like [`Backend::additive64`], for elements of the tower with `BYTES` bytes, a multiple of eight.
-    pub(crate) fn additive_tower<const BYTES: usize, T: Pod + BitXorAssign>(
+    pub(crate) fn additive_tower<const BYTES: usize, T: Element>(
         self,
         twiddles: &Patterns,
         values: &mut [T],
@@ -46,9 +75,7 @@ impl Backend {
             }
             return;
         }
-        let multiply = |x: T, pattern| {
-            bytemuck::cast(multiply_by_pattern::<BYTES>(bytemuck::cast(x), pattern))
-        };
+        let multiply = |x: T, pattern| T::narrow(multiply_by_pattern(x.wide(), pattern));
         transform::additive_by(multiply, twiddles, values, log, coset, direction);
     }
 

@@ -71,15 +71,34 @@ pub const fn pattern(factor: u32) -> Pattern {
     pattern
 }
 
-/// The product of an element of whole four bytes and the factor of a pattern.
+/// The product of an element and the factor of a pattern.
 #[inline(always)]
-pub fn multiply_by_pattern<const BYTES: usize>(x: [u8; BYTES], pattern: Pattern) -> [u8; BYTES] {
-    let pattern = pattern.to_le_bytes();
-    let mut product = [0; BYTES];
-    for (i, byte) in product.iter_mut().enumerate() {
-        for d in 0..4 {
-            *byte ^= multiply8(x[i ^ d], pattern[4 * d + i % 4]);
+pub fn multiply_by_pattern(x: u128, pattern: Pattern) -> u128 {
+    /// The odd ones of units of 8 and of 16 bits.
+    const MASKS: [u128; 2] = [u128::MAX / 0x101, u128::MAX / 0x1_0001];
+    let swapped = |x: u128, i: usize| x >> (8 << i) & MASKS[i] | (x & MASKS[i]) << (8 << i);
+    let mut product = 0;
+    for d in 0..4 {
+        let part = pattern >> (32 * d) & u128::from(u32::MAX);
+        // Patterns are public.
+        if part != 0 {
+            let x = if d & 1 == 1 { swapped(x, 0) } else { x };
+            let x = if d & 2 == 2 { swapped(x, 1) } else { x };
+            let in_all_words = u128::MAX / u128::from(u32::MAX);
+            product ^= multiply_bytes(x, part * in_all_words);
         }
+    }
+    product
+}
+
+/// The product in GF(2^8) of each byte.
+#[inline(always)]
+fn multiply_bytes(mut a: u128, b: u128) -> u128 {
+    const ONES: u128 = u128::MAX / 0xff;
+    let mut product = 0;
+    for i in 0..8 {
+        product ^= a & (b >> i & ONES) * 0xff;
+        a = (a & (ONES * 0x7f)) << 1 ^ (a >> 7 & ONES) * 0x1b;
     }
     product
 }

@@ -23,7 +23,7 @@ use crate::Block;
 pub const HASH_LANES: usize = portable::blake3::LANES;
 
 pub(crate) use portable::{
-    tower::{G as TOWER_G, Patterns, pattern},
+    tower::{G as TOWER_G, Map, Patterns, pattern},
     transform::{self, Direction, Twiddles},
 };
 

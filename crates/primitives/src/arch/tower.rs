@@ -8,7 +8,7 @@ use super::{
     Backend, Kind,
     portable::{
         self,
-        tower::{Patterns, multiply_by_pattern},
+        tower::{Map, Patterns, multiply_by_pattern},
         transform::{self, Direction},
     },
 };
@@ -107,23 +107,23 @@ impl Backend {
         }
     }
 
-    /// The image of each value under a linear map, given those of single bits.
-    pub(crate) fn map64(self, images: &[u64; 64], values: &mut [u64]) {
+    /// Replaces each value by its image.
+    pub(crate) fn map64(self, map: &Map<8>, values: &mut [u64]) {
         match self.0 {
-            // SAFETY: a backend of this kind exists only where AVX-512 F was found.
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { x86_64::tower::map64(images, values) },
-            _ => portable::tower::map64(images, values),
+            Kind::Avx512 => unsafe { x86_64::tower::map64(map, values) },
+            _ => values.iter_mut().for_each(|x| *x = map.apply((*x).into()) as u64),
         }
     }
 
     /// Like [`Backend::map64`], for 128 bits.
-    pub(crate) fn map128(self, images: &[u128; 128], values: &mut [u128]) {
+    pub(crate) fn map128(self, map: &Map<16>, values: &mut [u128]) {
         match self.0 {
-            // SAFETY: a backend of this kind exists only where AVX-512 F was found.
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { x86_64::tower::map128(images, values) },
-            _ => portable::tower::map128(images, values),
+            Kind::Avx512 => unsafe { x86_64::tower::map128(map, values) },
+            _ => values.iter_mut().for_each(|x| *x = map.apply(*x)),
         }
     }
 }

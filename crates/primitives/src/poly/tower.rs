@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Block,
-    arch::{Backend, Direction, Patterns, TOWER_G, pattern},
+    arch::{Backend, Direction, Map, Patterns, TOWER_G, pattern},
 };
 
 /// An element of the tower's field with as many bits as the word has.
@@ -67,10 +67,8 @@ impl Word for u64 {
     }
 
     fn convert(elements: &mut [Self], back: bool) {
-        static MAPS: LazyLock<[[u64; 64]; 2]> = LazyLock::new(|| {
-            isomorphism(64, |i| Gf64(1 << i), |x| x.0.into())
-                .map(|images| std::array::from_fn(|i| images[i] as u64))
-        });
+        static MAPS: LazyLock<[Map<8>; 2]> =
+            LazyLock::new(|| isomorphism(64, |i| Gf64(1 << i), |x| x.0.into()).map(Map::new));
         Backend::current().map64(&MAPS[usize::from(back)], elements);
     }
 }
@@ -93,10 +91,8 @@ impl Word for u128 {
     }
 
     fn convert(elements: &mut [Self], back: bool) {
-        static MAPS: LazyLock<[[u128; 128]; 2]> = LazyLock::new(|| {
-            isomorphism(128, |i| Block(1 << i), |x| x.0)
-                .map(|images| std::array::from_fn(|i| images[i]))
-        });
+        static MAPS: LazyLock<[Map<16>; 2]> =
+            LazyLock::new(|| isomorphism(128, |i| Block(1 << i), |x| x.0).map(Map::new));
         Backend::current().map128(&MAPS[usize::from(back)], elements);
     }
 }
@@ -340,15 +336,15 @@ mod tests {
         for n in [0, 1, 7, 8, 9, 63, 64, 65, 200] {
             let wide = random(2 * n, |rng| rng.random::<u128>());
             let narrow: Vec<u64> = wide.iter().map(|x| *x as u64).collect();
-            let images64: [u64; 64] = random(64, |rng| rng.random()).try_into().unwrap();
-            let images128: [u128; 128] = random(128, |rng| rng.random()).try_into().unwrap();
+            let map64 = Map::new(random(64, |rng| rng.random::<u64>().into()));
+            let map128 = Map::new(random(128, |rng| rng.random()));
             let results = Backend::available().into_iter().map(|backend| {
                 let (mut a, mut b) = (wide[..n].to_vec(), narrow[..n].to_vec());
                 backend.multiply_each_tower128(&mut a, &wide[n..]);
                 backend.multiply_each_tower64(&mut b, &narrow[n..]);
                 let (mut c, mut d) = (wide.clone(), narrow.clone());
-                backend.map128(&images128, &mut c);
-                backend.map64(&images64, &mut d);
+                backend.map128(&map128, &mut c);
+                backend.map64(&map64, &mut d);
                 (a, b, c, d)
             });
             let results: Vec<_> = results.collect();

@@ -106,26 +106,40 @@ fn multiply_bytes(mut a: u128, b: u128) -> u128 {
 /// Twiddles as patterns.
 pub type Patterns = Twiddles<Pattern>;
 
-/// The image of each value under a linear map, given those of single bits.
-#[inline(always)]
-pub fn map64(images: &[u64; 64], values: &mut [u64]) {
-    for value in values {
-        let bits = *value;
-        *value = 0;
-        for (i, image) in images.iter().enumerate() {
-            *value ^= image & (bits >> i & 1).wrapping_neg();
-        }
-    }
+/// A linear map of values of 64 bits, `BYTES` being 8, or of 128.
+pub struct Map<const BYTES: usize> {
+    /// The images of single bits.
+    images: Vec<u128>,
+    /// For each byte of an image and each byte of a value, what this adds to that: eight rows of eight bits, the
+    /// last bit's first.
+    pub blocks: [[u64; BYTES]; BYTES],
 }
 
-/// Like [`map64`], for 128 bits.
-#[inline(always)]
-pub fn map128(images: &[u128; 128], values: &mut [u128]) {
-    for value in values {
-        let bits = *value;
-        *value = 0;
-        for (i, image) in images.iter().enumerate() {
-            *value ^= image & (bits >> i & 1).wrapping_neg();
+impl<const BYTES: usize> Map<BYTES> {
+    /// The map with these images of single bits.
+    ///
+    /// # Panics
+    /// If there are not as many as a value has bits.
+    pub fn new(images: Vec<u128>) -> Self {
+        assert_eq!(images.len(), 8 * BYTES, "an image for each bit");
+        let mut blocks = [[0; BYTES]; BYTES];
+        for (bit, image) in images.iter().enumerate() {
+            for (to, blocks) in blocks.iter_mut().enumerate() {
+                for row in 0..8 {
+                    let one = (image >> (8 * to + row) & 1) as u64;
+                    blocks[bit / 8] |= one << (8 * (7 - row) + bit % 8);
+                }
+            }
         }
+        Self { images, blocks }
+    }
+
+    /// The image of a value.
+    #[inline(always)]
+    pub fn apply(&self, value: u128) -> u128 {
+        self.images
+            .iter()
+            .enumerate()
+            .fold(0, |sum, (i, image)| sum ^ image & (value >> i & 1).wrapping_neg())
     }
 }

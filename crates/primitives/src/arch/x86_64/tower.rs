@@ -6,15 +6,16 @@
 //! Karatsuba's method then takes 40 products of bytes in GF(2^64) and 121 in GF(2^128).
 
 use std::arch::x86_64::{
-    __m512i, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_shuffle_epi8,
-    _mm512_mask_xor_epi64, _mm512_maskz_mov_epi64, _mm512_rol_epi32, _mm512_set1_epi8,
-    _mm512_set1_epi32, _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_shuffle_epi32, _mm512_shuffle_i64x2, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    __m512i, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512,
+    _mm512_mask_shuffle_epi8, _mm512_mask_xor_epi64, _mm512_maskz_mov_epi64, _mm512_rol_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_shuffle_epi32, _mm512_shuffle_i64x2,
+    _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
 };
 
 use super::super::portable::{
-    tower::{self, G, Pattern, Patterns, pattern},
+    tower::{G, Map, Pattern, Patterns, pattern},
     transform::Direction,
 };
 
@@ -27,22 +28,88 @@ type Vector = [u8; WIDTH];
 /// first-level cache.
 const NEAR: usize = 256;
 
-/// Same as [`tower::map64`].
+/// Replaces each value by its image under a linear map.
 ///
 /// # Safety
-/// The processor must have AVX-512 F.
-#[target_feature(enable = "avx512f")]
-pub unsafe fn map64(images: &[u64; 64], values: &mut [u64]) {
-    tower::map64(images, values);
+/// The processor must have AVX-512 F and BW and GFNI.
+#[target_feature(enable = "gfni,avx512f,avx512bw")]
+pub unsafe fn map64(map: &Map<8>, values: &mut [u64]) {
+    let (batches, rest) = values.as_chunks_mut::<64>();
+    for batch in batches {
+        map_batch64(map, batch);
+    }
+    if !rest.is_empty() {
+        let mut batch = [0; 64];
+        batch[..rest.len()].copy_from_slice(rest);
+        map_batch64(map, &mut batch);
+        rest.copy_from_slice(&batch[..rest.len()]);
+    }
 }
 
-/// Same as [`tower::map128`].
+/// Like [`map64`], for 128 bits.
 ///
 /// # Safety
-/// The processor must have AVX-512 F.
-#[target_feature(enable = "avx512f")]
-pub unsafe fn map128(images: &[u128; 128], values: &mut [u128]) {
-    tower::map128(images, values);
+/// The processor must have AVX-512 F and BW and GFNI.
+#[target_feature(enable = "gfni,avx512f,avx512bw")]
+pub unsafe fn map128(map: &Map<16>, values: &mut [u128]) {
+    let (batches, rest) = values.as_chunks_mut::<64>();
+    for batch in batches {
+        map_batch128(map, batch);
+    }
+    if !rest.is_empty() {
+        let mut batch = [0; 64];
+        batch[..rest.len()].copy_from_slice(rest);
+        map_batch128(map, &mut batch);
+        rest.copy_from_slice(&batch[..rest.len()]);
+    }
+}
+
+#[target_feature(enable = "gfni,avx512f,avx512bw")]
+#[inline]
+fn map_batch64(map: &Map<8>, values: &mut [u64; 64]) {
+    let vectors: &mut [Vector; 8] = bytemuck::cast_mut(values);
+    let mut planes = load_all(vectors);
+    planes64(&mut planes);
+    let mut images = [_mm512_setzero_si512(); 8];
+    for (image, blocks) in images.iter_mut().zip(&map.blocks) {
+        *image = add_image(*image, &planes, blocks);
+    }
+    planes64(&mut images);
+    for (vector, image) in vectors.iter_mut().zip(images) {
+        store(vector, image);
+    }
+}
+
+#[target_feature(enable = "gfni,avx512f,avx512bw")]
+#[inline]
+fn map_batch128(map: &Map<16>, values: &mut [u128; 64]) {
+    let vectors: &mut [Vector; 16] = bytemuck::cast_mut(values);
+    let mut planes = planes128(vectors);
+    let mut images = [[_mm512_setzero_si512(); 8]; 2];
+    for (images, blocks) in images.iter_mut().zip(map.blocks.as_chunks::<8>().0) {
+        for (image, blocks) in images.iter_mut().zip(blocks) {
+            for (planes, blocks) in planes.iter().zip(blocks.as_chunks().0) {
+                *image = add_image(*image, planes, blocks);
+            }
+        }
+    }
+    planes = images;
+    store_planes128(vectors, planes);
+}
+
+/// Adds what eight bytes contribute to one byte of an image.
+#[target_feature(enable = "gfni,avx512f")]
+#[inline]
+fn add_image(mut image: __m512i, planes: &[__m512i; 8], blocks: &[u64; 8]) -> __m512i {
+    for i in 0..4 {
+        let [a, b] = [2 * i, 2 * i + 1];
+        let first =
+            _mm512_gf2p8affine_epi64_epi8::<0>(planes[a], _mm512_set1_epi64(blocks[a] as i64));
+        let other =
+            _mm512_gf2p8affine_epi64_epi8::<0>(planes[b], _mm512_set1_epi64(blocks[b] as i64));
+        image = sum(image, first, other);
+    }
+    image
 }
 
 /// Like [`transform::additive_by`](super::super::portable::transform::additive_by), for elements of `BYTES` bytes.
@@ -487,7 +554,7 @@ fn join<const BYTES: usize, const LAYER: usize, const PARTS: usize>(
     add_product(low, add(x, swapped), factor)
 }
 
-/// Same as [`tower::multiply`] in GF(2^64), for each of `values`.
+/// Same as [`multiply`](super::super::portable::tower::multiply) in GF(2^64), for each of `values`.
 ///
 /// # Safety
 /// The processor must have AVX-512 F and BW and GFNI.
@@ -508,7 +575,7 @@ pub unsafe fn multiply_each64(values: &mut [u64], factors: &[u64]) {
     }
 }
 
-/// Same as [`tower::multiply`] in GF(2^128), for each of `values`.
+/// Same as [`multiply`](super::super::portable::tower::multiply) in GF(2^128), for each of `values`.
 ///
 /// # Safety
 /// The processor must have AVX-512 F and BW and GFNI.
@@ -532,41 +599,24 @@ pub unsafe fn multiply_each128(values: &mut [u128], factors: &[u128]) {
 #[target_feature(enable = "gfni,avx512f,avx512bw")]
 #[inline]
 fn multiply_batch64(values: &mut [u64; 64], factors: &[u64; 64]) {
-    let values: &mut [Vector; 8] = bytemuck::cast_mut(values);
-    let factors: &[Vector; 8] = bytemuck::cast_ref(factors);
-    let (mut a, mut b) = ([_mm512_setzero_si512(); 8], [_mm512_setzero_si512(); 8]);
-    for i in 0..8 {
-        a[i] = load(&values[i]);
-        b[i] = load(&factors[i]);
-    }
+    let vectors: &mut [Vector; 8] = bytemuck::cast_mut(values);
+    let mut a = load_all(vectors);
+    let mut b = load_all(bytemuck::cast_ref(factors));
     planes64(&mut a);
     planes64(&mut b);
     let mut product = multiply64(&a, &b);
     planes64(&mut product);
-    for i in 0..8 {
-        store(&mut values[i], product[i]);
+    for (vector, product) in vectors.iter_mut().zip(product) {
+        store(vector, product);
     }
 }
 
 #[target_feature(enable = "gfni,avx512f,avx512bw")]
 #[inline]
 fn multiply_batch128(values: &mut [u128; 64], factors: &[u128; 64]) {
-    let values: &mut [Vector; 16] = bytemuck::cast_mut(values);
-    let factors: &[Vector; 16] = bytemuck::cast_ref(factors);
-    let zero = [_mm512_setzero_si512(); 8];
-    let (mut a, mut b) = ([zero; 2], [zero; 2]);
-    for i in 0..8 {
-        let (x, y) = (load(&values[i]), load(&values[i + 8]));
-        a[0][i] = _mm512_unpacklo_epi64(x, y);
-        a[1][i] = _mm512_unpackhi_epi64(x, y);
-        let (x, y) = (load(&factors[i]), load(&factors[i + 8]));
-        b[0][i] = _mm512_unpacklo_epi64(x, y);
-        b[1][i] = _mm512_unpackhi_epi64(x, y);
-    }
-    for i in 0..2 {
-        planes64(&mut a[i]);
-        planes64(&mut b[i]);
-    }
+    let vectors: &mut [Vector; 16] = bytemuck::cast_mut(values);
+    let mut a = planes128(vectors);
+    let mut b = planes128(bytemuck::cast_ref(factors));
     let low = multiply64(&a[0], &b[0]);
     let high = multiply64(&a[1], &b[1]);
     for i in 0..8 {
@@ -575,16 +625,39 @@ fn multiply_batch128(values: &mut [u128; 64], factors: &[u128; 64]) {
     }
     let middle = multiply64(&a[0], &b[0]);
     let moved = by_generator64(&high);
-    let (mut lower, mut upper) = (zero, zero);
+    let [mut lower, mut upper] = [[_mm512_setzero_si512(); 8]; 2];
     for i in 0..8 {
         lower[i] = add(low[i], high[i]);
         upper[i] = sum(middle[i], lower[i], moved[i]);
     }
-    planes64(&mut lower);
-    planes64(&mut upper);
+    store_planes128(vectors, [lower, upper]);
+}
+
+/// Vectors of the bytes of 64 elements of 16 bytes.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn planes128(vectors: &[Vector; 16]) -> [[__m512i; 8]; 2] {
+    let mut planes = [[_mm512_setzero_si512(); 8]; 2];
     for i in 0..8 {
-        store(&mut values[i], _mm512_unpacklo_epi64(lower[i], upper[i]));
-        store(&mut values[i + 8], _mm512_unpackhi_epi64(lower[i], upper[i]));
+        let (a, b) = (load(&vectors[i]), load(&vectors[i + 8]));
+        planes[0][i] = _mm512_unpacklo_epi64(a, b);
+        planes[1][i] = _mm512_unpackhi_epi64(a, b);
+    }
+    planes64(&mut planes[0]);
+    planes64(&mut planes[1]);
+    planes
+}
+
+/// The inverse of [`planes128`].
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn store_planes128(vectors: &mut [Vector; 16], mut planes: [[__m512i; 8]; 2]) {
+    planes64(&mut planes[0]);
+    planes64(&mut planes[1]);
+    for i in 0..8 {
+        let (a, b) = (planes[0][i], planes[1][i]);
+        store(&mut vectors[i], _mm512_unpacklo_epi64(a, b));
+        store(&mut vectors[i + 8], _mm512_unpackhi_epi64(a, b));
     }
 }
 
@@ -684,6 +757,16 @@ fn by_generator64(a: &[__m512i; 8]) -> [__m512i; 8] {
         product[i + 4] = add(a[i], moved[i]);
     }
     product
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_all(vectors: &[Vector; 8]) -> [__m512i; 8] {
+    let mut loaded = [_mm512_setzero_si512(); 8];
+    for (loaded, vector) in loaded.iter_mut().zip(vectors) {
+        *loaded = load(vector);
+    }
+    loaded
 }
 
 #[target_feature(enable = "avx512f")]

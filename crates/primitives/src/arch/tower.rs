@@ -79,6 +79,25 @@ impl Backend {
         transform::additive_by(multiply, twiddles, values, log, coset, direction);
     }
 
+    /// Moves each node of 2^`log` values from a domain to its coset, or back.
+    pub(crate) fn exchange_coset_tower<const BYTES: usize, T: Element>(
+        self,
+        twiddles: &Patterns,
+        values: &mut [T],
+        log: usize,
+        to_coset: bool,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.0 == Kind::Avx512 {
+            let bytes = bytemuck::cast_slice_mut(values);
+            // SAFETY: a backend of this kind exists only where AVX-512 F and BW and GFNI were found.
+            unsafe { x86_64::tower::exchange_coset::<BYTES>(twiddles, bytes, log, to_coset) };
+            return;
+        }
+        self.additive_tower::<BYTES, T>(twiddles, values, log, !to_coset, Direction::Backward);
+        self.additive_tower::<BYTES, T>(twiddles, values, log, to_coset, Direction::Forward);
+    }
+
     /// Multiplies each of `values` by its factor in the tower's GF(2^64), up to the end of the shorter slice.
     pub(crate) fn multiply_each_tower64(self, values: &mut [u64], factors: &[u64]) {
         match self.0 {

@@ -35,7 +35,7 @@ pub const MAX_LOG: usize = LAYERS;
 
 /// Values that go through two transforms before the next ones do, unless a node has more: this many stay in the
 /// first-level cache.
-pub(super) const NEAR: usize = 1 << 10;
+const NEAR: usize = 1 << 10;
 
 /// A field with domains. Slices that hold several nodes hold 2^k values for each, one node after another.
 pub trait Domains: Field {

@@ -13,7 +13,7 @@ use rand::{Rng, RngExt};
 use super::{
     Domains, Field, Gf64,
     cantor::{self, Roots},
-    domain::{NEAR, log_of},
+    domain::log_of,
 };
 use crate::{
     Block,
@@ -45,6 +45,9 @@ pub trait Word: Pod + Eq + std::ops::BitXorAssign + std::fmt::Debug + Send + Syn
     /// Transforms each node of 2^`log` elements.
     fn additive(values: &mut [Self], log: usize, coset: bool, direction: Direction);
 
+    /// Moves each node from a domain to its coset, or back.
+    fn exchange_coset(values: &mut [Self], log: usize, to_coset: bool);
+
     /// Converts elements of the field in the form of [`crate::gf`], or back.
     fn convert(elements: &mut [Self], back: bool);
 }
@@ -64,6 +67,10 @@ impl Word for u64 {
 
     fn additive(values: &mut [Self], log: usize, coset: bool, direction: Direction) {
         Backend::current().additive_tower::<8, _>(&TWIDDLES, values, log, coset, direction);
+    }
+
+    fn exchange_coset(values: &mut [Self], log: usize, to_coset: bool) {
+        Backend::current().exchange_coset_tower::<8, _>(&TWIDDLES, values, log, to_coset);
     }
 
     fn convert(elements: &mut [Self], back: bool) {
@@ -88,6 +95,10 @@ impl Word for u128 {
 
     fn additive(values: &mut [Self], log: usize, coset: bool, direction: Direction) {
         Backend::current().additive_tower::<16, _>(&TWIDDLES, values, log, coset, direction);
+    }
+
+    fn exchange_coset(values: &mut [Self], log: usize, to_coset: bool) {
+        Backend::current().exchange_coset_tower::<16, _>(&TWIDDLES, values, log, to_coset);
     }
 
     fn convert(elements: &mut [Self], back: bool) {
@@ -245,17 +256,11 @@ impl<W: Word> Domains for Tower<W> {
     }
 
     fn to_coset(values: &mut [Self], k: usize) {
-        for values in Self::words(values).chunks_mut(NEAR.max(1 << k)) {
-            W::additive(values, k, false, Direction::Backward);
-            W::additive(values, k, true, Direction::Forward);
-        }
+        W::exchange_coset(Self::words(values), k, true);
     }
 
     fn from_coset(values: &mut [Self], k: usize) {
-        for values in Self::words(values).chunks_mut(NEAR.max(1 << k)) {
-            W::additive(values, k, true, Direction::Backward);
-            W::additive(values, k, false, Direction::Forward);
-        }
+        W::exchange_coset(Self::words(values), k, false);
     }
 
     type Twin = Self;
@@ -377,6 +382,14 @@ mod tests {
                         (wide, narrow)
                     });
                     let results: Vec<_> = results.collect();
+                    let exchanged = |backend: Backend| {
+                        let (mut wide, mut narrow) = (wide.clone(), narrow.clone());
+                        backend.exchange_coset_tower::<16, _>(&TWIDDLES, &mut wide, log, coset);
+                        backend.exchange_coset_tower::<8, _>(&TWIDDLES, &mut narrow, log, coset);
+                        (wide, narrow)
+                    };
+                    let moved: Vec<_> = Backend::available().into_iter().map(exchanged).collect();
+                    assert!(moved.array_windows().all(|[a, b]| a == b), "2^{log}, coset: {coset}");
                     // Not by `assert_eq`, which would print them all.
                     let alike = results.array_windows().all(|[a, b]| a == b);
                     assert!(alike, "2^{log}, coset: {coset}, {direction:?}");

@@ -12,7 +12,7 @@ use std::arch::x86_64::{
     _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
-pub use transform::additive;
+pub use transform::{additive, exchange_coset};
 
 use super::super::portable::tower::{G, Map};
 

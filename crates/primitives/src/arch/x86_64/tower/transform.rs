@@ -17,6 +17,9 @@ use super::{
     Vector, WIDTH, add, load, store, sum,
 };
 
+/// The pattern of the factor 1.
+const ONE: Pattern = pattern(1);
+
 /// A node of up to this many vectors goes through all layers before the next one does: it stays in the
 /// first-level cache.
 const NEAR: usize = 256;
@@ -37,22 +40,45 @@ pub unsafe fn additive<const BYTES: usize>(
         return;
     }
     let transform = Transform::<BYTES>::new(twiddles, log, coset, direction);
-    let (vectors, rest) = values.as_chunks_mut::<WIDTH>();
-    for node in vectors.chunks_exact_mut(transform.vectors) {
-        match direction {
-            Direction::Forward => transform.forward(node, coset.into()),
-            Direction::Backward => transform.backward(node, coset.into()),
-        }
+    each_node(values, transform.vectors, |node| match direction {
+        Direction::Forward => transform.forward(node, coset.into()),
+        Direction::Backward => transform.backward(node, coset.into()),
+    });
+}
+
+/// Moves each node from a domain to its coset, or back.
+///
+/// # Safety
+/// The processor must have AVX-512 F and BW and GFNI.
+#[target_feature(enable = "gfni,avx512f,avx512bw")]
+pub unsafe fn exchange_coset<const BYTES: usize>(
+    twiddles: &Patterns,
+    values: &mut [u8],
+    log: usize,
+    to_coset: bool,
+) {
+    if log == 0 {
+        return;
+    }
+    let there = Transform::<BYTES>::new(twiddles, log, !to_coset, Direction::Backward);
+    let back = Transform::<BYTES>::new(twiddles, log, to_coset, Direction::Forward);
+    each_node(values, there.vectors, |node| {
+        there.backward(node, usize::from(!to_coset));
+        back.forward(node, usize::from(to_coset));
+    });
+}
+
+/// Does something with each node of so many vectors, and with what fills less than one.
+fn each_node(values: &mut [u8], vectors: usize, work: impl Fn(&mut [Vector])) {
+    let (whole, rest) = values.as_chunks_mut::<WIDTH>();
+    for node in whole.chunks_exact_mut(vectors) {
+        work(node);
     }
     if !rest.is_empty() {
-        // Small nodes that do not fill a vector.
+        // Small nodes.
         let mut vector = [0; WIDTH];
         vector[..rest.len()].copy_from_slice(rest);
-        let node = std::slice::from_mut(&mut vector);
-        match direction {
-            Direction::Forward => transform.forward(node, coset.into()),
-            Direction::Backward => transform.backward(node, coset.into()),
-        }
+        work(std::slice::from_mut(&mut vector));
         rest.copy_from_slice(&vector[..rest.len()]);
     }
 }
@@ -115,8 +141,7 @@ impl<'a, const BYTES: usize> Transform<'a, BYTES> {
             let depth = log - 1 - layer;
             let small = log < most;
             let mut parts = [[0u32; WIDTH / 4]; 4];
-            for word in 0..WIDTH / 4 {
-                let element = 4 * word / BYTES;
+            for element in 0..Self::LANES {
                 let high = element >> layer & 1 == 1;
                 let mut number = element >> (layer + 1);
                 if small {
@@ -126,11 +151,12 @@ impl<'a, const BYTES: usize> Transform<'a, BYTES> {
                 let t = twiddle(twiddles, number);
                 let pattern = match (direction, high) {
                     (_, false) => t,
-                    (Direction::Forward, true) => t ^ pattern(1),
-                    (Direction::Backward, true) => pattern(1),
+                    (Direction::Forward, true) => t ^ ONE,
+                    (Direction::Backward, true) => ONE,
                 };
                 for (d, part) in parts.iter_mut().enumerate() {
-                    part[word] = (pattern >> (32 * d)) as u32;
+                    let words = &mut part[element * (BYTES / 4)..][..BYTES / 4];
+                    words.fill((pattern >> (32 * d)) as u32);
                 }
             }
             for (vector, part) in patterns.iter_mut().zip(&parts) {

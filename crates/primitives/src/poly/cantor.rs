@@ -71,7 +71,10 @@ pub fn from_domain_basis<F: Field>(polynomial: &mut [F]) {
     convert(polynomial, log, 0, false);
 }
 
-/// Converts a polynomial whose 2^`log` coefficients are rows of 2^`row` elements each.
+/// Values that are converted in all steps before the next ones are: this many stay in the first-level cache.
+const NEAR: usize = 1 << 10;
+
+/// Converts polynomials whose 2^`log` coefficients are rows of 2^`row` elements each, one after another.
 ///
 /// With t = 2^m, s_t = x^(2^t) + x, and s_(t+i) is s_i of s_t. So a polynomial is first written in powers of s_t
 /// with coefficients of degree below 2^t (Gao and Mateer 2010); then these coefficients are converted, and the
@@ -85,8 +88,8 @@ fn convert<F: Field>(polynomial: &mut [F], log: usize, row: usize, forward: bool
     if forward {
         (0..log - t).rev().for_each(|i| divide(polynomial, t, i, row, forward));
     }
-    for coefficient in polynomial.chunks_exact_mut(1 << (t + row)) {
-        convert(coefficient, t, row, forward);
+    for coefficients in polynomial.chunks_mut(NEAR.max(1 << (t + row))) {
+        convert(coefficients, t, row, forward);
     }
     convert(polynomial, log - t, t + row, forward);
     if !forward {
@@ -96,13 +99,38 @@ fn convert<F: Field>(polynomial: &mut [F], log: usize, row: usize, forward: bool
 
 /// Divides each block of 2^(t+i+1) rows by s_t^(2^i) = x^(2^(t+i)) + x^(2^i), or the inverse.
 fn divide<F: Field>(polynomial: &mut [F], t: usize, i: usize, row: usize, forward: bool) {
+    /// For lengths known at compile time, with which a block is a few instructions.
+    fn short<const QUARTER: usize, F: Field>(
+        polynomial: &mut [F],
+        exponent: usize,
+        halves: [usize; 2],
+    ) {
+        for block in polynomial.as_chunks_mut::<QUARTER>().0.as_chunks_mut::<4>().0 {
+            let block = block.as_flattened_mut();
+            for half in halves {
+                for at in half * QUARTER..(half + 1) * QUARTER {
+                    block[at + exponent] = block[at + exponent].add(block[at + 2 * QUARTER]);
+                }
+            }
+        }
+    }
     let (quarter, exponent) = (1 << (t + i + row) >> 1, 1 << (i + row));
-    for block in polynomial.chunks_exact_mut(4 * quarter) {
-        // The upper half of the quotient is in place; subtracting its multiple gives the lower half.
-        for half in if forward { [1, 0] } else { [0, 1] } {
-            // No coefficient is both read and written, because the exponent is at most a quarter.
-            let (written, read) = block.split_at_mut((2 + half) * quarter);
-            F::add_each(&mut written[half * quarter + exponent..][..quarter], &read[..quarter]);
+    // The upper half of the quotient is in place; subtracting its multiple gives the lower half. No coefficient is
+    // both read and written for a half, because the exponent is at most a quarter.
+    let halves = if forward { [1, 0] } else { [0, 1] };
+    match quarter {
+        1 => short::<1, F>(polynomial, exponent, halves),
+        2 => short::<2, F>(polynomial, exponent, halves),
+        4 => short::<4, F>(polynomial, exponent, halves),
+        8 => short::<8, F>(polynomial, exponent, halves),
+        _ => {
+            for block in polynomial.chunks_exact_mut(4 * quarter) {
+                for half in halves {
+                    let (written, read) = block.split_at_mut((2 + half) * quarter);
+                    let sums = &mut written[half * quarter + exponent..][..quarter];
+                    F::add_each(sums, &read[..quarter]);
+                }
+            }
         }
     }
 }

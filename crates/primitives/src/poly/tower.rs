@@ -23,7 +23,7 @@ use crate::{
 /// An element of the tower's field with as many bits as the word has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
-pub struct Tower<W: Word>(W);
+pub struct Tower<W>(W);
 
 /// A word that holds an element: `u64` or `u128`.
 pub trait Word: Pod + Eq + std::ops::BitXorAssign + std::fmt::Debug + Send + Sync {
@@ -160,7 +160,7 @@ fn isomorphism<F: Field>(
     }
     let from: Vec<u128> = (0..bits as usize)
         .map(|bit| {
-            let of_bytes = generators.iter().enumerate().filter(|(l, _)| bit / 8 >> l & 1 == 1);
+            let of_bytes = generators.iter().enumerate().filter(|(l, _)| (bit / 8) >> l & 1 == 1);
             let product =
                 of_bytes.fold(power(root, bit % 8), |product, (_, x)| product.multiply(*x));
             number(product)

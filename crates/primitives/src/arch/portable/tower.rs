@@ -97,8 +97,8 @@ fn multiply_bytes(mut a: u128, b: u128) -> u128 {
     const ONES: u128 = u128::MAX / 0xff;
     let mut product = 0;
     for i in 0..8 {
-        product ^= a & (b >> i & ONES) * 0xff;
-        a = (a & (ONES * 0x7f)) << 1 ^ (a >> 7 & ONES) * 0x1b;
+        product ^= a & ((b >> i & ONES) * 0xff);
+        a = ((a & (ONES * 0x7f)) << 1) ^ ((a >> 7 & ONES) * 0x1b);
     }
     product
 }

@@ -163,7 +163,7 @@ impl<'a, const BYTES: usize> Transform<'a, BYTES> {
                 *vector = load(bytemuck::cast_ref(part));
             }
         }
-        Self { twiddles, vectors: (1 << log >> most).max(1), inner, layers }
+        Self { twiddles, vectors: ((1 << log) >> most).max(1), inner, layers }
     }
 
     /// From coefficients to values, of a block with this number.
@@ -414,7 +414,7 @@ fn inner<const BYTES: usize, const FORWARD: bool, const PARTS: usize>(
 
 /// Qwords between the two elements of a butterfly.
 const fn distance<const BYTES: usize>(layer: usize) -> usize {
-    BYTES / 8 << layer
+    (BYTES / 8) << layer
 }
 
 /// Moves a layer's patterns to other blocks; those of upper halves of [`join`] are always 1.

@@ -103,7 +103,9 @@ fn vole(criterion: &mut Criterion) {
                 },
                 |channel, rng| {
                     let mut cot = malicious::Receiver::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::malicious::receive(LEN, UNIFORM, &mut cot, channel, rng).unwrap());
+                    let share =
+                        silent::malicious::receive(LEN, UNIFORM, &mut cot, channel, rng).unwrap();
+                    drop(share.verify(channel).unwrap());
                 },
             )
         });

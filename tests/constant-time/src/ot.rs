@@ -155,7 +155,7 @@ pub fn silent_vole_malicious() {
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            vole::silent::malicious::receive(OTS, UNIFORM, &mut cot, channel, rng)
+            vole::silent::malicious::receive(OTS, UNIFORM, &mut cot, channel, rng)?.verify(channel)
         },
     );
     is_vole(sender.delta.expose()[0], &sender.b, &receiver.a, &receiver.c);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use vesica_oprf::{
     Error,
-    rs21::malicious::{Digests, Sender},
+    rs21::malicious::{Digests, Sender, Share},
 };
 use vesica_ot::{
     extension::softspoken::{SmallField, malicious},
@@ -35,7 +35,8 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         Link::Memory,
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            let sender = Sender::<Rr22>::setup(shape, lpn::UNIFORM, &mut cot, channel, rng)?;
+            let own = Share::commit(channel, rng)?;
+            let sender = Sender::<Rr22>::setup(own, shape, lpn::UNIFORM, &mut cot, channel, rng)?;
             let digests = Digests { low_halves: &low_halves, high_halves: &high_halves };
             let values = sender.evaluate(digests, channel)?;
             channel.flush()?;
@@ -43,11 +44,12 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            let share =
-                silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
             // Same as the honest receiver, up to P.
             let mut commitment = [0; 32];
             channel.recv_into("rs21/commitment", &mut commitment)?;
+            let share =
+                silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
+            let share = share.verify(channel)?;
             let (seed, own) = (Block::random(rng), Block::random(rng));
             channel.send_slice("rs21/seed", &[seed, own])?;
             let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");

@@ -129,7 +129,9 @@ fn silent_vole_malicious(len: usize) -> Transcripts {
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng).map(drop)
+            silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng)?
+                .verify(channel)
+                .map(drop)
         },
     )
 }

@@ -106,9 +106,10 @@ pub fn values<M: Construction>(
     rng: &mut StdRng,
 ) -> Result<Vec<Block>, Error> {
     hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
+    let own = oprf::Share::commit(channel, rng)?;
     let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
     let shape = M::shape(sets.receiver.len());
-    let oprf = oprf::Sender::<M::Store>::setup(shape, M::LPN, &mut cot, channel, rng)?;
+    let oprf = oprf::Sender::<M::Store>::setup(own, shape, M::LPN, &mut cot, channel, rng)?;
     Ok(oprf.evaluate(digests(sets.sender.items()), channel)?.values)
 }
 
@@ -128,12 +129,12 @@ pub fn choose_w<M: Construction>(
     rng: &mut StdRng,
 ) -> Result<(), Error> {
     hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
-    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-    let shape = M::shape(sets.receiver.len());
-    silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
     let share = Block::random(rng);
     let commitment = blake3::derive_key("vesica rs21 commitment v1", &share.to_bytes());
     channel.send("rs21/commitment", &commitment)?;
+    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+    let shape = M::shape(sets.receiver.len());
+    silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
     let mut theirs = [Block::ZERO; 2];
     channel.recv_slice("rs21/seed", &mut theirs)?;
     for _ in 0..shape.clusters {
@@ -169,11 +170,12 @@ impl<M: Construction> Receiver<M> {
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         hello_of_receiver(M::PROTOCOL, sizes.receiver, channel)?;
+        let mut commitment = [0; 32];
+        channel.recv_into("rs21/commitment", &mut commitment)?;
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         let shape = M::shape(sizes.receiver);
         let share = silent::malicious::receive(shape.columns(), M::LPN, &mut cot, channel, rng)?;
-        let mut commitment = [0; 32];
-        channel.recv_into("rs21/commitment", &mut commitment)?;
+        let share = share.verify(channel)?;
         let seed = [Block::random(rng), Block::random(rng)];
         let session = channel.session();
         Ok(Self {

@@ -51,7 +51,7 @@ fn malicious_vole(len: usize) -> Value {
     };
     let receive = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-        silent::malicious::receive(len, lpn, &mut cot, channel, rng)
+        silent::malicious::receive(len, lpn, &mut cot, channel, rng)?.verify(channel)
     };
     let (sender, receiver, both) = run(&name, send, receive);
     let (a, c): (Vec<Block>, Vec<Block>) = receiver.parts().unzip();

@@ -115,10 +115,11 @@ impl<V: Variant> Sending<V> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Sender::setup(FIELD, channel, rng)
         };
+        let own = oprf::Share::commit(channel, rng)?;
         let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
             let shape = V::shape(sizes.receiver);
-            Ok(oprf::Sender::setup(shape, V::LPN, cot, channel, rng)?)
+            Ok(oprf::Sender::setup(own, shape, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { oprf })
     }
@@ -174,10 +175,11 @@ impl<V: Variant> Receiving<V> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Receiver::setup(FIELD, channel, rng)
         };
+        let commitment = oprf::Commitment::receive(channel)?;
         let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
             let shape = V::shape(sizes.receiver);
-            Ok(oprf::Receiver::setup(shape, V::LPN, cot, channel, rng)?)
+            Ok(oprf::Receiver::setup(commitment, shape, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { sizes, oprf })
     }

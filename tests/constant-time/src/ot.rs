@@ -151,7 +151,11 @@ pub fn silent_vole_malicious() {
     let (sender, receiver) = run(
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            vole::silent::malicious::send(OTS, UNIFORM, &mut cot, channel, rng)
+            let (share, answers) =
+                vole::silent::malicious::send(OTS, UNIFORM, &mut cot, channel, rng)?;
+            answers.send(channel)?;
+            channel.flush()?;
+            Ok(share)
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;

@@ -159,6 +159,7 @@ pub struct Sender<O> {
     shape: Shape,
     own: Share,
     share: silent::SenderShare,
+    answers: silent::malicious::Answers,
     kind: PhantomData<fn() -> O>,
 }
 
@@ -172,8 +173,8 @@ impl<O: Codec<Block>> Sender<O> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
-        let share = silent::malicious::send(shape.columns(), lpn, cot, channel, rng)?;
-        Ok(Self { shape, own, share, kind: PhantomData })
+        let (share, answers) = silent::malicious::send(shape.columns(), lpn, cot, channel, rng)?;
+        Ok(Self { shape, own, share, answers, kind: PhantomData })
     }
 
     /// Steps 3 and 4 for each of `points`, as the receiver's clusters come in.
@@ -196,6 +197,7 @@ impl<O: Codec<Block>> Sender<O> {
             |of, values| points.range(of).hash_with(&hash, values),
             channel,
         )?;
+        self.answers.send(channel)?;
         channel.send_slice(OPENING, &[self.own.w])?;
         Ok(Values { positions: points.keys.into_positions(), values })
     }
@@ -242,11 +244,11 @@ impl<O: Codec<Block>> Receiver<O> {
         let points = public.place(points);
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
-        placed.send_masked(self.share.a(), h, channel, rng)?;
-        // Nothing that depends on c has left this party.
-        let share = self.share.verify(channel)?;
-        // 4. Decoding does not need w, and S may still be computing.
-        let mut values = placed.decode(&share, |_, _| ());
+        placed.send_masked(&self.share.share().a, h, channel, rng)?;
+        // 4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party before S has
+        // answered for it.
+        let mut values = placed.decode(self.share.share(), |_, _| ());
+        self.share.verify(channel)?;
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
         if commit(other[0]).as_bytes() != &self.commitment.0 {

@@ -252,7 +252,10 @@ fn send<C: CotSender>(
     };
     // 5.
     match mask[..] {
-        [mask] => check::prove(*delta, &trees, mask, channel),
+        [mask] => {
+            check::prove(*delta, &trees, mask, channel)?.send(channel)?;
+            channel.flush()
+        }
         _ => Ok(()),
     }
 }

@@ -96,20 +96,31 @@ impl Polynomial {
     }
 }
 
-/// S's side, for its `trees` and its share Q* of the mask.
+/// S's side, for its `trees` and its share Q* of the mask: receives the challenge and returns the answer, which it still has
+/// to send.
 pub fn prove(
     delta: Block,
     trees: &[pprf::Trees<'_>],
     mask: Block,
     channel: &mut Channel,
-) -> Result<()> {
+) -> Result<Answer> {
     // 1.
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
     let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
-    channel.send(ANSWER, digest(challenge[0], *value).as_bytes())?;
-    channel.flush()
+    Ok(Answer(digest(challenge[0], *value)))
+}
+
+/// What S owes R.
+#[must_use]
+pub struct Answer(blake3::Hash);
+
+impl Answer {
+    /// Step 2. The caller sends more, or flushes.
+    pub fn send(self, channel: &mut Channel) -> Result<()> {
+        channel.send(ANSWER, self.0.as_bytes())
+    }
 }
 
 /// The value that S answers with the hash of. Calls `step` for each piece, because this takes a while.

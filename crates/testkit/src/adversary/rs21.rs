@@ -134,12 +134,13 @@ pub fn choose_w<M: Construction>(
     channel.send("rs21/commitment", &commitment)?;
     let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
     let shape = M::shape(sets.receiver.len());
-    silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
+    let (_, answers) = silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
     let mut theirs = [Block::ZERO; 2];
     channel.recv_slice("rs21/seed", &mut theirs)?;
     for _ in 0..shape.clusters {
         channel.recv_slice("rs21/columns", &mut vec![Block::ZERO; shape.cluster_columns()])?;
     }
+    answers.send(channel)?;
     channel.send_slice("rs21/opening", &[wish ^ theirs[1]])?;
     send_list(vec![wish; sets.sender.len()], 128, channel)
 }
@@ -161,7 +162,7 @@ pub struct Receiver<M: Construction> {
     commitment: [u8; 32],
     /// The seed of the OKVS and the share of w.
     pub seed: [Block; 2],
-    share: silent::ReceiverShare<Block>,
+    share: silent::malicious::Unverified,
     construction: std::marker::PhantomData<M>,
 }
 
@@ -175,7 +176,6 @@ impl<M: Construction> Receiver<M> {
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         let shape = M::shape(sizes.receiver);
         let share = silent::malicious::receive(shape.columns(), M::LPN, &mut cot, channel, rng)?;
-        let share = share.verify(channel)?;
         let seed = [Block::random(rng), Block::random(rng)];
         let session = channel.session();
         Ok(Self {
@@ -223,14 +223,14 @@ impl<M: Construction> Receiver<M> {
         placed.positions().iter().zip(h).for_each(|(i, h)| of_position[*i as usize] = h);
         let value = |position: u32, _| of_position[position as usize];
         let p = okvs.encode(&placed, value, Free::Random, rng).ok()?;
-        let masked = p.into_iter().zip(self.share.parts()).map(|(p, (a, _))| p ^ a);
+        let masked = p.into_iter().zip(self.share.share().parts()).map(|(p, (a, _))| p ^ a);
         Some(Sent { seed: self.seed, columns: masked.collect() })
     }
 
     /// Sends `sent`, receives the sender's answer, and returns for how many of `items` it has values on the
     /// sender's list.
     pub fn finish(
-        &self,
+        self,
         sent: &Sent,
         items: Items<'_>,
         channel: &mut Channel,
@@ -239,16 +239,17 @@ impl<M: Construction> Receiver<M> {
         for columns in sent.columns.chunks(self.shape.cluster_columns()) {
             channel.send_slice("rs21/columns", columns)?;
         }
+        let (okvs, ..) = self.public();
+        let (placed, high_halves) = self.place(items);
+        let c: Vec<Block> = self.share.share().parts().map(|(_, c)| c).collect();
+        let decoded = okvs.decode(&placed, &c);
+        self.share.verify(channel)?;
         let mut opening = [Block::ZERO];
         channel.recv_slice("rs21/opening", &mut opening)?;
         let layout = tag_list::Layout::new(self.sizes.sender, 128);
         let mut words = vec![0; layout.encoded_words()];
         channel.recv_slice("rs21/list", &mut words)?;
         let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
-        let (okvs, ..) = self.public();
-        let (placed, high_halves) = self.place(items);
-        let c: Vec<Block> = self.share.parts().map(|(_, c)| c).collect();
-        let decoded = okvs.decode(&placed, &c);
         let hash = RowHash::new(sent.seed[1] ^ opening[0]);
         let values = hashes(&hash, &decoded, placed.all(), &high_halves);
         Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())

@@ -13,7 +13,7 @@
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, UNIFORM, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng).map(|(share, _)| share)
 //!   }
 //!   ```
 //!
@@ -27,7 +27,7 @@
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, UNIFORM, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng).map(|(share, _)| share)
 //!   }
 //!   ```
 //! - A short one is malicious as it is: the OTs leave R nothing but the choice of its a, and S nothing at all.
@@ -35,8 +35,8 @@
 //! - Each level takes one additional share, of a value that masks R's challenge.
 //! - At the end R checks every level before anything is derived from its share, by a challenge and an answer of 32
 //!   bytes each; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
-//!   caught if it guesses wrong; a deviating R can only choose its own a. R need not wait for the answers before it
-//!   uses a, which nothing that S sent has a part in: [`Unverified`].
+//!   caught if it guesses wrong; a deviating R can only choose its own a. Neither side waits for the other here: R may
+//!   use a, in which nothing that S sent has a part, and S may answer with its next message: [`Unverified`], [`Answers`].
 //!
 //! a is in the whole field. A VOLE with shorter a could be checked in the same way, but its use in PSI is not
 //! secure against a deviating R.
@@ -82,14 +82,26 @@ fn levels(len: usize, lpn: Lpn) -> Levels {
     Levels::new(len, lpn, Dimensions::full, 1)
 }
 
-/// The sender's side of a VOLE of length `len`.
+/// The answers to the receiver's challenges.
+#[must_use]
+pub struct Answers(Vec<check::Answer>);
+
+impl Answers {
+    /// Sends them. The caller sends more, or flushes.
+    pub fn send(self, channel: &mut Channel) -> Result<()> {
+        self.0.into_iter().try_for_each(|answer| answer.send(channel))
+    }
+}
+
+/// The sender's side of a VOLE of length `len`. The receiver waits for the answers before it lets anything out that depends
+/// on its share.
 pub fn send(
     len: usize,
     lpn: Lpn,
     cot: &mut (impl CotSender + Malicious),
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<SenderShare> {
+) -> Result<(SenderShare, Answers)> {
     let delta = cot.delta().clone();
     let Levels { levels, values } = levels(len, lpn);
     // 1. and 2.
@@ -104,13 +116,14 @@ pub fn send(
         let trees = noise.fill(&mut level.space(), &mut b, of_noise, channel, rng)?;
         to_prove.push((trees, Zeroizing::new(*mask)));
     }
-    for (trees, mask) in to_prove {
-        check::prove(delta.expose()[0], &trees, *mask, channel)?;
-    }
-    Ok(SenderShare { delta, b })
+    let answers = to_prove.into_iter();
+    let answers =
+        answers.map(|(trees, mask)| check::prove(delta.expose()[0], &trees, *mask, channel));
+    let answers = Answers(answers.collect::<Result<_>>()?);
+    Ok((SenderShare { delta, b }, answers))
 }
 
-/// The receiver's share, of which it may use a alone until it has S's answers.
+/// The receiver's share, before it has S's answers.
 #[must_use]
 pub struct Unverified {
     share: ReceiverShare<Block>,
@@ -118,12 +131,12 @@ pub struct Unverified {
 }
 
 impl Unverified {
-    /// a. Nothing that S sent has a part in it.
-    pub fn a(&self) -> &[Block] {
-        &self.share.a
+    /// The share. What depends on a may leave R, since nothing that S sent has a part in it; what depends on c may not.
+    pub fn share(&self) -> &ReceiverShare<Block> {
+        &self.share
     }
 
-    /// The whole share, once S's answers are here. Until then R sends nothing that depends on c.
+    /// The share, once S's answers are here.
     ///
     /// # Errors
     /// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the sender's leaves and corrections
@@ -190,7 +203,9 @@ mod tests {
                 let meter =
                     |channel: &Channel| (channel.meter().sent(), channel.meter().received());
                 let before = meter(channel);
-                let share = send(len, lpn, &mut cot, channel, &mut rng)?;
+                let (share, answers) = send(len, lpn, &mut cot, channel, &mut rng)?;
+                answers.send(channel)?;
+                channel.flush()?;
                 let after = meter(channel);
                 let predicted = bytes(len, lpn, FIELD);
                 let fits = |counted: u64, predicted: usize| {

@@ -93,7 +93,7 @@ fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf.to_sender) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + oprf.to_receiver + list) as f64,
-        rounds: if V::LPN.is_short(shape.columns()) { 10 } else { 14 },
+        rounds: if V::LPN.is_short(shape.columns()) { 6 } else { 8 },
     }
 }
 

@@ -425,7 +425,8 @@ def test_vole(protocol, v):
 
     def receiver(channel):
         draw = NamedDraws(v["draws_of_R"])
-        return vole.receiver(extension.Receiver(channel, draw, malicious), draw, v["m"], v["l"])
+        a, checked = vole.receiver(extension.Receiver(channel, draw, malicious), draw, v["m"], v["l"])
+        return a, checked()
 
     def sender(channel):
         draw = NamedDraws(v["draws_of_S"])

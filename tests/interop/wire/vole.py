@@ -34,9 +34,11 @@ class Dimensions:
         return self.pieces * self.blocks + self.masks
 
 
+LONGEST = {False: 196608, True: 393216}
+
+
 def dimensions(m, malicious):
-    longest = 393216 if malicious else 196608
-    p = max(1, -(-m // longest))
+    p = max(1, -(-m // LONGEST[malicious]))
     entries = -(-m // p)
     e = max(2 * entries, 12288)
     t = 768

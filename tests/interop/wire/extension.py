@@ -130,8 +130,8 @@ class Receiver(Side):
         self.start(malicious, h, seed)
         self.streams = Streams(leaves)
 
-    def correlated(self, choices, meanwhile=lambda: None):
-        """The t of the rows. `meanwhile` is called once the corrections are on their way, and before the check."""
+    def correlated(self, choices):
+        """The t of the rows."""
         n = len(choices)
         if n == 0:
             return np.zeros((0, 2), dtype=np.uint64)
@@ -148,7 +148,6 @@ class Receiver(Side):
         u = xor_sum(streams, axis=1) ^ c
         for first, count in pieces(total):
             self.channel.send("softspoken/corrections", to_bytes(u[:, first : first + count]))
-        meanwhile()
         if self.malicious:
             self.checked += 1
             chi = int.from_bytes(self.channel.receive("extension/challenge", 16), "little")
@@ -157,9 +156,9 @@ class Receiver(Side):
         self.channel.flush()
         return transpose(columns)[:n]
 
-    def mixed(self, k, choices, meanwhile=lambda: None):
+    def mixed(self, k, choices):
         """A call whose first k rows are random OTs: their chosen messages, and the t of the others."""
-        t = self.correlated(choices, meanwhile)
+        t = self.correlated(choices)
         return self.hash_first(k, [t])[0], t[k:]
 
     def random(self, choices):

@@ -108,12 +108,8 @@ def commitment(w_s):
 
 def malicious_receiver(channel, draw, items, n_s):
     shape = okvs.shape(len(items), True)
-    received = []
-    a, checked = vole.receiver(
-        extension.Receiver(channel, draw, True), draw, shape.columns, 128,
-        meanwhile=lambda: received.append(channel.receive("rs21/commitment", 32)),
-    )  # fmt: skip
-    gamma, = received
+    gamma = channel.receive("rs21/commitment", 32)
+    a, checked = vole.receiver(extension.Receiver(channel, draw, True), draw, shape.columns, 128)
     k, w_r = draw.block(), draw.block()
     channel.send("rs21/seed", k + w_r)
     own = Items(channel.sid, gamma, k, items)
@@ -130,10 +126,10 @@ def malicious_receiver(channel, draw, items, n_s):
 
 def malicious_sender(channel, draw, items, n_r):
     shape = okvs.shape(n_r, True)
-    ext = extension.Sender(channel, draw, True)
     w_s = draw.block()
     gamma = commitment(w_s)
     channel.send("rs21/commitment", gamma)
+    ext = extension.Sender(channel, draw, True)
     b = vole.sender(ext, draw, shape.columns, 128)
     data = channel.receive("rs21/seed", 32)
     own = Items(channel.sid, gamma, data[:16], items)

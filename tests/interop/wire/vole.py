@@ -125,9 +125,9 @@ def sender(extension, draw, m, bits):
     return b
 
 
-def receiver(extension, draw, m, bits, meanwhile=lambda: None):
+def receiver(extension, draw, m, bits):
     """R: a, and a function that returns c once it has received the answers of all levels and found them right. Between
-    the two, R may send what depends on a. `meanwhile` is called when the corrections are on their way."""
+    the two, R may send what depends on a."""
     channel, malicious = extension.channel, extension.malicious
     dims = levels(m, malicious)
     lengths = [m, *(d.values for d in dims)]
@@ -136,7 +136,7 @@ def receiver(extension, draw, m, bits, meanwhile=lambda: None):
     a = low_bits(draw.blocks(lengths[-1]), bits)
     choices = [trees.choices(at, d.size) for at, d in zip(places, dims)]
     choices.append(bits_of(a).reshape(-1, 128)[:, :bits].reshape(-1))
-    chosen, rows = extension.mixed(random, np.concatenate(choices), meanwhile)
+    chosen, rows = extension.mixed(random, np.concatenate(choices))
     c = weighted(rows, bits)
     challenges, expected = [], []
     for d, keys, at, length in reversed(list(zip(dims, by_level(dims, chosen), places, lengths))):

@@ -302,7 +302,8 @@ fn receive<C: CotReceiver>(
     match &check {
         Some((mask, polynomial)) => {
             let ones = vec![Block(1); dimensions.blocks];
-            check::challenge(polynomial, &blocks, places, &ones, mask, channel)?.verify(channel)
+            let expected = check::challenge(polynomial, &blocks, places, &ones, mask, channel)?;
+            check::verify(&[expected], channel)
         }
         None => Ok(()),
     }

@@ -55,7 +55,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Bytes, ZeroizingVec, pprf};
 
-/// The check by which [`Expected::verify`] refuses a sender.
+/// The check by which [`verify`] refuses a sender.
 pub const CHECK: &str = "one noise and one Δ in every block";
 
 /// Payload bytes of the check.
@@ -179,18 +179,20 @@ pub fn challenge(
 #[must_use]
 pub struct Expected(blake3::Hash);
 
-impl Expected {
-    /// Steps 2 and 3.
-    ///
-    /// # Errors
-    /// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
-    pub fn verify(self, channel: &mut Channel) -> Result<()> {
+/// Steps 2 and 3 for some challenges, in their order. All answers are received first: S does not learn which of them is wrong.
+///
+/// # Errors
+/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
+pub fn verify(expected: &[Expected], channel: &mut Channel) -> Result<()> {
+    let mut are_right = true;
+    for Expected(expected) in expected {
         let mut answer = [0; 32];
         channel.recv_into(ANSWER, &mut answer)?;
-        match are_equal(self.0.as_bytes(), &answer) {
-            true => Ok(()),
-            false => Err(channel.deviation(Deviation::CheckFailed { check: CHECK })),
-        }
+        are_right &= are_equal(expected.as_bytes(), &answer);
+    }
+    match are_right {
+        true => Ok(()),
+        false => Err(channel.deviation(Deviation::CheckFailed { check: CHECK })),
     }
 }
 
@@ -361,7 +363,7 @@ mod tests {
         let keep = |_: usize, leaves: &mut [Block]| polynomial.of_block(leaves);
         let blocks = noise.grow(0, &mut leaves, &zeros, &keep, channel).unwrap();
         let expected = challenge(&polynomial, &blocks, &places, &values, &mask, channel).unwrap();
-        let is_accepted = match expected.verify(channel) {
+        let is_accepted = match verify(&[expected], channel) {
             Ok(()) => true,
             Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }) => false,
             Err(other) => panic!("{other}"),

@@ -142,8 +142,7 @@ impl Unverified {
     /// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the sender's leaves and corrections
     /// are inconsistent.
     pub fn verify(self, channel: &mut Channel) -> Result<ReceiverShare<Block>> {
-        let mut expected = self.expected.into_iter();
-        expected.try_for_each(|expected| expected.verify(channel))?;
+        check::verify(&self.expected, channel)?;
         Ok(self.share)
     }
 }

@@ -1,4 +1,5 @@
-//! The kernels of block–accumulate codes, by backend. The portable loops are vectorised for NEON, so AArch64 has no others.
+//! The kernels of block–accumulate codes, by backend. AArch64 has no others than the portable
+//! loops: NEON is in all its processors, so compilers can vectorise these as they are.
 
 use super::{Backend, portable::accumulate};
 use crate::Words;

@@ -11,7 +11,7 @@ use super::x86_64;
 impl Backend {
     /// Adds `from` to `to`, block by block, up to the end of the shorter slice.
     pub(crate) fn add_to(self, to: &mut [Block], from: &[Block]) {
-        // The portable loop is vectorised for NEON.
+        // AArch64 has no other than the portable loop, which compilers can vectorise for NEON.
         kernel!(
             self,
             _ => sums::add_to(to, from),

@@ -523,10 +523,10 @@ mod tests {
 
     #[test]
     fn another_version_is_named_whatever_else_it_says() {
-        let error = answer(b"{\"version\":10,\"sets\":[1,2]}");
+        let error = answer(b"{\"version\":11,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        let said = format!("here wire version {WIRE_VERSION}, there 10");
+        let said = format!("here wire version {WIRE_VERSION}, there 11");
         assert!(message.contains(&said), "{message}");
     }
 

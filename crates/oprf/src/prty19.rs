@@ -72,29 +72,15 @@ fn groups(shape: Shape) -> impl Iterator<Item = Range<usize>> {
 
 /// Adds to each row the bits of F of its point under as many keys.
 fn add_function(keys: &[Aes128], points: &[Block], rows: &mut [Row]) {
-    let mut images = [Block::ZERO; BATCH];
-    let mut sums = [[[0u64; 2]; BATCH]; ROW_BLOCKS];
+    let mut sums = Zeroizing::new([Block::ZERO; BATCH]);
     for (points, rows) in points.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {
-        let images = &mut images[..points.len()];
-        sums.as_flattened_mut().fill([0; 2]);
-        for (i, key) in keys.iter().enumerate() {
-            images.copy_from_slice(points);
-            key.encrypt(images);
-            let bit: [u64; 2] = bytemuck::cast(1u128 << (i % 128));
-            let images: &[[u64; 2]] = bytemuck::cast_slice(images);
-            // Words, because compilers do not vectorize over 128-bit integers.
-            for (sum, image) in sums[i / 128].iter_mut().zip(images) {
-                sum[0] ^= image[0] & bit[0];
-                sum[1] ^= image[1] & bit[1];
-            }
-        }
-        for (p, row) in rows.iter_mut().enumerate() {
-            for (block, sums) in row.iter_mut().zip(&sums) {
-                *block ^= bytemuck::cast(sums[p]);
-            }
+        let sums = &mut sums[..points.len()];
+        for (block, keys) in keys.chunks(128).enumerate() {
+            sums.fill(Block::ZERO);
+            Aes128::add_bits(keys, points, sums);
+            rows.iter_mut().zip(&*sums).for_each(|(row, sum)| row[block] ^= *sum);
         }
     }
-    sums.as_flattened_mut().fill([0; 2]);
 }
 
 /// What both parties know: the hashes, derived from a public seed.

@@ -29,6 +29,17 @@ impl Aes128 {
     pub fn encrypt(&self, blocks: &mut [Block]) {
         self.0.encrypt(blocks);
     }
+
+    /// For at most 128 keys: adds to each sum one bit of the encryption of its point under each key, bit i
+    /// under key i.
+    ///
+    /// # Panics
+    /// If there are more keys, or the number of sums is not that of the points.
+    pub fn add_bits(keys: &[Self], points: &[Block], sums: &mut [Block]) {
+        assert_eq!(points.len(), sums.len(), "a sum for each point");
+        let keys: Vec<&AesKeys> = keys.iter().map(|key| &key.0).collect();
+        AesKeys::add_bits(&keys, points, sums);
+    }
 }
 
 /// A pseudo-random generator: AES-128 in counter mode under a seed (NIST SP 800-38A §6.5, with the

@@ -198,7 +198,7 @@ fn solve(mut equations: Vec<Vec<Gf64>>, mut unknowns: Vec<Gf64>) -> Result<Vec<G
 }
 
 /// Computes the columns of some bins, in one kind of slice.
-pub struct Encoder<F> {
+pub struct Encoder<F: Domains> {
     capacity: usize,
     /// For each bin, the positions of its keys among those of all these bins, and dummies.
     slots: Vec<Option<u32>>,
@@ -257,7 +257,7 @@ impl<F: Domains> Encoder<F> {
 }
 
 /// Computes the values of keys in some bins, in one kind of slice.
-pub struct Decoder<F> {
+pub struct Decoder<F: Domains> {
     capacity: usize,
     evaluators: Vec<Evaluator<F>>,
 }

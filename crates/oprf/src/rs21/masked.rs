@@ -83,13 +83,15 @@ impl<O: Okvs> Placed<'_, O> {
     ///
     /// Columns of P that no equation determines are random. The mask makes this unnecessary for security, but
     /// it ensures that a party that knows all points still does not know a.
+    ///
+    /// Returns the workspace of each cluster if [`Placed::decode`] has use for them and they are few.
     pub fn send_masked<A: Subspace>(
         &self,
         a: &[A],
         h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(), Error>
+    ) -> Result<Vec<O::Workspace>, Error>
     where
         O: Codec<A>,
     {
@@ -106,7 +108,9 @@ impl<O: Okvs> Placed<'_, O> {
             }
             channel.flush()?;
         }
-        Ok(())
+        let keeps = O::PREPARES && scratch.len() == self.okvs.clusters();
+        let workspaces = scratch.into_iter().filter(|_| keeps).map(|scratch| scratch.workspace);
+        Ok(workspaces.collect())
     }
 
     fn mask<A: Subspace>(
@@ -134,10 +138,11 @@ impl<O: Okvs> Placed<'_, O> {
     }
 
     /// Step 4 for the receiver: H of the decoded value in c of each placed point, where `finish(points,
-    /// values)` applies H to the values of some points.
+    /// values)` applies H to the values of some points. Takes what [`Placed::send_masked`] returned.
     pub fn decode<A: Subspace>(
         &self,
         share: &ReceiverShare<A>,
+        workspaces: &[O::Workspace],
         finish: impl Fn(Range<usize>, &mut [Block]) + Sync,
     ) -> Vec<Block>
     where
@@ -147,7 +152,11 @@ impl<O: Okvs> Placed<'_, O> {
         let places = self.points.cut(&mut values, 1);
         places.into_par_iter().enumerate().for_each(|(cluster, values)| {
             let c = &share.c[self.columns(cluster)];
-            self.okvs.decode_cluster(self.points.keys(cluster), c, values);
+            let keys = self.points.keys(cluster);
+            match workspaces.get(cluster) {
+                Some(workspace) => self.okvs.decode_prepared(keys, c, values, workspace),
+                None => self.okvs.decode_cluster(keys, c, values),
+            }
             finish(self.points.cluster(cluster), values);
         });
         values
@@ -173,6 +182,10 @@ impl<O: Okvs> Placed<'_, O> {
         let mut places = self.points.cut(&mut values, 1).into_iter();
         let mut columns = b.chunks_exact_mut(width);
         for group in self.groups() {
+            // While the receiver is still computing.
+            group.clone().into_par_iter().zip(&mut scratch).for_each(|(cluster, scratch)| {
+                self.okvs.prepare_cluster(self.points.keys(cluster), &mut scratch.workspace);
+            });
             for scratch in &mut scratch[..group.len()] {
                 scratch.bytes.resize(packed_len(width, self.bits), 0);
                 channel.recv_into(COLUMNS, &mut scratch.bytes)?;
@@ -188,7 +201,8 @@ impl<O: Okvs> Placed<'_, O> {
                 scratch.columns.extend(masked.map(|m| A::truncate(Block(m), self.bits)));
                 A::add_products(k, &scratch.columns, delta);
                 // 4.
-                self.okvs.decode_cluster(self.points.keys(cluster), k, values);
+                let keys = self.points.keys(cluster);
+                self.okvs.decode_prepared(keys, k, values, &scratch.workspace);
                 scratch.hashes.clear();
                 h(self.points.cluster(cluster), &mut scratch.hashes);
                 A::add_products(values, &scratch.hashes, delta);

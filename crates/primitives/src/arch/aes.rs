@@ -106,6 +106,55 @@ impl AesKeys {
         }
     }
 
+    /// For at most 128 keys: adds to each sum one bit of the encryption of its point under each key, bit i under
+    /// key i. Goes up to the end of the shorter slice.
+    ///
+    /// # Panics
+    /// If there are more keys.
+    pub fn add_bits(keys: &[&Self], points: &[Block], sums: &mut [Block]) {
+        assert!(keys.len() <= 128, "a bit of a block for each key");
+        let len = points.len().min(sums.len());
+        let (points, sums) = (&points[..len], &mut sums[..len]);
+        let done = Self::add_bits_of_batches(keys, points, sums);
+        let mut images = [Block::ZERO; SMALL_BATCH];
+        let batches = points[done..].chunks(SMALL_BATCH);
+        for (points, sums) in batches.zip(sums[done..].chunks_mut(SMALL_BATCH)) {
+            let images = &mut images[..points.len()];
+            for (i, key) in keys.iter().enumerate() {
+                images.copy_from_slice(points);
+                key.encrypt(images);
+                let bit: [u64; 2] = bytemuck::cast(1u128 << i);
+                let words: &[[u64; 2]] = bytemuck::cast_slice(images);
+                // Words, because compilers do not vectorize over 128-bit integers.
+                let sums: &mut [[u64; 2]] = bytemuck::cast_slice_mut(&mut *sums);
+                for (sum, image) in sums.iter_mut().zip(words) {
+                    sum[0] ^= image[0] & bit[0];
+                    sum[1] ^= image[1] & bit[1];
+                }
+            }
+        }
+    }
+
+    /// Like [`AesKeys::add_bits`], for as many points as make whole batches of a kernel of its own: their number.
+    fn add_bits_of_batches(keys: &[&Self], points: &[Block], sums: &mut [Block]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide: Vec<&x86_64::aes::Keys> = keys
+                .iter()
+                .filter_map(|key| match &key.0 {
+                    Keys::Avx512(keys) => Some(keys),
+                    _ => None,
+                })
+                .collect();
+            if wide.len() == keys.len() && !keys.is_empty() {
+                // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
+                return unsafe { x86_64::aes512::add_bits(&wide, points, sums) };
+            }
+        }
+        let _ = (keys, points, sums);
+        0
+    }
+
     /// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x, where π_i is encryption
     /// under `keys[i]`; returns the sum of the left and of the right children.
     ///
@@ -145,3 +194,35 @@ impl AesKeys {
 
 /// Blocks handled at a time by operations that need scratch space.
 const SMALL_BATCH: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_adds_its_bit_on_every_backend() {
+        let block = |i: u128| {
+            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+            Block(mixed ^ mixed >> 61)
+        };
+        let points: Vec<Block> = (0..101).map(block).collect();
+        for (width, n) in [(0, 5), (1, 1), (63, 31), (64, 32), (65, 33), (128, 63), (128, 101)] {
+            for backend in Backend::available() {
+                let keys: Vec<AesKeys> =
+                    (0..width).map(|i| AesKeys::expand(backend, block(1000 + i))).collect();
+                let keys: Vec<&AesKeys> = keys.iter().collect();
+                let mut sums = vec![Block(u128::MAX / 3); n];
+                AesKeys::add_bits(&keys, &points, &mut sums);
+                for (point, sum) in points.iter().zip(&sums) {
+                    let bits = keys.iter().enumerate().map(|(i, key)| {
+                        let mut image = [*point];
+                        key.encrypt(&mut image);
+                        image[0].0 & 1 << i
+                    });
+                    let expected = bits.fold(u128::MAX / 3, |sum, bit| sum ^ bit);
+                    assert_eq!(sum.0, expected, "{backend:?}, {width} keys, {n} points");
+                }
+            }
+        }
+    }
+}

@@ -29,6 +29,7 @@ pub mod curve25519;
 mod opaque;
 mod portable;
 mod sums;
+mod tower;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -41,7 +42,13 @@ use crate::Block;
 /// Inputs that [`Backend::hash`] takes at a time.
 pub const HASH_LANES: usize = portable::blake3::LANES;
 
-pub(crate) use portable::transform::{self, Direction, Twiddles};
+pub(crate) use portable::{
+    tower::{G as TOWER_G, Map, Patterns, pattern},
+    transform::{self, Direction, Twiddles},
+};
+
+#[cfg(test)]
+pub(crate) use portable::tower::{multiply as multiply_tower, multiply_by_pattern};
 
 pub use aes::AesKeys;
 pub use opaque::opaque;
@@ -65,7 +72,7 @@ enum Kind {
     /// VAES, VPCLMULQDQ and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
-    /// AVX-512 F, VL and BW, and all of the above. Kernels without a twin of their own are those of `Vaes`.
+    /// AVX-512 F, VL and BW, GFNI, and all of the above. Kernels without a twin of their own are those of `Vaes`.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// AES, PMULL and NEON.
@@ -104,6 +111,7 @@ impl Backend {
                 if is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("gfni")
                 {
                     backends.push(Self(Kind::Avx512));
                 }

@@ -17,7 +17,11 @@
 
 use std::sync::LazyLock;
 
-use super::field::{Field, Fp64, Gf64};
+use super::{
+    cantor,
+    field::{Field, Fp64, Gf64},
+    tower::Tower,
+};
 use crate::{
     Block,
     arch::{
@@ -52,13 +56,28 @@ pub trait Domains: Field {
 
     /// The inverse of [`Domains::to_coset`].
     fn from_coset(values: &mut [Self], k: usize);
+
+    /// The same field in a form in which moves between domains take less time on some processors, or the field
+    /// itself.
+    type Twin: Domains;
+
+    /// Whether [`Domains::Twin`] is the better form on this processor.
+    fn has_twin() -> bool {
+        false
+    }
+
+    /// These elements in the other form.
+    fn to_twins(elements: &[Self]) -> Vec<Self::Twin>;
+
+    /// The inverse of [`Domains::to_twins`].
+    fn from_twins(twins: Vec<Self::Twin>) -> Vec<Self>;
 }
 
 /// The k of the domain with as many points as there are elements.
 ///
 /// # Panics
 /// If there is no such domain.
-fn log_of<T>(elements: &[T]) -> usize {
+pub(super) fn log_of<T>(elements: &[T]) -> usize {
     assert!(elements.len().is_power_of_two(), "a domain has a power of two of points");
     let log = elements.len().ilog2() as usize;
     assert!(log <= MAX_LOG, "a domain has at most 2^{MAX_LOG} points");
@@ -91,6 +110,20 @@ impl Domains for Block {
             additive128(values, k, true, Direction::Backward);
             additive128(values, k, false, Direction::Forward);
         }
+    }
+
+    type Twin = Tower<u128>;
+
+    fn has_twin() -> bool {
+        Backend::current().has_tower()
+    }
+
+    fn to_twins(elements: &[Self]) -> Vec<Tower<u128>> {
+        Tower::of(bytemuck::cast_slice(elements))
+    }
+
+    fn from_twins(twins: Vec<Tower<u128>>) -> Vec<Self> {
+        Tower::back(twins).into_iter().map(Self).collect()
     }
 }
 
@@ -127,6 +160,20 @@ impl Domains for Gf64 {
             additive64(values, k, false, Direction::Forward);
         }
     }
+
+    type Twin = Tower<u64>;
+
+    fn has_twin() -> bool {
+        Backend::current().has_tower()
+    }
+
+    fn to_twins(elements: &[Self]) -> Vec<Tower<u64>> {
+        Tower::of(bytemuck::cast_slice(elements))
+    }
+
+    fn from_twins(twins: Vec<Tower<u64>>) -> Vec<Self> {
+        Tower::back(twins).into_iter().map(Self).collect()
+    }
 }
 
 fn additive64(values: &mut [Gf64], log: usize, coset: bool, direction: Direction) {
@@ -157,6 +204,16 @@ impl Domains for Fp64 {
     fn from_coset(values: &mut [Self], k: usize) {
         roots_backward(values, k, true);
         roots_forward(values, k, false);
+    }
+
+    type Twin = Self;
+
+    fn to_twins(elements: &[Self]) -> Vec<Self> {
+        elements.to_vec()
+    }
+
+    fn from_twins(twins: Vec<Self>) -> Vec<Self> {
+        twins
     }
 }
 
@@ -195,89 +252,6 @@ fn root_twiddles(inverse: bool) -> Twiddles<Fp64> {
     let lower = |i: usize| powers[..i].iter().fold(Fp64::ONE, |product, x| product.multiply(*x));
     let steps = std::array::from_fn(|i| powers[i].multiply(lower(i).invert()));
     Twiddles { first: Fp64::ONE, powers, steps }
-}
-
-/// The domains of fields of characteristic 2.
-mod cantor {
-    use super::{Field, LAYERS, Twiddles};
-
-    /// The twiddle of block c, whose bits are c_0, c_1 and so on, is Σ c_i β_(i+1).
-    pub fn twiddles<F: Field, T>(
-        bits: u32,
-        element: impl Fn(u32) -> F,
-        inner: impl Fn(F) -> T,
-    ) -> Twiddles<T> {
-        let basis = basis(bits, element);
-        let powers: [F; LAYERS] = std::array::from_fn(|i| basis[i + 1]);
-        let sum = |i: usize| powers[..=i].iter().fold(F::ZERO, |sum, x| sum.add(*x));
-        Twiddles {
-            first: inner(F::ZERO),
-            powers: powers.map(&inner),
-            steps: std::array::from_fn(sum).map(&inner),
-        }
-    }
-
-    /// β_0 to β_LAYERS, in a field with a basis of `bits` elements over GF(2), a power of two above
-    /// LAYERS.
-    pub fn basis<F: Field>(bits: u32, element: impl Fn(u32) -> F) -> Vec<F> {
-        let square = |x: F| x.multiply(x);
-        let trace = |x: F| {
-            let powers = std::iter::successors(Some(x), |x| Some(square(*x)));
-            powers.take(bits as usize).fold(F::ZERO, F::add)
-        };
-        let mut elements = (0..bits).map(element);
-        let unit = elements.find(|x| trace(*x) == F::ONE).expect("the trace is not 0 everywhere");
-        // If the trace of u is 1 and that of c is 0, z² + z = c has the solution z = Σ_i (Σ_(j > i) u^(2^j))
-        // c^(2^i).
-        let root = |c: F| {
-            let (mut tail, mut power_of_u) = (F::ONE, unit);
-            let (mut sum, mut power_of_c) = (F::ZERO, c);
-            for _ in 1..bits {
-                tail = tail.add(power_of_u);
-                sum = sum.add(tail.multiply(power_of_c));
-                power_of_u = square(power_of_u);
-                power_of_c = square(power_of_c);
-            }
-            sum
-        };
-        std::iter::successors(Some(F::ONE), |beta| Some(root(*beta))).take(LAYERS + 1).collect()
-    }
-
-    /// The exponents of x in s_i except the highest, 2^i: all 2^j with odd C(i, j).
-    fn exponents(i: usize) -> impl Iterator<Item = usize> + Clone {
-        (0..i).filter(move |j| j & !i == 0).map(|j| 1 << j)
-    }
-
-    /// From powers of x to products of s_i: divides by s_i, from the largest to s_0 = x.
-    pub fn to_domain_basis<F: Field>(polynomial: &mut [F]) {
-        for i in (1..polynomial.len().ilog2() as usize).rev() {
-            for block in polynomial.chunks_exact_mut(2 << i) {
-                // The upper half of the quotient is in place; subtracting its multiple gives the lower half.
-                add_multiple(block, i, 1);
-                add_multiple(block, i, 0);
-            }
-        }
-    }
-
-    /// The inverse of [`to_domain_basis`], step by step.
-    pub fn from_domain_basis<F: Field>(polynomial: &mut [F]) {
-        for i in 1..polynomial.len().ilog2() as usize {
-            for block in polynomial.chunks_exact_mut(2 << i) {
-                add_multiple(block, i, 0);
-                add_multiple(block, i, 1);
-            }
-        }
-    }
-
-    /// Adds s_i without its highest power, times one half of the 2^i upper coefficients, to a block. No
-    /// coefficient is both read and written, because exponents are at most half of 2^i.
-    fn add_multiple<F: Field>(block: &mut [F], i: usize, half: usize) {
-        let size = 1 << i >> 1;
-        let (written, read) = block.split_at_mut((2 + half) * size);
-        for exponent in exponents(i) {
-            F::add_each(&mut written[half * size + exponent..][..size], &read[..size]);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -333,6 +307,8 @@ mod tests {
         domains_are_what_they_say::<Block>();
         domains_are_what_they_say::<Gf64>();
         domains_are_what_they_say::<Fp64>();
+        domains_are_what_they_say::<Tower<u64>>();
+        domains_are_what_they_say::<Tower<u128>>();
     }
 
     #[test]

@@ -54,22 +54,36 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
     }
 }
 
-/// The inverses of nonzero elements, with one inversion and three products each; `None` if an element is 0.
+/// The inverses of nonzero elements, with three products each and one inversion in all; `None` if an element is 0.
 pub fn invert_all<F: Field>(elements: &[F]) -> Option<Vec<F>> {
-    let mut product = F::ONE;
-    let before = |x: &F| {
-        let before = product;
-        product = product.multiply(*x);
-        before
-    };
-    let mut inverses: Vec<F> = elements.iter().map(before).collect();
-    if product == F::ZERO {
-        return None;
+    /// Products side by side, if there are enough elements.
+    const ROW: usize = 64;
+    let mut inverses = Vec::with_capacity(elements.len());
+    if elements.len() <= ROW {
+        let mut product = F::ONE;
+        for element in elements {
+            inverses.push(product);
+            product = product.multiply(*element);
+        }
+        if product == F::ZERO {
+            return None;
+        }
+        let mut inverse = product.invert();
+        for (slot, element) in inverses.iter_mut().zip(elements).rev() {
+            *slot = slot.multiply(inverse);
+            inverse = inverse.multiply(*element);
+        }
+        return Some(inverses);
     }
-    let mut inverse = product.invert();
-    for (slot, element) in inverses.iter_mut().zip(elements).rev() {
-        *slot = slot.multiply(inverse);
-        inverse = inverse.multiply(*element);
+    let mut products = vec![F::ONE; ROW];
+    for row in elements.chunks(ROW) {
+        inverses.extend_from_slice(&products[..row.len()]);
+        F::multiply_each(&mut products, row);
+    }
+    let mut of_products = invert_all(&products)?;
+    for (slots, row) in inverses.chunks_mut(ROW).zip(elements.chunks(ROW)).rev() {
+        F::multiply_each(slots, &of_products);
+        F::multiply_each(&mut of_products, row);
     }
     Some(inverses)
 }

@@ -9,11 +9,13 @@
 //! duplicate point ends a computation early: **not constant time**. That is sufficient for points that are
 //! hashes of one's own items, on one's own machine. Nothing is zeroized.
 
+mod cantor;
 pub mod domain;
 pub mod field;
 mod product;
 pub mod quadratic;
 mod ready;
+mod tower;
 mod tree;
 
 pub use domain::Domains;
@@ -156,6 +158,8 @@ mod tests {
         ($($test:ident),* $(,)?) => {
             mod prime_field { $(#[test] fn $test() { super::$test::<super::Fp64>(); })* }
             mod gf64 { $(#[test] fn $test() { super::$test::<super::Gf64>(); })* }
+            mod tower64 { $(#[test] fn $test() { super::$test::<super::tower::Tower<u64>>(); })* }
+            mod tower128 { $(#[test] fn $test() { super::$test::<super::tower::Tower<u128>>(); })* }
             mod gf128 { $(#[test] fn $test() { super::$test::<super::Block>(); })* }
         };
     }

@@ -18,11 +18,13 @@ const INVERTED: usize = 128;
 const EVALUATED_QUADRATICALLY: usize = 256;
 
 /// Interpolation at a list of points, precomputed for any number of lists of values.
-pub struct Interpolator<F>(Interpolation<F>);
+pub struct Interpolator<F: Domains>(Interpolation<F>);
 
-enum Interpolation<F> {
+enum Interpolation<F: Domains> {
     Few(Inverse<F>),
     Many(tree::Interpolator<F>),
+    /// In the other form of the field.
+    Twins(tree::Interpolator<F::Twin>),
 }
 
 impl<F: Domains> Interpolator<F> {
@@ -36,6 +38,8 @@ impl<F: Domains> Interpolator<F> {
     pub fn new(points: &[F]) -> Result<Self, DuplicatePoint> {
         Ok(Self(if points.len() <= INVERTED {
             Interpolation::Few(Inverse::new(points)?)
+        } else if F::has_twin() {
+            Interpolation::Twins(tree::Interpolator::new(&F::to_twins(points))?)
         } else {
             Interpolation::Many(tree::Interpolator::new(points)?)
         }))
@@ -49,6 +53,7 @@ impl<F: Domains> Interpolator<F> {
         match &self.0 {
             Interpolation::Few(inverse) => inverse.interpolate(values),
             Interpolation::Many(tree) => tree.interpolate(values),
+            Interpolation::Twins(tree) => F::from_twins(tree.interpolate(&F::to_twins(values))),
         }
     }
 
@@ -57,17 +62,20 @@ impl<F: Domains> Interpolator<F> {
         match &self.0 {
             Interpolation::Few(inverse) => quadratic::evaluate(polynomial, inverse.points()),
             Interpolation::Many(tree) => tree.evaluate(polynomial),
+            Interpolation::Twins(tree) => F::from_twins(tree.evaluate(&F::to_twins(polynomial))),
         }
     }
 }
 
 /// Evaluation at a list of points, precomputed for any number of polynomials.
-pub struct Evaluator<F>(Evaluation<F>);
+pub struct Evaluator<F: Domains>(Evaluation<F>);
 
-enum Evaluation<F> {
+enum Evaluation<F: Domains> {
     Few(Vec<F>),
     /// Trees over parts of the points.
     Many(Vec<Tree<F>>),
+    /// In the other form of the field.
+    Twins(Vec<Tree<F::Twin>>),
 }
 
 impl<F: Domains> Evaluator<F> {
@@ -81,7 +89,11 @@ impl<F: Domains> Evaluator<F> {
         } else {
             // A tree with many more leaves than coefficients has levels that gain nothing.
             let parts = points.chunks(coefficients.next_power_of_two());
-            Evaluation::Many(parts.map(Tree::new).collect())
+            if F::has_twin() {
+                Evaluation::Twins(parts.map(|points| Tree::new(&F::to_twins(points))).collect())
+            } else {
+                Evaluation::Many(parts.map(Tree::new).collect())
+            }
         })
     }
 
@@ -91,6 +103,11 @@ impl<F: Domains> Evaluator<F> {
             Evaluation::Few(points) => quadratic::evaluate(polynomial, points),
             Evaluation::Many(trees) => {
                 trees.iter().flat_map(|tree| tree.evaluate(polynomial)).collect()
+            }
+            Evaluation::Twins(trees) => {
+                let polynomial = F::to_twins(polynomial);
+                let values = trees.iter().flat_map(|tree| tree.evaluate(&polynomial)).collect();
+                F::from_twins(values)
             }
         }
     }

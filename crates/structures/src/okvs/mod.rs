@@ -71,7 +71,7 @@ pub enum Free {
 /// A store with some shape and seed: clusters of columns, and the rows of keys in them.
 pub trait Okvs: Sync {
     /// Scratch space for solving clusters one after another.
-    type Workspace: Default + Send;
+    type Workspace: Default + Send + Sync;
 
     /// The store of a shape under a seed that was drawn after the keys were fixed.
     ///
@@ -104,6 +104,15 @@ pub trait Okvs: Sync {
     /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ over all
     /// clusters for distinct keys.
     fn solve_cluster(&self, keys: &[Block], workspace: &mut Self::Workspace) -> Result<(), Error>;
+
+    /// Whether part of decoding depends on keys alone, so that it can be done before there are columns, and need
+    /// not be repeated after solving.
+    const PREPARES: bool = false;
+
+    /// Does that part for a cluster.
+    fn prepare_cluster(&self, keys: &[Block], workspace: &mut Self::Workspace) {
+        let _ = (keys, workspace);
+    }
 }
 
 /// A store for values of the type `V`.
@@ -124,6 +133,18 @@ pub trait Codec<V: BinaryVector>: Okvs {
 
     /// Writes the decoded value of each key of a cluster with these `columns`.
     fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]);
+
+    /// The same with the workspace that last solved this cluster, or was prepared for it.
+    fn decode_prepared(
+        &self,
+        keys: &[Block],
+        columns: &[V],
+        values: &mut [V],
+        workspace: &Self::Workspace,
+    ) {
+        let _ = workspace;
+        self.decode_cluster(keys, columns, values);
+    }
 
     /// Solves and fills one cluster: returns its part of an encoding.
     ///

@@ -14,7 +14,7 @@ use vesica_params::okvs::{DensePart, Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
-    poly::{self, DuplicatePoint, Interpolator},
+    poly::{self, DuplicatePoint, Evaluator, Interpolator},
 };
 
 use super::{BATCH, Codec, Error, Okvs, PlacedKeys, rr22::hashes};
@@ -26,9 +26,20 @@ pub struct Polynomial {
     cluster_hash: CorrelationRobust,
 }
 
-/// Scratch space for solving: the interpolator, if a cluster has many keys.
+/// What was computed from the keys of a cluster.
 #[derive(Default)]
-pub struct Workspace(Option<Interpolator<Block>>);
+pub struct Workspace(Ready);
+
+#[derive(Default)]
+enum Ready {
+    /// Nothing, or too little to keep.
+    #[default]
+    Nothing,
+    /// To solve: if a cluster has many keys.
+    Solved(Interpolator<Block>),
+    /// To decode.
+    Prepared(Evaluator<Block>),
+}
 
 impl Polynomial {
     /// The shape.
@@ -77,8 +88,14 @@ impl Okvs for Polynomial {
         }
         // Few keys are interpolated when the cluster is filled, and equal keys are refused then.
         let many = keys.len() > poly::INTERPOLATED_QUADRATICALLY;
-        workspace.0 = many.then(|| Interpolator::new(keys)).transpose()?;
+        workspace.0 = if many { Ready::Solved(Interpolator::new(keys)?) } else { Ready::Nothing };
         Ok(())
+    }
+
+    const PREPARES: bool = true;
+
+    fn prepare_cluster(&self, keys: &[Block], workspace: &mut Workspace) {
+        workspace.0 = Ready::Prepared(Evaluator::new(keys, self.shape.dense));
     }
 }
 
@@ -97,14 +114,14 @@ impl Codec<Block> for Polynomial {
         }
         if columns.iter().any(|column| *column != Block::ZERO) {
             let before = match &workspace.0 {
-                Some(ready) => ready.evaluate(columns),
-                None => poly::evaluate(columns, keys),
+                Ready::Solved(ready) => ready.evaluate(columns),
+                _ => poly::evaluate(columns, keys),
             };
             missing.iter_mut().zip(before).for_each(|(value, x)| *value ^= x);
         }
         let mending = match &workspace.0 {
-            Some(ready) => ready.interpolate(&missing),
-            None => poly::interpolate(keys, &missing)?,
+            Ready::Solved(ready) => ready.interpolate(&missing),
+            _ => poly::interpolate(keys, &missing)?,
         };
         columns.iter_mut().zip(mending).for_each(|(column, x)| *column ^= x);
         Ok(())
@@ -112,5 +129,19 @@ impl Codec<Block> for Polynomial {
 
     fn decode_cluster(&self, keys: &[Block], columns: &[Block], values: &mut [Block]) {
         values.copy_from_slice(&poly::evaluate(columns, keys));
+    }
+
+    fn decode_prepared(
+        &self,
+        keys: &[Block],
+        columns: &[Block],
+        values: &mut [Block],
+        workspace: &Workspace,
+    ) {
+        match &workspace.0 {
+            Ready::Nothing => self.decode_cluster(keys, columns, values),
+            Ready::Solved(ready) => values.copy_from_slice(&ready.evaluate(columns)),
+            Ready::Prepared(ready) => values.copy_from_slice(&ready.evaluate(columns)),
+        }
     }
 }

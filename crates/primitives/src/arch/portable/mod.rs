@@ -8,5 +8,6 @@ pub mod curve25519;
 pub mod gf;
 pub mod rekeyed;
 pub mod sums;
+pub mod tower;
 pub mod transform;
 pub mod transpose;

@@ -26,13 +26,13 @@ pub struct Twiddles<T> {
 impl<T: Copy> Twiddles<T> {
     /// For each block of a layer of 2^`depth` blocks, its halves and its twiddle.
     #[inline(always)]
-    pub fn blocks(
+    pub fn blocks<V>(
         &self,
-        node: &mut [T],
+        node: &mut [V],
         depth: usize,
         coset: bool,
         step: impl Fn(T, T) -> T,
-        butterfly: impl Fn(&mut [T], &mut [T], T),
+        butterfly: impl Fn(&mut [V], &mut [V], T),
     ) {
         let half = node.len() >> (depth + 1);
         let mut twiddle = if coset { self.powers[depth] } else { self.first };
@@ -47,13 +47,13 @@ impl<T: Copy> Twiddles<T> {
 /// Converts coefficients in the domain's own basis to values on the domain or its coset, for each node of
 /// 2^`log` values.
 #[inline(always)]
-pub fn forward<T: Copy>(
+pub fn forward<T: Copy, V>(
     twiddles: &Twiddles<T>,
-    values: &mut [T],
+    values: &mut [V],
     log: usize,
     coset: bool,
     step: impl Fn(T, T) -> T,
-    butterfly: impl Fn(&mut [T], &mut [T], T),
+    butterfly: impl Fn(&mut [V], &mut [V], T),
 ) {
     for node in values.chunks_exact_mut(1 << log) {
         for depth in 0..log {
@@ -64,13 +64,13 @@ pub fn forward<T: Copy>(
 
 /// The inverse of [`forward`], given the inverse butterfly.
 #[inline(always)]
-pub fn backward<T: Copy>(
+pub fn backward<T: Copy, V>(
     twiddles: &Twiddles<T>,
-    values: &mut [T],
+    values: &mut [V],
     log: usize,
     coset: bool,
     step: impl Fn(T, T) -> T,
-    butterfly: impl Fn(&mut [T], &mut [T], T),
+    butterfly: impl Fn(&mut [V], &mut [V], T),
 ) {
     for node in values.chunks_exact_mut(1 << log) {
         for depth in (0..log).rev() {
@@ -88,13 +88,14 @@ pub enum Direction {
     Backward,
 }
 
-/// A transform over a field of characteristic 2, given the butterflies of each direction for a twiddle.
+/// A transform over a field of characteristic 2, given the butterflies of each direction for a twiddle. Twiddles
+/// may have another form than values.
 #[inline(always)]
-pub fn additive<T: Copy + BitXorAssign>(
-    split: impl Fn(&mut [T], &mut [T], T),
-    join: impl Fn(&mut [T], &mut [T], T),
+pub fn additive<T: Copy + BitXorAssign, V>(
+    split: impl Fn(&mut [V], &mut [V], T),
+    join: impl Fn(&mut [V], &mut [V], T),
     twiddles: &Twiddles<T>,
-    values: &mut [T],
+    values: &mut [V],
     log: usize,
     coset: bool,
     direction: Direction,
@@ -112,10 +113,10 @@ pub fn additive<T: Copy + BitXorAssign>(
 /// The butterfly from coefficients to values, given a product: on the first half, the polynomial
 /// `low` + s · `high` with s equal to the twiddle, and on the second with s greater by 1.
 #[inline(always)]
-pub fn split<T: Copy + BitXorAssign>(
-    multiply: impl Fn(T, T) -> T,
-    low: &mut [T],
-    high: &mut [T],
+pub fn split<T: Copy, V: Copy + BitXorAssign>(
+    multiply: impl Fn(V, T) -> V,
+    low: &mut [V],
+    high: &mut [V],
     twiddle: T,
 ) {
     for (low, high) in low.iter_mut().zip(high) {
@@ -126,10 +127,10 @@ pub fn split<T: Copy + BitXorAssign>(
 
 /// The inverse of [`split`].
 #[inline(always)]
-pub fn join<T: Copy + BitXorAssign>(
-    multiply: impl Fn(T, T) -> T,
-    low: &mut [T],
-    high: &mut [T],
+pub fn join<T: Copy, V: Copy + BitXorAssign>(
+    multiply: impl Fn(V, T) -> V,
+    low: &mut [V],
+    high: &mut [V],
     twiddle: T,
 ) {
     for (low, high) in low.iter_mut().zip(high) {
@@ -140,15 +141,15 @@ pub fn join<T: Copy + BitXorAssign>(
 
 /// [`additive`] by any multiplication.
 #[inline(always)]
-pub fn additive_by<T: Copy + BitXorAssign>(
-    multiply: impl Fn(T, T) -> T,
+pub fn additive_by<T: Copy + BitXorAssign, V: Copy + BitXorAssign>(
+    multiply: impl Fn(V, T) -> V,
     twiddles: &Twiddles<T>,
-    values: &mut [T],
+    values: &mut [V],
     log: usize,
     coset: bool,
     direction: Direction,
 ) {
-    let split = |low: &mut [T], high: &mut [T], twiddle| split(&multiply, low, high, twiddle);
-    let join = |low: &mut [T], high: &mut [T], twiddle| join(&multiply, low, high, twiddle);
+    let split = |low: &mut [V], high: &mut [V], twiddle| split(&multiply, low, high, twiddle);
+    let join = |low: &mut [V], high: &mut [V], twiddle| join(&multiply, low, high, twiddle);
     additive(split, join, twiddles, values, log, coset, direction);
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi64, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
     _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_set_epi64, _mm512_setzero_si512,
-    _mm512_storeu_si512, _mm512_xor_si512,
+    _mm512_slli_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
 use super::aes::{self, Keys, ROUNDS};
@@ -61,6 +61,52 @@ pub unsafe fn feed_forward(keys: &Keys, blocks: &mut [Block]) {
     }
     // SAFETY: the caller guarantees VAES, AVX2 and AES-NI.
     unsafe { aes::feed_forward_wide(keys, rest) };
+}
+
+/// Same as [`AesKeys::add_bits`](super::super::AesKeys::add_bits), for whole batches of points; returns their number.
+/// Points, states and sums stay in registers.
+///
+/// # Safety
+/// The processor must have VAES and AVX-512 F.
+#[target_feature(enable = "vaes,avx512f")]
+pub unsafe fn add_bits(keys: &[&Keys], points: &[Block], sums: &mut [Block]) -> usize {
+    /// a ⊕ (b ∧ c), as a table.
+    const ADD_MASKED: i32 = 0x78;
+    let points = points.as_chunks::<{ WIDTH * BATCH }>().0;
+    let sums = sums.as_chunks_mut::<{ WIDTH * BATCH }>().0;
+    for (points, sums) in points.iter().zip(&mut *sums) {
+        let inputs = load(points);
+        let mut outputs = load(sums);
+        for (half, keys) in keys.chunks(64).enumerate() {
+            let mut bit = if half == 0 {
+                _mm512_set_epi64(0, 1, 0, 1, 0, 1, 0, 1)
+            } else {
+                _mm512_set_epi64(1, 0, 1, 0, 1, 0, 1, 0)
+            };
+            for key in keys {
+                let key = key.rounds();
+                let mut states = inputs;
+                let first = _mm512_broadcast_i32x4(key[0]);
+                for state in &mut states {
+                    *state = _mm512_xor_si512(*state, first);
+                }
+                for round in &key[1..ROUNDS] {
+                    let round = _mm512_broadcast_i32x4(*round);
+                    for state in &mut states {
+                        *state = _mm512_aesenc_epi128(*state, round);
+                    }
+                }
+                let last = _mm512_broadcast_i32x4(key[ROUNDS]);
+                for (state, output) in states.iter().zip(&mut outputs) {
+                    let image = _mm512_aesenclast_epi128(*state, last);
+                    *output = _mm512_ternarylogic_epi64::<ADD_MASKED>(*output, image, bit);
+                }
+                bit = _mm512_slli_epi64::<1>(bit);
+            }
+        }
+        store(sums, &outputs);
+    }
+    points.len().min(sums.len()) * WIDTH * BATCH
 }
 
 /// Each round key in all quarters of a vector.

@@ -10,6 +10,7 @@ pub mod curve25519;
 pub mod gf64;
 pub mod rekeyed;
 pub mod sums;
+pub mod tower;
 pub mod transpose;
 
 /// Starts fetching the first cache line of `what` into all caches.

@@ -425,7 +425,8 @@ def test_vole(protocol, v):
 
     def receiver(channel):
         draw = NamedDraws(v["draws_of_R"])
-        return vole.receiver(extension.Receiver(channel, draw, malicious), draw, v["m"], v["l"])
+        a, checked = vole.receiver(extension.Receiver(channel, draw, malicious), draw, v["m"], v["l"])
+        return a, checked()
 
     def sender(channel):
         draw = NamedDraws(v["draws_of_S"])
@@ -439,6 +440,63 @@ def test_vole(protocol, v):
     for name, share in (("a", a), ("b", b), ("c", c)):
         same(share, v[name]["all"])
         assert to_bytes(share).hex().startswith(v[name]["first_10"])
+
+
+@pytest.mark.parametrize("malicious", [False, True])
+def test_levels(monkeypatch, malicious):
+    """With shorter pieces than the vectors have: the values of seven pieces come from three, and theirs from one."""
+    monkeypatch.setitem(vole.LONGEST, malicious, 2500)
+    m, bits = 16_000, 128 if malicious else 44
+    assert [d.pieces for d in vole.levels(m, malicious)] == [7, 3, 1]
+
+    def receiver(channel):
+        draw = NamedDraws("levels/R")
+        a, checked = vole.receiver(extension.Receiver(channel, draw, malicious), draw, m, bits)
+        return a, checked()
+
+    def sender(channel):
+        draw = NamedDraws("levels/S")
+        side = extension.Sender(channel, draw, malicious)
+        return side.delta, vole.sender(side, draw, m, bits)
+
+    ((a, c), (delta, b)), (r, s) = replay.both(receiver, sender)
+    assert np.array_equal(c, gf128.times(a, delta) ^ b)
+    sent = [[label for label, _ in replay.sent(channel)] for channel in (r, s)]
+    assert sent[1].count("noise/corrections") == 11
+    assert sent[0][-3:] == (["noise/challenge"] * 3 if malicious else ["softspoken/corrections"] * 3)
+    assert sent[1].count("extension/challenge") == (1 if malicious else 0)
+    assert sent[1].count("noise/answer") == (3 if malicious else 0)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_levels_refused(monkeypatch, level):
+    """A correction with another bit, in a level: R has sent its challenges, and does not get c."""
+    monkeypatch.setitem(vole.LONGEST, True, 2500)
+    seen = []
+
+    def receiver(channel):
+        draw = NamedDraws("levels/R")
+        _, checked = vole.receiver(extension.Receiver(channel, draw, True), draw, 4000, 128)
+        seen.append(sum(label == "noise/challenge" for label, _ in replay.sent(channel)))
+        with pytest.raises(Refused, match="one noise and one Δ"):
+            checked()
+
+    def sender(channel):
+        corrections, send = [], channel.send
+
+        def other(label, payload=b""):
+            if label == "noise/corrections":
+                corrections.append(label)
+                if len(corrections) == (1 if level == 1 else 2):
+                    payload = bytes([payload[0] ^ 1]) + payload[1:]
+            send(label, payload)
+
+        channel.send = other
+        draw = NamedDraws("levels/S")
+        vole.sender(extension.Sender(channel, draw, True), draw, 4000, 128)
+
+    replay.both(receiver, sender)
+    assert seen == [2]
 
 
 # dh.json, rr22.json, rr22-malicious.json

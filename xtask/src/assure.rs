@@ -4,7 +4,7 @@
 //! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
-    Failure, browser, constant_time, cross, fuzz, interop,
+    Failure, aarch64, browser, constant_time, cross, fuzz, interop,
     programs::Built,
     python, release,
     repository::{OPTIONAL, Repository},
@@ -14,9 +14,10 @@ use crate::{
     tiers,
 };
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
+    Step { name: "AArch64, emulated", work: Work::Tests(aarch64::step) },
     Step { name: "constant time", work: Work::Tests(constant_time::step) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
     Step { name: "the package for browsers", work: Work::Tests(browser::test_in_full) },

@@ -3,6 +3,7 @@
 //! Nothing here becomes part of what is shipped. Beside the standard library this uses
 //! `vesica-params`, to render its document and a figure, and for releases what reads JSON and computes SHA-256.
 
+mod aarch64;
 mod assure;
 mod browser;
 mod compression;
@@ -59,6 +60,7 @@ tasks:
   browser        the package for browsers and its demo page, which are WebAssembly
   browser --test the tests of the package for browsers, in Chromium
   constant-time  whether secrets decide a branch or an address, by valgrind: takes minutes
+  aarch64        the tests of the kernels for AArch64 and of what uses them, under emulation by QEMU
   cross          whether everything compiles for Windows and macOS
   supply         what the program is built from: licences, advisories, audits, least versions, and its
                  build repeated in another folder
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         ["browser"] => browser::run,
         ["browser", "--test"] => browser::run_tests,
         ["constant-time"] => constant_time::run,
+        ["aarch64"] => aarch64::run,
         ["cross"] => cross::check,
         ["supply"] => supply::check,
         ["release"] => release::run,

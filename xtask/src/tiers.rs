@@ -121,7 +121,8 @@ attack.
 
 `cargo xtask assure` runs before a release: every test, including those in the first table, with all cases of those in the
 second. It then repeats the tests of `primitives`, `ot`, `oprf`, `circuit` and `psi` without the processor's vector
-instructions; `cargo xtask test` repeats only those of `primitives`. After that come constant time on compiled code
+instructions; `cargo xtask test` repeats only those of `primitives`. After that come
+the tests of `primitives`, `ot` and `oprf` for AArch64, with the samples of every change, under emulation by QEMU (`cargo xtask aarch64`), constant time on compiled code
 (`cargo xtask constant-time`, [constant-time.md](constant-time.md)), of which `cargo xtask test` runs a part, the package for Python as it is released,
 with Spark, the package for browsers in Chromium ([browser.md](browser.md)), a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
 ([fuzzing.md](fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a

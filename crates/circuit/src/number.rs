@@ -1,7 +1,7 @@
 //! Numbers that are secret-shared: integers modulo a power of two.
 
 use bytemuck::Pod;
-use vesica_primitives::Block;
+use vesica_primitives::{Block, arch::opaque};
 use zeroize::Zeroize;
 
 /// An integer modulo 2^[`BITS`](Number::BITS), read as a signed one.
@@ -15,7 +15,7 @@ pub trait Number: Pod + Zeroize + Send + Sync + Eq {
     /// 0.
     const ZERO: Self;
 
-    /// A bit as 0 or 1.
+    /// A bit as 0 or 1. A product with it takes no branch.
     fn of_bit(bit: bool) -> Self;
 
     /// A signed integer, in two's complement.
@@ -47,7 +47,7 @@ macro_rules! number {
             const ZERO: Self = 0;
 
             fn of_bit(bit: bool) -> Self {
-                Self::from(bit)
+                Self::from(opaque(bit.into()))
             }
 
             fn of_value(value: i64) -> Self {

@@ -99,11 +99,17 @@ fn vole(criterion: &mut Criterion) {
                 times,
                 |channel, rng| {
                     let mut cot = malicious::Sender::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::malicious::send(LEN, UNIFORM, &mut cot, channel, rng).unwrap());
+                    let (share, answers) =
+                        silent::malicious::send(LEN, UNIFORM, &mut cot, channel, rng).unwrap();
+                    answers.send(channel).unwrap();
+                    channel.flush().unwrap();
+                    drop(share);
                 },
                 |channel, rng| {
                     let mut cot = malicious::Receiver::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::malicious::receive(LEN, UNIFORM, &mut cot, channel, rng).unwrap());
+                    let share =
+                        silent::malicious::receive(LEN, UNIFORM, &mut cot, channel, rng).unwrap();
+                    drop(share.verify(channel).unwrap());
                 },
             )
         });

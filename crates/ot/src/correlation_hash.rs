@@ -1,8 +1,6 @@
 //! The hash that breaks the correlation of correlated OTs.
 
-use rand::CryptoRng;
 use rayon::prelude::*;
-use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
 use vesica_primitives::{
     Block,
@@ -37,31 +35,6 @@ impl CorrelationHash {
             _ => Function::Plain(CorrelationRobust::new(key)),
         };
         Self { function, next: 0 }
-    }
-
-    /// The hash of a new session. The party with Δ, which the hash protects, draws the key and sends it under
-    /// this label.
-    pub(crate) fn draw(
-        adversary: Adversary,
-        label: &'static str,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let key = Block::random(rng);
-        channel.send_slice(label, &[key])?;
-        channel.flush()?;
-        Ok(Self::new(adversary, key))
-    }
-
-    /// The other side of [`CorrelationHash::draw`].
-    pub(crate) fn learn(
-        adversary: Adversary,
-        label: &'static str,
-        channel: &mut Channel,
-    ) -> Result<Self> {
-        let mut key = [Block::ZERO];
-        channel.recv_slice(label, &mut key)?;
-        Ok(Self::new(adversary, key[0]))
     }
 
     /// Both outputs of each of the next OTs. The correlated blocks q_j are passed in the upper half of `pairs`,

@@ -16,6 +16,7 @@ pub mod extension;
 pub mod one_of_n;
 pub mod pcg;
 pub mod pprf;
+mod session;
 mod stream;
 #[cfg(test)]
 mod two_party;

@@ -51,4 +51,11 @@ mod tests {
         assert_eq!(Adversary::weakest(&[SemiHonest, MaliciousSender]), SemiHonest);
         assert_eq!(Adversary::weakest(&[None, Malicious, SemiHonest]), None);
     }
+
+    /// Terms and tables have these words.
+    #[test]
+    fn names_are_words_of_the_wire() {
+        let names = [None, SemiHonest, MaliciousSender, Malicious].map(Adversary::name);
+        assert_eq!(names, ["none", "semi-honest", "malicious-sender", "malicious"]);
+    }
 }

@@ -72,4 +72,15 @@ mod tests {
         assert_eq!(log2_lower_tail(4, 1.0, 4), f64::NEG_INFINITY);
         assert_eq!(log2_lower_tail(3, 1.0, 4), 0.0);
     }
+
+    /// No more than n can be reached, and one more than n is never.
+    #[test]
+    fn tails_end_where_the_distribution_ends() {
+        assert!((log2_fewer_heads(4, 4) - libm::log2(15.0 / 16.0)).abs() < 1e-12);
+        assert!((log2_lower_tail(4, 0.25, 4) - libm::log2(255.0 / 256.0)).abs() < 1e-12);
+        for beyond in [5, 6, 100] {
+            assert!(log2_fewer_heads(4, beyond).abs() < 1e-12);
+            assert!(log2_lower_tail(4, 0.25, beyond).abs() < 1e-12);
+        }
+    }
 }

@@ -151,11 +151,15 @@ pub fn silent_vole_malicious() {
     let (sender, receiver) = run(
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            vole::silent::malicious::send(OTS, UNIFORM, &mut cot, channel, rng)
+            let (share, answers) =
+                vole::silent::malicious::send(OTS, UNIFORM, &mut cot, channel, rng)?;
+            answers.send(channel)?;
+            channel.flush()?;
+            Ok(share)
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            vole::silent::malicious::receive(OTS, UNIFORM, &mut cot, channel, rng)
+            vole::silent::malicious::receive(OTS, UNIFORM, &mut cot, channel, rng)?.verify(channel)
         },
     );
     is_vole(sender.delta.expose()[0], &sender.b, &receiver.a, &receiver.c);

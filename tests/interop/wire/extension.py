@@ -45,6 +45,12 @@ class Side:
             return cr(self.h, rows)
         return tcr(self.h, counters(first, len(rows)), rows)
 
+    def hash_first(self, k, rows):
+        """The hashes of the first k of each of `rows`: they are the next k random OTs."""
+        first = self.random_ots
+        self.random_ots += k
+        return [self.hashed(first, r[:k]) for r in rows]
+
     def blocks_of(self, n):
         return -(-n // 128) + (1 if self.malicious else 0)
 
@@ -54,6 +60,8 @@ class Sender(Side):
 
     def __init__(self, channel, draw, malicious):
         self.channel = channel
+        h = draw.block()
+        channel.send("softspoken/session", h)
         self.delta_bytes = draw.block()
         self.delta = number(blocks(self.delta_bytes)[0])
         self.points = np.frombuffer(self.delta_bytes, dtype=np.uint8).astype(np.int64)
@@ -63,9 +71,6 @@ class Sender(Side):
         leaves = trees.choose(channel, keys, self.points, LEAVES)
         if malicious:
             leaves = trees.check(channel, leaves, self.points)
-        h = draw.block()
-        channel.send("softspoken/session", h)
-        channel.flush()
         self.start(malicious, h, draw.block() if malicious else None)
         self.streams = Streams(leaves)
 
@@ -99,13 +104,15 @@ class Sender(Side):
         if any(mine[i] != answer[1 + i] ^ (answer[0] if self.delta >> i & 1 else 0) for i in range(128)):
             raise Refused("choices equal in every column")
 
-    def random(self, n):
-        """Both messages of n random OTs: (n, 2, 2)."""
+    def mixed(self, k, n):
+        """A call of n rows: both messages of the first k, which are random OTs, as (k, 2, 2), and the q of the others."""
         q = self.correlated(n)
-        delta = blocks(self.delta_bytes)
-        pairs = np.stack([self.hashed(self.random_ots, q), self.hashed(self.random_ots, q ^ delta)], axis=1)
-        self.random_ots += n
-        return pairs
+        pairs = np.stack(self.hash_first(k, [q, q ^ blocks(self.delta_bytes)]), axis=1)
+        return pairs, q[k:]
+
+    def random(self, n):
+        """Both messages of n random OTs."""
+        return self.mixed(n, n)[0]
 
 
 class Receiver(Side):
@@ -113,13 +120,14 @@ class Receiver(Side):
 
     def __init__(self, channel, draw, malicious):
         self.channel = channel
+        h = channel.receive("softspoken/session", 16)
         pairs = (ot.mr19_giver if malicious else ot.np01_giver)(channel, draw, TREES * DEPTH)
         keys = blocks(b"".join(m for pair in pairs for m in pair)).reshape(TREES, DEPTH, 2, 2)
         leaves = trees.give(channel, draw, keys, LEAVES)
         if malicious:
             leaves = trees.prove(channel, leaves)
         seed = draw.block() if malicious else None
-        self.start(malicious, channel.receive("softspoken/session", 16), seed)
+        self.start(malicious, h, seed)
         self.streams = Streams(leaves)
 
     def correlated(self, choices):
@@ -148,9 +156,11 @@ class Receiver(Side):
         self.channel.flush()
         return transpose(columns)[:n]
 
+    def mixed(self, k, choices):
+        """A call whose first k rows are random OTs: their chosen messages, and the t of the others."""
+        t = self.correlated(choices)
+        return self.hash_first(k, [t])[0], t[k:]
+
     def random(self, choices):
         """The chosen messages."""
-        t = self.correlated(choices)
-        first = self.random_ots
-        self.random_ots += len(choices)
-        return self.hashed(first, t)
+        return self.mixed(len(choices), choices)[0]

@@ -43,7 +43,7 @@ def receive_columns(channel, shape, bits):
 def receiver(channel, draw, items, n_s, security=40):
     """R: the places of its items that S has."""
     shape, bits = okvs.shape(len(items), False), entry_bits(n_s)
-    a, c = vole.receiver(extension.Receiver(channel, draw, False), draw, shape.columns, bits)
+    a, checked = vole.receiver(extension.Receiver(channel, draw, False), draw, shape.columns, bits)
     k = draw.block()
     channel.send("rs21/seed", k)
     k0, k1, k2 = keys_of(k)
@@ -51,7 +51,7 @@ def receiver(channel, draw, items, n_s, security=40):
     free = SeededDraws(draw.block())
     columns = okvs.encode(shape, k0, keys, vole.low_bits(aes(k1, keys), bits), free)
     send_columns(channel, shape, a ^ columns, bits)
-    values = cr(k2, okvs.Rows(shape, k0, keys).decode(c))
+    values = cr(k2, okvs.Rows(shape, k0, keys).decode(checked()))
     t = tag_bits(len(items), n_s, security)
     tags = receive_list(channel, "rs21/list", n_s, t)
     return [i for i, value in enumerate(split(to_bytes(values))) if tag_of(value, t) in tags]
@@ -108,12 +108,14 @@ def commitment(w_s):
 
 def malicious_receiver(channel, draw, items, n_s):
     shape = okvs.shape(len(items), True)
-    a, c = vole.receiver(extension.Receiver(channel, draw, True), draw, shape.columns, 128)
     gamma = channel.receive("rs21/commitment", 32)
+    a, checked = vole.receiver(extension.Receiver(channel, draw, True), draw, shape.columns, 128)
     k, w_r = draw.block(), draw.block()
     channel.send("rs21/seed", k + w_r)
     own = Items(channel.sid, gamma, k, items)
     send_columns(channel, shape, a ^ okvs.encode(shape, own.seed, own.keys, own.h, SeededDraws(draw.block())), 128)
+    # Nothing that is made of c leaves R before this.
+    c = checked()
     w_s = channel.receive("rs21/opening", 16)
     if commitment(w_s) != gamma:
         raise Refused("opening of the sender's share of w")
@@ -124,11 +126,11 @@ def malicious_receiver(channel, draw, items, n_s):
 
 def malicious_sender(channel, draw, items, n_r):
     shape = okvs.shape(n_r, True)
-    ext = extension.Sender(channel, draw, True)
-    b = vole.sender(ext, draw, shape.columns, 128)
     w_s = draw.block()
     gamma = commitment(w_s)
     channel.send("rs21/commitment", gamma)
+    ext = extension.Sender(channel, draw, True)
+    b = vole.sender(ext, draw, shape.columns, 128)
     data = channel.receive("rs21/seed", 32)
     own = Items(channel.sid, gamma, data[:16], items)
     b = b ^ gf128.times(receive_columns(channel, shape, 128), ext.delta)

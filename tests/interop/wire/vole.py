@@ -28,10 +28,17 @@ class Dimensions:
     def random_ots(self):
         return self.pieces * self.blocks * self.depth
 
+    @property
+    def values(self):
+        """V: one for each block, and the mask."""
+        return self.pieces * self.blocks + self.masks
+
+
+LONGEST = {False: 196608, True: 393216}
+
 
 def dimensions(m, malicious):
-    longest = 393216 if malicious else 196608
-    p = max(1, -(-m // longest))
+    p = max(1, -(-m // LONGEST[malicious]))
     entries = -(-m // p)
     e = max(2 * entries, 12288)
     t = 768
@@ -61,80 +68,109 @@ def answer_of(chi, z):
 SHORT = 768
 
 
+def levels(m, malicious):
+    """The dimensions of each level; none for a short VOLE."""
+    if m <= SHORT:
+        return []
+    found = [dimensions(m, malicious)]
+    while found[-1].pieces > 1:
+        found.append(dimensions(found[-1].values, malicious))
+    return found
+
+
+def by_level(dims, ots):
+    """The random OTs of a call, those of level 0 first, as (p, t, D, …) for each level."""
+    ends = np.cumsum([d.random_ots for d in dims])[:-1]
+    parts = np.split(ots, ends)
+    return [part.reshape(d.pieces, d.blocks, d.depth, *ots.shape[1:]) for d, part in zip(dims, parts)]
+
+
+def ots_of(dims, m, bits):
+    """How many OTs the one call has: the random ones, and those of the values of the last level."""
+    return sum(d.random_ots for d in dims), (dims[-1].values if dims else m) * bits
+
+
+def shortened(many, d, m):
+    """Compressed pieces, one after the other, cut to the length of the level."""
+    return np.concatenate([compress(z, d.size)[: d.entries] for z in many])[:m]
+
+
 def sender(extension, draw, m, bits):
     """S: b."""
-    if m <= SHORT:
-        return weighted(extension.correlated(m * bits), bits)
     channel, delta = extension.channel, extension.delta
-    d = dimensions(m, extension.malicious)
-    pairs = extension.random(d.random_ots)
-    values = d.pieces * d.blocks + d.masks
-    if d.pieces == 1:
-        q = weighted(extension.correlated(values * bits), bits)
-    else:
-        q = sender(extension, draw, values, bits)
-    keys = pairs.reshape(d.pieces, d.blocks, d.depth, 2, 2)
-    vectors = []
-    for piece in range(d.pieces):
-        leaves = trees.give(channel, draw, keys[piece], d.size)
-        own = q[piece * d.blocks : (piece + 1) * d.blocks]
-        channel.send("noise/corrections", to_bytes(xor_sum(leaves, axis=1) ^ own))
-        vectors.append(leaves.reshape(-1, 2))
-    channel.flush()
-    if extension.malicious:
-        data = channel.receive("noise/challenge", 32)
-        chi, masked = data[:16], number(blocks(data[16:])[0])
-        w = np.concatenate(vectors)
-        weights = gf128.powers(int.from_bytes(chi, "little"), len(w))
-        z = gf128.inner_product(w, weights) ^ q[-1] ^ from_numbers([gf128.product(masked, delta)])[0]
-        channel.send("noise/answer", answer_of(chi, z))
+    dims = levels(m, extension.malicious)
+    lengths = [m, *(d.values for d in dims)]
+    random, correlated = ots_of(dims, m, bits)
+    pairs, rows = extension.mixed(random, random + correlated)
+    b = weighted(rows, bits)
+    to_check = []
+    for d, keys, length in reversed(list(zip(dims, by_level(dims, pairs), lengths))):
+        q, vectors = b, []
+        for piece in range(d.pieces):
+            leaves = trees.give(channel, draw, keys[piece], d.size)
+            own = q[piece * d.blocks : (piece + 1) * d.blocks]
+            channel.send("noise/corrections", to_bytes(xor_sum(leaves, axis=1) ^ own))
+            vectors.append(leaves.reshape(-1, 2))
         channel.flush()
-    return np.concatenate([compress(w, d.size)[: d.entries] for w in vectors])[:m]
+        b = shortened(vectors, d, length)
+        to_check.append((np.concatenate(vectors), q))
+    if extension.malicious:
+        for w, q in to_check:
+            data = channel.receive("noise/challenge", 32)
+            chi, masked = data[:16], number(blocks(data[16:])[0])
+            weights = gf128.powers(int.from_bytes(chi, "little"), len(w))
+            z = gf128.inner_product(w, weights) ^ q[-1] ^ from_numbers([gf128.product(masked, delta)])[0]
+            channel.send("noise/answer", answer_of(chi, z))
+        channel.flush()
+    return b
 
 
 def receiver(extension, draw, m, bits):
-    """R: a and c."""
-    if m <= SHORT:
-        y = low_bits(draw.blocks(m), bits)
-        return y, weighted(extension.correlated(bits_of(y).reshape(-1, 128)[:, :bits].reshape(-1)), bits)
-    channel = extension.channel
-    d = dimensions(m, extension.malicious)
-    places = draw.places(d.size, d.pieces * d.blocks)
-    values = d.pieces * d.blocks + d.masks
-    if d.pieces == 1:
-        # The order of the draws is the program's: places, then values, whatever is sent when.
-        y = low_bits(draw.blocks(values), bits)
-    chosen = extension.random(trees.choices(places, d.size))
-    if d.pieces == 1:
-        big_y = weighted(extension.correlated(bits_of(y).reshape(-1, 128)[:, :bits].reshape(-1)), bits)
-    else:
-        y, big_y = receiver(extension, draw, values, bits)
-    keys = chosen.reshape(d.pieces, d.blocks, d.depth, 2)
-    every = np.arange(d.blocks)
-    vectors, noises = [], []
-    for piece in range(d.pieces):
-        part = slice(piece * d.blocks, (piece + 1) * d.blocks)
-        v = trees.choose(channel, keys[piece], places[part], d.size)
-        corrections = blocks(channel.receive("noise/corrections", 16 * d.blocks))
-        v[every, places[part]] = corrections ^ big_y[part] ^ xor_sum(v, axis=1)
-        e = np.zeros_like(v)
-        e[every, places[part]] = y[part]
-        vectors.append(v.reshape(-1, 2))
-        noises.append(e.reshape(-1, 2))
-    if extension.malicious:
-        chi = draw.block()
-        v = np.concatenate(vectors)
-        weights = gf128.powers(int.from_bytes(chi, "little"), len(v))
-        at = np.arange(d.pieces * d.blocks) * d.size + places
-        x = gf128.inner_product(y[:-1], weights[at])
-        channel.send("noise/challenge", chi + to_bytes(x ^ y[-1]))
-        answer = channel.receive("noise/answer", 32)
-        if answer != answer_of(chi, gf128.inner_product(v, weights) ^ big_y[-1]):
+    """R: a, and a function that returns c once it has received the answers of all levels and found them right. Between
+    the two, R may send what depends on a."""
+    channel, malicious = extension.channel, extension.malicious
+    dims = levels(m, malicious)
+    lengths = [m, *(d.values for d in dims)]
+    places = [draw.places(d.size, d.pieces * d.blocks) for d in dims]
+    random, correlated = ots_of(dims, m, bits)
+    a = low_bits(draw.blocks(lengths[-1]), bits)
+    choices = [trees.choices(at, d.size) for at, d in zip(places, dims)]
+    choices.append(bits_of(a).reshape(-1, 128)[:, :bits].reshape(-1))
+    chosen, rows = extension.mixed(random, np.concatenate(choices))
+    c = weighted(rows, bits)
+    challenges, expected = [], []
+    for d, keys, at, length in reversed(list(zip(dims, by_level(dims, chosen), places, lengths))):
+        chi = draw.block() if malicious else None
+        y, big_y = a, c
+        every = np.arange(d.blocks)
+        vectors, noises = [], []
+        for piece in range(d.pieces):
+            part = slice(piece * d.blocks, (piece + 1) * d.blocks)
+            v = trees.choose(channel, keys[piece], at[part], d.size)
+            corrections = blocks(channel.receive("noise/corrections", 16 * d.blocks))
+            v[every, at[part]] = corrections ^ big_y[part] ^ xor_sum(v, axis=1)
+            e = np.zeros_like(v)
+            e[every, at[part]] = y[part]
+            vectors.append(v.reshape(-1, 2))
+            noises.append(e.reshape(-1, 2))
+        if malicious:
+            v = np.concatenate(vectors)
+            weights = gf128.powers(int.from_bytes(chi, "little"), len(v))
+            of_noise = np.arange(d.pieces * d.blocks) * d.size + at
+            x = gf128.inner_product(y[:-1], weights[of_noise])
+            challenges.append(chi + to_bytes(x ^ y[-1]))
+            expected.append(answer_of(chi, gf128.inner_product(v, weights) ^ big_y[-1]))
+        a, c = shortened(noises, d, length), shortened(vectors, d, length)
+    for challenge in challenges:
+        channel.send("noise/challenge", challenge)
+
+    def checked():
+        answers = [channel.receive("noise/answer", 32) for _ in expected]
+        if answers != expected:
             raise Refused("one noise and one Δ in every block")
-    a, c = (
-        np.concatenate([compress(z, d.size)[: d.entries] for z in many])[:m] for many in (noises, vectors)
-    )
-    return a, c
+        return c
+
+    return a, checked
 
 
 def low_bits(many, bits):

@@ -105,9 +105,8 @@ impl Extension {
             Self::Silent(..) if n == 0 => Bytes { to_sender: 0, to_receiver: 0 },
             Self::Silent(field, lpn) => {
                 let adversary = semi_honest::ADVERSARY;
-                let [random, correlated] = silent::ots_beneath(n, lpn, adversary);
-                let beneath = semi_honest::bytes(field, random);
-                silent::bytes(n, lpn, adversary) + beneath + semi_honest::bytes(field, correlated)
+                let beneath = semi_honest::bytes(field, silent::ots_beneath(n, lpn, adversary));
+                silent::bytes(n, lpn, adversary) + beneath
             }
         }
     }

@@ -143,9 +143,9 @@ pub static CATALOGUE: &[Entry] = &[
         adversary: softspoken::semi_honest::ADVERSARY,
         bytes: |n| {
             use softspoken::semi_honest::{ADVERSARY, bytes, setup_bytes};
-            let beneath = silent::ots_beneath(n, lpn::ONES, ADVERSARY).map(|n| bytes(SMALL, n));
+            let beneath = bytes(SMALL, silent::ots_beneath(n, lpn::ONES, ADVERSARY));
             let own = silent::bytes(n, lpn::ONES, ADVERSARY);
-            setup_bytes(SMALL) + session() + beneath[0] + beneath[1] + own
+            setup_bytes(SMALL) + session() + beneath + own
         },
         send: |n, channel, rng| {
             let cot = softspoken::semi_honest::Sender::setup(SMALL, channel, rng)?;
@@ -165,10 +165,9 @@ pub static CATALOGUE: &[Entry] = &[
         adversary: softspoken::malicious::ADVERSARY,
         bytes: |n| {
             use softspoken::malicious::{ADVERSARY, bytes, setup_bytes};
-            let beneath =
-                silent::ots_beneath(n, lpn::GUESSED_ONES, ADVERSARY).map(|n| bytes(SMALL, n));
+            let beneath = bytes(SMALL, silent::ots_beneath(n, lpn::GUESSED_ONES, ADVERSARY));
             let own = silent::bytes(n, lpn::GUESSED_ONES, ADVERSARY);
-            setup_bytes(SMALL) + session() + beneath[0] + beneath[1] + own
+            setup_bytes(SMALL) + session() + beneath + own
         },
         send: |n, channel, rng| {
             let cot = softspoken::malicious::Sender::setup(SMALL, channel, rng)?;

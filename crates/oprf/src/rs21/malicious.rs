@@ -1,6 +1,6 @@
 //! Against malicious parties. Additions to the steps of [`super`]:
 //!
-//! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in step 2;
+//! - S → R at the beginning: a commitment to w_S. R sends its own share w_R with the OKVS seed in step 2;
 //!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
 //! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses
 //!   rows or h alone. R may try many seeds before it sends one; the bound on its inputs counts its queries
@@ -40,6 +40,7 @@ use vesica_primitives::{
     hash::{RowHash, truncate},
 };
 use vesica_structures::okvs::{Codec, Okvs};
+use zeroize::Zeroize;
 
 use super::{Values, masked, masked::Placed};
 use crate::{
@@ -73,6 +74,41 @@ pub fn bytes(shape: Shape) -> vesica_ot::Bytes {
 
 fn commit(share: Block) -> blake3::Hash {
     blake3::Hasher::new_derive_key("vesica rs21 commitment v1").update(&share.to_bytes()).finalize()
+}
+
+/// S's share w_S of w, to which it has committed itself. It does so before everything else, so that R need not wait for the
+/// commitment later.
+pub struct Share {
+    w: Block,
+    commitment: blake3::Hash,
+}
+
+impl Share {
+    /// Draws the share and sends the commitment.
+    pub fn commit(channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_net::Result<Self> {
+        let w = Block::random(rng);
+        let commitment = commit(w);
+        channel.send(COMMITMENT, commitment.as_bytes())?;
+        Ok(Self { w, commitment })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.w.zeroize();
+    }
+}
+
+/// What R knows of S's share until S opens it.
+pub struct Commitment([u8; blake3::OUT_LEN]);
+
+impl Commitment {
+    /// The other side of [`Share::commit`].
+    pub fn receive(channel: &mut Channel) -> vesica_net::Result<Self> {
+        let mut commitment = [0; blake3::OUT_LEN];
+        channel.recv_into(COMMITMENT, &mut commitment)?;
+        Ok(Self(commitment))
+    }
 }
 
 /// What both parties know once seed and commitment are fixed: the OKVS, its keys, and h.
@@ -121,27 +157,24 @@ impl<O: Okvs> Public<O> {
 /// The party that can evaluate the function everywhere.
 pub struct Sender<O> {
     shape: Shape,
+    own: Share,
     share: silent::SenderShare,
-    w: Block,
-    commitment: blake3::Hash,
+    answers: silent::malicious::Answers,
     kind: PhantomData<fn() -> O>,
 }
 
 impl<O: Codec<Block>> Sender<O> {
     /// Step 1, with the receiver's shape.
     pub fn setup(
+        own: Share,
         shape: Shape,
         lpn: Lpn,
         cot: &mut (impl CotSender + Malicious),
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
-        let share = silent::malicious::send(shape.columns(), lpn, cot, channel, rng)?;
-        let w = Block::random(rng);
-        let commitment = commit(w);
-        channel.send(COMMITMENT, commitment.as_bytes())?;
-        channel.flush()?;
-        Ok(Self { shape, share, w, commitment, kind: PhantomData })
+        let (share, answers) = silent::malicious::send(shape.columns(), lpn, cot, channel, rng)?;
+        Ok(Self { shape, own, share, answers, kind: PhantomData })
     }
 
     /// Steps 3 and 4 for each of `points`, as the receiver's clusters come in.
@@ -154,9 +187,9 @@ impl<O: Codec<Block>> Sender<O> {
         channel.recv_slice(SEED, &mut received)?;
         let [seed, other] = received;
         let public =
-            Public::<O>::new(channel.session(), self.shape, self.commitment.as_bytes(), seed);
+            Public::<O>::new(channel.session(), self.shape, self.own.commitment.as_bytes(), seed);
         let points = public.place(points);
-        let hash = RowHash::new(self.w ^ other);
+        let hash = RowHash::new(self.own.w ^ other);
         let values = public.placed(&points).evaluate(
             &self.share.delta,
             &mut self.share.b,
@@ -164,7 +197,8 @@ impl<O: Codec<Block>> Sender<O> {
             |of, values| points.range(of).hash_with(&hash, values),
             channel,
         )?;
-        channel.send_slice(OPENING, &[self.w])?;
+        self.answers.send(channel)?;
+        channel.send_slice(OPENING, &[self.own.w])?;
         Ok(Values { positions: points.keys.into_positions(), values })
     }
 }
@@ -172,14 +206,15 @@ impl<O: Codec<Block>> Sender<O> {
 /// The party that learns the function's values at its points.
 pub struct Receiver<O> {
     shape: Shape,
-    share: silent::ReceiverShare<Block>,
-    commitment: [u8; blake3::OUT_LEN],
+    commitment: Commitment,
+    share: silent::malicious::Unverified,
     kind: PhantomData<fn() -> O>,
 }
 
 impl<O: Codec<Block>> Receiver<O> {
     /// Step 1 for points that fit the shape.
     pub fn setup(
+        commitment: Commitment,
         shape: Shape,
         lpn: Lpn,
         cot: &mut (impl CotReceiver + Malicious),
@@ -187,9 +222,7 @@ impl<O: Codec<Block>> Receiver<O> {
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
         let share = silent::malicious::receive(shape.columns(), lpn, cot, channel, rng)?;
-        let mut commitment = [0; blake3::OUT_LEN];
-        channel.recv_into(COMMITMENT, &mut commitment)?;
-        Ok(Self { shape, share, commitment, kind: PhantomData })
+        Ok(Self { shape, commitment, share, kind: PhantomData })
     }
 
     /// Steps 2 and 4: the value at each of `points`, which are distinct.
@@ -205,18 +238,20 @@ impl<O: Codec<Block>> Receiver<O> {
     ) -> Result<Values, Error> {
         // 2.
         let (seed, own) = (declassify(Block::random(rng)), Block::random(rng));
-        let public = Public::<O>::new(channel.session(), self.shape, &self.commitment, seed);
+        let public = Public::<O>::new(channel.session(), self.shape, &self.commitment.0, seed);
         channel.send_slice(SEED, &[seed, own])?;
         channel.flush()?;
         let points = public.place(points);
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
-        let workspaces = placed.send_masked(&self.share, h, channel, rng)?;
-        // 4. Decoding does not need w, and S may still be computing.
-        let mut values = placed.decode(&self.share, &workspaces, |_, _| ());
+        let workspaces = placed.send_masked(&self.share.share().a, h, channel, rng)?;
+        // 4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party before S has
+        // answered for it.
+        let mut values = placed.decode(self.share.share(), &workspaces, |_, _| ());
+        self.share.verify(channel)?;
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
-        if commit(other[0]).as_bytes() != &self.commitment {
+        if commit(other[0]).as_bytes() != &self.commitment.0 {
             return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }).into());
         }
         let hash = RowHash::new(own ^ other[0]);

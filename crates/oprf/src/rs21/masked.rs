@@ -87,7 +87,7 @@ impl<O: Okvs> Placed<'_, O> {
     /// Returns the workspace of each cluster if [`Placed::decode`] has use for them and they are few.
     pub fn send_masked<A: Subspace>(
         &self,
-        share: &ReceiverShare<A>,
+        a: &[A],
         h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -101,7 +101,7 @@ impl<O: Okvs> Placed<'_, O> {
             let clusters = group.clone().into_par_iter().zip(&mut scratch);
             clusters.try_for_each(|(cluster, scratch)| {
                 let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
-                self.mask(cluster, share, &h, free, scratch)
+                self.mask(cluster, a, &h, free, scratch)
             })?;
             for scratch in &scratch[..group.len()] {
                 channel.send(COLUMNS, &scratch.bytes)?;
@@ -116,7 +116,7 @@ impl<O: Okvs> Placed<'_, O> {
     fn mask<A: Subspace>(
         &self,
         cluster: usize,
-        share: &ReceiverShare<A>,
+        a: &[A],
         h: &impl Fn(Range<usize>, &mut Vec<A>),
         free: Seed,
         scratch: &mut Scratch<A, O::Workspace>,
@@ -130,7 +130,7 @@ impl<O: Okvs> Placed<'_, O> {
         columns.resize(self.okvs.cluster_columns(), A::default());
         fill(columns, self.bits, free);
         self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;
-        let masks = &share.a[self.columns(cluster)];
+        let masks = &a[self.columns(cluster)];
         let masked = columns.iter().zip(masks).map(|(p, a)| (*p ^ *a).embed().0);
         bytes.clear();
         pack_into(bytes, masked, self.bits);

@@ -157,7 +157,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         let points = public.okvs.place(points);
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<A>| public.hash_points(&points, of, out);
-        let workspaces = placed.send_masked(&self.share, h, channel, rng)?;
+        let workspaces = placed.send_masked(&self.share.a, h, channel, rng)?;
         // 4.
         let values = placed.decode(&self.share, &workspaces, |_, values| public.hash.apply(values));
         Ok(Values { positions: points.into_positions(), values })

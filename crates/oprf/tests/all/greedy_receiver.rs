@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use vesica_oprf::{
     Error,
-    rs21::malicious::{Digests, Sender},
+    rs21::malicious::{Digests, Sender, Share},
 };
 use vesica_ot::{
     extension::softspoken::{SmallField, malicious},
@@ -35,7 +35,8 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         Link::Memory,
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            let sender = Sender::<Rr22>::setup(shape, lpn::UNIFORM, &mut cot, channel, rng)?;
+            let own = Share::commit(channel, rng)?;
+            let sender = Sender::<Rr22>::setup(own, shape, lpn::UNIFORM, &mut cot, channel, rng)?;
             let digests = Digests { low_halves: &low_halves, high_halves: &high_halves };
             let values = sender.evaluate(digests, channel)?;
             channel.flush()?;
@@ -43,11 +44,11 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            let share =
-                silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
             // Same as the honest receiver, up to P.
             let mut commitment = [0; 32];
             channel.recv_into("rs21/commitment", &mut commitment)?;
+            let share =
+                silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
             let (seed, own) = (Block::random(rng), Block::random(rng));
             channel.send_slice("rs21/seed", &[seed, own])?;
             let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
@@ -69,7 +70,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
             // h of the first point in every sparse column: three of them add up to it in every row.
             let mut h = [Block::ZERO];
             RowHash::new(key(2)).hash(&rows(&[Block::ZERO], &keys[..1]), &mut h);
-            let (a, c): (Vec<Block>, Vec<Block>) = share.parts().unzip();
+            let (a, c): (Vec<Block>, Vec<Block>) = share.share().parts().unzip();
             for columns in a.chunks_exact(shape.cluster_columns()) {
                 let p = |column: usize| if column < shape.sparse { h[0] } else { Block::ZERO };
                 let masked = columns.iter().enumerate().map(|(i, a)| p(i) ^ *a);
@@ -77,6 +78,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
                 channel.send("rs21/columns", &masked)?;
             }
             channel.flush()?;
+            share.verify(channel)?;
             let mut other = [Block::ZERO];
             channel.recv_slice("rs21/opening", &mut other)?;
             let okvs = <Rr22>::new(shape, key(0));

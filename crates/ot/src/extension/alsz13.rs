@@ -14,6 +14,7 @@ use super::{columns, unchecked};
 use crate::{
     Bytes,
     base::{BaseOt, np01::Np01},
+    session,
 };
 
 /// The base OTs underneath.
@@ -40,8 +41,9 @@ pub type Sender = unchecked::Sender<columns::Sender>;
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let columns = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(columns, SESSION, channel, rng)
+        Ok(Self::new(columns, session))
     }
 }
 
@@ -51,7 +53,8 @@ pub type Receiver = unchecked::Receiver<columns::Receiver>;
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::learn(SESSION, channel)?;
         let columns = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(columns, SESSION, channel)
+        Ok(Self::new(columns, session))
     }
 }

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Bytes,
     base::{BaseOt, np01::Np01},
+    session,
 };
 
 /// The base OTs underneath.
@@ -49,8 +50,9 @@ pub type Sender = unchecked::Sender<Unmasked>;
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let seeds = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(Unmasked { seeds, received: Vec::new() }, SESSION, channel, rng)
+        Ok(Self::new(Unmasked { seeds, received: Vec::new() }, session))
     }
 }
 
@@ -60,9 +62,10 @@ pub type Receiver = unchecked::Receiver<Masked>;
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::learn(SESSION, channel)?;
         let seeds = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
         let matrix = Prg::new(&Seed::random(rng));
-        Self::new(Masked { seeds, matrix, sent: Vec::new() }, SESSION, channel)
+        Ok(Self::new(Masked { seeds, matrix, sent: Vec::new() }, session))
     }
 }
 

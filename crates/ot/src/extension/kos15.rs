@@ -26,6 +26,7 @@ use super::{checked, columns};
 use crate::{
     Bytes,
     base::{BaseOt, mr19::Mr19},
+    session,
 };
 
 /// The base OTs underneath.
@@ -60,8 +61,9 @@ pub type Sender = checked::Sender<columns::Sender>;
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let columns = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(columns, SESSION, channel, rng)
+        Ok(Self::new(columns, session, rng))
     }
 }
 
@@ -71,7 +73,8 @@ pub type Receiver = checked::Receiver<columns::Receiver>;
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::learn(SESSION, channel)?;
         let columns = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(columns, SESSION, channel, rng)
+        Ok(Self::new(columns, session, rng))
     }
 }

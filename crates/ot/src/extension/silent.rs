@@ -21,6 +21,8 @@
 //! malicious extension, R learns whether S's trees are correct before anything is made from them, and S can
 //! only guess R's noise; see [`check`] for the argument.
 
+use std::slice;
+
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
@@ -29,14 +31,16 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::flips;
 use crate::{
-    Bytes,
+    Bytes, ZeroizingVec,
     chunks::{self, ReceivedChunk, SentChunk},
     correlation_hash::CorrelationHash,
     pcg::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
+        ots,
     },
     pprf::{MASKS, masks},
+    session,
     stream::Stream,
     variants::{CotReceiver, CotSender, Malicious},
 };
@@ -54,11 +58,10 @@ const fn is_checked(adversary: Adversary) -> bool {
     matches!(adversary, Adversary::Malicious)
 }
 
-/// OTs of the underlying extension for a call of `n` OTs: one call for random OTs, and one for correlated ones,
-/// if there are any.
-pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> [usize; 2] {
+/// OTs of the underlying extension for a call of `n` OTs, which are made in one call.
+pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> usize {
     let checked = if is_checked(adversary) { MASK_BITS as usize } else { 0 };
-    [Dimensions::full(n, lpn).ots(), checked]
+    Dimensions::full(n, lpn).ots() + checked
 }
 
 /// Payload bytes of a call of `n` OTs, without those of the underlying extension. Choices that the receiver
@@ -85,7 +88,8 @@ impl<C: CotSender + Malicious> Malicious for Sender<C> {}
 impl<C: CotSender> Sender<C> {
     /// Uses an extension that has been set up. Draws the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let hash = CorrelationHash::draw(C::ADVERSARY, SESSION, channel, rng)?;
+        let hash = CorrelationHash::new(C::ADVERSARY, session::draw(SESSION, channel, rng)?);
+        channel.flush()?;
         let delta = cot.delta().with_lowest_bit();
         Ok(Self { cot, lpn, delta, hash, rng: Stream::new(rng) })
     }
@@ -153,7 +157,7 @@ impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
 impl<C: CotReceiver> Receiver<C> {
     /// Uses an extension that has been set up. Receives the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let hash = CorrelationHash::learn(C::ADVERSARY, SESSION, channel)?;
+        let hash = CorrelationHash::new(C::ADVERSARY, session::learn(SESSION, channel)?);
         Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
     }
 
@@ -237,20 +241,22 @@ fn send<C: CotSender>(
     let delta = Zeroizing::new(cot.delta().expose()[0]);
     let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
     // 1.
-    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
-    let mask = match is_checked(C::ADVERSARY) {
-        true => Some(pcg::values::send(1, MASK_BITS, cot, channel)?),
-        false => None,
-    };
+    let masks = usize::from(is_checked(C::ADVERSARY));
+    let levels = slice::from_ref(&dimensions);
+    let ots::Sent { mut keys, shares: mask } = ots::send(levels, masks, MASK_BITS, cot, channel)?;
+    let noise = pcg::Sender::new(&dimensions, keys.remove(0));
     // 2. to 4.
     let trees = match out {
         Out::Into(out) => noise.fill(&mut dimensions.space(), out, &shares, channel, rng)?,
         Out::Each(each) => noise.show(each, &shares, channel, rng)?,
     };
     // 5.
-    match mask {
-        Some(mask) => check::prove(*delta, &trees, mask[0], channel),
-        None => Ok(()),
+    match mask[..] {
+        [mask] => {
+            check::prove(*delta, &trees, mask, channel)?.send(channel)?;
+            channel.flush()
+        }
+        _ => Ok(()),
     }
 }
 
@@ -267,19 +273,20 @@ fn receive<C: CotReceiver>(
         return Ok(());
     }
     let dimensions = Dimensions::full(n, lpn);
-    let places = dimensions.places(rng);
+    let places = [dimensions.places(rng)];
     let shares = vec![Block::ZERO; dimensions.blocks];
     // 1.
-    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
-    let check = match is_checked(C::ADVERSARY) {
-        true => {
-            let value = Block::random(rng);
-            let shares = pcg::values::receive(&[value], MASK_BITS, cot, channel)?;
-            let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
-            Some((Mask { value, share: shares[0] }, polynomial))
-        }
-        false => None,
-    };
+    let mut values = ZeroizingVec::zeros(usize::from(is_checked(C::ADVERSARY)));
+    values.fill_with(|| Block::random(rng));
+    let levels = slice::from_ref(&dimensions);
+    let ots::Received { mut keys, shares: masks } =
+        ots::receive(levels, &places, &values, MASK_BITS, cot, channel)?;
+    let [places] = &places;
+    let noise = pcg::Receiver::new(&dimensions, places, keys.remove(0));
+    let check = values.iter().zip(&*masks).next().map(|(value, share)| {
+        let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
+        (Mask { value: *value, share: *share }, polynomial)
+    });
     // 2. to 4.
     let keep = |i: usize, leaves: &mut [Block]| {
         let value =
@@ -295,7 +302,8 @@ fn receive<C: CotReceiver>(
     match &check {
         Some((mask, polynomial)) => {
             let ones = vec![Block(1); dimensions.blocks];
-            check::verify(polynomial, &blocks, &places, &ones, mask, channel)
+            let expected = check::challenge(polynomial, &blocks, places, &ones, mask, channel)?;
+            check::verify(&[expected], channel)
         }
         None => Ok(()),
     }

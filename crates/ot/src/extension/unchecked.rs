@@ -3,7 +3,6 @@
 //! The parties make the columns for a chunk of rows at a time, and transpose each chunk while it is in the
 //! cache.
 
-use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block, Delta, matrix::columns_to_rows};
@@ -25,14 +24,9 @@ pub struct Sender<C> {
 }
 
 impl<C: ColumnSender> Sender<C> {
-    /// Agrees on the session's public hash key.
-    pub(super) fn new(
-        columns: C,
-        session: &'static str,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        Ok(Self { columns, hash: CorrelationHash::draw(ADVERSARY, session, channel, rng)? })
+    /// With the session's public hash key.
+    pub(super) fn new(columns: C, session: Block) -> Self {
+        Self { columns, hash: CorrelationHash::new(ADVERSARY, session) }
     }
 }
 
@@ -65,9 +59,9 @@ pub struct Receiver<C> {
 }
 
 impl<C: ColumnReceiver> Receiver<C> {
-    /// Agrees on the session's public hash key.
-    pub(super) fn new(columns: C, session: &'static str, channel: &mut Channel) -> Result<Self> {
-        Ok(Self { columns, hash: CorrelationHash::learn(ADVERSARY, session, channel)? })
+    /// With the session's public hash key.
+    pub(super) fn new(columns: C, session: Block) -> Self {
+        Self { columns, hash: CorrelationHash::new(ADVERSARY, session) }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::{
     Bytes,
     base::{BaseOt, np01::Np01},
     extension::columns,
+    session,
 };
 
 /// The base OTs underneath.
@@ -62,8 +63,9 @@ pub struct Sender {
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let columns = columns::Sender::setup::<Base>(WalshHadamard::WIDTH, channel, rng)?;
-        let function = Function::draw(WalshHadamard, columns.delta(), SESSION, channel, rng)?;
+        let function = Arc::new(Function::new(WalshHadamard, columns.delta(), session));
         Ok(Self { columns, function, next: 0 })
     }
 }
@@ -112,8 +114,9 @@ pub struct Receiver {
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let hash = RowHash::new(session::learn(SESSION, channel)?);
         let columns = columns::Receiver::setup::<Base>(WalshHadamard::WIDTH, channel, rng)?;
-        Ok(Self { columns, hash: rows::learn_hash(SESSION, channel)?, next: 0 })
+        Ok(Self { columns, hash, next: 0 })
     }
 }
 

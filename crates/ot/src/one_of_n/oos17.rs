@@ -50,6 +50,7 @@ use crate::{
     Bytes, Malicious, ZeroizingVec,
     base::{BaseOt, extended::Extended},
     extension::columns,
+    session,
 };
 
 /// The base OTs underneath.
@@ -89,8 +90,9 @@ impl<C: LinearCode> Sender<C> {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
+        let session = session::draw(SESSION, channel, rng)?;
         let columns = columns::Sender::setup::<Base>(C::WIDTH, channel, rng)?;
-        let function = Function::draw(code, columns.delta(), SESSION, channel, rng)?;
+        let function = Arc::new(Function::new(code, columns.delta(), session));
         Ok(Self { columns, function, next: 0, is_refused: false })
     }
 }
@@ -158,8 +160,8 @@ impl<C: LinearCode> Receiver<C> {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
+        let hash = RowHash::new(session::learn(SESSION, channel)?);
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
-        let hash = rows::learn_hash(SESSION, channel)?;
         Ok(Self { columns, code, hash, next: 0 })
     }
 }

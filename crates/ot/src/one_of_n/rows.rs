@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
-use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{
@@ -47,28 +46,6 @@ impl<C: Code> Function<C> {
         let delta = Zeroizing::new(C::Row::from_blocks(delta.expose()));
         Self { code, delta, hash: RowHash::new(session) }
     }
-
-    /// For a new session, whose public hash key this party draws, because the hash protects its Δ, and sends
-    /// under this label.
-    pub(super) fn draw(
-        code: C,
-        delta: &Delta,
-        label: &'static str,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Arc<Self>> {
-        let session = Block::random(rng);
-        channel.send_slice(label, &[session])?;
-        channel.flush()?;
-        Ok(Arc::new(Self::new(code, delta, session)))
-    }
-}
-
-/// R's side of [`Function::draw`].
-pub(super) fn learn_hash(label: &'static str, channel: &mut Channel) -> Result<RowHash> {
-    let mut session = [Block::ZERO];
-    channel.recv_slice(label, &mut session)?;
-    Ok(RowHash::new(session[0]))
 }
 
 /// The keys of consecutive OTs of an extension under a code. Secret; zeroized when dropped.

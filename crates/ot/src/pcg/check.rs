@@ -12,7 +12,10 @@
 //! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
-//! R must not send anything derived from v before step 3.
+//! R must not send anything derived from v before step 3. What it sends between steps 1 and 3 may depend on its noise, as
+//! far as that hides behind LPN: the verdict then tells S one bit more about the noise than S could have had from an R
+//! that stops at once, namely that a guess was wrong, next to messages that look random whatever it was. A bit can be guessed,
+//! so that at worst this halves the work of an attack.
 //!
 //! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R
 //! gets is a function of what S sent and of R's places α: at the other entries, the leaves that it computes,
@@ -93,20 +96,31 @@ impl Polynomial {
     }
 }
 
-/// S's side, for its `trees` and its share Q* of the mask.
+/// S's side, for its `trees` and its share Q* of the mask: receives the challenge and returns the answer, which it still has
+/// to send.
 pub fn prove(
     delta: Block,
     trees: &[pprf::Trees<'_>],
     mask: Block,
     channel: &mut Channel,
-) -> Result<()> {
+) -> Result<Answer> {
     // 1.
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
     let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
-    channel.send(ANSWER, digest(challenge[0], *value).as_bytes())?;
-    channel.flush()
+    Ok(Answer(digest(challenge[0], *value)))
+}
+
+/// What S owes R.
+#[must_use]
+pub struct Answer(blake3::Hash);
+
+impl Answer {
+    /// Step 2. The caller sends more, or flushes.
+    pub fn send(self, channel: &mut Channel) -> Result<()> {
+        channel.send(ANSWER, self.0.as_bytes())
+    }
 }
 
 /// The value that S answers with the hash of. Calls `step` for each piece, because this takes a while.
@@ -144,33 +158,41 @@ impl Drop for Mask {
     }
 }
 
-/// R's side, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
-/// separately. The trees must be full.
-///
-/// # Errors
-/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
-pub fn verify(
+/// R's side of step 1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
+/// separately. The trees must be full. Returns what S has to answer.
+pub fn challenge(
     polynomial: &Polynomial,
     blocks: &[Block],
     places: &[u32],
     values: &[Block],
     mask: &Mask,
     channel: &mut Channel,
-) -> Result<()> {
-    // 1.
+) -> Result<Expected> {
     let chi = polynomial.chi();
     let noise = sparse_polynomial(polynomial.powers.len(), places, values, chi);
     channel.send_slice(CHALLENGE, &[chi, *Zeroizing::new(noise) ^ mask.value])?;
     channel.flush()?;
-    // 2.
-    let mut answer = [0; 32];
-    channel.recv_into(ANSWER, &mut answer)?;
-    // 3.
-    let expected = digest(chi, polynomial.of_all(blocks) ^ mask.share);
-    if are_equal(expected.as_bytes(), &answer) {
-        Ok(())
-    } else {
-        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+    Ok(Expected(digest(chi, polynomial.of_all(blocks) ^ mask.share)))
+}
+
+/// The answer that S owes.
+#[must_use]
+pub struct Expected(blake3::Hash);
+
+/// Steps 2 and 3 for some challenges, in their order. All answers are received first: S does not learn which of them is wrong.
+///
+/// # Errors
+/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
+pub fn verify(expected: &[Expected], channel: &mut Channel) -> Result<()> {
+    let mut are_right = true;
+    for Expected(expected) in expected {
+        let mut answer = [0; 32];
+        channel.recv_into(ANSWER, &mut answer)?;
+        are_right &= are_equal(expected.as_bytes(), &answer);
+    }
+    match are_right {
+        true => Ok(()),
+        false => Err(channel.deviation(Deviation::CheckFailed { check: CHECK })),
     }
 }
 
@@ -214,7 +236,7 @@ mod tests {
     use super::*;
     use crate::{
         CotSender,
-        pcg::{self, CORRECTIONS, Dimensions, sum, values},
+        pcg::{self, CORRECTIONS, Dimensions, ots, sum},
         two_party::{Ideal, run},
     };
 
@@ -283,10 +305,11 @@ mod tests {
         channel: &mut Channel,
         rng: &mut StdRng,
     ) -> ZeroizingVec<Block> {
-        let mut mask = values::send(1, 128, cot, channel).unwrap()[0];
         let trees = dimensions.all_trees();
         let depth = trees.depth();
-        let mut keys = cot.send_random(trees.ots(), channel).unwrap();
+        let level = std::slice::from_ref(dimensions);
+        let ots::Sent { mut keys, shares } = ots::send(level, 1, 128, cot, channel).unwrap();
+        let (mut mask, mut keys) = (shares[0], keys.remove(0));
         if let Lie::Sum { tree, level, side } = lie {
             keys[tree * depth + level - 1][*side].0 ^= 1 << 77;
         }
@@ -326,17 +349,21 @@ mod tests {
         rng: &mut StdRng,
     ) -> Received {
         let value = Block::random(rng);
-        let shares = values::receive(&[value], 128, cot, channel).unwrap();
+        let places = [dimensions.places(rng)];
+        let level = std::slice::from_ref(dimensions);
+        let ots::Received { mut keys, shares } =
+            ots::receive(level, &places, &[value], 128, cot, channel).unwrap();
         let mask = Mask { value, share: shares[0] };
-        let places = dimensions.places(rng).to_vec();
+        let places = places[0].to_vec();
         let values = vec![Block(1); dimensions.blocks];
         let zeros = vec![Block::ZERO; dimensions.blocks];
-        let noise = pcg::Receiver::new(dimensions, &places, cot, channel).unwrap();
+        let noise = pcg::Receiver::new(dimensions, &places, keys.remove(0));
         let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
         let mut leaves = ZeroizingVec::zeros(dimensions.all_trees().total());
         let keep = |_: usize, leaves: &mut [Block]| polynomial.of_block(leaves);
         let blocks = noise.grow(0, &mut leaves, &zeros, &keep, channel).unwrap();
-        let is_accepted = match verify(&polynomial, &blocks, &places, &values, &mask, channel) {
+        let expected = challenge(&polynomial, &blocks, &places, &values, &mask, channel).unwrap();
+        let is_accepted = match verify(&[expected], channel) {
             Ok(()) => true,
             Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }) => false,
             Err(other) => panic!("{other}"),

@@ -19,7 +19,7 @@
 
 pub mod check;
 mod lanes;
-pub mod values;
+pub mod ots;
 
 use std::iter::repeat_with;
 
@@ -31,7 +31,6 @@ use vesica_primitives::{BinaryVector, Block, block::add_to, code::BlockAccumulat
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
-    CotReceiver, CotSender,
     pprf::{self, MASKS, masks},
     zeroizing::HugePageBuffer,
 };
@@ -208,14 +207,9 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Step 1.
-    pub fn new(
-        dimensions: &'a Dimensions,
-        cot: &mut impl CotSender,
-        channel: &mut Channel,
-    ) -> Result<Self> {
-        let keys = Zeroizing::new(cot.send_random(dimensions.ots(), channel)?);
-        Ok(Self { dimensions, keys })
+    /// After step 1 ([`ots::send`]), which gave these messages.
+    pub fn new(dimensions: &'a Dimensions, keys: Zeroizing<Vec<[Block; 2]>>) -> Self {
+        Self { dimensions, keys }
     }
 
     /// Steps 2 and 3, where `shares` are the Q_i: writes w, compressed, to `out`. Returns the trees from which
@@ -257,16 +251,9 @@ pub struct Receiver<'a> {
 }
 
 impl<'a> Receiver<'a> {
-    /// Step 1, where `places` are the α_i.
-    pub fn new(
-        dimensions: &'a Dimensions,
-        places: &'a [u32],
-        cot: &mut impl CotReceiver,
-        channel: &mut Channel,
-    ) -> Result<Self> {
-        let choices = dimensions.all_trees().choices(places);
-        let keys = Zeroizing::new(cot.receive_random(&choices, channel)?);
-        Ok(Self { dimensions, places, keys })
+    /// After step 1 ([`ots::receive`]), which gave these messages, where `places` are the α_i.
+    pub fn new(dimensions: &'a Dimensions, places: &'a [u32], keys: Zeroizing<Vec<Block>>) -> Self {
+        Self { dimensions, places, keys }
     }
 
     /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`; `keep(i, leaves)`

@@ -93,13 +93,15 @@ fn receive_silent(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
 fn send_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
     let lpn = Lpn { blocks: BLOCKS, least: 0, ..UNIFORM };
-    vole::silent::malicious::send(OTS, lpn, &mut cot, channel, rng).map(drop)
+    let (_, answers) = vole::silent::malicious::send(OTS, lpn, &mut cot, channel, rng)?;
+    answers.send(channel)?;
+    channel.flush()
 }
 
 fn receive_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
     let lpn = Lpn { blocks: BLOCKS, least: 0, ..UNIFORM };
-    vole::silent::malicious::receive(OTS, lpn, &mut cot, channel, rng).map(drop)
+    vole::silent::malicious::receive(OTS, lpn, &mut cot, channel, rng)?.verify(channel).map(drop)
 }
 
 /// Changed content that is not refused: in these steps there must be none.

@@ -125,11 +125,15 @@ fn silent_vole_malicious(len: usize) -> Transcripts {
     transcript::of(
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            silent::malicious::send(len, UNIFORM, &mut cot, channel, rng).map(drop)
+            let (_, answers) = silent::malicious::send(len, UNIFORM, &mut cot, channel, rng)?;
+            answers.send(channel)?;
+            channel.flush()
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng).map(drop)
+            silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng)?
+                .verify(channel)
+                .map(drop)
         },
     )
 }

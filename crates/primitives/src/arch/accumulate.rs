@@ -1,6 +1,7 @@
-//! The kernels of block–accumulate codes, by backend.
+//! The kernels of block–accumulate codes, by backend. AArch64 has no others than the portable
+//! loops: NEON is in all its processors, so compilers can vectorise these as they are.
 
-use super::{Backend, Kind, portable::accumulate};
+use super::{Backend, portable::accumulate};
 use crate::Words;
 
 #[cfg(target_arch = "x86_64")]
@@ -9,14 +10,11 @@ use super::x86_64;
 impl Backend {
     /// Replaces a matrix of entries, `width` per row, by its running sums column by column.
     pub(crate) fn accumulate_columns<const W: usize>(self, entries: &mut [Words<W>], width: usize) {
-        match self.0 {
-            Kind::Portable => accumulate::accumulate_columns(entries, width),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::accumulate::accumulate_columns(entries, width);
-            },
-        }
+        kernel!(
+            self,
+            _ => accumulate::accumulate_columns(entries, width),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::accumulate::accumulate_columns(entries, width),
+        )
     }
 
     /// Permutes entries by `places` and replaces them by their running sums.
@@ -26,14 +24,11 @@ impl Backend {
         places: &[u32],
         to: &mut [Words<W>],
     ) {
-        match self.0 {
-            Kind::Portable => accumulate::accumulate_permuted(from, places, to),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::accumulate::accumulate_permuted(from, places, to);
-            },
-        }
+        kernel!(
+            self,
+            _ => accumulate::accumulate_permuted(from, places, to),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::accumulate::accumulate_permuted(from, places, to),
+        )
     }
 
     /// Permutes entries by `places` and compresses each group of 24 to 12 by the Golay code.
@@ -43,15 +38,12 @@ impl Backend {
         places: &[u32],
         out: &mut [Words<W>],
     ) {
-        match self.0 {
-            Kind::Portable => accumulate::golay(from, places, out),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::accumulate::golay(from, places, out) },
-            // SAFETY: a backend of this kind exists only where AVX-512 F and VL were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { x86_64::accumulate::golay_long(from, places, out) },
-        }
+        kernel!(
+            self,
+            _ => accumulate::golay(from, places, out),
+            "x86_64" Avx2 | Vaes => x86_64::accumulate::golay(from, places, out),
+            "x86_64" Avx512 => x86_64::accumulate::golay_long(from, places, out),
+        )
     }
 }
 

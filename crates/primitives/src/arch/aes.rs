@@ -3,6 +3,8 @@
 use super::{Backend, Kind, portable};
 use crate::Block;
 
+#[cfg(target_arch = "aarch64")]
+use super::aarch64;
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 
@@ -17,6 +19,8 @@ enum Keys {
     Vaes(x86_64::aes::Keys),
     #[cfg(target_arch = "x86_64")]
     Avx512(x86_64::aes::Keys),
+    #[cfg(target_arch = "aarch64")]
+    Neon(aarch64::aes::Keys),
 }
 
 impl AesKeys {
@@ -33,6 +37,9 @@ impl AesKeys {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => Keys::Avx512(unsafe { x86_64::aes::expand(key) }),
+            // SAFETY: a backend of this kind exists only where AES was found.
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => Keys::Neon(unsafe { aarch64::aes::expand(key) }),
         })
     }
 
@@ -48,6 +55,9 @@ impl AesKeys {
             Keys::Vaes(keys) | Keys::Avx512(keys) => unsafe {
                 x86_64::aes::encrypt_wide(keys, blocks);
             },
+            // SAFETY: such keys are made only by a backend of kind Neon, which has AES.
+            #[cfg(target_arch = "aarch64")]
+            Keys::Neon(keys) => unsafe { aarch64::aes::encrypt(keys, blocks) },
         }
     }
 
@@ -60,6 +70,9 @@ impl AesKeys {
             // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
             #[cfg(target_arch = "x86_64")]
             Keys::Avx512(keys) => unsafe { x86_64::aes512::encrypt_counter(keys, first, out) },
+            // SAFETY: such keys are made only by a backend of kind Neon, which has AES.
+            #[cfg(target_arch = "aarch64")]
+            Keys::Neon(keys) => unsafe { aarch64::aes::encrypt_counter(keys, first, out) },
             _ => {
                 for (block, number) in out.iter_mut().zip(first..) {
                     *block = Block(number.into());
@@ -78,6 +91,9 @@ impl AesKeys {
             // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
             #[cfg(target_arch = "x86_64")]
             Keys::Avx512(keys) => unsafe { x86_64::aes512::feed_forward(keys, blocks) },
+            // SAFETY: such keys are made only by a backend of kind Neon, which has AES.
+            #[cfg(target_arch = "aarch64")]
+            Keys::Neon(keys) => unsafe { aarch64::aes::feed_forward(keys, blocks) },
             _ => {
                 let mut images = [Block::ZERO; SMALL_BATCH];
                 for batch in blocks.chunks_mut(SMALL_BATCH) {
@@ -151,6 +167,11 @@ impl AesKeys {
             #[cfg(target_arch = "x86_64")]
             [Keys::Vaes(left), Keys::Vaes(right)] | [Keys::Avx512(left), Keys::Avx512(right)] => unsafe {
                 x86_64::aes::double_wide([left, right], parents, children)
+            },
+            // SAFETY: such keys are made only by a backend of kind Neon, which has AES.
+            #[cfg(target_arch = "aarch64")]
+            [Keys::Neon(left), Keys::Neon(right)] => unsafe {
+                (parents.len(), aarch64::aes::double([left, right], parents, children))
             },
             _ => (0, [Block::ZERO; 2]),
         };

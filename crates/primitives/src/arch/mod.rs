@@ -5,6 +5,24 @@
 //! forces the portable one. The functions of this module take and return plain blocks; no instruction set's
 //! types leave it.
 
+/// Runs a kernel of a backend: that of its kind if there is one among those named, each with its architecture, and otherwise
+/// the portable one, which comes first.
+macro_rules! kernel {
+    ($backend:expr, _ => $portable:expr, $($arch:literal $($kind:ident)|+ => $own:expr,)+) => {
+        match $backend.0 {
+            $(
+                // SAFETY: a backend of a kind exists only where the instructions named at the kind were found, and
+                // what is called for it here needs no others.
+                #[cfg(target_arch = $arch)]
+                $($crate::arch::Kind::$kind)|+ => unsafe { $own },
+            )+
+            _ => $portable,
+        }
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod accumulate;
 mod aes;
 pub mod curve25519;
@@ -15,6 +33,8 @@ mod tower;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::is_aarch64_feature_detected;
 use std::sync::LazyLock;
 
 use crate::Block;
@@ -55,6 +75,9 @@ enum Kind {
     /// AVX-512 F, VL and BW, GFNI, and all of the above. Kernels without a twin of their own are those of `Vaes`.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// AES, PMULL and NEON.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Backend {
@@ -75,7 +98,7 @@ impl Backend {
 
     /// Every backend that this processor can run, from slow to fast.
     pub fn available() -> Vec<Self> {
-        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+        #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(unused_mut))]
         let mut backends = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("aes")
@@ -94,6 +117,14 @@ impl Backend {
                 }
             }
         }
+        // The kernels take blocks for vectors, whose bytes have that order.
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        if is_aarch64_feature_detected!("neon")
+            && is_aarch64_feature_detected!("aes")
+            && is_aarch64_feature_detected!("pmull")
+        {
+            backends.push(Self(Kind::Neon));
+        }
         backends
     }
 
@@ -107,123 +138,91 @@ impl Backend {
         lens: &[u32; HASH_LANES],
         numbers: &[u64; HASH_LANES],
     ) -> [[u32; 8]; HASH_LANES] {
-        match self.0 {
-            Kind::Portable => portable::blake3::hash((key, mode), inputs, lens, numbers),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe {
-                x86_64::blake3::hash((key, mode), inputs, lens, numbers)
-            },
-            // SAFETY: a backend of this kind exists only where AVX-512 F and VL were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe {
-                x86_64::blake3::hash_long((key, mode), inputs, lens, numbers)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::blake3::hash((key, mode), inputs, lens, numbers),
+            "x86_64" Avx2 | Vaes => x86_64::blake3::hash((key, mode), inputs, lens, numbers),
+            "x86_64" Avx512 => x86_64::blake3::hash_long((key, mode), inputs, lens, numbers),
+            "aarch64" Neon => aarch64::blake3::hash((key, mode), inputs, lens, numbers),
+        )
     }
 
     /// The product in GF(2^64); see [`crate::gf`].
     pub fn multiply64(self, a: u64, b: u64) -> u64 {
-        match self.0 {
-            Kind::Portable => portable::gf::multiply64(portable::clmul::multiply, a, b),
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::gf64::multiply64(a, b) },
-        }
+        kernel!(
+            self,
+            _ => portable::gf::multiply64(portable::clmul::multiply, a, b),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::gf64::multiply64(a, b),
+            "aarch64" Neon => aarch64::gf64::multiply64(a, b),
+        )
     }
 
     /// The product in GF(2^128); see [`crate::gf`].
     pub fn multiply128(self, a: Block, b: Block) -> Block {
-        match self.0 {
-            Kind::Portable => Block(portable::gf::multiply128(portable::clmul::multiply, a.0, b.0)),
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::clmul::multiply128(a, b) },
-        }
+        kernel!(
+            self,
+            _ => Block(portable::gf::multiply128(portable::clmul::multiply, a.0, b.0)),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::clmul::multiply128(a, b),
+            "aarch64" Neon => aarch64::clmul::multiply128(a, b),
+        )
     }
 
     /// Adds `factor` times each of `x` to `sums`; see [`crate::gf`].
     pub fn add_products128(self, sums: &mut [Block], x: &[Block], factor: Block) {
-        match self.0 {
-            Kind::Portable => {
-                portable::gf::add_products128(portable::clmul::multiply, sums, x, factor);
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::clmul::add_products128(sums, x, factor) },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::clmul::add_products128_wide(sums, x, factor)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::gf::add_products128(portable::clmul::multiply, sums, x, factor),
+            "x86_64" Avx2 => x86_64::clmul::add_products128(sums, x, factor),
+            "x86_64" Vaes | Avx512 => x86_64::clmul::add_products128_wide(sums, x, factor),
+            "aarch64" Neon => aarch64::clmul::add_products128(sums, x, factor),
+        )
     }
 
     /// Adds `factor` times each of `x` to `sums`, in GF(2^128); see [`crate::gf`].
     pub fn add_products64(self, sums: &mut [Block], x: &[u64], factor: Block) {
-        match self.0 {
-            Kind::Portable => {
-                portable::gf::add_products64(portable::clmul::multiply, sums, x, factor);
-            }
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::clmul::add_products64(sums, x, factor)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::gf::add_products64(portable::clmul::multiply, sums, x, factor),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::clmul::add_products64(sums, x, factor),
+            "aarch64" Neon => aarch64::clmul::add_products64(sums, x, factor),
+        )
     }
 
     /// Adds `factor` times each of `x` to `sums`, in GF(2^64), up to the end of the shorter slice.
     pub fn add_products_gf64(self, sums: &mut [u64], x: &[u64], factor: u64) {
-        match self.0 {
-            Kind::Portable => {
+        kernel!(
+            self,
+            _ => {
                 for (sum, x) in sums.iter_mut().zip(x) {
                     *sum ^= portable::gf::multiply64(portable::clmul::multiply, *x, factor);
                 }
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::gf64::add_products(sums, x, factor) },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::gf64::add_products_wide(sums, x, factor)
             },
-        }
+            "x86_64" Avx2 => x86_64::gf64::add_products(sums, x, factor),
+            "x86_64" Vaes | Avx512 => x86_64::gf64::add_products_wide(sums, x, factor),
+            "aarch64" Neon => aarch64::gf64::add_products(sums, x, factor),
+        )
     }
 
     /// Multiplies each of `values` by its factor in GF(2^128), up to the end of the shorter slice.
     pub fn multiply_each128(self, values: &mut [Block], factors: &[Block]) {
-        match self.0 {
-            Kind::Portable => {
-                portable::gf::multiply_each128(portable::clmul::multiply, values, factors);
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::clmul::multiply_each128(values, factors) },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::clmul::multiply_each128_wide(values, factors)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::gf::multiply_each128(portable::clmul::multiply, values, factors),
+            "x86_64" Avx2 => x86_64::clmul::multiply_each128(values, factors),
+            "x86_64" Vaes | Avx512 => x86_64::clmul::multiply_each128_wide(values, factors),
+            "aarch64" Neon => aarch64::clmul::multiply_each128(values, factors),
+        )
     }
 
     /// Multiplies each of `values` by its factor in GF(2^64), up to the end of the shorter slice.
     pub fn multiply_each64(self, values: &mut [u64], factors: &[u64]) {
-        match self.0 {
-            Kind::Portable => {
-                portable::gf::multiply_each64(portable::clmul::multiply, values, factors);
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::gf64::multiply_each(values, factors) },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::gf64::multiply_each_wide(values, factors)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::gf::multiply_each64(portable::clmul::multiply, values, factors),
+            "x86_64" Avx2 => x86_64::gf64::multiply_each(values, factors),
+            "x86_64" Vaes | Avx512 => x86_64::gf64::multiply_each_wide(values, factors),
+            "aarch64" Neon => aarch64::gf64::multiply_each(values, factors),
+        )
     }
 
     /// Transforms each node of 2^`log` elements of GF(2^128) on a domain or its coset; see
@@ -236,24 +235,18 @@ impl Backend {
         coset: bool,
         direction: Direction,
     ) {
-        match self.0 {
-            Kind::Portable => {
+        kernel!(
+            self,
+            _ => {
                 let clmul = portable::clmul::multiply;
                 let multiply =
                     |a: Block, b: Block| Block(portable::gf::multiply128(clmul, a.0, b.0));
                 transform::additive_by(multiply, twiddles, values, log, coset, direction);
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe {
-                x86_64::clmul::additive128(twiddles, values, log, coset, direction);
             },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::clmul::additive128_wide(twiddles, values, log, coset, direction);
-            },
-        }
+            "x86_64" Avx2 => x86_64::clmul::additive128(twiddles, values, log, coset, direction),
+            "x86_64" Vaes | Avx512 => x86_64::clmul::additive128_wide(twiddles, values, log, coset, direction),
+            "aarch64" Neon => aarch64::clmul::additive128(twiddles, values, log, coset, direction),
+        )
     }
 
     /// Like [`Backend::additive128`], for GF(2^64).
@@ -265,38 +258,28 @@ impl Backend {
         coset: bool,
         direction: Direction,
     ) {
-        match self.0 {
-            Kind::Portable => {
+        kernel!(
+            self,
+            _ => {
                 let multiply = |a, b| portable::gf::multiply64(portable::clmul::multiply, a, b);
                 transform::additive_by(multiply, twiddles, values, log, coset, direction);
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe {
-                x86_64::gf64::additive(twiddles, values, log, coset, direction);
             },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::gf64::additive_wide(twiddles, values, log, coset, direction);
-            },
-        }
+            "x86_64" Avx2 => x86_64::gf64::additive(twiddles, values, log, coset, direction),
+            "x86_64" Vaes | Avx512 => x86_64::gf64::additive_wide(twiddles, values, log, coset, direction),
+            "aarch64" Neon => aarch64::gf64::additive(twiddles, values, log, coset, direction),
+        )
     }
 
     /// The inner product over GF(2^128); see [`crate::gf`].
     pub fn inner_product128(self, a: &[Block], b: &[Block]) -> Block {
         assert_eq!(a.len(), b.len(), "as many factors");
-        match self.0 {
-            Kind::Portable => {
-                Block(portable::gf::inner_product128(portable::clmul::multiply, a, b))
-            }
-            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::clmul::inner_product128(a, b) },
-            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe { x86_64::clmul::inner_product128_wide(a, b) },
-        }
+        kernel!(
+            self,
+            _ => Block(portable::gf::inner_product128(portable::clmul::multiply, a, b)),
+            "x86_64" Avx2 => x86_64::clmul::inner_product128(a, b),
+            "x86_64" Vaes | Avx512 => x86_64::clmul::inner_product128_wide(a, b),
+            "aarch64" Neon => aarch64::clmul::inner_product128(a, b),
+        )
     }
 
     /// Replaces each x of row `i` by π(σ(x)) ⊕ σ(x), where π is AES under `session` ⊕ (`first` + i), which
@@ -307,28 +290,23 @@ impl Backend {
         first: u128,
         rows: &mut [[Block; N]],
     ) {
-        match self.0 {
-            Kind::Portable => portable::rekeyed::hash(session, first, rows),
-            // SAFETY: a backend of this kind exists only where AES-NI was found, and AVX2, which no
-            // processor has without SSSE3.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { x86_64::rekeyed::hash(session, first, rows) },
-            // SAFETY: as above, and VAES was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Vaes | Kind::Avx512 => unsafe {
-                x86_64::rekeyed::hash_wide(session, first, rows)
-            },
-        }
+        kernel!(
+            self,
+            _ => portable::rekeyed::hash(session, first, rows),
+            "x86_64" Avx2 => x86_64::rekeyed::hash(session, first, rows),
+            "x86_64" Vaes | Avx512 => x86_64::rekeyed::hash_wide(session, first, rows),
+            "aarch64" Neon => aarch64::rekeyed::hash(session, first, rows),
+        )
     }
 
     /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` is swapped with bit `r` of row `c`.
     pub fn transpose(self, rows: &mut [Block; 128]) {
-        match self.0 {
-            Kind::Portable => portable::transpose::transpose(rows),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::transpose::transpose(rows) },
-        }
+        kernel!(
+            self,
+            _ => portable::transpose::transpose(rows),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::transpose::transpose(rows),
+            "aarch64" Neon => aarch64::transpose::transpose(rows),
+        )
     }
 }
 
@@ -338,7 +316,9 @@ impl Backend {
 pub(crate) fn prefetch<T>(what: &T) {
     #[cfg(target_arch = "x86_64")]
     x86_64::prefetch(what);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    aarch64::prefetch(what);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = what;
 }
 
@@ -350,6 +330,16 @@ mod tests {
         let mix =
             |i: usize| (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         (0..n).map(|i| Block(mix(i) ^ (mix(i) >> 61))).collect()
+    }
+
+    /// Whoever runs these tests for a backend can name it here, lest they pass without it: the emulation of a processor
+    /// depends on its version and its options.
+    #[test]
+    fn the_backend_that_is_meant_is_tested() {
+        let Ok(meant) = std::env::var("VESICA_TESTED_BACKEND") else { return };
+        let available = Backend::available();
+        let found = available.iter().any(|Backend(kind)| format!("{kind:?}") == meant);
+        assert!(found, "{meant} is not among {available:?}");
     }
 
     /// FIPS 197 appendix C.1.

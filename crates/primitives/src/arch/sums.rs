@@ -1,20 +1,22 @@
 //! The kernels of sums of vectors, by backend.
 
-use super::{Backend, Kind, portable::sums};
+use super::{Backend, portable::sums};
 use crate::Block;
 
+#[cfg(target_arch = "aarch64")]
+use super::aarch64;
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 
 impl Backend {
     /// Adds `from` to `to`, block by block, up to the end of the shorter slice.
     pub(crate) fn add_to(self, to: &mut [Block], from: &[Block]) {
-        match self.0 {
-            Kind::Portable => sums::add_to(to, from),
-            // SAFETY: a backend of these kinds exists only where AVX2 was found.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::sums::add_to(to, from) },
-        }
+        // AArch64 has no other than the portable loop, which compilers can vectorise for NEON.
+        kernel!(
+            self,
+            _ => sums::add_to(to, from),
+            "x86_64" Avx2 | Vaes | Avx512 => x86_64::sums::add_to(to, from),
+        )
     }
 
     /// See [`crate::block::sums_by_bit`], for `S` streams, a power of two.
@@ -24,15 +26,15 @@ impl Backend {
         columns: &mut [Block],
         total: &mut [Block],
     ) {
-        match self.0 {
-            Kind::Portable => sums::sums_by_bit::<S>(streams, columns, total, 0),
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => {
-                // SAFETY: a backend of these kinds exists only where AVX2 was found.
-                let done = unsafe { x86_64::sums::sums_by_bit::<S>(streams, columns, total) };
+        kernel!(
+            self,
+            _ => sums::sums_by_bit::<S>(streams, columns, total, 0),
+            "x86_64" Avx2 | Vaes | Avx512 => {
+                let done = x86_64::sums::sums_by_bit::<S>(streams, columns, total);
                 sums::sums_by_bit::<S>(streams, columns, total, done);
-            }
-        }
+            },
+            "aarch64" Neon => aarch64::sums::sums_by_bit::<S>(streams, columns, total),
+        )
     }
 }
 

@@ -38,7 +38,7 @@ impl Construction for Psty19 {
     type Opprf = WithPolynomials;
     const TRIPLES: Extension = Extension::Alsz13;
     const COMPARISON: Comparison = Comparison::Bits;
-    const ROUNDS: u32 = 20;
+    const ROUNDS: u32 = 18;
 }
 
 /// The paper's OPPRF.

@@ -35,6 +35,7 @@ use vesica_oprf::Values;
 use vesica_primitives::{
     Block, Seed,
     aes::Prg,
+    declassify,
     hash::{ShortHash, ShortInput},
 };
 use zeroize::Zeroizing;
@@ -267,7 +268,9 @@ fn unwrap(
     let opened = recv_sealed((WRAPPED, WRAPPED_LEN, count), found, keys, channel)?;
     for (found, message) in found.iter_mut().zip(opened.chunks_exact(WRAPPED_LEN)) {
         let (key, place) = message.split_first_chunk().expect("a key comes first");
-        let place = u32::from_le_bytes(*place.first_chunk().expect("and a place after it"));
+        // Which of S's items R has is R's result: the same is decided by comparing tags on the first list.
+        let place =
+            declassify(u32::from_le_bytes(*place.first_chunk().expect("and a place after it")));
         if place as usize >= count {
             return Err(channel.malformed(WRAPPED, "a place beyond the first list").into());
         }

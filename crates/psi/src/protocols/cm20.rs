@@ -103,7 +103,7 @@ impl Model for MaliciousSender {
 
     const ADVERSARY: Adversary = Adversary::MaliciousSender;
 
-    const ROUNDS: u32 = 9;
+    const ROUNDS: u32 = 7;
 
     fn tags(_: Setting) -> Tags {
         Tags::whole()

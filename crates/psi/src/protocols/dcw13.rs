@@ -104,7 +104,7 @@ fn cost(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: (setup.to_sender + cells::cost(shape)) as f64,
         bytes_to_receiver: (setup.to_receiver + shape.columns() * len) as f64,
-        rounds: 7,
+        rounds: 6,
     }
 }
 

@@ -87,7 +87,7 @@ fn cost<G: Scalars>(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: oprf.to_sender as f64,
         bytes_to_receiver: (oprf.to_receiver + list) as f64,
-        rounds: 8,
+        rounds: 6,
     }
 }
 

@@ -167,7 +167,7 @@ fn cost<V: Variant>(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: all.to_sender as f64,
         bytes_to_receiver: (all.to_receiver + list) as f64,
-        rounds: if is_malicious::<V>() { 12 } else { 4 },
+        rounds: if is_malicious::<V>() { 10 } else { 4 },
     }
 }
 

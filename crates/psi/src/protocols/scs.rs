@@ -132,7 +132,7 @@ fn cost_of_garbling(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: ots.to_sender as f64,
         bytes_to_receiver: ots.to_receiver as f64 + tables as f64,
-        rounds: 8,
+        rounds: 7,
     }
 }
 
@@ -144,7 +144,7 @@ fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
-        rounds: 10 + count.rounds as u32,
+        rounds: 8 + count.rounds as u32,
     }
 }
 

@@ -106,9 +106,10 @@ pub fn values<M: Construction>(
     rng: &mut StdRng,
 ) -> Result<Vec<Block>, Error> {
     hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
+    let own = oprf::Share::commit(channel, rng)?;
     let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
     let shape = M::shape(sets.receiver.len());
-    let oprf = oprf::Sender::<M::Store>::setup(shape, M::LPN, &mut cot, channel, rng)?;
+    let oprf = oprf::Sender::<M::Store>::setup(own, shape, M::LPN, &mut cot, channel, rng)?;
     Ok(oprf.evaluate(digests(sets.sender.items()), channel)?.values)
 }
 
@@ -128,17 +129,18 @@ pub fn choose_w<M: Construction>(
     rng: &mut StdRng,
 ) -> Result<(), Error> {
     hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
-    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-    let shape = M::shape(sets.receiver.len());
-    silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
     let share = Block::random(rng);
     let commitment = blake3::derive_key("vesica rs21 commitment v1", &share.to_bytes());
     channel.send("rs21/commitment", &commitment)?;
+    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+    let shape = M::shape(sets.receiver.len());
+    let (_, answers) = silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
     let mut theirs = [Block::ZERO; 2];
     channel.recv_slice("rs21/seed", &mut theirs)?;
     for _ in 0..shape.clusters {
         channel.recv_slice("rs21/columns", &mut vec![Block::ZERO; shape.cluster_columns()])?;
     }
+    answers.send(channel)?;
     channel.send_slice("rs21/opening", &[wish ^ theirs[1]])?;
     send_list(vec![wish; sets.sender.len()], 128, channel)
 }
@@ -160,7 +162,7 @@ pub struct Receiver<M: Construction> {
     commitment: [u8; 32],
     /// The seed of the OKVS and the share of w.
     pub seed: [Block; 2],
-    share: silent::ReceiverShare<Block>,
+    share: silent::malicious::Unverified,
     construction: std::marker::PhantomData<M>,
 }
 
@@ -169,11 +171,11 @@ impl<M: Construction> Receiver<M> {
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         hello_of_receiver(M::PROTOCOL, sizes.receiver, channel)?;
+        let mut commitment = [0; 32];
+        channel.recv_into("rs21/commitment", &mut commitment)?;
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         let shape = M::shape(sizes.receiver);
         let share = silent::malicious::receive(shape.columns(), M::LPN, &mut cot, channel, rng)?;
-        let mut commitment = [0; 32];
-        channel.recv_into("rs21/commitment", &mut commitment)?;
         let seed = [Block::random(rng), Block::random(rng)];
         let session = channel.session();
         Ok(Self {
@@ -221,14 +223,14 @@ impl<M: Construction> Receiver<M> {
         placed.positions().iter().zip(h).for_each(|(i, h)| of_position[*i as usize] = h);
         let value = |position: u32, _| of_position[position as usize];
         let p = okvs.encode(&placed, value, Free::Random, rng).ok()?;
-        let masked = p.into_iter().zip(self.share.parts()).map(|(p, (a, _))| p ^ a);
+        let masked = p.into_iter().zip(self.share.share().parts()).map(|(p, (a, _))| p ^ a);
         Some(Sent { seed: self.seed, columns: masked.collect() })
     }
 
     /// Sends `sent`, receives the sender's answer, and returns for how many of `items` it has values on the
     /// sender's list.
     pub fn finish(
-        &self,
+        self,
         sent: &Sent,
         items: Items<'_>,
         channel: &mut Channel,
@@ -237,16 +239,17 @@ impl<M: Construction> Receiver<M> {
         for columns in sent.columns.chunks(self.shape.cluster_columns()) {
             channel.send_slice("rs21/columns", columns)?;
         }
+        let (okvs, ..) = self.public();
+        let (placed, high_halves) = self.place(items);
+        let c: Vec<Block> = self.share.share().parts().map(|(_, c)| c).collect();
+        let decoded = okvs.decode(&placed, &c);
+        self.share.verify(channel)?;
         let mut opening = [Block::ZERO];
         channel.recv_slice("rs21/opening", &mut opening)?;
         let layout = tag_list::Layout::new(self.sizes.sender, 128);
         let mut words = vec![0; layout.encoded_words()];
         channel.recv_slice("rs21/list", &mut words)?;
         let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
-        let (okvs, ..) = self.public();
-        let (placed, high_halves) = self.place(items);
-        let c: Vec<Block> = self.share.parts().map(|(_, c)| c).collect();
-        let decoded = okvs.decode(&placed, &c);
         let hash = RowHash::new(sent.seed[1] ^ opening[0]);
         let values = hashes(&hash, &decoded, placed.all(), &high_halves);
         Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())

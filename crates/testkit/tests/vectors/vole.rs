@@ -47,11 +47,14 @@ fn malicious_vole(len: usize) -> Value {
     let lpn = noise_of_malicious();
     let send = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-        silent::malicious::send(len, lpn, &mut cot, channel, rng)
+        let (share, answers) = silent::malicious::send(len, lpn, &mut cot, channel, rng)?;
+        answers.send(channel)?;
+        channel.flush()?;
+        Ok(share)
     };
     let receive = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-        silent::malicious::receive(len, lpn, &mut cot, channel, rng)
+        silent::malicious::receive(len, lpn, &mut cot, channel, rng)?.verify(channel)
     };
     let (sender, receiver, both) = run(&name, send, receive);
     let (a, c): (Vec<Block>, Vec<Block>) = receiver.parts().unzip();

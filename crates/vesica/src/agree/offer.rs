@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 9;
+pub const WIRE_VERSION: u32 = 10;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -523,10 +523,10 @@ mod tests {
 
     #[test]
     fn another_version_is_named_whatever_else_it_says() {
-        let error = answer(b"{\"version\":10,\"sets\":[1,2]}");
+        let error = answer(b"{\"version\":11,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        let said = format!("here wire version {WIRE_VERSION}, there 10");
+        let said = format!("here wire version {WIRE_VERSION}, there 11");
         assert!(message.contains(&said), "{message}");
     }
 

@@ -58,7 +58,8 @@ pub fn send_checked(
     rng: &mut StdRng,
 ) -> Result<Values, Error> {
     let mut cot = softspoken::malicious::Sender::setup(FIELD, channel, rng)?;
-    let party = malicious::Sender::<Rr22>::setup(shape, lpn, &mut cot, channel, rng)?;
+    let own = malicious::Share::commit(channel, rng)?;
+    let party = malicious::Sender::<Rr22>::setup(own, shape, lpn, &mut cot, channel, rng)?;
     Ok(party.evaluate(points, channel)?)
 }
 
@@ -71,7 +72,8 @@ pub fn receive_checked(
     rng: &mut StdRng,
 ) -> Result<Values, Error> {
     let mut cot = softspoken::malicious::Receiver::setup(FIELD, channel, rng)?;
-    let party = malicious::Receiver::<Rr22>::setup(shape, lpn, &mut cot, channel, rng)?;
+    let theirs = malicious::Commitment::receive(channel)?;
+    let party = malicious::Receiver::<Rr22>::setup(theirs, shape, lpn, &mut cot, channel, rng)?;
     party.evaluate(points, channel, rng)
 }
 

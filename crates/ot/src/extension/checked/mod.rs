@@ -98,16 +98,11 @@ pub struct Sender<C> {
 }
 
 impl<C: ColumnSender> Sender<C> {
-    /// Agrees on the session's public hash key, which this party draws because the hash protects its Δ.
-    pub(super) fn new(
-        columns: C,
-        session: &'static str,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let hash = CorrelationHash::draw(ADVERSARY, session, channel, rng)?;
+    /// With the session's public hash key.
+    pub(super) fn new(columns: C, session: Block, rng: &mut dyn CryptoRng) -> Self {
+        let hash = CorrelationHash::new(ADVERSARY, session);
         let challenges = Prg::new(&Seed::random(rng));
-        Ok(Self { columns, hash, challenges, is_refused: false })
+        Self { columns, hash, challenges, is_refused: false }
     }
 }
 
@@ -159,15 +154,10 @@ pub struct Receiver<C> {
 }
 
 impl<C: ColumnReceiver> Receiver<C> {
-    /// Agrees on the session's public hash key.
-    pub(super) fn new(
-        columns: C,
-        session: &'static str,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let hash = CorrelationHash::learn(ADVERSARY, session, channel)?;
-        Ok(Self { columns, hash, masks: Prg::new(&Seed::random(rng)) })
+    /// With the session's public hash key.
+    pub(super) fn new(columns: C, session: Block, rng: &mut dyn CryptoRng) -> Self {
+        let hash = CorrelationHash::new(ADVERSARY, session);
+        Self { columns, hash, masks: Prg::new(&Seed::random(rng)) }
     }
 
     /// The choices of the rows of a call: those requested, and random ones for the masks.

@@ -27,7 +27,7 @@ use crate::{
     Bytes,
     base::{BaseOt, mr19::Mr19},
     extension::checked,
-    pprf,
+    pprf, session,
 };
 
 /// The base OTs underneath.
@@ -70,9 +70,10 @@ impl Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let mut trees = PuncturedTrees::receive::<Base>(field, channel, rng)?;
         trees.verify(channel)?;
-        Self::new(trees.into_sender(), SESSION, channel, rng)
+        Ok(Self::new(trees.into_sender(), session, rng))
     }
 }
 
@@ -86,9 +87,10 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
+        let session = session::learn(SESSION, channel)?;
         let mut trees = Trees::send::<Base>(field, channel, rng)?;
         trees.prove(channel)?;
-        Self::new(trees.into_receiver(), SESSION, channel, rng)
+        Ok(Self::new(trees.into_receiver(), session, rng))
     }
 }
 
@@ -110,6 +112,7 @@ mod tests {
                 |channel| Sender::setup(field, channel, &mut StdRng::seed_from_u64(seed)).err(),
                 |channel| {
                     let rng = &mut StdRng::seed_from_u64(100 + seed);
+                    session::learn(SESSION, channel).unwrap();
                     let mut trees = Trees::send_falsely::<Base>(field, channel, rng).unwrap();
                     trees.prove(channel).unwrap();
                     channel.flush().unwrap();

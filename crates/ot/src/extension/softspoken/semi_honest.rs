@@ -13,6 +13,7 @@ use crate::{
     Bytes,
     base::{BaseOt, np01::Np01},
     extension::unchecked,
+    session,
 };
 
 /// The base OTs underneath.
@@ -43,8 +44,9 @@ impl Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
+        let session = session::draw(SESSION, channel, rng)?;
         let trees = PuncturedTrees::receive::<Base>(field, channel, rng)?;
-        Self::new(trees.into_sender(), SESSION, channel, rng)
+        Ok(Self::new(trees.into_sender(), session))
     }
 }
 
@@ -58,7 +60,8 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
+        let session = session::learn(SESSION, channel)?;
         let trees = Trees::send::<Base>(field, channel, rng)?;
-        Self::new(trees.into_receiver(), SESSION, channel)
+        Ok(Self::new(trees.into_receiver(), session))
     }
 }

@@ -13,7 +13,7 @@
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, UNIFORM, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng).map(|(share, _)| share)
 //!   }
 //!   ```
 //!
@@ -27,16 +27,16 @@
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, UNIFORM, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng).map(|(share, _)| share)
 //!   }
 //!   ```
 //! - A short one is malicious as it is: the OTs leave R nothing but the choice of its a, and S nothing at all.
 //! - Trees are full: an R that knew all leaves of one would know Δ.
-//! - Step 2 makes one additional share, of a value that masks R's challenge. If this step is a shorter VOLE,
-//!   that is checked in the same way.
-//! - At the end R checks its share before anything is derived from it, by a challenge and an answer of 32
-//!   bytes; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
-//!   caught if it guesses wrong; a deviating R can only choose its own a.
+//! - Each level takes one additional share, of a value that masks R's challenge.
+//! - At the end R checks every level before anything is derived from its share, by a challenge and an answer of 32
+//!   bytes each; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
+//!   caught if it guesses wrong; a deviating R can only choose its own a. Neither side waits for the other here: R may
+//!   use a, in which nothing that S sent has a part, and S may answer with its next message: [`Unverified`], [`Answers`].
 //!
 //! a is in the whole field. A VOLE with shorter a could be checked in the same way, but its use in PSI is not
 //! secure against a deviating R.
@@ -45,14 +45,16 @@ use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::Block;
+use zeroize::Zeroizing;
 
-use super::{ReceiverShare, SenderShare, random_values};
+use super::{Levels, ReceiverShare, SenderShare, random_values};
 use crate::{
     Bytes, CotReceiver, CotSender, Malicious, ZeroizingVec,
     extension::softspoken::{self, SmallField},
     pcg::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
+        ots,
     },
 };
 
@@ -66,94 +68,119 @@ const BITS: u32 = 128;
 
 /// Payload bytes of a run over malicious SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
-    let of_ots = |values: usize| softspoken::malicious::bytes(field, values * BITS as usize);
-    if lpn.is_short(len) {
-        return of_ots(len);
-    }
-    let dimensions = Dimensions::full(len, lpn);
-    let values = match lpn.pieces(len) {
-        1 => of_ots(dimensions.blocks + 1),
-        _ => bytes(dimensions.blocks + 1, lpn, field),
+    let Levels { levels, values } = levels(len, lpn);
+    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
+    let ots = softspoken::malicious::bytes(field, of_trees + values * BITS as usize);
+    let of_level = |level| {
+        let Bytes { to_sender, to_receiver } = check::BYTES;
+        Bytes { to_sender, to_receiver: to_receiver + Dimensions::bytes(level) }
     };
-    let keys = softspoken::malicious::bytes(field, dimensions.ots());
-    Bytes {
-        to_sender: values.to_sender + keys.to_sender + check::BYTES.to_sender,
-        to_receiver: values.to_receiver
-            + keys.to_receiver
-            + dimensions.bytes()
-            + check::BYTES.to_receiver,
+    levels.iter().map(of_level).fold(ots, |sum, bytes| sum + bytes)
+}
+
+fn levels(len: usize, lpn: Lpn) -> Levels {
+    Levels::new(len, lpn, Dimensions::full, 1)
+}
+
+/// The answers to the receiver's challenges.
+#[must_use]
+pub struct Answers(Vec<check::Answer>);
+
+impl Answers {
+    /// Sends them. The caller sends more, or flushes.
+    pub fn send(self, channel: &mut Channel) -> Result<()> {
+        self.0.into_iter().try_for_each(|answer| answer.send(channel))
     }
 }
 
-/// The sender's side of a VOLE of length `len`.
+/// The sender's side of a VOLE of length `len`. The receiver waits for the answers before it lets anything out that depends
+/// on its share.
 pub fn send(
     len: usize,
     lpn: Lpn,
     cot: &mut (impl CotSender + Malicious),
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<SenderShare> {
+) -> Result<(SenderShare, Answers)> {
     let delta = cot.delta().clone();
-    if lpn.is_short(len) {
-        return Ok(SenderShare { delta, b: pcg::values::send(len, BITS, cot, channel)? });
+    let Levels { levels, values } = levels(len, lpn);
+    // 1. and 2.
+    let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, BITS, cot, channel)?;
+    let noises = levels.iter().zip(keys).map(|(level, keys)| pcg::Sender::new(level, keys));
+    let noises: Vec<_> = noises.collect();
+    // 3. and 4., from the shortest level on.
+    let mut to_prove = Vec::new();
+    for (level, noise) in levels.iter().zip(&noises).rev() {
+        let shares = std::mem::replace(&mut b, ZeroizingVec::zeros(level.len));
+        let (mask, of_noise) = shares.split_last().expect("one more than blocks");
+        let trees = noise.fill(&mut level.space(), &mut b, of_noise, channel, rng)?;
+        to_prove.push((trees, Zeroizing::new(*mask)));
     }
-    let dimensions = Dimensions::full(len, lpn);
-    // 1.
-    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
-    // 2.
-    let shares = match lpn.pieces(len) {
-        1 => pcg::values::send(dimensions.blocks + 1, BITS, cot, channel)?,
-        _ => send(dimensions.blocks + 1, lpn, cot, channel, rng)?.b,
-    };
-    let (mask, shares) = shares.split_last().expect("one more than blocks");
-    // 3. and 4.
-    let mut b = ZeroizingVec::zeros(len);
-    let trees = noise.fill(&mut dimensions.space(), &mut b, shares, channel, rng)?;
-    check::prove(delta.expose()[0], &trees, *mask, channel)?;
-    Ok(SenderShare { delta, b })
+    let answers = to_prove.into_iter();
+    let answers =
+        answers.map(|(trees, mask)| check::prove(delta.expose()[0], &trees, *mask, channel));
+    let answers = Answers(answers.collect::<Result<_>>()?);
+    Ok((SenderShare { delta, b }, answers))
+}
+
+/// The receiver's share, before it has S's answers.
+#[must_use]
+pub struct Unverified {
+    share: ReceiverShare<Block>,
+    expected: Vec<check::Expected>,
+}
+
+impl Unverified {
+    /// The share. What depends on a may leave R, since nothing that S sent has a part in it; what depends on c may not.
+    pub fn share(&self) -> &ReceiverShare<Block> {
+        &self.share
+    }
+
+    /// The share, once S's answers are here.
+    ///
+    /// # Errors
+    /// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the sender's leaves and corrections
+    /// are inconsistent.
+    pub fn verify(self, channel: &mut Channel) -> Result<ReceiverShare<Block>> {
+        check::verify(&self.expected, channel)?;
+        Ok(self.share)
+    }
 }
 
 /// The receiver's side of a VOLE of length `len`.
-///
-/// # Errors
-/// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the sender's leaves and corrections
-/// are inconsistent.
 pub fn receive(
     len: usize,
     lpn: Lpn,
     cot: &mut (impl CotReceiver + Malicious),
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<ReceiverShare<Block>> {
-    if lpn.is_short(len) {
-        let (a, c) = random_values(len, BITS, cot, channel, rng)?;
-        channel.flush()?;
-        return Ok(ReceiverShare { a, c });
+) -> Result<Unverified> {
+    let Levels { levels, values } = levels(len, lpn);
+    // 1. and 2.
+    let places: Vec<_> = levels.iter().map(|level| level.places(rng)).collect();
+    let mut a = random_values::<Block>(values, BITS, rng);
+    let ots::Received { keys, shares: mut c } =
+        ots::receive(&levels, &places, &a, BITS, cot, channel)?;
+    // 3. and 4., from the shortest level on.
+    let mut made = Vec::new();
+    for ((level, places), keys) in levels.iter().zip(&places).zip(keys).rev() {
+        let values = std::mem::replace(&mut a, ZeroizingVec::zeros(level.len));
+        let shares = std::mem::replace(&mut c, ZeroizingVec::zeros(level.len));
+        let polynomial = Polynomial::new(Block::random(rng), level.block);
+        let keep = |_, leaves: &mut [Block]| polynomial.of_block(leaves);
+        let mut space = level.space();
+        level.compress_noise(places, &values[..level.blocks], &mut space, &mut a);
+        let noise = pcg::Receiver::new(level, places, keys);
+        let blocks = noise.fill(&mut space, &mut c, &shares[..level.blocks], keep, channel)?;
+        let mask = Mask { value: values[level.blocks], share: shares[level.blocks] };
+        made.push((polynomial, blocks, places, values, mask));
     }
-    let dimensions = Dimensions::full(len, lpn);
-    let places = dimensions.places(rng);
-    // 1.
-    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
-    // 2.
-    let (values, shares) = match lpn.pieces(len) {
-        1 => random_values(dimensions.blocks + 1, BITS, cot, channel, rng)?,
-        _ => {
-            let ReceiverShare { a, c } = receive(dimensions.blocks + 1, lpn, cot, channel, rng)?;
-            (a, c)
-        }
-    };
-    let (value, values) = values.split_last().expect("one more than blocks");
-    let (share, shares) = shares.split_last().expect("one more than blocks");
-    let mask = Mask { value: *value, share: *share };
-    // 3. and 4.
-    let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
-    let keep = |_, leaves: &mut [Block]| polynomial.of_block(leaves);
-    let (mut a, mut c) = (ZeroizingVec::zeros(len), ZeroizingVec::zeros(len));
-    let mut space = dimensions.space();
-    dimensions.compress_noise(&places, values, &mut space, &mut a);
-    let blocks = noise.fill(&mut space, &mut c, shares, keep, channel)?;
-    check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
-    Ok(ReceiverShare { a, c })
+    let challenges = made.iter().map(|(polynomial, blocks, places, values, mask)| {
+        let values = &values[..places.len()];
+        check::challenge(polynomial, blocks, places, values, mask, channel)
+    });
+    let expected = challenges.collect::<Result<_>>()?;
+    Ok(Unverified { share: ReceiverShare { a, c }, expected })
 }
 
 #[cfg(test)]
@@ -175,7 +202,9 @@ mod tests {
                 let meter =
                     |channel: &Channel| (channel.meter().sent(), channel.meter().received());
                 let before = meter(channel);
-                let share = send(len, lpn, &mut cot, channel, &mut rng)?;
+                let (share, answers) = send(len, lpn, &mut cot, channel, &mut rng)?;
+                answers.send(channel)?;
+                channel.flush()?;
                 let after = meter(channel);
                 let predicted = bytes(len, lpn, FIELD);
                 let fits = |counted: u64, predicted: usize| {
@@ -190,7 +219,7 @@ mod tests {
             |channel| {
                 let mut rng = StdRng::seed_from_u64(2);
                 let mut cot = softspoken::malicious::Receiver::setup(FIELD, channel, &mut rng)?;
-                receive(len, lpn, &mut cot, channel, &mut rng)
+                receive(len, lpn, &mut cot, channel, &mut rng)?.verify(channel)
             },
         );
         let (sender, receiver) = (sender.unwrap(), receiver.unwrap());

@@ -15,7 +15,9 @@
 //!
 //! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
 //! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2; Weng et al. (S&P 2021)
-//! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too.
+//! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too. Such a VOLE has *levels*: the
+//! first is the VOLE itself, the last is short enough to take its y_i from step 2. The OTs of all levels are made in one
+//! call, before anything else, so that their number costs no round trips.
 //!
 //! The code is binary, so a stays in the subspace from which the y_i are drawn (subfield VOLE).
 
@@ -25,7 +27,7 @@ use super::Subspace;
 use crate::{
     Bytes, CotReceiver, CotSender, ZeroizingVec,
     extension::softspoken::SmallField,
-    pcg::{self, Dimensions},
+    pcg::{self, Dimensions, ots},
 };
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -37,19 +39,41 @@ pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
-    let of_ots =
-        |values: usize| Bytes { to_sender: field.bytes(values * bits as usize), to_receiver: 0 };
-    if lpn.is_short(len) {
-        return of_ots(len);
-    }
-    let dimensions = Dimensions::new(len, lpn);
-    let values = match lpn.pieces(len) {
-        1 => of_ots(dimensions.blocks),
-        _ => bytes(dimensions.blocks, bits, lpn, field),
-    };
+    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
+    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
     Bytes {
-        to_sender: field.bytes(dimensions.ots()) + values.to_sender,
-        to_receiver: values.to_receiver + dimensions.bytes(),
+        to_sender: field.bytes(of_trees + values * bits as usize),
+        to_receiver: levels.iter().map(Dimensions::bytes).sum(),
+    }
+}
+
+/// How a VOLE is made.
+struct Levels {
+    /// The dimensions of each level, the VOLE's own first; none if it is short.
+    levels: Vec<Dimensions>,
+    /// The values that the last level takes from OTs.
+    values: usize,
+}
+
+impl Levels {
+    /// For a VOLE of length `len`, where each level takes `masks` values beside those of its noise.
+    fn new(
+        len: usize,
+        lpn: Lpn,
+        dimensions: impl Fn(usize, Lpn) -> Dimensions,
+        masks: usize,
+    ) -> Self {
+        let (mut levels, mut values) = (Vec::new(), len);
+        while !lpn.is_short(values) {
+            let pieces = lpn.pieces(values);
+            let level = dimensions(values, lpn);
+            values = level.blocks + masks;
+            levels.push(level);
+            if pieces == 1 {
+                break;
+            }
+        }
+        Self { levels, values }
     }
 }
 
@@ -86,20 +110,15 @@ pub fn send(
     rng: &mut dyn CryptoRng,
 ) -> Result<SenderShare> {
     let delta = cot.delta().clone();
-    if lpn.is_short(len) {
-        return Ok(SenderShare { delta, b: pcg::values::send(len, bits, cot, channel)? });
+    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
+    // 1. and 2.
+    let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, bits, cot, channel)?;
+    // 3. and 4., from the shortest level on.
+    for (level, keys) in levels.iter().zip(keys).rev() {
+        let shares = std::mem::replace(&mut b, ZeroizingVec::zeros(level.len));
+        let noise = pcg::Sender::new(level, keys);
+        noise.fill(&mut level.space(), &mut b, &shares, channel, rng)?;
     }
-    let dimensions = Dimensions::new(len, lpn);
-    // 1.
-    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
-    // 2.
-    let shares = match lpn.pieces(len) {
-        1 => pcg::values::send(dimensions.blocks, bits, cot, channel)?,
-        _ => send(dimensions.blocks, bits, lpn, cot, channel, rng)?.b,
-    };
-    // 3. and 4.
-    let mut b = ZeroizingVec::zeros(len);
-    noise.fill(&mut dimensions.space(), &mut b, &shares, channel, rng)?;
     Ok(SenderShare { delta, b })
 }
 
@@ -116,43 +135,29 @@ pub fn receive<A: Subspace>(
     rng: &mut dyn CryptoRng,
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
-    if lpn.is_short(len) {
-        let (a, c) = random_values(len, bits, cot, channel, rng)?;
-        channel.flush()?;
-        return Ok(ReceiverShare { a, c });
+    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
+    // 1. and 2.
+    let places: Vec<_> = levels.iter().map(|level| level.places(rng)).collect();
+    let mut a = random_values::<A>(values, bits, rng);
+    let ots::Received { keys, shares: mut c } =
+        ots::receive(&levels, &places, &a, bits, cot, channel)?;
+    // 3. and 4., from the shortest level on.
+    for ((level, places), keys) in levels.iter().zip(&places).zip(keys).rev() {
+        let values = std::mem::replace(&mut a, ZeroizingVec::zeros(level.len));
+        let shares = std::mem::replace(&mut c, ZeroizingVec::zeros(level.len));
+        let mut space = level.space();
+        level.compress_noise(places, &values, &mut space, &mut a);
+        let noise = pcg::Receiver::new(level, places, keys);
+        noise.fill(&mut space, &mut c, &shares, |_, _| (), channel)?;
     }
-    let dimensions = Dimensions::new(len, lpn);
-    let places = dimensions.places(rng);
-    // 1.
-    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
-    // 2.
-    let (values, shares) = match lpn.pieces(len) {
-        1 => random_values::<A>(dimensions.blocks, bits, cot, channel, rng)?,
-        _ => {
-            let ReceiverShare { a, c } = receive(dimensions.blocks, bits, lpn, cot, channel, rng)?;
-            (a, c)
-        }
-    };
-    // 3. and 4.
-    let (mut a, mut c) = (ZeroizingVec::zeros(len), ZeroizingVec::zeros(len));
-    let mut space = dimensions.space();
-    dimensions.compress_noise(&places, &values, &mut space, &mut a);
-    noise.fill(&mut space, &mut c, &shares, |_, _| (), channel)?;
     Ok(ReceiverShare { a, c })
 }
 
-/// `count` random y_i of `bits` bits, and shares of y_i·Δ from correlated OT.
-fn random_values<A: Subspace>(
-    count: usize,
-    bits: u32,
-    cot: &mut impl CotReceiver,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<(ZeroizingVec<A>, ZeroizingVec<Block>)> {
+/// `count` random y_i of `bits` bits.
+fn random_values<A: Subspace>(count: usize, bits: u32, rng: &mut dyn CryptoRng) -> ZeroizingVec<A> {
     let mut values = ZeroizingVec::zeros(count);
     values.fill_with(|| A::truncate(Block::random(rng), bits));
-    let shares = pcg::values::receive(&values, bits, cot, channel)?;
-    Ok((values, shares))
+    values
 }
 
 #[cfg(test)]

@@ -68,10 +68,8 @@ fn rounds<N: Number>(program: &Program<N>) -> u32 {
 /// Payload bytes of one call for `n` OTs.
 fn ot_bytes(n: usize) -> Bytes {
     let adversary = softspoken::ADVERSARY;
-    let [random, correlated] = silent::ots_beneath(n, LPN, adversary);
     let choices = Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 };
     silent::bytes(n, LPN, adversary)
-        + softspoken::bytes(FIELD, random)
-        + softspoken::bytes(FIELD, correlated)
+        + softspoken::bytes(FIELD, silent::ots_beneath(n, LPN, adversary))
         + choices
 }

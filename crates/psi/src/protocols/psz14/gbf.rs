@@ -112,7 +112,7 @@ fn cost<const K: usize>(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: (setup.to_sender + cells::cost(shape::<K>(setting.sizes))) as f64,
         bytes_to_receiver: (setup.to_receiver + list) as f64,
-        rounds: 7,
+        rounds: 6,
     }
 }
 

@@ -111,7 +111,7 @@ fn cost(Setting { sizes, .. }: Setting) -> Cost {
     Cost {
         bytes_to_sender: (ots.to_sender + coin::BYTES_OF_FIRST + assignment) as f64,
         bytes_to_receiver: (ots.to_receiver + coin::BYTES_OF_SECOND + list) as f64,
-        rounds: 12,
+        rounds: 10,
     }
 }
 

@@ -101,7 +101,7 @@ fn cost(sizes: Sizes, shape: Shape) -> Cost {
     Cost {
         bytes_to_sender: (forward.to_sender + back.to_receiver) as f64,
         bytes_to_receiver: to_receiver as f64,
-        rounds: 21,
+        rounds: 20,
     }
 }
 

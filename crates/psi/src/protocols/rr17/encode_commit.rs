@@ -98,7 +98,7 @@ fn cost(sizes: Sizes, shape: Shape) -> Cost {
     Cost {
         bytes_to_sender: oprf.to_sender as f64,
         bytes_to_receiver: (oprf.to_receiver + coin::BYTES_OF_FIRST + commitments) as f64,
-        rounds: 13,
+        rounds: 12,
     }
 }
 

@@ -52,7 +52,7 @@ impl Construction for Silent {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::SILENT;
     const COMPARISON: Comparison = Comparison::Distance;
-    const ROUNDS: u32 = 20;
+    const ROUNDS: u32 = 18;
 }
 
 /// The construction of `rs21-circuit-iknp`.
@@ -62,7 +62,7 @@ impl Construction for Iknp {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::Alsz13;
     const COMPARISON: Comparison = Comparison::Bits;
-    const ROUNDS: u32 = 21;
+    const ROUNDS: u32 = 17;
 }
 
 /// Approximate number of points per cluster of an OKVS: as many as let its columns stay in the second-level

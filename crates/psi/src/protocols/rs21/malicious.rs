@@ -93,7 +93,7 @@ fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf.to_sender) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + oprf.to_receiver + list) as f64,
-        rounds: if V::LPN.is_short(shape.columns()) { 10 } else { 14 },
+        rounds: if V::LPN.is_short(shape.columns()) { 6 } else { 8 },
     }
 }
 
@@ -115,10 +115,11 @@ impl<V: Variant> Sending<V> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Sender::setup(FIELD, channel, rng)
         };
+        let own = oprf::Share::commit(channel, rng)?;
         let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
             let shape = V::shape(sizes.receiver);
-            Ok(oprf::Sender::setup(shape, V::LPN, cot, channel, rng)?)
+            Ok(oprf::Sender::setup(own, shape, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { oprf })
     }
@@ -174,10 +175,11 @@ impl<V: Variant> Receiving<V> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Receiver::setup(FIELD, channel, rng)
         };
+        let commitment = oprf::Commitment::receive(channel)?;
         let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
             let shape = V::shape(sizes.receiver);
-            Ok(oprf::Receiver::setup(shape, V::LPN, cot, channel, rng)?)
+            Ok(oprf::Receiver::setup(commitment, shape, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { sizes, oprf })
     }

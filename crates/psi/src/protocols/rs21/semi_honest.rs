@@ -120,7 +120,7 @@ fn cost<V: Variant>(setting: Setting, bits: u32) -> Cost {
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf::bytes(shape, bits)) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + list) as f64,
-        rounds: if V::LPN.is_short(shape.columns()) { 6 } else { 8 },
+        rounds: if V::LPN.is_short(shape.columns()) { 4 } else { 6 },
     }
 }
 

@@ -1,0 +1,98 @@
+//! The OTs that noise is made of, all in one call of the extension, which checks it once if it is a malicious one: random OTs
+//! for the trees of every level of [`Dimensions`], and after them correlated OTs on the bits of numbers, which give
+//! shares of the numbers times Δ.
+
+use vesica_net::{Channel, Result};
+use vesica_primitives::{Bits, Block};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Dimensions;
+use crate::{CotReceiver, CotSender, ZeroizingVec, vole::Subspace};
+
+/// S's part.
+pub struct Sent {
+    /// For each level the messages of its trees' OTs.
+    pub keys: Vec<Zeroizing<Vec<[Block; 2]>>>,
+    /// The shares Q_i.
+    pub shares: ZeroizingVec<Block>,
+}
+
+/// S's part for these levels and shares Q_i of `values` numbers y_i of `bits` bits, which R has.
+pub fn send(
+    levels: &[Dimensions],
+    values: usize,
+    bits: u32,
+    cot: &mut impl CotSender,
+    channel: &mut Channel,
+) -> Result<Sent> {
+    let of_trees = levels.iter().map(Dimensions::ots).sum();
+    let (keys, shares) = cot.send_mixed(of_trees, values * bits as usize, channel)?;
+    let (keys, shares) = (Zeroizing::new(keys), Zeroizing::new(shares));
+    Ok(Sent { keys: of_levels(levels, &keys), shares: combined(&shares, bits) })
+}
+
+/// R's part.
+pub struct Received {
+    /// For each level the messages that it chose in its trees' OTs.
+    pub keys: Vec<Zeroizing<Vec<Block>>>,
+    /// The shares Q_i + y_i·Δ.
+    pub shares: ZeroizingVec<Block>,
+}
+
+/// R's part for these levels with noise at `places`, and shares Q_i + y_i·Δ of its
+/// numbers y_i.
+pub fn receive<A: Subspace>(
+    levels: &[Dimensions],
+    places: &[Zeroizing<Vec<u32>>],
+    values: &[A],
+    bits: u32,
+    cot: &mut impl CotReceiver,
+    channel: &mut Channel,
+) -> Result<Received> {
+    let of_trees = levels.iter().map(Dimensions::ots).sum();
+    let count = bits as usize;
+    let mut choices = Bits::zeros(of_trees + values.len() * count);
+    let mut next = 0;
+    let mut choose = |bit: u8| {
+        choices.set(next, bit);
+        next += 1;
+    };
+    for (level, places) in levels.iter().zip(places) {
+        level.all_trees().choices(places).iter().for_each(&mut choose);
+    }
+    for value in values {
+        let value = value.embed().0;
+        (0..count).for_each(|bit| choose((value >> bit & 1) as u8));
+    }
+    let (keys, shares) = cot.receive_mixed(of_trees, &choices, channel)?;
+    let (keys, shares) = (Zeroizing::new(keys), Zeroizing::new(shares));
+    Ok(Received { keys: of_levels(levels, &keys), shares: combined(&shares, bits) })
+}
+
+/// The messages of each level.
+fn of_levels<T: Copy + Zeroize>(levels: &[Dimensions], keys: &[T]) -> Vec<Zeroizing<Vec<T>>> {
+    let mut left = keys;
+    let cut = |level: &Dimensions| {
+        let own;
+        (own, left) = left.split_at(level.ots());
+        Zeroizing::new(own.to_vec())
+    };
+    levels.iter().map(cut).collect()
+}
+
+/// Each number's share, from the shares of its bits.
+fn combined(shares: &[Block], bits: u32) -> ZeroizingVec<Block> {
+    let bits = bits as usize;
+    let mut out = ZeroizingVec::zeros(shares.len() / bits);
+    out.iter_mut().zip(shares.chunks_exact(bits)).for_each(|(out, bits)| *out = combine(bits));
+    out
+}
+
+/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to a share of the number times Δ.
+fn combine(shares: &[Block]) -> Block {
+    shares.iter().rev().fold(Block::ZERO, |sum, share| {
+        // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
+        let carry = (sum.0 >> 127).wrapping_neg() & 0x87;
+        Block(sum.0 << 1 ^ carry) ^ *share
+    })
+}

@@ -1,0 +1,113 @@
+//! `cargo xtask aarch64`: the tests of what has kernels for AArch64, and of what is built on them, under emulation.
+//!
+//! QEMU's user mode runs a program of another processor as a process of this system. It says whether results are right,
+//! and nothing about time.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::{Failure, cross, repository::Repository, step::ended, tally::Tally};
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// Links programs for it, and compiles what dependencies have in C.
+const COMPILER: &str = "aarch64-linux-gnu-gcc";
+
+/// Its names in two packages, of which one is enough.
+const EMULATORS: [&str; 2] = ["qemu-aarch64", "qemu-aarch64-static"];
+
+/// Where Debian and Ubuntu put the C library of that compiler.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// The crate of the kernels, and those that spend most of their time in them.
+const CRATES: [&str; 3] = ["vesica-primitives", "vesica-ot", "vesica-oprf"];
+
+/// The backend that is meant, which a test of the kernels looks for: without it all tests would pass on the portable one.
+const BACKEND: (&str, &str) = ("VESICA_TESTED_BACKEND", "Neon");
+
+/// The tests; fails where something is missing that they need.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    let mut tally = Tally::default();
+    let done = emulator(repository).and_then(|emulator| tests(repository, emulator, &mut tally));
+    println!("{tally}");
+    done
+}
+
+/// The tests, as a step of others: where something is missing, says that nothing was checked.
+pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    match emulator(repository) {
+        Ok(emulator) => tests(repository, emulator, tally),
+        Err(missing) => {
+            println!("    NOT CHECKED: AArch64: {missing}");
+            Ok(())
+        }
+    }
+}
+
+/// The emulator that is installed, if the rest is too.
+///
+/// # Errors
+/// What to install.
+fn emulator(repository: &Repository) -> Result<&'static str, Failure> {
+    if !cfg!(target_os = "linux") {
+        return Err("this takes Linux".to_owned());
+    }
+    cross::installed(repository, TARGET)?;
+    if !is_here(COMPILER) || !Path::new(LIBRARIES).is_dir() {
+        return Err(format!("`{COMPILER}` is missing, install it (gcc-aarch64-linux-gnu)"));
+    }
+    let found = EMULATORS.into_iter().find(|program| is_here(program));
+    found.ok_or_else(|| format!("`{}` is missing, install it (qemu-user)", EMULATORS[0]))
+}
+
+fn is_here(program: &str) -> bool {
+    let mut command = Command::new(program);
+    let status = command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The tests of [`CRATES`], with the samples of every change, since emulation is slow; none of these is left out.
+fn tests(repository: &Repository, emulator: &str, tally: &mut Tally) -> Result<(), Failure> {
+    let mut args = vec!["test", "--target", TARGET, "--locked", "--tests", "--no-fail-fast"];
+    args.extend(CRATES.iter().flat_map(|name| ["--package", name]));
+    // Every instruction that QEMU knows.
+    let runner = format!("{emulator} -cpu max -L {LIBRARIES}");
+    let mut command = repository.cargo(&args);
+    command
+        .env(of_target("LINKER"), COMPILER)
+        .env(of_target("RUNNER"), runner)
+        .env(BACKEND.0, BACKEND.1)
+        .env_remove("VESICA_PORTABLE");
+    ended(&format!("cargo {}", args.join(" ")), tally.count(&mut command))
+}
+
+/// The environment variable by which cargo takes something for this target.
+fn of_target(what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", TARGET.to_uppercase().replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_backend_is_the_one_that_the_kernels_tests_look_for() {
+        let repository = Repository::here().unwrap();
+        let tree = repository.tree().unwrap();
+        let text = tree.text("crates/primitives/src/arch/mod.rs").unwrap();
+        assert!(text.contains(&format!("env::var(\"{}\")", BACKEND.0)));
+        assert!(text.contains(&format!("    {},\n", BACKEND.1)));
+    }
+
+    #[test]
+    fn cargo_is_told_by_the_names_that_it_knows() {
+        assert_eq!(of_target("LINKER"), "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_noticed() {
+        assert!(is_here("rustc") && !is_here("no-such-program"));
+    }
+}

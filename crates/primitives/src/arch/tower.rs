@@ -49,11 +49,9 @@ impl Backend {
     /// Whether products in the tower take less time than in the fields of [`crate::gf`].
     pub(crate) fn has_tower(self) -> bool {
         match self.0 {
-            Kind::Portable => false,
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => false,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => true,
+            _ => false,
         }
     }
 

@@ -12,6 +12,7 @@
 mod cantor;
 pub mod domain;
 pub mod field;
+mod fields;
 mod product;
 pub mod quadratic;
 mod ready;

@@ -97,7 +97,7 @@ fn one_client_has_so_many_connections_and_no_more() {
     let connect = || TcpStream::connect(world.address()).unwrap();
     let kept: Vec<_> = (0..64).map(|_| connect()).collect();
     let beyond: Vec<_> = (0..20).map(|_| connect()).collect();
-    until(&counts, |counted| counted.turned_away == 20);
+    until(&counts, |counted| counted.turned_away == 20 && counted.connected == 64);
     for mut stream in beyond {
         // Closed at once.
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

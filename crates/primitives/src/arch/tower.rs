@@ -5,7 +5,7 @@ use std::ops::BitXorAssign;
 use bytemuck::Pod;
 
 use super::{
-    Backend, Kind,
+    Backend,
     portable::{
         self,
         tower::{Map, Patterns, multiply_by_pattern},
@@ -14,7 +14,7 @@ use super::{
 };
 
 #[cfg(target_arch = "x86_64")]
-use super::x86_64;
+use super::{Kind, x86_64};
 
 /// A word that holds an element.
 pub(crate) trait Element: Pod + BitXorAssign {

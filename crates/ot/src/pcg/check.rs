@@ -12,10 +12,9 @@
 //! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
-//! R must not send anything derived from v before step 3. What it sends between steps 1 and 3 may depend on its noise, as
-//! far as that hides behind LPN: the verdict then tells S one bit more about the noise than S could have had from an R
-//! that stops at once, namely that a guess was wrong, next to messages that look random whatever it was. A bit can be guessed,
-//! so that at worst this halves the work of an attack.
+//! R must not send anything derived from v before step 3. What it sends between steps 1 and 3 may
+//! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
+//! about the noise. `docs/protocols/rr22.md` shows that this adds no assumption.
 //!
 //! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R
 //! gets is a function of what S sent and of R's places α: at the other entries, the leaves that it computes,

@@ -20,96 +20,61 @@ use crate::{
 /// first-level cache.
 const NEAR: usize = 1 << 10;
 
-impl Domains for Block {
-    const ON_COSET: Self = Self(1);
-    const ON_COSET_INVERSE: Self = Self(1);
+/// A field of characteristic 2, which holds an element in a word, and its transform.
+macro_rules! binary_field {
+    ($field:ident, $word:ty, $additive:ident) => {
+        impl Domains for $field {
+            const ON_COSET: Self = Self(1);
+            const ON_COSET_INVERSE: Self = Self(1);
 
-    fn to_values(polynomial: &mut [Self]) {
-        cantor::to_domain_basis(polynomial);
-        additive128(polynomial, log_of(polynomial), false, Direction::Forward);
-    }
+            fn to_values(polynomial: &mut [Self]) {
+                cantor::to_domain_basis(polynomial);
+                $additive(polynomial, log_of(polynomial), false, Direction::Forward);
+            }
 
-    fn to_coefficients(values: &mut [Self]) {
-        additive128(values, log_of(values), false, Direction::Backward);
-        cantor::from_domain_basis(values);
-    }
+            fn to_coefficients(values: &mut [Self]) {
+                $additive(values, log_of(values), false, Direction::Backward);
+                cantor::from_domain_basis(values);
+            }
 
-    fn to_coset(values: &mut [Self], k: usize) {
-        for values in values.chunks_mut(NEAR.max(1 << k)) {
-            additive128(values, k, false, Direction::Backward);
-            additive128(values, k, true, Direction::Forward);
+            fn to_coset(values: &mut [Self], k: usize) {
+                for values in values.chunks_mut(NEAR.max(1 << k)) {
+                    $additive(values, k, false, Direction::Backward);
+                    $additive(values, k, true, Direction::Forward);
+                }
+            }
+
+            fn from_coset(values: &mut [Self], k: usize) {
+                for values in values.chunks_mut(NEAR.max(1 << k)) {
+                    $additive(values, k, true, Direction::Backward);
+                    $additive(values, k, false, Direction::Forward);
+                }
+            }
+
+            type Twin = Tower<$word>;
+
+            fn has_twin() -> bool {
+                Backend::current().has_tower()
+            }
+
+            fn to_twins(elements: &[Self]) -> Vec<Tower<$word>> {
+                Tower::of(bytemuck::cast_slice(elements))
+            }
+
+            fn from_twins(twins: Vec<Tower<$word>>) -> Vec<Self> {
+                Tower::back(twins).into_iter().map(Self).collect()
+            }
         }
-    }
-
-    fn from_coset(values: &mut [Self], k: usize) {
-        for values in values.chunks_mut(NEAR.max(1 << k)) {
-            additive128(values, k, true, Direction::Backward);
-            additive128(values, k, false, Direction::Forward);
-        }
-    }
-
-    type Twin = Tower<u128>;
-
-    fn has_twin() -> bool {
-        Backend::current().has_tower()
-    }
-
-    fn to_twins(elements: &[Self]) -> Vec<Tower<u128>> {
-        Tower::of(bytemuck::cast_slice(elements))
-    }
-
-    fn from_twins(twins: Vec<Tower<u128>>) -> Vec<Self> {
-        Tower::back(twins).into_iter().map(Self).collect()
-    }
+    };
 }
+
+binary_field!(Block, u128, additive128);
+binary_field!(Gf64, u64, additive64);
 
 fn additive128(values: &mut [Block], log: usize, coset: bool, direction: Direction) {
     static TWIDDLES: LazyLock<Twiddles<Block>> =
         LazyLock::new(|| cantor::twiddles(128, |i| Block(1 << i), |x| x));
     Backend::current().additive128(&TWIDDLES, values, log, coset, direction);
-}
-
-impl Domains for Gf64 {
-    const ON_COSET: Self = Self(1);
-    const ON_COSET_INVERSE: Self = Self(1);
-
-    fn to_values(polynomial: &mut [Self]) {
-        cantor::to_domain_basis(polynomial);
-        additive64(polynomial, log_of(polynomial), false, Direction::Forward);
-    }
-
-    fn to_coefficients(values: &mut [Self]) {
-        additive64(values, log_of(values), false, Direction::Backward);
-        cantor::from_domain_basis(values);
-    }
-
-    fn to_coset(values: &mut [Self], k: usize) {
-        for values in values.chunks_mut(NEAR.max(1 << k)) {
-            additive64(values, k, false, Direction::Backward);
-            additive64(values, k, true, Direction::Forward);
-        }
-    }
-
-    fn from_coset(values: &mut [Self], k: usize) {
-        for values in values.chunks_mut(NEAR.max(1 << k)) {
-            additive64(values, k, true, Direction::Backward);
-            additive64(values, k, false, Direction::Forward);
-        }
-    }
-
-    type Twin = Tower<u64>;
-
-    fn has_twin() -> bool {
-        Backend::current().has_tower()
-    }
-
-    fn to_twins(elements: &[Self]) -> Vec<Tower<u64>> {
-        Tower::of(bytemuck::cast_slice(elements))
-    }
-
-    fn from_twins(twins: Vec<Tower<u64>>) -> Vec<Self> {
-        Tower::back(twins).into_iter().map(Self).collect()
-    }
 }
 
 fn additive64(values: &mut [Gf64], log: usize, coset: bool, direction: Direction) {

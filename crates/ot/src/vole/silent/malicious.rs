@@ -33,8 +33,8 @@
 //! - A short one is malicious as it is: the OTs leave R nothing but the choice of its a, and S nothing at all.
 //! - Trees are full: an R that knew all leaves of one would know Δ.
 //! - Each level takes one additional share, of a value that masks R's challenge.
-//! - At the end R checks every level before anything is derived from its share, by a challenge and an answer of 32
-//!   bytes each; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
+//! - At the end R checks every level, by a challenge and an answer of 32 bytes each, before anything that depends on c
+//!   leaves it; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
 //!   caught if it guesses wrong; a deviating R can only choose its own a. Neither side waits for the other here: R may
 //!   use a, in which nothing that S sent has a part, and S may answer with its next message: [`Unverified`], [`Answers`].
 //!

@@ -68,14 +68,13 @@ const BITS: u32 = 128;
 
 /// Payload bytes of a run over malicious SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
-    let Levels { levels, values } = levels(len, lpn);
-    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
-    let ots = softspoken::malicious::bytes(field, of_trees + values * BITS as usize);
+    let all = levels(len, lpn);
+    let ots = softspoken::malicious::bytes(field, all.ots(BITS));
     let of_level = |level| {
         let Bytes { to_sender, to_receiver } = check::BYTES;
         Bytes { to_sender, to_receiver: to_receiver + Dimensions::bytes(level) }
     };
-    levels.iter().map(of_level).fold(ots, |sum, bytes| sum + bytes)
+    all.levels.iter().map(of_level).fold(ots, |sum, bytes| sum + bytes)
 }
 
 fn levels(len: usize, lpn: Lpn) -> Levels {

@@ -39,11 +39,10 @@ pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
-    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
-    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
+    let all = Levels::new(len, lpn, Dimensions::new, 0);
     Bytes {
-        to_sender: field.bytes(of_trees + values * bits as usize),
-        to_receiver: levels.iter().map(Dimensions::bytes).sum(),
+        to_sender: field.bytes(all.ots(bits)),
+        to_receiver: all.levels.iter().map(Dimensions::bytes).sum(),
     }
 }
 
@@ -74,6 +73,12 @@ impl Levels {
             }
         }
         Self { levels, values }
+    }
+
+    /// OTs of the one call, for values of `bits` bits.
+    fn ots(&self, bits: u32) -> usize {
+        let of_trees: usize = self.levels.iter().map(Dimensions::ots).sum();
+        of_trees + self.values * bits as usize
     }
 }
 

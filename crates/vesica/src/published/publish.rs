@@ -422,7 +422,9 @@ struct Begun {
 }
 
 impl Begun {
-    /// Finds them. What the last attempt evaluated is set aside, unless what was set aside before is more.
+    /// Finds them. What the last attempt evaluated is set aside, unless what was set aside before is more. An attempt may have
+    /// been killed between any two steps of this, or while its files were removed: records that are not where a note says count
+    /// for nothing.
     fn find(directory: &Directory, place: Place, labelled: bool) -> Result<Self> {
         let path = directory.values_path(place.epoch, place.sequence, labelled);
         let with = |suffix: &str| path.with_extension(suffix);
@@ -432,15 +434,21 @@ impl Begun {
             text.trim_end().parse().unwrap_or(0u64)
         };
         let (last, before) = (count(&note), count(&noted));
-        if last > before {
-            // Only whole records that outlast a power failure were noted.
-            Reader::open(&path, labelled, Some(last))?;
+        let set_aside = if last > before && Reader::holds(&path, labelled, last) {
             directory.replace(&noted, b"0\n")?;
             fs::rename(&path, &records).map_err(failed(&records))?;
-            directory.replace(&noted, format!("{last}\n").as_bytes())?;
-        }
+            last
+        } else if last > before && !path.exists() && Reader::holds(&records, labelled, last) {
+            // Renamed, and killed before it was noted.
+            last
+        } else if Reader::holds(&records, labelled, before) {
+            before
+        } else {
+            0
+        };
+        directory.replace(&noted, format!("{set_aside}\n").as_bytes())?;
         directory.replace(&note, b"0\n")?;
-        Ok(Self { records, count: last.max(before), path, note })
+        Ok(Self { records, count: set_aside, path, note })
     }
 
     fn reader(&self, labelled: bool) -> Result<Reader> {

@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    path::PathBuf,
+    fs, io,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -275,6 +275,28 @@ fn a_publication_that_was_stopped_goes_on() {
     scratch.compare(&more);
 }
 
+/// An attempt may be killed while it sets aside what the one before it evaluated, or while these files are removed.
+#[test]
+fn records_that_are_not_where_a_note_says_do_not_stop_a_publication() {
+    let all = table(0..1200);
+    let names = ["values-1-0-labelled", "values-1-0-labelled.begun"];
+    type Change = fn(&Path, [&str; 2]) -> io::Result<()>;
+    let renamed: Change = |at, [last, begun]| fs::rename(at.join(last), at.join(begun));
+    let removed: Change = |at, [last, _]| fs::remove_file(at.join(last));
+    let cut: Change = |at, [last, _]| fs::write(at.join(last), [0; 64]);
+    for (change, goes_on) in [(renamed, true), (removed, false), (cut, false)] {
+        let scratch = Scratch::new(true);
+        let cancel = CancelToken::default();
+        let observer: Arc<dyn Observer> = Arc::new(Stop(AtomicU64::new(800), cancel.clone()));
+        let rng = &mut StdRng::seed_from_u64(1);
+        publish(&scratch.job(&all), &scratch.me, &observer, &cancel, rng).unwrap_err();
+        change(&scratch.path().join("private"), names).unwrap();
+        let published = scratch.published(&all);
+        assert_eq!(published.changes.evaluated < 1200, goes_on);
+        scratch.compare(&all);
+    }
+}
+
 #[test]
 fn keys_may_be_too_many_for_memory_and_none() {
     let scratch = Scratch::new(true);
@@ -300,7 +322,7 @@ fn secrets_are_the_owners() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new(false);
     scratch.published(&table(0..10));
-    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let private = scratch.path().join("private");
     assert_eq!((mode(&private), mode(&private.join("epoch-1.seed"))), (0o700, 0o600));
     assert_eq!(mode(&scratch.path().join("public").join(HEAD)) & 0o044, 0o044);

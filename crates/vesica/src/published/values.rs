@@ -4,7 +4,7 @@
 //! the label. Records are in order.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
@@ -72,6 +72,12 @@ impl Reader {
         let mut this = Self { path: path.to_owned(), file, labelled, left, next: None };
         this.next = this.read()?;
         Ok(this)
+    }
+
+    /// Whether a file has so many records, or more.
+    pub(super) fn holds(path: &Path, labelled: bool, records: u64) -> bool {
+        let whole = fs::metadata(path).map_or(0, |data| data.len() / length(labelled) as u64);
+        records <= whole
     }
 
     fn read(&mut self) -> Result<Option<Record>> {

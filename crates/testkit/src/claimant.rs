@@ -8,6 +8,8 @@ use vesica_net::{Channel, Error, Result};
 const TERMS: &str = "vesica/terms";
 const READY: &str = "vesica/ready";
 const RESUME: &str = "vesica/resume";
+const COMMIT: &str = "vesica/commit";
+const OPEN: &str = "vesica/open";
 const ROOM: &str = "vesica/room";
 
 /// The longest message that the other side may send before a protocol begins.
@@ -16,14 +18,22 @@ const MOST: usize = 1 << 12;
 /// Agrees on these terms, claims `items` items and enough memory, and returns the reason why the other side
 /// stopped, or `None` if it was ready to continue.
 pub fn claim(terms: &str, items: u64, channel: &mut Channel) -> Option<Error> {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    // The side that connects is number 0.
+    let commitment = hasher.update(&[0]).update(&[0; 32]).finalize();
     let mut begin = || -> Result<()> {
         channel.send(TERMS, terms.as_bytes())?;
         channel.recv_len(TERMS, MOST)?;
         channel.send(READY, &items.to_le_bytes())?;
+        channel.send(RESUME, &[0; 41])?;
+        channel.send(COMMIT, commitment.as_bytes())?;
         channel.recv_into(READY, &mut [0; 8])?;
-        channel.exchange(RESUME, &[0; 41], &mut [0; 41])?;
+        channel.recv_into(RESUME, &mut [0; 41])?;
+        channel.recv_into(COMMIT, &mut [0; 32])?;
+        channel.send(OPEN, &[0; 32])?;
         // One answer, for the only candidate: it fits as a whole.
         channel.send(ROOM, &[0])?;
+        channel.recv_into(OPEN, &mut [0; 32])?;
         channel.recv_into(ROOM, &mut [0])?;
         // The other side may now only stop, or send the first message of the run.
         channel.recv_len(ROOM, MOST).map(drop)

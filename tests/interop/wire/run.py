@@ -207,20 +207,25 @@ def run(channel, is_a, own_fingerprint, peer_fingerprint, offer, rows, staged=la
 
     digests = list(rows)
     n_own = len(digests)
-    n_other = int.from_bytes(channel.exchange("vesica/ready", le64(n_own)), "little")
+    part = draw.bytes(32)
+    role = 0 if is_a else 1
+    channel.send("vesica/ready", le64(n_own))
+    channel.send("vesica/resume", bytes(41))
+    channel.send("vesica/commit", commitment(role, part))
+    n_other = int.from_bytes(channel.receive("vesica/ready", 8), "little")
     if n_other > MOST:
         raise Refused("an impossible size")
     n_a, n_b = (n_own, n_other) if is_a else (n_other, n_own)
     if n_a > terms["max_rows_of_a"] or n_b > terms["max_rows_of_b"]:
         raise Refused("a set is larger than agreed", TERMS_DIFFER)
 
-    resume = channel.exchange("vesica/resume", bytes(41))
+    resume = channel.receive("vesica/resume", 41)
     if resume != bytes(41):
         malformed = resume[0] > 2 or (resume[0] < 2 and any(resume[1:]))
         raise Refused("the other side expects a journal", 4 if malformed else TERMS_DIFFER)
 
-    protocol = choose(channel, is_a, terms, n_a, n_b)
-    seed = draw_seed(channel, is_a, draw)
+    committed = channel.receive("vesica/commit", 32)
+    protocol, seed = choose(channel, is_a, terms, (n_a, n_b), part, committed)
 
     size = 32 if protocol == "rr22-malicious" else 16
     items = [keyed(seed, digest)[:size] for digest in digests]
@@ -255,8 +260,9 @@ def sender(protocol):
     return {"dh": dh.sender, "rr22": rr22.sender, "rr22-malicious": rr22.malicious_sender}[protocol]
 
 
-def choose(channel, is_a, terms, n_a, n_b):
-    """Sections 4 and 5, for sets that both sides have the memory to compare as a whole."""
+def choose(channel, is_a, terms, sizes, part, committed):
+    """Sections 4 to 6, for sets that both sides have the memory to compare as a whole: the protocol and the seed."""
+    n_a, n_b = sizes
     if max(n_a, n_b) > 1 << 23:
         raise Refused("this implementation has no partitions", TERMS_DIFFER)
     if terms["protocol"]:
@@ -264,44 +270,39 @@ def choose(channel, is_a, terms, n_a, n_b):
     else:
         candidates = PROTOCOLS if terms["security"] == "semi-honest" else ["rr22-malicious"]
     most = min(12, max(1, max(n_a, n_b) // 1024).bit_length() - 1)
-    theirs = channel.exchange("vesica/room", bytes(len(candidates)))
+    channel.send("vesica/open", part)
+    channel.send("vesica/room", bytes(len(candidates)))
+    if is_a and len(candidates) > 1:
+        channel.send("vesica/echo", b"")
+
+    other = channel.receive("vesica/open", 32)
+    if commitment(1 if is_a else 0, other) != committed:
+        raise Refused("seed commitment")
+    seed = item_seed(*((part, other) if is_a else (other, part)))
+    channel.session.bind("vesica/open", seed)
+
+    theirs = channel.receive("vesica/room", len(candidates))
     if any(byte > most and byte != 0xFF for byte in theirs):
         raise Refused("a rung that does not exist")
     remaining = [c for c, byte in zip(candidates, theirs) if byte == 0]
     if not remaining:
         raise Refused("the other side has not the memory for whole sets", TERMS_DIFFER)
-    if len(remaining) == 1:
-        return remaining[0]
-    for i in range(3):
-        if is_a:
-            channel.send("vesica/echo", bytes([i]))
-            if channel.receive("vesica/echo", 1) != bytes([i]):
-                raise Refused("another echo")
-        else:
-            echo = channel.receive("vesica/echo", 1)
-            channel.send("vesica/echo", echo)
+
+    if len(candidates) > 1:
+        channel.receive("vesica/echo", 0)
+        if not is_a:
+            channel.send("vesica/echo", b"")
             channel.flush()
+    if len(remaining) == 1:
+        return remaining[0], seed
     if is_a:
         # Any that remains is right; the round trip matters to the program's choice alone.
         channel.send("vesica/choice", remaining[0].encode())
-        return remaining[0]
+        return remaining[0], seed
     choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
     if choice not in remaining:
         raise Refused("a protocol that is no candidate")
-    return choice
-
-
-def draw_seed(channel, is_a, draw):
-    """Section 6."""
-    r = draw.bytes(32)
-    role = 0 if is_a else 1
-    theirs = channel.exchange("vesica/commit", commitment(role, r))
-    other = channel.exchange("vesica/open", r)
-    if commitment(1 - role, other) != theirs:
-        raise Refused("seed commitment")
-    seed = item_seed(*((r, other) if is_a else (other, r)))
-    channel.session.bind("vesica/open", seed)
-    return seed
+    return choice, seed
 
 
 def commitment(role, r):

@@ -158,22 +158,25 @@ fn peer_speaks(protocol: &str, table: &str, speak: impl FnOnce(&mut Channel)) ->
     ended
 }
 
-/// Says how many items it has, and that it has the memory for the only protocol that may run.
-fn ready(channel: &mut Channel, items: u64) {
+/// Says how many items it has, that it keeps no journal, and this for its commitment.
+fn ready(channel: &mut Channel, items: u64, commitment: &[u8; 32]) {
     channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
+    channel.send("vesica/resume", &[0; 41]).unwrap();
+    channel.send("vesica/commit", commitment).unwrap();
     channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
-    channel.exchange("vesica/resume", &[0; 41], &mut [0; 41]).unwrap();
-    channel.exchange("vesica/room", &[0], &mut [0]).unwrap();
+    channel.recv_into("vesica/resume", &mut [0; 41]).unwrap();
+    channel.recv_into("vesica/commit", &mut [0; 32]).unwrap();
 }
 
-/// Comes to a seed after that.
+/// Comes to a seed after that, and has the memory for the only protocol that may run.
 fn seeded(channel: &mut Channel, items: u64) {
-    ready(channel, items);
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
     hasher.update(&[0]).update(&[7; 32]);
-    let mut theirs = [0; 32];
-    channel.exchange("vesica/commit", hasher.finalize().as_bytes(), &mut theirs).unwrap();
-    channel.exchange("vesica/open", &[7; 32], &mut theirs).unwrap();
+    ready(channel, items, hasher.finalize().as_bytes());
+    channel.send("vesica/open", &[7; 32]).unwrap();
+    channel.send("vesica/room", &[0]).unwrap();
+    channel.recv_into("vesica/open", &mut [0; 32]).unwrap();
+    channel.recv_into("vesica/room", &mut [0]).unwrap();
 }
 
 #[test]
@@ -190,12 +193,10 @@ fn sizes_that_cannot_be() {
 #[test]
 fn a_seed_that_was_not_committed_to() {
     peer_speaks("dh", "k\nx\n", |channel| {
-        ready(channel, 1);
-        let mut theirs = [0; 32];
-        channel.exchange("vesica/commit", &[1; 32], &mut theirs).unwrap();
-        channel.exchange("vesica/open", &[2; 32], &mut theirs).unwrap();
+        ready(channel, 1, &[1; 32]);
+        channel.send("vesica/open", &[2; 32]).unwrap();
     })
-    .assert(6, &["phase `seed`", "check `seed commitment` failed"]);
+    .assert(6, &["phase `choice`", "check `seed commitment` failed"]);
 }
 
 #[test]

@@ -18,9 +18,6 @@ use crate::{
 const ECHO: &str = "vesica/echo";
 const CHOICE: &str = "vesica/choice";
 
-/// Echoes by which the round trip is measured; the fastest counts.
-const ECHOES: usize = 3;
-
 /// The longest name of a method, in bytes.
 const MAX_NAME: usize = 32;
 
@@ -46,66 +43,70 @@ impl PlannerInputs {
     }
 }
 
+/// The measurement of the round trip, between the two sides' messages on [`memory`].
+pub(crate) struct Echo {
+    role: Role,
+    started: Instant,
+}
+
+impl Echo {
+    /// The connecting side begins it.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub(crate) fn send(role: Role, channel: &mut Channel) -> Result<Self> {
+        if role == Role::A {
+            channel.send(ECHO, &[])?;
+        }
+        Ok(Self { role, started: Instant::now() })
+    }
+
+    /// The other side answers, and the connecting side knows how long that took.
+    ///
+    /// # Errors
+    /// What any exchange can meet.
+    pub(crate) fn finish(self, channel: &mut Channel) -> Result<Option<Duration>> {
+        channel.recv_into(ECHO, &mut [])?;
+        if self.role == Role::A {
+            return Ok(Some(self.started.elapsed()));
+        }
+        channel.send(ECHO, &[])?;
+        channel.flush()?;
+        Ok(None)
+    }
+}
+
 /// Agrees with the other side on one of `candidates`, which are the same on both and at least one, and
-/// returns its key.
+/// returns its key. The connecting side knows the round trip.
 ///
 /// # Errors
 /// A peer that chose something else, and what any exchange can meet.
 pub(crate) fn agree(
-    role: Role,
     candidates: &[Candidate],
+    round_trip: Option<Duration>,
     inputs: &PlannerInputs,
     channel: &mut Channel,
 ) -> Result<&'static str> {
-    match role {
-        Role::A => {
-            let round_trip = round_trip(channel)?;
-            let link = assumed_link(round_trip, inputs.bits_per_second);
-            let figures = inputs.figures.clone();
-            let planner = Planner { figures, ..Planner::new(Some(link)) };
-            let ranked = planner.rank(candidates);
-            // One that was never measured is better than none.
-            let first = ranked.first().map(|best| best.candidate.key);
-            let chosen = first.or_else(|| candidates.first().map(|any| any.key));
-            let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
-            channel.send(CHOICE, key.as_bytes())?;
-            channel.flush()?;
-            Ok(key)
-        }
-        Role::B => {
-            echo(channel)?;
-            let name = channel.recv_len(CHOICE, MAX_NAME)?;
-            let chosen = candidates.iter().find(|candidate| candidate.key.as_bytes() == name);
-            let not_allowed = "a protocol that the terms do not allow";
-            Ok(chosen.ok_or_else(|| channel.malformed(CHOICE, not_allowed))?.key)
-        }
+    if let [only] = candidates {
+        return Ok(only.key);
     }
-}
-
-/// The shortest time that an echo took.
-fn round_trip(channel: &mut Channel) -> Result<Duration> {
-    let mut least = Duration::MAX;
-    for nth in 0..ECHOES {
-        let started = Instant::now();
-        let mut back = [0];
-        channel.send(ECHO, &[nth as u8])?;
-        channel.recv_into(ECHO, &mut back)?;
-        if back != [nth as u8] {
-            return Err(channel.malformed(ECHO, "not the echo of what was sent").into());
-        }
-        least = least.min(started.elapsed());
-    }
-    Ok(least)
-}
-
-/// Sends back what it receives.
-fn echo(channel: &mut Channel) -> Result<()> {
-    for _ in 0..ECHOES {
-        let mut byte = [0];
-        channel.recv_into(ECHO, &mut byte)?;
-        channel.send(ECHO, &byte)?;
-    }
-    Ok(())
+    let Some(round_trip) = round_trip else {
+        let name = channel.recv_len(CHOICE, MAX_NAME)?;
+        let chosen = candidates.iter().find(|candidate| candidate.key.as_bytes() == name);
+        let not_allowed = "a protocol that the terms do not allow";
+        return Ok(chosen.ok_or_else(|| channel.malformed(CHOICE, not_allowed))?.key);
+    };
+    let link = assumed_link(round_trip, inputs.bits_per_second);
+    let figures = inputs.figures.clone();
+    let planner = Planner { figures, ..Planner::new(Some(link)) };
+    let ranked = planner.rank(candidates);
+    // One that was never measured is better than none.
+    let first = ranked.first().map(|best| best.candidate.key);
+    let chosen = first.or_else(|| candidates.first().map(|any| any.key));
+    let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
+    channel.send(CHOICE, key.as_bytes())?;
+    channel.flush()?;
+    Ok(key)
 }
 
 #[cfg(test)]
@@ -129,7 +130,8 @@ mod tests {
         let candidates = Candidate::protocols(SIZES, adversary);
         let side = |role, end| {
             let mut channel = Channel::new(Shaped::new(end, link));
-            agree(role, &candidates, &PlannerInputs::default(), &mut channel).unwrap()
+            let round_trip = Echo::send(role, &mut channel).unwrap().finish(&mut channel).unwrap();
+            agree(&candidates, round_trip, &PlannerInputs::default(), &mut channel).unwrap()
         };
         let side = &side;
         thread::scope(|scope| {
@@ -160,13 +162,12 @@ mod tests {
             let error = thread::scope(|scope| {
                 scope.spawn(move || {
                     let mut channel = Channel::new(a);
-                    round_trip(&mut channel).unwrap();
                     channel.send(CHOICE, name.as_bytes()).unwrap();
                     channel.flush().unwrap();
                 });
                 let candidates = Candidate::protocols(SIZES, Adversary::Malicious);
                 let mut channel = Channel::new(b);
-                agree(Role::B, &candidates, &PlannerInputs::default(), &mut channel).unwrap_err()
+                agree(&candidates, None, &PlannerInputs::default(), &mut channel).unwrap_err()
             });
             assert_eq!(error.class(), Class::Peer, "{name}: {error}");
             assert!(error.to_string().contains("do not allow"), "{error}");
@@ -177,12 +178,13 @@ mod tests {
     fn the_round_trip_is_that_of_the_line() {
         let link = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(30) };
         let (a, b) = memory::pair();
+        let measure = |role, end| {
+            let mut channel = Channel::new(Shaped::new(end, link));
+            Echo::send(role, &mut channel).unwrap().finish(&mut channel).unwrap()
+        };
         let measured = thread::scope(|scope| {
-            scope.spawn(move || {
-                let mut channel = Channel::new(Shaped::new(b, link));
-                echo(&mut channel).and_then(|()| Ok(channel.flush()?)).unwrap();
-            });
-            round_trip(&mut Channel::new(Shaped::new(a, link))).unwrap()
+            scope.spawn(move || measure(Role::B, b));
+            measure(Role::A, a).unwrap()
         });
         assert!(measured >= link.round_trip, "{measured:?}");
     }

@@ -117,76 +117,120 @@ impl Rung {
         let sizes = self.candidates.iter().map(|candidate| candidate.sizes);
         sizes.into_iter().any(|sizes| sizes.sender.max(sizes.receiver) > most)
     }
+
+    fn named(&self, key: &str) -> Option<Candidate> {
+        self.candidates.iter().find(|candidate| candidate.key == key).copied()
+    }
 }
 
 /// Stands for a candidate that does not fit at all.
 const NOWHERE: u8 = u8::MAX;
 
-/// Of the rungs, the first that is not too large and on which a candidate fits into both sides' budgets, with all that do.
-/// `least` is the first that this side accepts.
-///
-/// # Errors
-/// [`Error::Terms`] where nothing fits, and what any exchange can meet.
-pub(crate) fn agree(
-    ladder: &Ladder<'_>,
-    least: usize,
+/// What this side has said of its memory.
+pub(crate) struct Room<'l> {
+    ladder: &'l Ladder<'l>,
+    /// The candidates of the first rung that has any.
+    keys: Vec<&'static str>,
+    /// For each of them, the first rung on which it fits here.
+    ours: Vec<u8>,
     receives: bool,
     budget: Budget,
-    channel: &mut Channel,
-) -> Result<Rung> {
-    let needed = |rung: &Rung, candidate: &Candidate| rung.beside + candidate.memory.of(receives);
-    let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
-    let (_, first) = begun.ok_or(Error::Bug("there is nothing to choose from"))?;
-    let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
-    let named = |rung: &Rung, key: &str| {
-        rung.candidates.iter().find(|candidate| candidate.key == key).copied()
-    };
-    let fits = |rung: &Rung, key: &str| {
-        named(rung, key).is_some_and(|candidate| budget.allows(needed(rung, &candidate)))
-    };
-    let least = least.min(ladder.len() - 1);
-    let place = |key: &&'static str| {
-        let found = ladder.from(least).find(|(_, rung)| fits(rung, key));
-        found.map_or(NOWHERE, |(place, _)| place as u8)
-    };
-    let ours: Vec<u8> = keys.iter().map(place).collect();
-    let mut theirs = vec![0; ours.len()];
-    channel.exchange(ROOM, &ours, &mut theirs)?;
-    if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
-        return Err(channel.malformed(ROOM, "not a number of partitions").into());
+}
+
+impl<'l> Room<'l> {
+    /// Says on which rung each candidate fits into this side's budget. `least` is the first that this side accepts.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub(crate) fn send(
+        ladder: &'l Ladder<'l>,
+        least: usize,
+        receives: bool,
+        budget: Budget,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
+        let (_, first) = begun.ok_or(Error::Bug("there is nothing to choose from"))?;
+        let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
+        let mut this = Self { ladder, keys, ours: Vec::new(), receives, budget };
+        let least = least.min(ladder.len() - 1);
+        let place = |key: &&'static str| {
+            let found = ladder.from(least).find(|(_, rung)| this.fits(rung, key));
+            found.map_or(NOWHERE, |(place, _)| place as u8)
+        };
+        this.ours = this.keys.iter().map(place).collect();
+        channel.send(ROOM, &this.ours)?;
+        Ok(this)
     }
-    let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
-    if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
-        let place = usize::from(place);
-        let small =
-            ladder.from(place).find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
-        let (place, rung) = small.unwrap_or((place, ladder.get(place)));
-        let fit = keys.iter().zip(both()).filter(|(_, least)| usize::from(*least) <= place);
-        let candidates: Vec<_> = fit.filter_map(|(key, _)| named(rung, key)).collect();
-        if !candidates.is_empty() {
-            return Ok(Rung { candidates, ..*rung });
+
+    /// Whether there is more than one candidate.
+    pub(crate) fn is_a_choice(&self) -> bool {
+        self.keys.len() > 1
+    }
+
+    /// Of the rungs, the first that is not too large and on which a candidate fits into both sides' budgets, with all that
+    /// do.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where nothing fits, and what any receive can meet.
+    pub(crate) fn agree(self, channel: &mut Channel) -> Result<Rung> {
+        let Self { ladder, keys, ours, .. } = &self;
+        let mut theirs = vec![0; ours.len()];
+        channel.recv_into(ROOM, &mut theirs)?;
+        if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
+            return Err(channel.malformed(ROOM, "not a number of partitions").into());
         }
+        let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
+        if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
+            let place = usize::from(place);
+            let small = ladder
+                .from(place)
+                .find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
+            let (place, rung) = small.unwrap_or((place, ladder.get(place)));
+            let fit = keys.iter().zip(both()).filter(|(_, least)| usize::from(*least) <= place);
+            let candidates: Vec<_> = fit.filter_map(|(key, _)| rung.named(key)).collect();
+            if !candidates.is_empty() {
+                return Ok(Rung { candidates, ..*rung });
+            }
+        }
+        Err(self.refusal(&theirs))
     }
-    // What takes least takes it on the last rung.
-    let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
-    let (_, last) = last.ok_or(Error::Bug("there is nothing to choose from"))?;
-    let least = last.candidates.iter().min_by(|x, y| x.memory.most().total_cmp(&y.memory.most()));
-    let least = least.ok_or(Error::Bug("there is nothing to choose from"))?;
-    let key = least.key;
-    let of_key = |places: &[u8]| {
-        let place = keys.iter().zip(places).find(|(named, _)| **named == key);
-        place.is_some_and(|(_, place)| *place != NOWHERE)
-    };
-    let enough = format!("enough for `{key}`");
-    let here = match of_key(&ours) {
-        false => budget.refusal(key, needed(last, least)),
-        true => enough.clone(),
-    };
-    let there = match of_key(&theirs) {
-        false => format!("not enough for `{key}` with sets of these sizes"),
-        true => enough,
-    };
-    Err(Error::Terms(vec![Difference { what: "memory", here, there }]))
+
+    /// What a candidate takes on this side.
+    fn needed(&self, rung: &Rung, candidate: &Candidate) -> f64 {
+        rung.beside + candidate.memory.of(self.receives)
+    }
+
+    fn fits(&self, rung: &Rung, key: &str) -> bool {
+        let allows = |candidate| self.budget.allows(self.needed(rung, &candidate));
+        rung.named(key).is_some_and(allows)
+    }
+
+    /// That nothing fits, with what takes least on the last rung.
+    fn refusal(&self, theirs: &[u8]) -> Error {
+        const NOTHING: Error = Error::Bug("there is nothing to choose from");
+        let Self { ladder, keys, ours, budget, .. } = self;
+        let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
+        let Some((_, last)) = last else { return NOTHING };
+        let by_memory =
+            |x: &&Candidate, y: &&Candidate| x.memory.most().total_cmp(&y.memory.most());
+        let Some(least) = last.candidates.iter().min_by(by_memory) else { return NOTHING };
+        let key = least.key;
+        let of_key = |places: &[u8]| {
+            let place = keys.iter().zip(places).find(|(named, _)| **named == key);
+            place.is_some_and(|(_, place)| *place != NOWHERE)
+        };
+        let enough = format!("enough for `{key}`");
+        let here = match of_key(ours) {
+            false => budget.refusal(key, self.needed(last, least)),
+            true => enough.clone(),
+        };
+        let there = match of_key(theirs) {
+            false => format!("not enough for `{key}` with sets of these sizes"),
+            true => enough,
+        };
+        Error::Terms(vec![Difference { what: "memory", here, there }])
+    }
 }
 
 #[cfg(test)]
@@ -219,7 +263,8 @@ mod tests {
             let budget = Budget { total: gibibytes << 30, left: gibibytes << 30 };
             let rung = Rung { partitions: 1, candidates: candidates.clone(), beside: 0.0 };
             let ladder = Ladder::new(rung.clone(), 0, |_| rung.clone());
-            let agreed = agree(&ladder, 0, receives, budget, &mut channel)?;
+            let room = Room::send(&ladder, 0, receives, budget, &mut channel)?;
+            let agreed = room.agree(&mut channel)?;
             Ok(agreed.candidates.iter().map(|candidate| candidate.key).collect())
         };
         thread::scope(|scope| {
@@ -258,7 +303,8 @@ mod tests {
                 let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
                 let budget = Budget { total: mebibytes << 20, left: mebibytes << 20 };
                 let ladder = Ladder::new(rungs[0].clone(), 3, |place| rungs[place].clone());
-                let rung = agree(&ladder, least, receives, budget, &mut channel)?;
+                let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
+                let rung = room.agree(&mut channel)?;
                 let keys = rung.candidates.iter().map(|candidate| candidate.key);
                 Ok::<_, Error>((rung.partitions, keys.collect::<Vec<_>>()))
             };

@@ -40,51 +40,72 @@ const NEW: u8 = 1;
 /// It has one.
 const BEGUN: u8 = 2;
 
-/// Agrees on the number of partitions that both sides have done, or that the run begins: `None`. `begun` is what the journal
-/// says, if there is one and it says anything; `done` is how many partitions this side has done.
-///
-/// If neither has done a partition, one may have been interrupted before its journal said which run it is. Such a run begins
-/// again.
-///
-/// # Errors
-/// [`Error::Terms`] where the sides keep journals of different runs, or one keeps none; and what any exchange can meet.
-pub(crate) fn agree(
-    begun: Option<&Option<Begun>>,
+/// What this side has said of its journal.
+pub(crate) struct Said {
+    message: [u8; LEN],
     done: u64,
-    channel: &mut Channel,
-) -> Result<Option<u64>> {
-    let (word, run) = match begun {
-        None => (NONE, [0; 32]),
-        Some(None) => (NEW, [0; 32]),
-        Some(Some(begun)) => (BEGUN, hash(begun)),
-    };
-    let mut ours = [0; LEN];
-    ours[0] = word;
-    ours[1..33].copy_from_slice(&run);
-    ours[33..].copy_from_slice(&done.to_le_bytes());
-    let mut theirs = [0; LEN];
-    channel.exchange(RESUME, &ours, &mut theirs)?;
-    let their_done = theirs[33..].try_into().map(u64::from_le_bytes).unwrap_or_default();
-    if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0) {
-        return Err(channel.malformed(RESUME, "not where a run is to go on").into());
-    }
-    let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
-    if theirs[..33] == ours[..33] {
-        return Ok((word == BEGUN).then(|| done.min(their_done)));
-    } else if is_new {
-        return Ok(None);
-    }
-    let said = |word, other| {
-        let said = match word {
-            NONE => "nothing; name a journal with --resume on both sides or on neither",
-            NEW => "a run that begins",
-            _ if other == BEGUN => "another run; remove the journals on both sides to begin anew",
-            _ => "a run that has begun; remove its journal to begin anew",
+}
+
+impl Said {
+    /// Says what the journal says, if there is one and it says anything, and how many partitions this side has done.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub(crate) fn send(
+        begun: Option<&Option<Begun>>,
+        done: u64,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let (word, run) = match begun {
+            None => (NONE, [0; 32]),
+            Some(None) => (NEW, [0; 32]),
+            Some(Some(begun)) => (BEGUN, hash(begun)),
         };
-        said.to_owned()
-    };
-    let (here, there) = (said(word, theirs[0]), said(theirs[0], word));
-    Err(Error::Terms(vec![Difference { what: "what is to be resumed", here, there }]))
+        let mut message = [0; LEN];
+        message[0] = word;
+        message[1..33].copy_from_slice(&run);
+        message[33..].copy_from_slice(&done.to_le_bytes());
+        channel.send(RESUME, &message)?;
+        Ok(Self { message, done })
+    }
+
+    /// Agrees on the number of partitions that both sides have done, or that the run begins: `None`.
+    ///
+    /// If neither has done a partition, one may have been interrupted before its journal said which run it is. Such a run
+    /// begins again.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where the sides keep journals of different runs, or one keeps none; and what any receive can meet.
+    pub(crate) fn agree(self, channel: &mut Channel) -> Result<Option<u64>> {
+        let Self { message: ours, done } = self;
+        let word = ours[0];
+        let mut theirs = [0; LEN];
+        channel.recv_into(RESUME, &mut theirs)?;
+        let their_done = theirs[33..].try_into().map(u64::from_le_bytes).unwrap_or_default();
+        if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0)
+        {
+            return Err(channel.malformed(RESUME, "not where a run is to go on").into());
+        }
+        let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
+        if theirs[..33] == ours[..33] {
+            return Ok((word == BEGUN).then(|| done.min(their_done)));
+        } else if is_new {
+            return Ok(None);
+        }
+        let said = |word, other| {
+            let said = match word {
+                NONE => "nothing; name a journal with --resume on both sides or on neither",
+                NEW => "a run that begins",
+                _ if other == BEGUN => {
+                    "another run; remove the journals on both sides to begin anew"
+                }
+                _ => "a run that has begun; remove its journal to begin anew",
+            };
+            said.to_owned()
+        };
+        let (here, there) = (said(word, theirs[0]), said(theirs[0], word));
+        Err(Error::Terms(vec![Difference { what: "what is to be resumed", here, there }]))
+    }
 }
 
 /// The same on both sides of a run, and different for any other run: the seed is.
@@ -114,7 +135,7 @@ mod tests {
         let (a, b) = memory::pair();
         let side = |(begun, done): Side, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
-            agree(begun.as_ref(), done, &mut channel)
+            Said::send(begun.as_ref(), done, &mut channel)?.agree(&mut channel)
         };
         thread::scope(|scope| {
             let there = scope.spawn(move || side(there, b));
@@ -162,7 +183,8 @@ mod tests {
             peer.send(RESUME, &message).unwrap();
             peer.flush().unwrap();
             let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
-            let error = agree(Some(&None), 0, &mut channel).unwrap_err();
+            let said = Said::send(Some(&None), 0, &mut channel).unwrap();
+            let error = said.agree(&mut channel).unwrap_err();
             assert_eq!(error.class(), Class::Peer);
         }
     }

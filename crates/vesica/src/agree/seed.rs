@@ -32,25 +32,7 @@ impl Seed {
     /// # Errors
     /// A peer whose opening does not fit its commitment, and what any receive can meet.
     pub fn agree(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let mut ours = [0; 32];
-        rng.fill_bytes(&mut ours);
-        let mut commitment = [0; 32];
-        channel.exchange(COMMIT, &commit(role, &ours), &mut commitment)?;
-        let mut theirs = [0; 32];
-        channel.exchange(OPEN, &ours, &mut theirs)?;
-        if commit(role.other(), &theirs) != commitment {
-            let check = vesica_net::Deviation::CheckFailed { check: "seed commitment" };
-            return Err(channel.deviation(check).into());
-        }
-        let (a, b) = match role {
-            Role::A => (ours, theirs),
-            Role::B => (theirs, ours),
-        };
-        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
-        hasher.update(&a).update(&b);
-        let seed = Self(*hasher.finalize().as_bytes());
-        channel.bind(OPEN, &seed.0);
-        Ok(seed)
+        Draw::commit(role, channel, rng)?.receive(channel)?.open(channel)?.finish(channel)
     }
 
     /// The seed of a run that is resumed.
@@ -109,6 +91,84 @@ impl Seed {
                 Set::long(low_halves, high_halves)
             }
         }
+    }
+}
+
+/// This side's part of a seed, to which it has committed. Messages of other steps may travel with each of its own.
+pub(crate) struct Draw {
+    role: Role,
+    ours: [u8; 32],
+}
+
+/// Both sides have committed to their parts.
+pub(crate) struct Committed {
+    draw: Draw,
+    theirs: [u8; 32],
+}
+
+/// This side has opened its part.
+pub(crate) struct Opened(Committed);
+
+impl Draw {
+    /// Draws 32 bytes, and sends a commitment to them.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub(crate) fn commit(
+        role: Role,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let mut ours = [0; 32];
+        rng.fill_bytes(&mut ours);
+        channel.send(COMMIT, &commit(role, &ours))?;
+        Ok(Self { role, ours })
+    }
+
+    /// Receives the other side's commitment.
+    ///
+    /// # Errors
+    /// What any receive can meet.
+    pub(crate) fn receive(self, channel: &mut Channel) -> Result<Committed> {
+        let mut theirs = [0; 32];
+        channel.recv_into(COMMIT, &mut theirs)?;
+        Ok(Committed { draw: self, theirs })
+    }
+}
+
+impl Committed {
+    /// Sends what this side committed to.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub(crate) fn open(self, channel: &mut Channel) -> Result<Opened> {
+        channel.send(OPEN, &self.draw.ours)?;
+        Ok(Opened(self))
+    }
+}
+
+impl Opened {
+    /// Receives what the other side committed to, and hashes both together.
+    ///
+    /// # Errors
+    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    pub(crate) fn finish(self, channel: &mut Channel) -> Result<Seed> {
+        let Committed { draw: Draw { role, ours }, theirs: commitment } = self.0;
+        let mut theirs = [0; 32];
+        channel.recv_into(OPEN, &mut theirs)?;
+        if commit(role.other(), &theirs) != commitment {
+            let check = vesica_net::Deviation::CheckFailed { check: "seed commitment" };
+            return Err(channel.deviation(check).into());
+        }
+        let (a, b) = match role {
+            Role::A => (ours, theirs),
+            Role::B => (theirs, ours),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
+        hasher.update(&a).update(&b);
+        let seed = Seed(*hasher.finalize().as_bytes());
+        channel.bind(OPEN, &seed.0);
+        Ok(seed)
     }
 }
 

@@ -458,7 +458,8 @@ fn attempt(
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
 /// disks. Then whatever goes to a stream is written, since that may fail and cannot be undone. Then files get their
-/// names; after a side has confirmed that, nothing but its report can fail.
+/// names; after a side has confirmed that, nothing but its report can fail. A side that has nothing to write says so at once, so
+/// that the other need not wait for it.
 pub(crate) fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
@@ -467,7 +468,12 @@ pub(crate) fn finish(
     (result, journal, standing): (Option<Staged>, Option<Journal>, Option<&Standing>),
 ) -> Result<Vec<Shortfall>> {
     report.hints = session.diagnose(diagnosis, report)?;
-    session.together(STAGED)?;
+    let has_nothing = result.is_none() && standing.is_none();
+    session.say(STAGED)?;
+    if has_nothing {
+        session.say(WRITTEN)?;
+    }
+    session.hear(STAGED)?;
     let record = match standing {
         Some(standing) => {
             let (terms, channel) = session.parts();
@@ -476,7 +482,10 @@ pub(crate) fn finish(
         None => None,
     };
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
-    session.together(WRITTEN)?;
+    if !has_nothing {
+        session.say(WRITTEN)?;
+    }
+    session.hear(WRITTEN)?;
     let shown = file.map(Staged::show).transpose()?;
     // From here on the result is there, whatever happens.
     let unkept = shown.and_then(|shown| shown.keep().err());

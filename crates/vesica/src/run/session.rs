@@ -22,11 +22,11 @@ use vesica_psi::{Cost, Sizes};
 
 use crate::{
     agree::{
-        choice::{self, PlannerInputs},
-        memory::{self, Budget, Ladder, Rung},
+        choice::{self, Echo, PlannerInputs},
+        memory::{Budget, Ladder, Room, Rung},
         offer::Offer,
-        resume::{self, Begun},
-        seed::Seed,
+        resume::{Begun, Said},
+        seed::{Committed, Draw, Seed},
         terms::Terms,
     },
     error::{Error, Result},
@@ -180,41 +180,49 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let noted = journal.as_ref().map(|(journal, run)| (&**journal, run));
-        let mut opening = self.open_sets(keys.counts(), unmatched, noted, admit)?;
+        let (mut opening, committed) =
+            self.open_sets(keys.counts(), unmatched, noted, admit, rng)?;
         // A run that goes on has passed it.
         if let Some(least) = threshold.filter(|_| opening.begun.is_none()) {
             self.require(least, &keys, &opening.call, rng)?;
         }
         let are_held = matches!(keys, TableKeys::Held(_));
-        let (method, cost) = self.pick(&mut opening, are_held)?;
-        let Opening { call, peer_items, begun, done, .. } = opening;
+        let (method, cost, seed) = self.pick(&mut opening, committed, are_held)?;
+        let Opening { call, peer_items, done, .. } = opening;
         let partitions = call.request.partitions;
         let found = match keys {
             TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
-                self.run((&*method, cost), call, set, rng)?
+                self.run((&*method, cost), call, seed, set, rng)?
             }
             keys => {
-                let resumed = journal.map(|(journal, run)| Resumed { journal, run, begun, done });
-                self.run_partitions((&*method, cost), call, keys, spill, resumed, rng)?
+                let resumed = journal.map(|(journal, run)| Resumed { journal, run, done });
+                self.run_partitions((&*method, cost), call, (keys, seed), spill, resumed, rng)?
             }
         };
         let (partitions, attempts) = (partitions as u64, self.attempts);
         Ok(Computed { method, peer_items, partitions, attempts, found })
     }
 
-    /// Exchanges the sizes of the sets, and agrees on where a run goes on that was interrupted.
+    /// Exchanges the sizes of the sets, agrees on where a run goes on that was interrupted, and commits to a part of the seed.
+    /// All of this travels together.
     fn open_sets(
         &mut self,
         counts: RowCounts,
         unmatched: bool,
         noted: Option<(&Journal, &Run)>,
         admit: Admit<'_>,
-    ) -> Result<Opening> {
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<(Opening, Committed)> {
         let my_items = counts.used;
-        let (whole, peer_items) = self.sizes(my_items)?;
         let begun = noted.map(|(journal, run)| journal.begun(run)).transpose()?;
         let done = noted.map_or(0, |(journal, _)| journal.done());
-        let done = resume::agree(begun.as_ref(), done, self.channel)?;
+        self.channel.send(READY, &my_items.to_le_bytes())?;
+        let resumption = Said::send(begun.as_ref(), done, self.channel)?;
+        let draw = Draw::commit(self.parties.role, self.channel, rng)?;
+        let (whole, peer_items) = self.sizes(my_items)?;
+        self.phase("seed");
+        let done = resumption.agree(self.channel)?;
+        let committed = draw.receive(self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
         admit(my_items, peer_items, begun.is_some())?;
         let call = Call {
@@ -226,49 +234,52 @@ impl<'a> Session<'a> {
             unmatched,
             rows: counts.read,
         };
-        Ok(Opening { whole, peer_items, call, begun, done: done.unwrap_or_default() })
+        let done = done.unwrap_or_default();
+        Ok((Opening { whole, peer_items, call, begun, done }, committed))
     }
 
-    /// The method, the one of an earlier attempt or a new choice, and the number and sizes of partitions.
+    /// The method, the number and sizes of partitions, and the seed: those of an earlier attempt or new ones.
     fn pick(
         &mut self,
         opening: &mut Opening,
+        committed: Committed,
         are_held: bool,
-    ) -> Result<(Box<dyn Method>, Option<Cost>)> {
+    ) -> Result<(Box<dyn Method>, Option<Cost>, Seed)> {
         let Opening { whole, peer_items, call, begun, .. } = opening;
         let whole = *whole;
-        let (partitions, key, sizes, cost) = match begun {
+        let (partitions, key, sizes, cost, seed) = match begun {
             Some(begun) if begun.peer_keys == *peer_items => {
                 let partitions = begun.partitions as usize;
                 let part = |keys| partitions::capacity(keys, partitions);
                 let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
-                (partitions, begun.method.clone(), sizes, None)
+                let seed = Seed::again(begun.seed, self.channel);
+                (partitions, begun.method.clone(), sizes, None, seed)
             }
             Some(_) => return Err(self.channel.malformed(READY, "not the set of this run").into()),
             None => {
                 let terms = self.terms.clone();
                 let ladder = ladder(&terms, whole, self.receives(), are_held)?;
-                let (partitions, Candidate { key, sizes, cost, .. }) =
-                    self.choose(&ladder, are_held)?;
-                (partitions, key.to_owned(), sizes, Some(cost))
+                let (partitions, Candidate { key, sizes, cost, .. }, seed) =
+                    self.choose(&ladder, are_held, committed)?;
+                (partitions, key.to_owned(), sizes, Some(cost), seed)
             }
         };
         let mut methods = self.terms.query().kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        Ok((method, cost))
+        Ok((method, cost, seed))
     }
 
-    /// Draws the seed, lets a party prepare while items are made of the digests, and runs it on them.
+    /// Lets a party prepare while items are made of the digests, and runs it on them.
     fn run(
         &mut self,
         (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
+        seed: Seed,
         mut set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let seed = self.draw(rng)?;
         self.phase(method.key());
         watch(self.channel, &self.observer, cost);
         let channel = &mut *self.channel;
@@ -289,19 +300,19 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Draws the seed, sorts the keys into partitions, and runs a party on one after the other, from the first that is not
-    /// done. The next one is read while a party prepares.
+    /// Sorts the keys into partitions, and runs a party on one after the other, from the first that is not done. The next one
+    /// is read while a party prepares.
     fn run_partitions(
         &mut self,
         (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
-        keys: TableKeys,
+        (keys, seed): (TableKeys, Seed),
         spill: &Path,
         mut resumed: Option<Resumed<'_>>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let (gathered, pieces, seed, done) =
-            self.begin_partitions(method, &call, spill, &mut resumed, rng)?;
+        let (gathered, pieces, done) =
+            begin_partitions(method, &call, (spill, &seed), &mut resumed)?;
         let (count, directory) = (call.request.partitions, spill.to_owned());
         self.phase("partitions");
         let length = method.item_length();
@@ -349,43 +360,6 @@ impl<'a> Session<'a> {
         gathered.finish(pieces, self.channel, rng)
     }
 
-    /// Draws the seed, or takes that of an earlier attempt, and begins the journal. Returns also how many partitions are done.
-    fn begin_partitions(
-        &mut self,
-        method: &dyn Method,
-        call: &Call,
-        spill: &Path,
-        resumed: &mut Option<Resumed<'_>>,
-        rng: &mut (dyn CryptoRng + Send),
-    ) -> Result<(Box<dyn Gather>, pieces::Adding, Seed, usize)> {
-        let gathered = method.gather(call).ok_or_else(|| {
-            let message = format!("runs of `{}` cannot be resumed", method.key());
-            Error::Usage(message)
-        });
-        let gathered = gathered?;
-        let count = call.request.partitions;
-        let mut pieces = pieces::Adding::create(spill)?;
-        let seed = match resumed.as_ref().and_then(|resumed| resumed.begun.as_ref()) {
-            Some(begun) => Seed::again(begun.seed, self.channel),
-            None => self.draw(rng)?,
-        };
-        let done = match resumed {
-            Some(resumed) => {
-                let begun = Begun {
-                    peer_keys: call.sides.keys(Side::Peer),
-                    method: method.key().to_owned(),
-                    partitions: count as u64,
-                    seed: *seed.as_bytes(),
-                };
-                let add = |piece: &[u8]| pieces.push(piece);
-                resumed.journal.begin(resumed.run.clone(), begun, resumed.done, add)?;
-                resumed.done as usize
-            }
-            None => 0,
-        };
-        Ok((gathered, pieces, seed, done))
-    }
-
     /// How many partitions fit into this side's memory at a time.
     fn fit(&self, method: &dyn Method, call: &Call) -> usize {
         let Call { request, .. } = call;
@@ -422,35 +396,44 @@ impl<'a> Session<'a> {
         self.terms.receiver() == self.parties.role
     }
 
-    /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions.
-    fn choose(&mut self, ladder: &Ladder<'_>, are_held: bool) -> Result<(usize, Candidate)> {
+    /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions. The
+    /// openings of the seed and the echo travel with what both say of their memory.
+    fn choose(
+        &mut self,
+        ladder: &Ladder<'_>,
+        are_held: bool,
+        committed: Committed,
+    ) -> Result<(usize, Candidate, Seed)> {
         self.phase("choice");
-        let budget = Budget::new(self.inputs.memory);
+        let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
+        let channel = &mut *self.channel;
+        let budget = Budget::new(inputs.memory);
         // Keys on disk are compared in partitions, even where a repeated few of them would fit into memory.
-        let least = self.inputs.partitions.max(if are_held { 1 } else { 2 });
+        let least = inputs.partitions.max(if are_held { 1 } else { 2 });
         let least = least.next_power_of_two().ilog2() as usize;
-        let rung = memory::agree(ladder, least, self.receives(), budget, self.channel)?;
-        if let [only] = &rung.candidates[..] {
-            return Ok((rung.partitions, *only));
-        }
-        let role = self.parties.role;
-        let key = choice::agree(role, &rung.candidates, self.inputs, self.channel)?;
+        let opened = committed.open(channel)?;
+        let room = Room::send(ladder, least, receives, budget, channel)?;
+        let echo = room.is_a_choice().then(|| Echo::send(role, channel)).transpose()?;
+        let seed = opened.finish(channel)?;
+        let rung = room.agree(channel)?;
+        let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
+        let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
         let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
-        Ok((rung.partitions, chosen.ok_or(Error::Bug("the choice is no candidate"))?))
+        let chosen = chosen.ok_or(Error::Bug("the choice is no candidate"))?;
+        Ok((rung.partitions, chosen, seed))
     }
 
     /// The sizes of both sets, checked against the terms, and the other side's alone.
     fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
         let role = self.parties.role;
-        let peers = self.ready(mine)?;
+        let peers = self.ready()?;
         self.terms.check_sizes(role, mine, peers)?;
         let (sender, receiver) = if self.receives() { (peers, mine) } else { (mine, peers) };
         Ok((Sizes { sender: sender as usize, receiver: receiver as usize }, peers))
     }
 
-    /// Waits until both sides have their sets, and returns the size of the other's.
-    fn ready(&mut self, mine: u64) -> Result<u64> {
-        self.channel.send(READY, &mine.to_le_bytes())?;
+    /// Waits until the other side has its set, too, and returns its size.
+    fn ready(&mut self) -> Result<u64> {
         let mut peers = [0; 8];
         self.channel.recv_into(READY, &mut peers)?;
         let peers = u64::from_le_bytes(peers);
@@ -473,14 +456,22 @@ impl<'a> Session<'a> {
         diagnosis.conclude(self.terms.diagnoses(), self.channel, report)
     }
 
-    /// Waits until the other side has reached the same step of the end.
+    /// Says that this side has reached a step of the end.
     ///
     /// # Errors
-    /// What any exchange can meet.
-    pub fn together(&mut self, step: &'static str) -> Result<()> {
+    /// What any send can meet, and a request to stop.
+    pub fn say(&mut self, step: &'static str) -> Result<()> {
         // A request to stop must be noticed before this side says that it goes on.
         self.channel.keep_alive()?;
-        Ok(self.channel.exchange(step, &[], &mut [])?)
+        Ok(self.channel.send(step, &[])?)
+    }
+
+    /// Waits until the other side has reached a step of the end.
+    ///
+    /// # Errors
+    /// What any receive can meet.
+    pub fn hear(&mut self, step: &'static str) -> Result<()> {
+        Ok(self.channel.recv_into(step, &mut [])?)
     }
 
     /// Says that this side's results are in place, and waits for the other side to say the same. Returns what the run
@@ -489,6 +480,30 @@ impl<'a> Session<'a> {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
     }
+}
+
+/// Begins the journal, or what there is of it. Returns also how many partitions are done.
+fn begin_partitions(
+    method: &dyn Method,
+    call: &Call,
+    (spill, seed): (&Path, &Seed),
+    resumed: &mut Option<Resumed<'_>>,
+) -> Result<(Box<dyn Gather>, pieces::Adding, usize)> {
+    let gathered = method.gather(call).ok_or_else(|| {
+        let message = format!("runs of `{}` cannot be resumed", method.key());
+        Error::Usage(message)
+    })?;
+    let mut pieces = pieces::Adding::create(spill)?;
+    let Some(resumed) = resumed else { return Ok((gathered, pieces, 0)) };
+    let begun = Begun {
+        peer_keys: call.sides.keys(Side::Peer),
+        method: method.key().to_owned(),
+        partitions: call.request.partitions as u64,
+        seed: *seed.as_bytes(),
+    };
+    let add = |piece: &[u8]| pieces.push(piece);
+    resumed.journal.begin(resumed.run.clone(), begun, resumed.done, add)?;
+    Ok((gathered, pieces, resumed.done as usize))
 }
 
 /// Refuses a run on so many keys of this side and of the other, which goes on where it was interrupted or begins.
@@ -509,8 +524,6 @@ struct Opening {
 struct Resumed<'a> {
     journal: &'a mut Journal,
     run: Run,
-    /// What was agreed on in an earlier attempt.
-    begun: Option<Begun>,
     /// How many partitions both sides have done.
     done: u64,
 }

@@ -8,7 +8,7 @@ use rand::CryptoRng;
 
 use super::session::Session;
 use crate::{
-    agree::memory::{self, Budget, Ladder, Rung},
+    agree::memory::{Budget, Ladder, Room, Rung},
     difference::Difference,
     error::{Error, Result},
     keys::table_keys::TableKeys,
@@ -54,7 +54,7 @@ impl Session<'_> {
         let receives = call.receives();
         let channel = self.channel();
         channel.phase("choice");
-        let rung = memory::agree(&ladder, 0, receives, budget, channel)?;
+        let rung = Room::send(&ladder, 0, receives, budget, channel)?.agree(channel)?;
         let key = rung.candidates.first().map(|candidate| candidate.key);
         let mut methods = query.kind.task.methods().into_iter();
         let method = methods.find(|method| Some(method.key()) == key);

@@ -332,7 +332,7 @@ fn a_file_without_a_header_is_warned_of() {
     let phases: Vec<_> = seen.lines().filter(|line| line.starts_with("phase ")).collect();
     let phases = phases.join("\n");
     assert!(phases.contains("phase terms\nphase read\n"), "{phases}");
-    assert!(phases.contains("phase seed\nphase dh\nphase finish"), "{phases}");
+    assert!(phases.contains("phase seed\nphase choice\nphase dh\nphase finish"), "{phases}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use rand::CryptoRng;
 use vesica_net::{CancelToken, SessionId};
 
-use super::{Admit, Computed, Opening, Resumed, Session, watch};
+use super::{Admit, Computed, Opening, Resumed, Session, begin_partitions, watch};
 use crate::{
     agree::seed::Seed,
     error::{Error, Result},
@@ -86,12 +86,13 @@ impl Session<'_> {
         start: &mut dyn FnMut(Elsewhere<'_>, Arc<Slots>),
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let mut opening = self.open_sets(counts, false, Some((&*journal, &run)), admit)?;
-        let (method, _) = self.pick(&mut opening, false)?;
-        let Opening { call, peer_items, begun, done, .. } = opening;
-        let mut resumed = Some(Resumed { journal, run, begun, done });
-        let (gathered, pieces, seed, done) =
-            self.begin_partitions(&*method, &call, spill, &mut resumed, rng)?;
+        let noted = Some((&*journal, &run));
+        let (mut opening, committed) = self.open_sets(counts, false, noted, admit, rng)?;
+        let (method, _, seed) = self.pick(&mut opening, committed, false)?;
+        let Opening { call, peer_items, done, .. } = opening;
+        let mut resumed = Some(Resumed { journal, run, done });
+        let (gathered, pieces, done) =
+            begin_partitions(&*method, &call, (spill, &seed), &mut resumed)?;
         let count = call.request.partitions;
         self.phase(method.key());
         let slots = Arc::new(Slots::new(done));

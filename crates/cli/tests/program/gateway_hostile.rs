@@ -275,7 +275,7 @@ fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
 fn terms_hash(sides: &Sides) -> String {
     let (ended, _) = against(sides, |address| {
         let mut peer = Peer::connect(sides, address, Some((2, Way::Relabel)));
-        assert!(peer.agree(sides, "").is_err());
+        assert!(peer.agree(sides, "", &[]).is_err());
     });
     ended.assert(6, &[]);
     let report: Value = serde_json::from_str(&sides.projects.read(Inviter, "report.json")).unwrap();

@@ -69,6 +69,8 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 pub(crate) struct Parquet {
     stored: Stored,
     metadata: ArrowReaderMetadata,
+    /// Where the metadata is.
+    footer: Range<u64>,
     /// Which columns hold UUIDs.
     uuids: Vec<bool>,
     /// Of what was read.
@@ -89,11 +91,13 @@ impl Parquet {
     /// [`InputFault::Damaged`] and [`InputFault::TooManyRows`].
     pub(crate) fn open(stored: Stored) -> Result<Self> {
         let load = || {
-            footer::within_bounds(&stored)?;
-            ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new()).ok()
+            let footer = footer::within_bounds(&stored)?;
+            let metadata = ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new()).ok()?;
+            Some((metadata, footer))
         };
-        let metadata = guarded(load).flatten();
-        let metadata = metadata.ok_or_else(|| damaged(&stored, "its metadata, at its end,"))?;
+        let loaded = guarded(load).flatten();
+        let (metadata, footer) =
+            loaded.ok_or_else(|| damaged(&stored, "its metadata, at its end,"))?;
         let groups = metadata.metadata().row_groups();
         let rows = groups.iter().map(|group| group.num_rows()).try_fold(0i64, i64::checked_add);
         let claimed = metadata.metadata().file_metadata().num_rows();
@@ -118,7 +122,7 @@ impl Parquet {
             |root: &TypePtr| root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
         let uuids = metadata.schema().fields().iter().zip(roots);
         let uuids = uuids.map(|(field, root)| is_uuid(root) || typed::is_uuid(field)).collect();
-        Ok(Self { stored, metadata, uuids, digest: None, read: Vec::new() })
+        Ok(Self { stored, metadata, footer, uuids, digest: None, read: Vec::new() })
     }
 
     /// The columns.
@@ -165,7 +169,7 @@ impl Parquet {
                 Some(start..start.saturating_add(len))
             })
         });
-        footer::range(&self.stored).into_iter().chain(chunks).collect()
+        std::iter::once(self.footer.clone()).chain(chunks).collect()
     }
 
     /// The groups of rows of the output. Where rows keep their order, a group ends where one of the input ends, unless it

@@ -22,18 +22,15 @@ const SCHEMA: i64 = 2;
 /// The field of a part of the schema that has the number of its children.
 const CHILDREN: i64 = 5;
 
-/// `None` where the metadata is cut short, nested too deeply, or has a list that is longer than the metadata.
-pub(super) fn within_bounds(stored: &Stored) -> Option<()> {
-    let Range { start, end } = range(stored)?;
-    Walk { rest: &stored.get_bytes(start, (end - start) as usize).ok()? }.file()
-}
-
-/// Where the metadata is, without the end of the file.
-pub(super) fn range(stored: &Stored) -> Option<Range<u64>> {
+/// Where the metadata is, without the end of the file; `None` where it is cut short, nested too deeply, or has a list that is
+/// longer than the metadata.
+pub(super) fn within_bounds(stored: &Stored) -> Option<Range<u64>> {
     let end = Length::len(stored).checked_sub(END)?;
     let size = stored.get_bytes(end, END as usize).ok()?;
-    let size = u64::from(u32::from_le_bytes(size[..4].try_into().ok()?));
-    Some(end.checked_sub(size)?..end)
+    let size = u32::from_le_bytes(size[..4].try_into().ok()?);
+    let start = end.checked_sub(size.into())?;
+    Walk { rest: &stored.get_bytes(start, size as usize).ok()? }.file()?;
+    Some(start..end)
 }
 
 /// A walk through encoded values.
@@ -213,7 +210,7 @@ mod tests {
     fn checked(metadata: &[u8]) -> Option<()> {
         let len = (metadata.len() as u32).to_le_bytes();
         let file = [b"PAR1", metadata, &len, b"PAR1"].concat();
-        within_bounds(&Stored::memory("t", file))
+        within_bounds(&Stored::memory("t", file)).map(drop)
     }
 
     /// Metadata with a schema of parts that have so many children each.

@@ -5,6 +5,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicU16, Ordering},
 };
 
 use vesica_testkit::assurance;
@@ -127,8 +128,14 @@ impl Projects {
     }
 }
 
+/// A port at which nobody listens, and which the system gives to no outgoing connection before somebody does: those ports begin
+/// at 32768.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 16_384 + (std::process::id() % 64) as u16 * 256;
+    let ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 256);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.take(256).find(is_free).unwrap()
 }
 
 /// The fingerprint in an identity.

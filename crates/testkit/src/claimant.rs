@@ -15,18 +15,21 @@ const ROOM: &str = "vesica/room";
 /// The longest message that the other side may send before a protocol begins.
 const MOST: usize = 1 << 12;
 
+/// The commitment of the connecting side, number 0, to its part of the seed.
+pub fn commitment(part: &[u8; 32]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    *hasher.update(&[0]).update(part).finalize().as_bytes()
+}
+
 /// Agrees on these terms, claims `items` items and enough memory, and returns the reason why the other side
 /// stopped, or `None` if it was ready to continue.
 pub fn claim(terms: &str, items: u64, channel: &mut Channel) -> Option<Error> {
-    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
-    // The side that connects is number 0.
-    let commitment = hasher.update(&[0]).update(&[0; 32]).finalize();
     let mut begin = || -> Result<()> {
         channel.send(TERMS, terms.as_bytes())?;
         channel.recv_len(TERMS, MOST)?;
         channel.send(READY, &items.to_le_bytes())?;
         channel.send(RESUME, &[0; 41])?;
-        channel.send(COMMIT, commitment.as_bytes())?;
+        channel.send(COMMIT, &commitment(&[0; 32]))?;
         channel.recv_into(READY, &mut [0; 8])?;
         channel.recv_into(RESUME, &mut [0; 41])?;
         channel.recv_into(COMMIT, &mut [0; 32])?;

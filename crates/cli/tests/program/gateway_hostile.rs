@@ -12,7 +12,7 @@ use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     connect::{self, Connection, Meeting},
 };
-use vesica_testkit::assurance;
+use vesica_testkit::{assurance, claimant::commitment};
 
 use crate::{
     gateway::{KEYS, Sides, both, digests, undisturbed},
@@ -173,8 +173,7 @@ impl Peer {
         self.hear(64)?;
         self.say(&(KEYS as u64).to_le_bytes())?;
         self.say(resumption)?;
-        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
-        self.say(hasher.update(&[0]).update(&[7; 32]).finalize().as_bytes())?;
+        self.say(&commitment(&[7; 32]))?;
         self.hear_of("vesica/ready", 8)?;
         self.hear_of("vesica/resume", 41)?;
         self.hear(32).map(drop)

@@ -14,6 +14,7 @@ use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     transport::{tcp, tls},
 };
+use vesica_testkit::claimant::commitment;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -170,9 +171,7 @@ fn ready(channel: &mut Channel, items: u64, commitment: &[u8; 32]) {
 
 /// Comes to a seed after that, and has the memory for the only protocol that may run.
 fn seeded(channel: &mut Channel, items: u64) {
-    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
-    hasher.update(&[0]).update(&[7; 32]);
-    ready(channel, items, hasher.finalize().as_bytes());
+    ready(channel, items, &commitment(&[7; 32]));
     channel.send("vesica/open", &[7; 32]).unwrap();
     channel.send("vesica/room", &[0]).unwrap();
     channel.recv_into("vesica/open", &mut [0; 32]).unwrap();

@@ -128,8 +128,8 @@ impl Projects {
     }
 }
 
-/// A port at which nobody listens, and which the system gives to no outgoing connection before somebody does: those ports begin
-/// at 32768.
+/// A port at which nobody listens. It is below those that the system chooses for outgoing connections, which might take it before
+/// its listener does.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 16_384 + (std::process::id() % 64) as u16 * 256;

@@ -446,7 +446,9 @@ impl Begun {
         } else {
             0
         };
-        directory.replace(&noted, format!("{set_aside}\n").as_bytes())?;
+        if set_aside != before {
+            directory.replace(&noted, format!("{set_aside}\n").as_bytes())?;
+        }
         directory.replace(&note, b"0\n")?;
         Ok(Self { records, count: set_aside, path, note })
     }

@@ -85,24 +85,6 @@ pub trait CotSender {
         Ok(pairs)
     }
 
-    /// Random OTs, and correlated ones after them, in a single call, so that an extension that checks its calls does so
-    /// once: two pseudo-random blocks for each of `random` OTs, and q_j for each of `correlated` further ones.
-    fn send_mixed(
-        &mut self,
-        random: usize,
-        correlated: usize,
-        channel: &mut Channel,
-    ) -> Result<(Vec<[Block; 2]>, Vec<Block>)> {
-        // The rows of random OTs lie where they are hashed, in the upper half of their pairs.
-        let mut blocks = Zeroizing::new(vec![Block::ZERO; 2 * random + correlated]);
-        self.send_correlated_into(&mut blocks[random..], channel)?;
-        let correlated = blocks[2 * random..].to_vec();
-        let mut pairs = blocks.as_chunks().0[..random].to_vec();
-        let delta = self.delta().expose()[0];
-        self.hash().apply_both(delta, &mut pairs);
-        Ok((pairs, correlated))
-    }
-
     /// Chosen-message OT: `messages` holds the two messages of each OT one after another, all of `len` bytes.
     /// Costs 2·len bytes per OT in addition to the correlated OT.
     ///
@@ -187,19 +169,6 @@ pub trait CotReceiver {
         let mut out = vec![Block::ZERO; choices.len()];
         self.receive_random_into(choices, &mut out, channel)?;
         Ok(out)
-    }
-
-    /// The other side of [`CotSender::send_mixed`]: the chosen block of each of the first `random` OTs, and t_j of the others.
-    fn receive_mixed(
-        &mut self,
-        random: usize,
-        choices: &Bits,
-        channel: &mut Channel,
-    ) -> Result<(Vec<Block>, Vec<Block>)> {
-        let mut rows = Zeroizing::new(self.receive_correlated(choices, channel)?);
-        let (chosen, correlated) = rows.split_at_mut(random);
-        self.hash().apply_chosen(chosen);
-        Ok((chosen.to_vec(), correlated.to_vec()))
     }
 
     /// Chosen-message OT: the chosen messages of `len` bytes, one after another.

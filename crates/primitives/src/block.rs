@@ -64,6 +64,14 @@ pub fn add_to(to: &mut [Block], from: &[Block]) {
     Backend::current().add_to(to, from);
 }
 
+/// The sum of blocks.
+pub fn sum(blocks: &[Block]) -> Block {
+    // Words, because compilers do not vectorize over 128-bit integers.
+    let words: &[[u64; 2]] = bytemuck::cast_slice(blocks);
+    let sum = words.iter().fold([0; 2], |sum, word| [sum[0] ^ word[0], sum[1] ^ word[1]]);
+    bytemuck::cast(sum)
+}
+
 /// The largest number of streams that [`sums_by_bit`] adds up.
 pub(crate) const MAX_STREAMS: usize = 8;
 

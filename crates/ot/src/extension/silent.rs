@@ -2,10 +2,10 @@
 //! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Its security is that of the underlying
 //! OT extension.
 //!
-//! Like a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's share
-//! of a value times Δ is Δ itself.
+//! Like a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and half-trees give
+//! shares of e·Δ without further messages.
 //!
-//! 1. Random OT on the places of R's noise e; and, over a malicious extension, a share of one random number
+//! 1. Correlated OT on the places of R's noise e; and, over a malicious extension, a share of one random number
 //!    times Δ, for the check.
 //! 2. S gets w and R gets w + e·Δ.
 //! 3. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
@@ -239,16 +239,15 @@ fn send<C: CotSender>(
     }
     let dimensions = Dimensions::full(n, lpn);
     let delta = Zeroizing::new(cot.delta().expose()[0]);
-    let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
     // 1.
     let masks = usize::from(is_checked(C::ADVERSARY));
     let levels = slice::from_ref(&dimensions);
     let ots::Sent { mut keys, shares: mask } = ots::send(levels, masks, MASK_BITS, cot, channel)?;
-    let noise = pcg::Sender::new(&dimensions, keys.remove(0));
+    let noise = pcg::Sender::new(&dimensions, *delta, keys.remove(0));
     // 2. to 4.
     let trees = match out {
-        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &shares, channel, rng)?,
-        Out::Each(each) => noise.show(each, &shares, channel, rng)?,
+        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &[], channel, rng)?,
+        Out::Each(each) => noise.show(each, channel, rng)?,
     };
     // 5.
     match mask[..] {
@@ -274,7 +273,6 @@ fn receive<C: CotReceiver>(
     }
     let dimensions = Dimensions::full(n, lpn);
     let places = [dimensions.places(rng)];
-    let shares = vec![Block::ZERO; dimensions.blocks];
     // 1.
     let mut values = ZeroizingVec::zeros(usize::from(is_checked(C::ADVERSARY)));
     values.fill_with(|| Block::random(rng));
@@ -295,8 +293,8 @@ fn receive<C: CotReceiver>(
         value
     };
     let blocks = match out {
-        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &shares, keep, channel)?,
-        Out::Each(each) => noise.show(each, &shares, keep, channel)?,
+        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &[], keep, channel)?,
+        Out::Each(each) => noise.show(each, keep, channel)?,
     };
     // 5.
     match &check {

@@ -18,10 +18,10 @@
 //!
 //! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R
 //! gets is a function of what S sent and of R's places α: at the other entries, the leaves that it computes,
-//! which may depend on α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ (in
-//! silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Let W(α) be the vector of these leaves, with the
-//! correction plus Q_i plus the other leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R
-//! compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which only α is unknown to S: y_i cancels,
+//! which may depend on α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ, or in
+//! silent OT just the sum of those leaves. Let W(α) be the vector of these leaves, and at α_i the
+//! correction plus Q_i plus the other leaves of the block, or in silent OT Δ plus the other leaves. Then
+//! v = W(α) + e·Δ whatever S did, and R compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which only α is unknown to S: y_i cancels,
 //! and x is masked by y*.
 //!
 //! S answers with the hash of some value, which it must know (a random oracle). Two vectors W(α) ≠ W(α') have
@@ -34,8 +34,8 @@
 //! each i that α_i is among those for which block i of W(α) is that of W_0. That is a guess of a set of places
 //! for each block, which is right with probability the set's share of the block; all guesses must be right. LPN
 //! with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A wrong
-//! sum is a guess of one bit of α_i; a wrong correction, such as for another Δ in one block, is a guess of α_i
-//! itself.
+//! sum is a guess of α_i, or in silent OT of all but its last bit; a wrong correction, such as for another Δ in one block,
+//! is a guess of α_i itself.
 //!
 //! **An R that deviates.** It may use any places and values, even y_i = 0, since that only makes its own a less
 //! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends
@@ -52,7 +52,7 @@ use vesica_primitives::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Bytes, ZeroizingVec, pprf};
+use crate::{Bytes, ZeroizingVec, pprf::half_tree::Trees};
 
 /// The check by which [`verify`] refuses a sender.
 pub const CHECK: &str = "one noise and one Δ in every block";
@@ -99,7 +99,7 @@ impl Polynomial {
 /// to send.
 pub fn prove(
     delta: Block,
-    trees: &[pprf::Trees<'_>],
+    trees: &[Trees<'_>],
     mask: Block,
     channel: &mut Channel,
 ) -> Result<Answer> {
@@ -125,7 +125,7 @@ impl Answer {
 /// The value that S answers with the hash of. Calls `step` for each piece, because this takes a while.
 fn answer(
     delta: Block,
-    trees: &[pprf::Trees<'_>],
+    trees: &[Trees<'_>],
     mask: Block,
     [chi, masked]: [Block; 2],
     mut step: impl FnMut() -> Result<()>,
@@ -230,29 +230,33 @@ fn digest(chi: Block, value: Block) -> blake3::Hash {
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
-    use vesica_params::lpn::{Lpn, ONES};
+    use vesica_params::lpn::{Lpn, ONES, Values};
+    use vesica_primitives::block::sum;
 
     use super::*;
     use crate::{
         CotSender,
-        pcg::{self, CORRECTIONS, Dimensions, ots, sum},
+        pcg::{self, Dimensions, correction, ots},
+        pprf::half_tree::MaskedSums,
         two_party::{Ideal, run},
     };
 
     const ATTEMPTS: usize = 1000;
 
-    /// 24 blocks of 16 entries.
-    const SMALL: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
+    /// 24 blocks of 16 entries, as in silent OT.
+    const OTS: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
+    /// The same, as in silent VOLE. All values are 1 here, too, so that S's share of a value times Δ is Δ, and R's is 0.
+    const VOLE: Lpn = Lpn { values: Values::Uniform, ..OTS };
 
     /// The behaviour of a sender in one attempt.
     #[derive(Clone, Copy, Debug)]
     enum Lie {
         None,
-        /// A wrong message of an OT, which makes the sum that it masks wrong.
+        /// A wrong sum, with an answer that fits if R's place is this.
         Sum {
             tree: usize,
             level: usize,
-            side: usize,
+            guess: Option<u32>,
         },
         /// A different correction, such as for another Δ, with an answer that fits if R's place is this.
         Correction {
@@ -275,9 +279,9 @@ mod tests {
         is_accepted: bool,
     }
 
-    /// Makes all attempts; returns Δ, the sender's leaves, and the receiver's shares.
-    fn attempt(lies: &[Lie]) -> (Block, Vec<ZeroizingVec<Block>>, Vec<Received>) {
-        let dimensions = &Dimensions::full(100, SMALL);
+    /// Makes all attempts with such noise; returns Δ, the sender's leaves, and the receiver's shares.
+    fn attempt(lpn: Lpn, lies: &[Lie]) -> (Block, Vec<ZeroizingVec<Block>>, Vec<Received>) {
+        let dimensions = &Dimensions::full(100, lpn);
         assert_eq!([dimensions.blocks, dimensions.block], [24, 16]);
         let ((delta, sent), received) = run(
             |channel| {
@@ -295,7 +299,37 @@ mod tests {
         (delta, sent, received)
     }
 
-    /// The sender's side with values 1, so that the share of each block is Δ.
+    /// Block `tree` of W(α) for an α with this place, if S sends these sums, and this correction in silent VOLE.
+    fn guessed(
+        dimensions: &Dimensions,
+        trees: &Trees<'_>,
+        sums: &[Block],
+        keys: &[Block],
+        (delta, correction): (Block, Block),
+        (tree, place): (usize, u32),
+    ) -> Vec<Block> {
+        let shape = trees.shape();
+        let mut places = vec![0; shape.trees()];
+        places[tree] = place;
+        let choices = shape.choices(&places);
+        let received = keys.iter().zip(choices.iter());
+        let received: Vec<Block> =
+            received.map(|(key, choice)| *key ^ (delta & Block::mask(choice))).collect();
+        let (_, mut leaves) = run(
+            |channel| trees.send_sums(sums, channel).unwrap(),
+            |channel| {
+                let mut leaves = vec![Block::ZERO; shape.leaves()];
+                let sums = MaskedSums::receive(shape, dimensions.leaves(), channel).unwrap();
+                sums.grow_one(tree, &places, &received, &mut leaves);
+                leaves
+            },
+        );
+        leaves[place as usize] = Block::ZERO;
+        leaves[place as usize] = sum(&leaves) ^ correction ^ delta;
+        leaves
+    }
+
+    /// The sender's side with values 1.
     fn deviate(
         dimensions: &Dimensions,
         lie: &Lie,
@@ -308,20 +342,24 @@ mod tests {
         let depth = trees.depth();
         let level = std::slice::from_ref(dimensions);
         let ots::Sent { mut keys, shares } = ots::send(level, 1, 128, cot, channel).unwrap();
-        let (mut mask, mut keys) = (shares[0], keys.remove(0));
-        if let Lie::Sum { tree, level, side } = lie {
-            keys[tree * depth + level - 1][*side].0 ^= 1 << 77;
-        }
-        let mut leaves = ZeroizingVec::zeros(trees.total());
-        let grown = pprf::Trees::new(trees, &keys, rng);
-        grown.send(&mut leaves, |_, _| (), channel).unwrap();
+        let (mut mask, keys) = (shares[0], keys.remove(0));
         let mut delta = CotSender::delta(cot).expose()[0];
-        let blocks = leaves.chunks_exact(dimensions.block);
-        let mut corrections: Vec<Block> = blocks.map(|leaves| sum(leaves) ^ delta).collect();
+        let mut leaves = ZeroizingVec::zeros(trees.total());
+        let grown = Trees::new(trees, dimensions.leaves(), delta, &keys, rng);
+        let shares = vec![delta; dimensions.corrections()];
+        let (mut sums, mut corrections) = (Vec::new(), Vec::new());
+        for (i, leaves) in leaves.chunks_exact_mut(dimensions.block).enumerate() {
+            sums.extend(grown.grow_one(i, leaves));
+            corrections.push(correction(i, leaves, &shares));
+        }
+        if let Lie::Sum { tree, level, .. } = lie {
+            sums[tree * depth + level - 1].0 ^= 1 << 77;
+        }
         if let Lie::Correction { block, difference, .. } = lie {
             corrections[*block] ^= *difference;
         }
-        channel.send_slice(CORRECTIONS, &corrections).unwrap();
+        grown.send_sums(&sums, channel).unwrap();
+        dimensions.send_corrections(&corrections, channel).unwrap();
         let mut challenge = [Block::ZERO; 2];
         channel.recv_slice(CHALLENGE, &mut challenge).unwrap();
         match lie {
@@ -329,7 +367,16 @@ mod tests {
             Lie::Mask => mask.0 ^= 1 << 127,
             _ => {}
         }
-        let mut value = answer(delta, &[grown], mask, challenge, || Ok(())).unwrap();
+        let mut value = answer(delta, std::slice::from_ref(&grown), mask, challenge, || Ok(())).unwrap();
+        if let Lie::Sum { tree, guess: Some(guess), .. } = lie {
+            let secrets = (delta, corrections[*tree]);
+            let guessed = guessed(dimensions, &grown, &sums, &keys, secrets, (*tree, *guess));
+            let own = &mut leaves[tree * dimensions.block..][..dimensions.block];
+            let powers = powers(challenge[0], trees.total());
+            let powers = &powers[tree * dimensions.block..][..dimensions.block];
+            value ^= inner_product128(powers, own) ^ inner_product128(powers, &guessed);
+            own.copy_from_slice(&guessed);
+        }
         if let Lie::Correction { block, difference, guess: Some(guess) } = lie {
             let power = powers(challenge[0], trees.total())[block * dimensions.block + guess];
             value ^= multiply128(power, *difference);
@@ -355,7 +402,7 @@ mod tests {
         let mask = Mask { value, share: shares[0] };
         let places = places[0].to_vec();
         let values = vec![Block(1); dimensions.blocks];
-        let zeros = vec![Block::ZERO; dimensions.blocks];
+        let zeros = vec![Block::ZERO; dimensions.corrections()];
         let noise = pcg::Receiver::new(dimensions, &places, keys.remove(0));
         let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
         let mut leaves = ZeroizingVec::zeros(dimensions.all_trees().total());
@@ -382,32 +429,38 @@ mod tests {
 
     #[test]
     fn who_follows_the_protocol_passes() {
-        let (delta, sent, received) = attempt(&[Lie::None; 50]);
-        for (sent, received) in sent.iter().zip(&received) {
-            assert!(received.is_accepted && fits(delta, sent, received, 0, Block::ZERO));
+        for lpn in [OTS, VOLE] {
+            let (delta, sent, received) = attempt(lpn, &[Lie::None; 50]);
+            for (sent, received) in sent.iter().zip(&received) {
+                assert!(received.is_accepted && fits(delta, sent, received, 0, Block::ZERO));
+            }
         }
     }
 
-    /// A wrong sum passes only if R does not use it: a guess of one bit of its place, by design.
+    /// A wrong sum passes only with an answer for a guess of the place. The last bit is open if leaves are correlated: R then
+    /// has the sum of the left leaves, as S sent it, and that of the right ones, which is Δ plus that, on either side.
     #[test]
-    fn a_wrong_sum_passes_only_where_it_is_not_used() {
-        let rng = &mut StdRng::seed_from_u64(1);
-        let lies: Vec<Lie> = (0..ATTEMPTS)
-            .map(|i| Lie::Sum {
+    fn a_wrong_sum_passes_only_with_the_right_guess() {
+        for (lpn, expected) in [(OTS, 75..145), (VOLE, 30..85)] {
+            let rng = &mut StdRng::seed_from_u64(1);
+            let mut lie = |i: usize| Lie::Sum {
                 tree: rng.random_range(0..16),
                 level: 1 + i % 4,
-                side: rng.random_range(0..2),
-            })
-            .collect();
-        let (delta, sent, received) = attempt(&lies);
-        for ((lie, sent), received) in lies.iter().zip(&sent).zip(&received) {
-            let Lie::Sum { tree, level, side } = *lie else { unreachable!() };
-            let is_unused = (received.places[tree] >> (4 - level) & 1) as usize == side;
-            assert_eq!(received.is_accepted, is_unused, "{lie:?}");
-            assert!(!is_unused || fits(delta, sent, received, 0, Block::ZERO));
+                guess: (i % 8 < 7).then(|| rng.random_range(0..16)),
+            };
+            let lies: Vec<Lie> = (0..ATTEMPTS).map(&mut lie).collect();
+            let (delta, sent, received) = attempt(lpn, &lies);
+            for ((lie, sent), received) in lies.iter().zip(&sent).zip(&received) {
+                let Lie::Sum { tree, guess, .. } = *lie else { unreachable!() };
+                let open = u32::from(lpn == OTS);
+                let is_right =
+                    guess.is_some_and(|guess| guess >> open == received.places[tree] >> open);
+                assert_eq!(received.is_accepted, is_right, "{lie:?}");
+                assert!(!is_right || fits(delta, sent, received, 0, Block::ZERO));
+            }
+            let accepted = received.iter().filter(|received| received.is_accepted).count();
+            assert!(expected.contains(&accepted), "{accepted}");
         }
-        let accepted = received.iter().filter(|received| received.is_accepted).count();
-        assert!((420..580).contains(&accepted), "{accepted}");
     }
 
     /// A different Δ for one block passes only with an answer for a guess of the whole place, which is right in
@@ -422,7 +475,7 @@ mod tests {
                 guess: Some(rng.random_range(0..16)),
             })
             .collect();
-        let (delta, sent, received) = attempt(&lies);
+        let (delta, sent, received) = attempt(VOLE, &lies);
         for ((lie, sent), received) in lies.iter().zip(&sent).zip(&received) {
             let &Lie::Correction { block, difference, guess } = lie else { unreachable!() };
             let is_right = guess == Some(received.places[block] as usize);
@@ -452,7 +505,7 @@ mod tests {
                 _ => Lie::Replay,
             })
             .collect();
-        let (_, _, received) = attempt(&lies);
+        let (_, _, received) = attempt(VOLE, &lies);
         assert!(received.iter().all(|received| !received.is_accepted));
     }
 

@@ -1,4 +1,4 @@
-//! Several pieces side by side, for a consumer that takes compressed entries in any order.
+//! Several pieces of noise with values of 1 side by side, for a consumer that takes compressed entries in any order.
 //!
 //! If trees are long, a piece is larger than a cache, and the code accesses all of it at random. The code is
 //! the same for every piece: with the entries of four pieces in one cache line, each access to memory serves
@@ -13,8 +13,12 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{BinaryVector, Block, CacheLine};
 use zeroize::Zeroizing;
 
-use super::{CORRECTIONS, Dimensions, Receiver, Sender, complete, sum};
-use crate::{ZeroizingVec, pprf, zeroizing::HugePageBuffer};
+use super::{Dimensions, Receiver, Sender, complete};
+use crate::{
+    ZeroizingVec,
+    pprf::{self, half_tree::Trees},
+    zeroizing::HugePageBuffer,
+};
 
 /// The number of pieces that fit side by side.
 const LANES: usize = size_of::<CacheLine>() / size_of::<Block>();
@@ -118,39 +122,34 @@ impl Sender<'_> {
     pub fn show(
         &self,
         each: &mut dyn FnMut(&mut [Block]),
-        shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<pprf::Trees<'_>>> {
+    ) -> Result<Vec<Trees<'_>>> {
         let pieces = self.trees(rng);
-        self.dimensions.show(&mut Sending { pieces: &pieces, shares, channel }, each)?;
+        self.dimensions.show(&mut Sending { pieces: &pieces, channel }, each)?;
         Ok(pieces)
     }
 }
 
 struct Sending<'a> {
-    pieces: &'a [pprf::Trees<'a>],
-    shares: &'a [Block],
+    pieces: &'a [Trees<'a>],
     channel: &'a mut Channel,
 }
 
 impl Fill for Sending<'_> {
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
-        let pieces = pieces.clone().zip(&self.pieces[pieces]);
-        let trees = self.pieces[0].shape();
-        let made: Vec<Vec<_>> = of_blocks(trees, lines, |i, leaves, lines| {
-            let lanes = pieces.clone().enumerate().map(|(lane, (piece, grown))| {
-                let sums = grown.grow_one(i, leaves);
+        let pieces = &self.pieces[pieces];
+        let made: Vec<Vec<_>> = of_blocks(pieces[0].shape(), lines, |i, leaves, lines| {
+            let lanes = pieces.iter().enumerate().map(|(lane, trees)| {
+                let sums = trees.grow_one(i, leaves);
                 put(leaves, lines, lane);
-                (sums, sum(leaves) ^ self.shares[piece * trees.trees() + i])
+                sums
             });
             lanes.collect()
         });
-        for (lane, (_, grown)) in pieces.enumerate() {
-            let sums: Vec<_> = made.iter().flat_map(|lanes| &lanes[lane].0).copied().collect();
-            let corrections: Vec<_> = made.iter().map(|lanes| lanes[lane].1).collect();
-            grown.send_sums(&sums, self.channel)?;
-            self.channel.send_slice(CORRECTIONS, &corrections)?;
+        for (lane, trees) in pieces.iter().enumerate() {
+            let sums: Vec<_> = made.iter().flat_map(|lanes| &lanes[lane]).copied().collect();
+            trees.send_sums(&sums, self.channel)?;
             self.channel.flush()?;
         }
         Ok(())
@@ -163,12 +162,11 @@ impl Receiver<'_> {
     pub fn show(
         &self,
         each: &mut dyn FnMut(&mut [Block]),
-        shares: &[Block],
         keep: impl Fn(usize, &mut [Block]) -> Block + Sync,
         channel: &mut Channel,
     ) -> Result<Zeroizing<Vec<Block>>> {
         let made = Zeroizing::new(vec![Block::ZERO; self.dimensions.blocks]);
-        let mut receiving = Receiving { noise: self, shares, keep, made, channel };
+        let mut receiving = Receiving { noise: self, keep, made, channel };
         self.dimensions.show(&mut receiving, each)?;
         Ok(receiving.made)
     }
@@ -176,7 +174,6 @@ impl Receiver<'_> {
 
 struct Receiving<'a, K> {
     noise: &'a Receiver<'a>,
-    shares: &'a [Block],
     keep: K,
     made: Zeroizing<Vec<Block>>,
     channel: &'a mut Channel,
@@ -185,7 +182,7 @@ struct Receiving<'a, K> {
 impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
         let (noise, trees) = (self.noise, self.noise.dimensions.trees);
-        let taken = pieces.clone().map(|piece| noise.take_in(piece, self.shares, self.channel));
+        let taken = pieces.clone().map(|piece| noise.take_in(piece, &[], self.channel));
         let taken = taken.collect::<Result<Vec<_>>>()?;
         let pieces = pieces.zip(&taken);
         let made: Vec<Zeroizing<Vec<Block>>> = of_blocks(trees, lines, |i, leaves, lines| {

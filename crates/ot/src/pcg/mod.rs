@@ -5,10 +5,14 @@
 //! that only R knows. Before the first step, S has Q_i and R has Q_i + y_i·Δ; how they get these depends on the
 //! source of the y_i. With an OT extension:
 //!
-//! 1. Random OT on the bits of the α_i gives the keys of the trees.
-//! 2. S → R: a puncturable PRF for each block; S knows all its leaves w, R all but the one at α_i.
+//! 1. Correlated OT on the bits of the α_i gives the keys of the trees.
+//! 2. S → R: a puncturable PRF for each block, by a [half-tree](half_tree) with Δ; S knows all its leaves w, R all but the one
+//!    at α_i.
 //! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
 //!    the missing leaf plus y_i·Δ.
+//!
+//! If all values are 1, there are no Q_i, and step 3 falls away: correlated leaves of a half-tree add up to Δ, so the sum of
+//! those that R has is the missing leaf plus Δ.
 //!
 //! Long vectors are made of several *pieces*, each with its own noise and trees ([`Lpn::piece`]); the OTs of
 //! all pieces come first, together.
@@ -26,12 +30,21 @@ use std::iter::repeat_with;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_params::lpn::Lpn;
-use vesica_primitives::{BinaryVector, Block, block::add_to, code::BlockAccumulate, declassify};
+use vesica_params::lpn::{Lpn, Values};
+use vesica_primitives::{
+    BinaryVector, Block,
+    block::{add_to, sum},
+    code::BlockAccumulate,
+    declassify,
+};
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
-    pprf::{self, MASKS, masks},
+    pprf::{
+        self, MASKS,
+        half_tree::{self, Leaves, MaskedSums, Trees},
+        masks,
+    },
     zeroizing::HugePageBuffer,
 };
 
@@ -47,6 +60,7 @@ pub struct Dimensions {
     pub block: usize,
     /// The trees of a piece, one for each block, with one leaf per entry.
     trees: pprf::Shape,
+    values: Values,
     pub(crate) code: BlockAccumulate,
     pieces: usize,
 }
@@ -70,19 +84,16 @@ impl Dimensions {
     fn of_blocks(len: usize, lpn: Lpn, block: usize) -> Self {
         let code = BlockAccumulate::new(lpn.code_len(block), lpn.accumulators);
         let trees = pprf::Shape::new(lpn.blocks, block);
-        // The leaves of a tree of one level are the messages of its OT themselves: nothing drawn for this call
-        // would separate the OT extension from the shares.
-        assert!(trees.depth() > 1, "trees of more than one level");
         let pieces = lpn.pieces(len);
         // This ensures that a VOLE for the values of all blocks is shorter than the one that needs them.
         assert!(
             pieces == 1 || pieces * lpn.blocks + 1 < len,
             "pieces have more entries than blocks"
         );
-        Self { len, blocks: pieces * lpn.blocks, block, trees, code, pieces }
+        Self { len, blocks: pieces * lpn.blocks, block, trees, values: lpn.values, code, pieces }
     }
 
-    /// Random OTs of step 1.
+    /// OTs of step 1.
     pub fn ots(&self) -> usize {
         self.all_trees().ots()
     }
@@ -94,7 +105,27 @@ impl Dimensions {
 
     /// Payload bytes that go to the receiver.
     pub fn bytes(&self) -> usize {
-        self.pieces * self.trees.bytes() + self.blocks * size_of::<Block>()
+        self.pieces * half_tree::bytes(self.trees) + self.corrections() * size_of::<Block>()
+    }
+
+    /// Values that need a correction, and Q_i, each: all blocks, or none.
+    pub fn corrections(&self) -> usize {
+        match self.values {
+            Values::Uniform => self.blocks,
+            Values::Ones => 0,
+        }
+    }
+
+    /// Those of a piece.
+    fn piece_corrections(&self) -> usize {
+        self.corrections() / self.pieces
+    }
+
+    fn leaves(&self) -> Leaves {
+        match self.values {
+            Values::Uniform => Leaves::Hashed,
+            Values::Ones => Leaves::Correlated,
+        }
     }
 
     /// Random places, one in each block.
@@ -116,6 +147,20 @@ impl Dimensions {
     pub fn space(&self) -> Space {
         let len = self.threads() * self.trees.total();
         Space { leaves: HugePageBuffer::zeros(len), scratch: HugePageBuffer::zeros(len) }
+    }
+
+    /// The shares of a piece's blocks, of those of all.
+    fn shares<'s>(&self, piece: usize, shares: &'s [Block]) -> &'s [Block] {
+        let blocks = self.piece_corrections();
+        &shares[piece * blocks..][..blocks]
+    }
+
+    /// Sends the corrections of a piece, if there are any.
+    fn send_corrections(&self, corrections: &[Block], channel: &mut Channel) -> Result<()> {
+        if self.corrections() > 0 {
+            channel.send_slice(CORRECTIONS, corrections)?;
+        }
+        channel.flush()
     }
 
     /// Pieces that are compressed at a time.
@@ -203,16 +248,17 @@ fn piece_len(len: usize, lpn: Lpn) -> usize {
 /// S's side after step 1.
 pub struct Sender<'a> {
     dimensions: &'a Dimensions,
-    keys: Zeroizing<Vec<[Block; 2]>>,
+    delta: Zeroizing<Block>,
+    keys: Zeroizing<Vec<Block>>,
 }
 
 impl<'a> Sender<'a> {
-    /// After step 1 ([`ots::send`]), which gave these messages.
-    pub fn new(dimensions: &'a Dimensions, keys: Zeroizing<Vec<[Block; 2]>>) -> Self {
-        Self { dimensions, keys }
+    /// After step 1 ([`ots::send`]) with this Δ, which gave these keys.
+    pub fn new(dimensions: &'a Dimensions, delta: Block, keys: Zeroizing<Vec<Block>>) -> Self {
+        Self { dimensions, delta: Zeroizing::new(delta), keys }
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i: writes w, compressed, to `out`. Returns the trees from which
+    /// Steps 2 and 3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections): writes w, compressed, to `out`. Returns the trees from which
     /// w is made.
     pub fn fill(
         &self,
@@ -221,25 +267,23 @@ impl<'a> Sender<'a> {
         shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<pprf::Trees<'_>>> {
+    ) -> Result<Vec<Trees<'_>>> {
         let pieces = self.trees(rng);
-        let blocks = self.dimensions.piece_blocks();
         self.dimensions.compress(space, out, |piece, leaves| {
-            let shares = &shares[piece * blocks..][..blocks];
+            let shares = self.dimensions.shares(piece, shares);
             // 2., and 3. while a tree's leaves are in the cache.
-            let correct = |i: usize, leaves: &[Block]| sum(leaves) ^ shares[i];
+            let correct = |i: usize, leaves: &[Block]| correction(i, leaves, shares);
             let corrections = pieces[piece].send(leaves, correct, channel)?;
-            channel.send_slice(CORRECTIONS, &corrections)?;
-            channel.flush()
+            self.dimensions.send_corrections(&corrections, channel)
         })?;
         Ok(pieces)
     }
 
     /// The trees of each piece.
-    fn trees(&self, rng: &mut dyn CryptoRng) -> Vec<pprf::Trees<'_>> {
-        let trees = self.dimensions.trees;
+    fn trees(&self, rng: &mut dyn CryptoRng) -> Vec<Trees<'_>> {
+        let (trees, leaves) = (self.dimensions.trees, self.dimensions.leaves());
         let pieces = self.keys.chunks_exact(trees.ots());
-        pieces.map(|keys| pprf::Trees::new(trees, keys, rng)).collect()
+        pieces.map(|keys| Trees::new(trees, leaves, *self.delta, keys, rng)).collect()
     }
 }
 
@@ -292,19 +336,23 @@ impl<'a> Receiver<'a> {
         }))
     }
 
-    /// Receives S's messages for a piece in steps 2 and 3. From step 3 this is for each block the sum of all
-    /// its leaves, plus what is added to the missing one.
+    /// Receives S's messages for a piece in steps 2 and 3. The second result is for each block the sum of all
+    /// its leaves, plus what is added to the missing one: of correlated leaves, Δ twice.
     fn take_in(
         &self,
         piece: usize,
         shares: &[Block],
         channel: &mut Channel,
-    ) -> Result<(pprf::MaskedSums, Zeroizing<Vec<Block>>)> {
-        let blocks = self.dimensions.piece_blocks();
-        let masked = pprf::MaskedSums::receive(self.dimensions.trees, channel)?;
-        let mut sums = Zeroizing::new(vec![Block::ZERO; blocks]);
-        channel.recv_slice(CORRECTIONS, &mut sums)?;
-        add_to(&mut sums, &shares[piece * blocks..][..blocks]);
+    ) -> Result<(MaskedSums, Zeroizing<Vec<Block>>)> {
+        let dimensions = self.dimensions;
+        let masked = MaskedSums::receive(dimensions.trees, dimensions.leaves(), channel)?;
+        let shares = dimensions.shares(piece, shares);
+        let mut sums = Zeroizing::new(vec![Block::ZERO; dimensions.piece_blocks()]);
+        let corrected = &mut sums[..shares.len()];
+        if !corrected.is_empty() {
+            channel.recv_slice(CORRECTIONS, corrected)?;
+            add_to(corrected, shares);
+        }
         Ok((masked, sums))
     }
 
@@ -321,17 +369,15 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Fills in the missing leaf, which is still 0.
+/// A block's correction.
+fn correction(block: usize, leaves: &[Block], shares: &[Block]) -> Block {
+    shares.get(block).map_or(Block::ZERO, |share| sum(leaves) ^ *share)
+}
+
+/// Fills in the missing leaf, whatever is there.
 fn complete(leaves: &mut [Block], place: u32, with_missing: Block) {
     let missing = sum(leaves) ^ with_missing;
     add_at(leaves, place, missing);
-}
-
-fn sum(leaves: &[Block]) -> Block {
-    // Words, because compilers do not vectorize over 128-bit integers.
-    let words: &[[u64; 2]] = bytemuck::cast_slice(leaves);
-    let sum = words.iter().fold([0; 2], |sum, leaf| [sum[0] ^ leaf[0], sum[1] ^ leaf[1]]);
-    bytemuck::cast(sum)
 }
 
 /// Adds `value` to the entry at a secret place. Every entry is accessed, so that the caches do not reveal which

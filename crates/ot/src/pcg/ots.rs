@@ -1,18 +1,18 @@
-//! The OTs that noise is made of, all in one call of the extension, which checks it once if it is a malicious one: random OTs
-//! for the trees of every level of [`Dimensions`], and after them correlated OTs on the bits of numbers, which give
+//! The correlated OTs that noise is made of, all in one call of the extension, which checks it once if it is a malicious one:
+//! those for the trees of every level of [`Dimensions`], and after them those on the bits of numbers, which give
 //! shares of the numbers times Δ.
 
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::Dimensions;
 use crate::{CotReceiver, CotSender, ZeroizingVec, vole::Subspace};
 
 /// S's part.
 pub struct Sent {
-    /// For each level the messages of its trees' OTs.
-    pub keys: Vec<Zeroizing<Vec<[Block; 2]>>>,
+    /// For each level the blocks of its trees' OTs.
+    pub keys: Vec<Zeroizing<Vec<Block>>>,
     /// The shares Q_i.
     pub shares: ZeroizingVec<Block>,
 }
@@ -25,15 +25,16 @@ pub fn send(
     cot: &mut impl CotSender,
     channel: &mut Channel,
 ) -> Result<Sent> {
-    let of_trees = levels.iter().map(Dimensions::ots).sum();
-    let (keys, shares) = cot.send_mixed(of_trees, values * bits as usize, channel)?;
-    let (keys, shares) = (Zeroizing::new(keys), Zeroizing::new(shares));
-    Ok(Sent { keys: of_levels(levels, &keys), shares: combined(&shares, bits) })
+    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
+    let mut blocks = ZeroizingVec::zeros(of_trees + values * bits as usize);
+    cot.send_correlated_into(&mut blocks, channel)?;
+    let (keys, shares) = of_levels(levels, &blocks);
+    Ok(Sent { keys, shares: combined(shares, bits) })
 }
 
 /// R's part.
 pub struct Received {
-    /// For each level the messages that it chose in its trees' OTs.
+    /// For each level the blocks of its trees' OTs.
     pub keys: Vec<Zeroizing<Vec<Block>>>,
     /// The shares Q_i + y_i·Δ.
     pub shares: ZeroizingVec<Block>,
@@ -49,7 +50,7 @@ pub fn receive<A: Subspace>(
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
 ) -> Result<Received> {
-    let of_trees = levels.iter().map(Dimensions::ots).sum();
+    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
     let count = bits as usize;
     let mut choices = Bits::zeros(of_trees + values.len() * count);
     let mut next = 0;
@@ -64,20 +65,25 @@ pub fn receive<A: Subspace>(
         let value = value.embed().0;
         (0..count).for_each(|bit| choose((value >> bit & 1) as u8));
     }
-    let (keys, shares) = cot.receive_mixed(of_trees, &choices, channel)?;
-    let (keys, shares) = (Zeroizing::new(keys), Zeroizing::new(shares));
-    Ok(Received { keys: of_levels(levels, &keys), shares: combined(&shares, bits) })
+    let mut blocks = ZeroizingVec::zeros(choices.len());
+    cot.receive_correlated_into(&choices, &mut blocks, channel)?;
+    let (keys, shares) = of_levels(levels, &blocks);
+    Ok(Received { keys, shares: combined(shares, bits) })
 }
 
-/// The messages of each level.
-fn of_levels<T: Copy + Zeroize>(levels: &[Dimensions], keys: &[T]) -> Vec<Zeroizing<Vec<T>>> {
-    let mut left = keys;
+/// The blocks of each level, and those that are left.
+fn of_levels<'a>(
+    levels: &[Dimensions],
+    blocks: &'a [Block],
+) -> (Vec<Zeroizing<Vec<Block>>>, &'a [Block]) {
+    let mut left = blocks;
     let cut = |level: &Dimensions| {
         let own;
         (own, left) = left.split_at(level.ots());
         Zeroizing::new(own.to_vec())
     };
-    levels.iter().map(cut).collect()
+    let keys = levels.iter().map(cut).collect();
+    (keys, left)
 }
 
 /// Each number's share, from the shares of its bits.

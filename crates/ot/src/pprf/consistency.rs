@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        pprf::{
+        pprf::ggm::{
             GENERATOR, SUMS, grow, receive, send,
             tests::{Setup, setup},
         },

@@ -70,7 +70,7 @@ impl SmallField {
     /// Payload bytes of the trees over base OTs `B`, without a check, and of the session's key.
     fn setup_bytes<B: BaseOt>(self) -> Bytes {
         let setup = super::setup_bytes::<B>(self.base_ots());
-        Bytes { to_sender: setup.to_sender + self.shape().bytes(), ..setup }
+        Bytes { to_sender: setup.to_sender + pprf::ggm::bytes(self.shape()), ..setup }
     }
 
     /// Payload bytes of `n` correlated or random OTs, all of them to the sender. Rows are padded to

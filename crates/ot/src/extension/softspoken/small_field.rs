@@ -106,7 +106,7 @@ impl PuncturedTrees {
         let keys: Zeroizing<Vec<Block>> =
             Zeroizing::new(seeds.iter().map(|seed| *seed.expose()).collect());
         let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
-        pprf::receive(shape, &chunks, &keys, &mut leaves, channel)?;
+        pprf::ggm::receive(shape, &chunks, &keys, &mut leaves, channel)?;
         Ok(Self { field, delta, chunks, leaves })
     }
 
@@ -201,7 +201,7 @@ impl Trees {
         let keys = seeds.iter().map(|pair| [*pair[0].expose(), *pair[1].expose()]);
         let keys: Zeroizing<Vec<[Block; 2]>> = Zeroizing::new(keys.collect());
         let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
-        pprf::send(shape, &keys, &mut leaves, channel, rng)?;
+        pprf::ggm::send(shape, &keys, &mut leaves, channel, rng)?;
         Ok(Self { field, leaves })
     }
 
@@ -288,7 +288,7 @@ impl Trees {
             seeds.iter().map(|pair| [*pair[0].expose(), *pair[1].expose()]).collect();
         keys.iter_mut().skip(shape.depth() - 1).step_by(shape.depth()).for_each(|k| k[0].0 ^= 1);
         let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
-        pprf::send(shape, &keys, &mut leaves, channel, rng)?;
+        pprf::ggm::send(shape, &keys, &mut leaves, channel, rng)?;
         Ok(Self { field, leaves })
     }
 }

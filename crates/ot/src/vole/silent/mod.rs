@@ -4,7 +4,7 @@
 //! R draws noise e: t blocks, each zero except for y_i at a random place α_i. With an OT extension in which S
 //! holds Δ:
 //!
-//! 1. Random OT on the bits of the α_i gives the keys of puncturable PRFs.
+//! 1. Correlated OT on the bits of the α_i gives the keys of puncturable PRFs.
 //! 2. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
 //! 3. From these S and R make w and w + e·Δ, with the PRFs and a correction for each block.
 //! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
@@ -121,7 +121,7 @@ pub fn send(
     // 3. and 4., from the shortest level on.
     for (level, keys) in levels.iter().zip(keys).rev() {
         let shares = std::mem::replace(&mut b, ZeroizingVec::zeros(level.len));
-        let noise = pcg::Sender::new(level, keys);
+        let noise = pcg::Sender::new(level, delta.expose()[0], keys);
         noise.fill(&mut level.space(), &mut b, &shares, channel, rng)?;
     }
     Ok(SenderShare { delta, b })

@@ -44,7 +44,9 @@ fn result(backend: Backend, kernel: u8, len: usize, mut bytes: Bytes<'_>) -> Vec
             let keys = [key, other].map(|key| AesKeys::expand(backend, key));
             let mut children = vec![[Block::ZERO; 2]; len];
             let sums = AesKeys::double([&keys[0], &keys[1]], &parents, &mut children);
-            [bytes_of(children.as_flattened()), bytes_of(&sums)].concat()
+            let doubled = [bytes_of(children.as_flattened()), bytes_of(&sums)].concat();
+            let sum = keys[0].split(&parents, &mut children);
+            [doubled, bytes_of(children.as_flattened()), bytes_of(&[sum])].concat()
         }
         3 => {
             let (mut sums, x) = (blocks(len), blocks(len));

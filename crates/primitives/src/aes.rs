@@ -1,7 +1,5 @@
 //! AES-128 (FIPS 197) as a block cipher, as a generator, and as a correlation-robust hash.
 
-use zeroize::Zeroize;
-
 use crate::{
     Block,
     arch::{AesKeys, Backend},
@@ -117,10 +115,7 @@ impl CircularRobust {
 
     /// Hashes each block in place.
     pub fn apply(&self, blocks: &mut [Block]) {
-        for batch in blocks.chunks_mut(BATCH) {
-            batch.iter_mut().for_each(|x| *x = sigma(*x));
-            self.0.0.feed_forward(batch);
-        }
+        self.0.0.circular(blocks);
     }
 
     /// The two children of each parent x: its hash, and x plus its hash. Returns the sum of the left children.
@@ -128,31 +123,8 @@ impl CircularRobust {
     /// # Panics
     /// If the number of pairs of children is not that of the parents.
     pub fn split(&self, parents: &[Block], children: &mut [[Block; 2]]) -> Block {
-        assert_eq!(parents.len(), children.len(), "two children each");
-        let mut hashes = [Block::ZERO; BATCH];
-        let mut total = [0; 2];
-        for (parents, children) in parents.chunks(BATCH).zip(children.chunks_mut(BATCH)) {
-            let hashes = &mut hashes[..parents.len()];
-            hashes.iter_mut().zip(parents).for_each(|(hash, x)| *hash = sigma(*x));
-            self.0.0.feed_forward(hashes);
-            // Words, because compilers do not vectorize over 128-bit integers.
-            let hashes: &[[u64; 2]] = bytemuck::cast_slice(hashes);
-            let parents: &[[u64; 2]] = bytemuck::cast_slice(parents);
-            let children: &mut [[u64; 4]] = bytemuck::cast_slice_mut(children);
-            for ((pair, x), hash) in children.iter_mut().zip(parents).zip(hashes) {
-                *pair = [hash[0], hash[1], x[0] ^ hash[0], x[1] ^ hash[1]];
-                total = [total[0] ^ hash[0], total[1] ^ hash[1]];
-            }
-        }
-        hashes.zeroize();
-        bytemuck::cast(total)
+        self.0.0.split(parents, children)
     }
-}
-
-/// σ, whose sum with the identity is invertible, too.
-fn sigma(x: Block) -> Block {
-    let [low, high]: [u64; 2] = bytemuck::cast(x);
-    bytemuck::cast([high, high ^ low])
 }
 
 /// A hash of one block and its index, tweakable correlation robust: π(π(x) ⊕ i) ⊕ π(x).

@@ -367,7 +367,8 @@ mod tests {
             Lie::Mask => mask.0 ^= 1 << 127,
             _ => {}
         }
-        let mut value = answer(delta, std::slice::from_ref(&grown), mask, challenge, || Ok(())).unwrap();
+        let mut value =
+            answer(delta, std::slice::from_ref(&grown), mask, challenge, || Ok(())).unwrap();
         if let Lie::Sum { tree, guess: Some(guess), .. } = lie {
             let secrets = (delta, corrections[*tree]);
             let guessed = guessed(dimensions, &grown, &sums, &keys, secrets, (*tree, *guess));

@@ -27,11 +27,7 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{
-    Block,
-    aes::CircularRobust,
-    block,
-};
+use vesica_primitives::{Block, aes::CircularRobust, block};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{BATCH, Shape, equal, opposite, replace_pair, select};
@@ -317,7 +313,8 @@ mod tests {
         fn with_choices(mut self) -> Self {
             let choices = self.shape.choices(&self.points);
             let keys = self.keys.iter().zip(choices.iter());
-            self.received = keys.map(|(key, choice)| *key ^ (DELTA & Block::mask(choice))).collect();
+            self.received =
+                keys.map(|(key, choice)| *key ^ (DELTA & Block::mask(choice))).collect();
             self
         }
 

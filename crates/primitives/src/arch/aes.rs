@@ -1,5 +1,7 @@
 //! AES-128 by backend.
 
+use zeroize::Zeroize;
+
 use super::{Backend, Kind, portable};
 use crate::Block;
 
@@ -190,6 +192,59 @@ impl AesKeys {
         }
         sums
     }
+
+    /// Replaces each block x by π(σ(x)) ⊕ σ(x), where π is encryption and σ(high ‖ low) = (high ⊕ low) ‖ high.
+    pub fn circular(&self, blocks: &mut [Block]) {
+        let done = match &self.0 {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::circular_wide(keys, blocks) },
+            // SAFETY: such keys are made only by a backend of kind Avx512, which has VAES and AVX-512 F.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86_64::aes512::circular(keys, blocks) },
+            _ => 0,
+        };
+        let rest = &mut blocks[done..];
+        rest.iter_mut().for_each(|x| *x = sigma(*x));
+        self.feed_forward(rest);
+    }
+
+    /// Writes for each parent x the children h and x ⊕ h, where h is what [`AesKeys::circular`] makes of x; returns the sum
+    /// of the left children.
+    ///
+    /// # Panics
+    /// If the number of pairs of children is not that of the parents.
+    pub fn split(&self, parents: &[Block], children: &mut [[Block; 2]]) -> Block {
+        assert_eq!(parents.len(), children.len(), "two children each");
+        let (done, mut sum) = match &self.0 {
+            // SAFETY: as in `circular`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::split_wide(keys, parents, children) },
+            // SAFETY: as in `circular`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86_64::aes512::split(keys, parents, children) },
+            _ => (0, Block::ZERO),
+        };
+        let mut hashes = [Block::ZERO; SMALL_BATCH];
+        let batches = parents[done..].chunks(SMALL_BATCH);
+        for (parents, children) in batches.zip(children[done..].chunks_mut(SMALL_BATCH)) {
+            let hashes = &mut hashes[..parents.len()];
+            hashes.copy_from_slice(parents);
+            self.circular(hashes);
+            for ((pair, x), hash) in children.iter_mut().zip(parents).zip(hashes) {
+                *pair = [*hash, *x ^ *hash];
+                sum ^= *hash;
+            }
+        }
+        hashes.zeroize();
+        sum
+    }
+}
+
+/// σ, whose sum with the identity is invertible, too.
+fn sigma(x: Block) -> Block {
+    let [low, high]: [u64; 2] = bytemuck::cast(x);
+    bytemuck::cast([high, high ^ low])
 }
 
 /// Blocks handled at a time by operations that need scratch space.
@@ -198,6 +253,32 @@ const SMALL_BATCH: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn circular_hashes_are_those_of_their_definition_on_every_backend() {
+        let x: Vec<Block> =
+            (0..97).map(|i| Block((u128::MAX / 7).wrapping_mul(i + 1) ^ i << 100)).collect();
+        for backend in Backend::available() {
+            let keys = AesKeys::expand(backend, Block(99));
+            let by_hand = |x: &Block| {
+                let turned = Block((x.0 >> 64 ^ x.0) << 64 | x.0 >> 64);
+                let mut image = [turned];
+                keys.encrypt(&mut image);
+                image[0] ^ turned
+            };
+            for n in [0, 1, 15, 16, 17, 32, 33, 64, 97] {
+                let expected: Vec<Block> = x[..n].iter().map(by_hand).collect();
+                let mut hashes = x[..n].to_vec();
+                keys.circular(&mut hashes);
+                assert_eq!(hashes, expected, "{backend:?}, {n} blocks");
+                let mut children = vec![[Block::ZERO; 2]; n];
+                let left = keys.split(&x[..n], &mut children);
+                let pairs = x.iter().zip(&expected).map(|(x, hash)| [*hash, *x ^ *hash]);
+                assert!(children.iter().copied().eq(pairs), "{backend:?}, {n} blocks");
+                assert_eq!(left, expected.iter().fold(Block::ZERO, |sum, hash| sum ^ *hash));
+            }
+        }
+    }
 
     #[test]
     fn each_key_adds_its_bit_on_every_backend() {

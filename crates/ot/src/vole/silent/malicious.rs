@@ -105,7 +105,10 @@ pub fn send(
     let Levels { levels, values } = levels(len, lpn);
     // 1. and 2.
     let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, BITS, cot, channel)?;
-    let noises = levels.iter().zip(keys).map(|(level, keys)| pcg::Sender::new(level, delta.expose()[0], keys));
+    let noises = levels
+        .iter()
+        .zip(keys)
+        .map(|(level, keys)| pcg::Sender::new(level, delta.expose()[0], keys));
     let noises: Vec<_> = noises.collect();
     // 3. and 4., from the shortest level on.
     let mut to_prove = Vec::new();

@@ -3,10 +3,10 @@
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_aeskeygenassist_si128,
     _mm_set_epi64x, _mm_setzero_si128, _mm_shuffle_epi32, _mm_slli_si128, _mm_xor_si128,
-    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_broadcastsi128_si256,
+    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
     _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
-    _mm256_xor_si256,
+    _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi32,
+    _mm256_storeu_si256, _mm256_xor_si256,
 };
 
 use zeroize::Zeroize;
@@ -207,6 +207,79 @@ pub unsafe fn double_wide(
         bytemuck::cast(_mm_xor_si128(low, high))
     };
     (parent_batches.len() * BATCH, [fold(sums[0]), fold(sums[1])])
+}
+
+/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches, two blocks per instruction; returns
+/// the number of their blocks.
+///
+/// # Safety
+/// The processor must have VAES and AVX2.
+#[target_feature(enable = "vaes,avx2")]
+pub unsafe fn circular_wide(keys: &Keys, blocks: &mut [Block]) -> usize {
+    let wide_keys = widen(keys);
+    let (batches, _) = blocks.as_chunks_mut::<{ 2 * BATCH }>();
+    for batch in &mut *batches {
+        let (_, hashes) = hash_circular(&wide_keys, batch);
+        store_wide(batch, &hashes);
+    }
+    batches.len() * 2 * BATCH
+}
+
+/// Same as [`AesKeys::split`](super::super::AesKeys::split), for whole batches, two blocks per instruction; returns the
+/// number of their parents, too.
+///
+/// # Safety
+/// The processor must have VAES and AVX2.
+#[target_feature(enable = "vaes,avx2")]
+pub unsafe fn split_wide(
+    keys: &Keys,
+    parents: &[Block],
+    children: &mut [[Block; 2]],
+) -> (usize, Block) {
+    let wide_keys = widen(keys);
+    let mut sum = _mm256_setzero_si256();
+    let (parents, _) = parents.as_chunks::<{ 2 * BATCH }>();
+    let (children, _) = children.as_chunks_mut::<{ 2 * BATCH }>();
+    for (parents, children) in parents.iter().zip(children) {
+        let (parents, hashes) = hash_circular(&wide_keys, parents);
+        let mut halves = [[_mm256_setzero_si256(); BATCH]; 2];
+        for (i, (hash, parent)) in hashes.into_iter().zip(parents).enumerate() {
+            let right = _mm256_xor_si256(hash, parent);
+            sum = _mm256_xor_si256(sum, hash);
+            let at = 2 * i;
+            halves[at / BATCH][at % BATCH] = _mm256_permute2x128_si256::<0x20>(hash, right);
+            halves[at / BATCH][at % BATCH + 1] = _mm256_permute2x128_si256::<0x31>(hash, right);
+        }
+        let (halves_of_children, _) = children.as_flattened_mut().as_chunks_mut::<{ 2 * BATCH }>();
+        for (children, half) in halves_of_children.iter_mut().zip(&halves) {
+            store_wide(children, half);
+        }
+    }
+    let [low, high]: [Block; 2] = bytemuck::cast(sum);
+    (parents.len() * 2 * BATCH, low ^ high)
+}
+
+/// The blocks x of a batch, and π(σ(x)) ⊕ σ(x).
+#[target_feature(enable = "vaes,avx2")]
+#[inline]
+fn hash_circular(
+    keys: &[__m256i; ROUNDS + 1],
+    blocks: &[Block; 2 * BATCH],
+) -> ([__m256i; BATCH], [__m256i; BATCH]) {
+    let blocks = load_wide::<BATCH>(blocks);
+    let high = _mm256_set_epi64x(-1, 0, -1, 0);
+    let mut turned = blocks;
+    for x in &mut turned {
+        // (high, low) becomes (low, high), and high is added to the half that it was in.
+        let swapped = _mm256_shuffle_epi32::<0b01_00_11_10>(*x);
+        *x = _mm256_xor_si256(swapped, _mm256_and_si256(*x, high));
+    }
+    let mut hashes = turned;
+    encrypt_states(keys, &mut hashes);
+    for (hash, turned) in hashes.iter_mut().zip(turned) {
+        *hash = _mm256_xor_si256(*hash, turned);
+    }
+    (blocks, hashes)
 }
 
 /// Each round key in both halves of a vector.

@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi64, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
-    _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_set_epi64, _mm512_setzero_si512,
-    _mm512_slli_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512,
+    _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_permutex2var_epi64, _mm512_set_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_slli_epi64, _mm512_storeu_si512,
+    _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
 use super::aes::{self, Keys, ROUNDS};
@@ -14,6 +15,9 @@ const BATCH: usize = 8;
 
 /// Blocks of a vector.
 const WIDTH: usize = 4;
+
+/// a ⊕ (b ∧ c), as a table.
+const ADD_MASKED: i32 = 0x78;
 
 /// Same as [`aes::encrypt_counter_wide`].
 ///
@@ -63,6 +67,77 @@ pub unsafe fn feed_forward(keys: &Keys, blocks: &mut [Block]) {
     unsafe { aes::feed_forward_wide(keys, rest) };
 }
 
+/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches; returns the number of their blocks.
+///
+/// # Safety
+/// The processor must have VAES and AVX-512 F.
+#[target_feature(enable = "vaes,avx512f")]
+pub unsafe fn circular(keys: &Keys, blocks: &mut [Block]) -> usize {
+    let wide_keys = widen(keys);
+    let (batches, _) = blocks.as_chunks_mut::<{ WIDTH * BATCH }>();
+    for batch in &mut *batches {
+        let (_, hashes) = hash(&wide_keys, batch);
+        store(batch, &hashes);
+    }
+    batches.len() * WIDTH * BATCH
+}
+
+/// Same as [`AesKeys::split`](super::super::AesKeys::split), for whole batches; returns the number of their parents, too.
+///
+/// # Safety
+/// The processor must have VAES and AVX-512 F.
+#[target_feature(enable = "vaes,avx512f")]
+pub unsafe fn split(keys: &Keys, parents: &[Block], children: &mut [[Block; 2]]) -> (usize, Block) {
+    let wide_keys = widen(keys);
+    let (first, second) =
+        (_mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4));
+    let mut sum = _mm512_setzero_si512();
+    let (parents, _) = parents.as_chunks::<{ WIDTH * BATCH }>();
+    let (children, _) = children.as_chunks_mut::<{ WIDTH * BATCH }>();
+    for (parents, children) in parents.iter().zip(children) {
+        let (parents, hashes) = hash(&wide_keys, parents);
+        let mut halves = [[_mm512_setzero_si512(); BATCH]; 2];
+        for (i, (hash, parent)) in hashes.into_iter().zip(parents).enumerate() {
+            let right = _mm512_xor_si512(hash, parent);
+            sum = _mm512_xor_si512(sum, hash);
+            let at = 2 * i;
+            halves[at / BATCH][at % BATCH] = _mm512_permutex2var_epi64(hash, first, right);
+            halves[at / BATCH][at % BATCH + 1] = _mm512_permutex2var_epi64(hash, second, right);
+        }
+        let (halves_of_children, _) =
+            children.as_flattened_mut().as_chunks_mut::<{ WIDTH * BATCH }>();
+        for (children, half) in halves_of_children.iter_mut().zip(&halves) {
+            store(children, half);
+        }
+    }
+    // SAFETY: vectors and blocks of the same size, for which all bits are valid.
+    let quarters: [Block; WIDTH] = unsafe { std::mem::transmute(sum) };
+    (parents.len() * WIDTH * BATCH, quarters.iter().fold(Block::ZERO, |sum, x| sum ^ *x))
+}
+
+/// The blocks x of a batch, and π(σ(x)) ⊕ σ(x).
+#[target_feature(enable = "vaes,avx512f")]
+#[inline]
+fn hash(
+    keys: &[__m512i; ROUNDS + 1],
+    blocks: &[Block; WIDTH * BATCH],
+) -> ([__m512i; BATCH], [__m512i; BATCH]) {
+    let blocks = load(blocks);
+    let high = _mm512_set_epi64(-1, 0, -1, 0, -1, 0, -1, 0);
+    let mut turned = blocks;
+    for x in &mut turned {
+        // (high, low) becomes (low, high), and high is added to the half that it was in.
+        let swapped = _mm512_shuffle_epi32::<0b01_00_11_10>(*x);
+        *x = _mm512_ternarylogic_epi64::<ADD_MASKED>(swapped, *x, high);
+    }
+    let mut hashes = turned;
+    encrypt(keys, &mut hashes);
+    for (hash, turned) in hashes.iter_mut().zip(turned) {
+        *hash = _mm512_xor_si512(*hash, turned);
+    }
+    (blocks, hashes)
+}
+
 /// Same as [`AesKeys::add_bits`](super::super::AesKeys::add_bits), for whole batches of points; returns their number.
 /// Points, states and sums stay in registers.
 ///
@@ -70,8 +145,6 @@ pub unsafe fn feed_forward(keys: &Keys, blocks: &mut [Block]) {
 /// The processor must have VAES and AVX-512 F.
 #[target_feature(enable = "vaes,avx512f")]
 pub unsafe fn add_bits(keys: &[&Keys], points: &[Block], sums: &mut [Block]) -> usize {
-    /// a ⊕ (b ∧ c), as a table.
-    const ADD_MASKED: i32 = 0x78;
     let points = points.as_chunks::<{ WIDTH * BATCH }>().0;
     let sums = sums.as_chunks_mut::<{ WIDTH * BATCH }>().0;
     for (points, sums) in points.iter().zip(&mut *sums) {

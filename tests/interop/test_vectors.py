@@ -11,7 +11,7 @@ from wire.channel import Bytes, Channel, Session, frame
 from wire.draws import NamedDraws
 from wire.errors import Aborted, Closed, Refused
 from wire.primitives import (
-    aes_bytes, blocks, cr, counters, derive, from_numbers, hash_of, keyed, le64, numbers, pack, prg, row_hash, tcr,
+    aes_bytes, blocks, ccr, cr, counters, derive, from_numbers, hash_of, keyed, le64, numbers, pack, prg, row_hash, tcr,
     to_bytes, transpose, unpack,
 )  # fmt: skip
 
@@ -39,6 +39,7 @@ def test_aes(v):
     assert to_bytes(cr(key, x)).hex() == v["cr"]
     assert (to_bytes(cr(key, x)) + to_bytes(cr(H(v["other_key"]), x))).hex() == v["double"]
     assert to_bytes(prg(key, 0, 3)).hex() == v["prg_3_blocks"]
+    assert to_bytes(ccr(key, x)).hex() == v["ccr"]
     assert to_bytes(tcr(key, counters(v["tweak"], 1), x)).hex() == v["tcr"]
 
 
@@ -241,7 +242,7 @@ def test_shapes_and_dimensions(protocol):
         if v["vole"] == "short":
             continue
         d = vole.dimensions(v["columns"], malicious)
-        assert {"B": d.size, "p": d.pieces, "t": d.blocks, "random_ots": d.random_ots} == v["vole"], v
+        assert {"B": d.size, "p": d.pieces, "t": d.blocks, "tree_ots": d.tree_ots} == v["vole"], v
 
 
 def test_lengths():
@@ -319,6 +320,33 @@ def test_trees_refused():
     got = trees.choose(channel, chosen, points, v["L"])
     with pytest.raises(Refused):
         trees.check(channel, got, points)
+
+
+# half-trees.json
+
+
+@pytest.mark.parametrize("v", cases("half-trees"), ids=lambda v: f"{v['T']}/{v['L']}")
+def test_half_trees(v):
+    t, leaves, d = v["T"], v["L"], v["D"]
+    points = np.array(v["points"])
+    assert trees.choices(points, leaves).tolist() == v["choices"]
+    q, delta = blocks(H(v["q"])).reshape(t, d, 2), blocks(H(v["delta"]))
+    draw = NamedDraws(f"half-trees/{t}/{leaves}/S")
+
+    def giver(channel):
+        keys, first = draw.bytes(32), draw.blocks(t)
+        sums, given = trees.give_halves(keys, first, delta, leaves)
+        channel.send("half-tree/keys", keys)
+        channel.send("half-tree/sums", to_bytes(sums ^ q))
+        return given
+
+    def chooser(channel):
+        return trees.choose_halves(channel, blocks(H(v["t"])).reshape(t, d, 2), points, leaves)
+
+    (given, got), (channel, _) = replay.both(giver, chooser)
+    same(given, v["leaves"])
+    same(got, v["leaves_of_the_chooser"])
+    assert replay.compare(channel, v["sent_by_the_giver"]) == 2
 
 
 # code.json
@@ -445,7 +473,7 @@ def test_vole(protocol, v):
 @pytest.mark.parametrize("malicious", [False, True])
 def test_levels(monkeypatch, malicious):
     """With shorter pieces than the vectors have: the values of seven pieces come from three, and theirs from one."""
-    monkeypatch.setitem(vole.LONGEST, malicious, 2500)
+    monkeypatch.setattr(vole, "LONGEST", 2500)
     m, bits = 16_000, 128 if malicious else 44
     assert [d.pieces for d in vole.levels(m, malicious)] == [7, 3, 1]
 
@@ -471,7 +499,7 @@ def test_levels(monkeypatch, malicious):
 @pytest.mark.parametrize("level", [0, 1])
 def test_levels_refused(monkeypatch, level):
     """A correction with another bit, in a level: R has sent its challenges, and does not get c."""
-    monkeypatch.setitem(vole.LONGEST, True, 2500)
+    monkeypatch.setattr(vole, "LONGEST", 2500)
     seen = []
 
     def receiver(channel):

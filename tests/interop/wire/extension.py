@@ -45,11 +45,11 @@ class Side:
             return cr(self.h, rows)
         return tcr(self.h, counters(first, len(rows)), rows)
 
-    def hash_first(self, k, rows):
-        """The hashes of the first k of each of `rows`: they are the next k random OTs."""
+    def hash_next(self, rows):
+        """The hashes of each of `rows`: they are the next random OTs."""
         first = self.random_ots
-        self.random_ots += k
-        return [self.hashed(first, r[:k]) for r in rows]
+        self.random_ots += len(rows[0])
+        return [self.hashed(first, r) for r in rows]
 
     def blocks_of(self, n):
         return -(-n // 128) + (1 if self.malicious else 0)
@@ -104,15 +104,10 @@ class Sender(Side):
         if any(mine[i] != answer[1 + i] ^ (answer[0] if self.delta >> i & 1 else 0) for i in range(128)):
             raise Refused("choices equal in every column")
 
-    def mixed(self, k, n):
-        """A call of n rows: both messages of the first k, which are random OTs, as (k, 2, 2), and the q of the others."""
-        q = self.correlated(n)
-        pairs = np.stack(self.hash_first(k, [q, q ^ blocks(self.delta_bytes)]), axis=1)
-        return pairs, q[k:]
-
     def random(self, n):
         """Both messages of n random OTs."""
-        return self.mixed(n, n)[0]
+        q = self.correlated(n)
+        return np.stack(self.hash_next([q, q ^ blocks(self.delta_bytes)]), axis=1)
 
 
 class Receiver(Side):
@@ -156,11 +151,6 @@ class Receiver(Side):
         self.channel.flush()
         return transpose(columns)[:n]
 
-    def mixed(self, k, choices):
-        """A call whose first k rows are random OTs: their chosen messages, and the t of the others."""
-        t = self.correlated(choices)
-        return self.hash_first(k, [t])[0], t[k:]
-
     def random(self, choices):
         """The chosen messages."""
-        return self.mixed(len(choices), choices)[0]
+        return self.hash_next([self.correlated(choices)])[0]

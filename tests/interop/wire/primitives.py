@@ -139,6 +139,10 @@ def cr(key, many):
     return aes(key, many) ^ many
 
 
+def ccr(key, many):
+    return cr(key, np.stack([many[..., 1], many[..., 1] ^ many[..., 0]], axis=-1))
+
+
 def tcr(key, tweaks, many):
     inner = aes(key, many)
     return aes(key, inner ^ tweaks) ^ inner

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .errors import Refused
-from .primitives import blocks, cr, derive, le64, to_bytes, xor_sum
+from .primitives import blocks, ccr, cr, derive, le64, to_bytes, xor_sum
 
 
 def depth(leaves):
@@ -105,3 +105,47 @@ def check(channel, leaves, points):
     if derive("vesica pprf tags v1", to_bytes(tags)) != digest:
         raise Refused("leaves of the punctured PRF")
     return new
+
+
+# Half-trees
+
+
+def halves(key, nodes):
+    """Both children of every node, and the spare of a level of `width` nodes is the last of them if `width` is odd."""
+    left = ccr(key, nodes)
+    return np.stack([left, nodes ^ left], axis=2).reshape(nodes.shape[0], -1, 2)
+
+
+def give_halves(keys, first, delta, leaves):
+    """Both keys π and the left nodes of level 1; what step 4 sends without masks, (T, D, 2), and the leaves."""
+    nodes = np.stack([first, first ^ delta], axis=1)
+    sums = [first]
+    for width in widths(leaves)[2:]:
+        nodes = halves(keys[:16], nodes)[:, :width]
+        sums.append(xor_sum(nodes[:, 0::2], axis=1))
+    return np.stack(sums, axis=1), ccr(keys[16:], nodes)
+
+
+def choose_halves(channel, t, points, leaves):
+    """`t` has the shape (T, D, 2): those of the correlated OTs. The missing leaves are zero."""
+    trees, d = t.shape[:2]
+    every = np.arange(trees)
+    keys = channel.receive("half-tree/keys", 32)
+    sums = blocks(channel.receive("half-tree/sums", 16 * trees * d)).reshape(trees, d, 2) ^ t
+    nodes = np.zeros((trees, 2, 2), dtype=np.uint64)
+    nodes[every, 1 - (points >> (d - 1) & 1)] = sums[:, 0]
+    spares = np.zeros((trees, 2), dtype=np.uint64)
+    for level, width in enumerate(widths(leaves)[2:], 1):
+        nodes = halves(keys[:16], nodes)
+        path = points >> (d - 1 - level)
+        other = path ^ 1
+        nodes[every, path] = 0
+        nodes[every, other] = 0
+        of_side = np.stack([xor_sum(nodes[:, 0::2], axis=1), xor_sum(nodes[:, 1::2], axis=1) ^ spares], axis=1)
+        nodes[every, other] = sums[:, level] ^ of_side[every, other & 1]
+        if width % 2:
+            spares = spares ^ nodes[:, width]
+        nodes = nodes[:, :width]
+    result = ccr(keys[16:], nodes)
+    result[every, points] = 0
+    return result

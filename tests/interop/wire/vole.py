@@ -25,7 +25,7 @@ class Dimensions:
         return trees.depth(self.size)
 
     @property
-    def random_ots(self):
+    def tree_ots(self):
         return self.pieces * self.blocks * self.depth
 
     @property
@@ -34,11 +34,11 @@ class Dimensions:
         return self.pieces * self.blocks + self.masks
 
 
-LONGEST = {False: 196608, True: 393216}
+LONGEST = 196608
 
 
 def dimensions(m, malicious):
-    p = max(1, -(-m // LONGEST[malicious]))
+    p = max(1, -(-m // LONGEST))
     entries = -(-m // p)
     e = max(2 * entries, 12288)
     t = 768
@@ -79,15 +79,15 @@ def levels(m, malicious):
 
 
 def by_level(dims, ots):
-    """The random OTs of a call, those of level 0 first, as (p, t, D, …) for each level."""
-    ends = np.cumsum([d.random_ots for d in dims])[:-1]
+    """The rows of a call for trees, those of level 0 first, as (p, t, D, 2) for each level."""
+    ends = np.cumsum([d.tree_ots for d in dims])[:-1]
     parts = np.split(ots, ends)
-    return [part.reshape(d.pieces, d.blocks, d.depth, *ots.shape[1:]) for d, part in zip(dims, parts)]
+    return [part.reshape(d.pieces, d.blocks, d.depth, 2) for d, part in zip(dims, parts)]
 
 
 def ots_of(dims, m, bits):
-    """How many OTs the one call has: the random ones, and those of the values of the last level."""
-    return sum(d.random_ots for d in dims), (dims[-1].values if dims else m) * bits
+    """How many OTs the one call has: those of the trees, and those of the values of the last level."""
+    return sum(d.tree_ots for d in dims), (dims[-1].values if dims else m) * bits
 
 
 def shortened(many, d, m):
@@ -100,14 +100,17 @@ def sender(extension, draw, m, bits):
     channel, delta = extension.channel, extension.delta
     dims = levels(m, extension.malicious)
     lengths = [m, *(d.values for d in dims)]
-    random, correlated = ots_of(dims, m, bits)
-    pairs, rows = extension.mixed(random, random + correlated)
-    b = weighted(rows, bits)
+    of_trees, of_values = ots_of(dims, m, bits)
+    rows = extension.correlated(of_trees + of_values)
+    b = weighted(rows[of_trees:], bits)
     to_check = []
-    for d, keys, length in reversed(list(zip(dims, by_level(dims, pairs), lengths))):
+    for d, masks, length in reversed(list(zip(dims, by_level(dims, rows[:of_trees]), lengths))):
         q, vectors = b, []
-        for piece in range(d.pieces):
-            leaves = trees.give(channel, draw, keys[piece], d.size)
+        drawn = [(draw.bytes(32), draw.blocks(d.blocks)) for _ in range(d.pieces)]
+        for piece, (keys, first) in enumerate(drawn):
+            sums, leaves = trees.give_halves(keys, first, blocks(extension.delta_bytes), d.size)
+            channel.send("half-tree/keys", keys)
+            channel.send("half-tree/sums", to_bytes(sums ^ masks[piece]))
             own = q[piece * d.blocks : (piece + 1) * d.blocks]
             channel.send("noise/corrections", to_bytes(xor_sum(leaves, axis=1) ^ own))
             vectors.append(leaves.reshape(-1, 2))
@@ -132,21 +135,21 @@ def receiver(extension, draw, m, bits):
     dims = levels(m, malicious)
     lengths = [m, *(d.values for d in dims)]
     places = [draw.places(d.size, d.pieces * d.blocks) for d in dims]
-    random, correlated = ots_of(dims, m, bits)
+    of_trees, _ = ots_of(dims, m, bits)
     a = low_bits(draw.blocks(lengths[-1]), bits)
     choices = [trees.choices(at, d.size) for at, d in zip(places, dims)]
     choices.append(bits_of(a).reshape(-1, 128)[:, :bits].reshape(-1))
-    chosen, rows = extension.mixed(random, np.concatenate(choices))
-    c = weighted(rows, bits)
+    rows = extension.correlated(np.concatenate(choices))
+    c = weighted(rows[of_trees:], bits)
     challenges, expected = [], []
-    for d, keys, at, length in reversed(list(zip(dims, by_level(dims, chosen), places, lengths))):
+    for d, t, at, length in reversed(list(zip(dims, by_level(dims, rows[:of_trees]), places, lengths))):
         chi = draw.block() if malicious else None
         y, big_y = a, c
         every = np.arange(d.blocks)
         vectors, noises = [], []
         for piece in range(d.pieces):
             part = slice(piece * d.blocks, (piece + 1) * d.blocks)
-            v = trees.choose(channel, keys[piece], at[part], d.size)
+            v = trees.choose_halves(channel, t[piece], at[part], d.size)
             corrections = blocks(channel.receive("noise/corrections", 16 * d.blocks))
             v[every, at[part]] = corrections ^ big_y[part] ^ xor_sum(v, axis=1)
             e = np.zeros_like(v)

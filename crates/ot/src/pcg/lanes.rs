@@ -25,7 +25,7 @@ const LANES: usize = size_of::<CacheLine>() / size_of::<Block>();
 
 /// The longest code for which pieces are compressed one by one. Such a code stays in the cache anyway, and
 /// would not repay four times the memory.
-const SHORT: usize = 1 << 20;
+const SHORT: usize = 1 << 19;
 
 /// Entries of a piece that are passed on together. Their cache lines fit the second-level cache.
 const STRETCH: usize = 1 << 12;

@@ -21,7 +21,7 @@
 //! **Many targets.** What R lacks of each level of each tree is Δ plus something that it knows. So an R that tries some x can
 //! compare H(x) with what it knows of every tree and level at once; one success gives it Δ. S draws each k, so R has no
 //! influence on what it knows, and the keys, so the targets of several calls or runs do not add up. For a piece of
-//! a malicious silent VOLE, which is one call, that makes some 2^13 targets: of 2^128 trials for one target, about 2^115
+//! a malicious silent VOLE, which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one target, about 2^114
 //! evaluations of AES remain.
 
 use rand::CryptoRng;

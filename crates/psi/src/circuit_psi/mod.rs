@@ -470,8 +470,8 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
 
 /// The approximate number of bins whose silent OTs one thread makes at a time. They determine the memory for
 /// this: two vectors of noise, and the permutations of the code.
-const BINS_OF_A_THREAD: usize = 40_000;
-const MEMORY_OF_A_THREAD: f64 = 226e6;
+const BINS_OF_A_THREAD: usize = 20_000;
+const MEMORY_OF_A_THREAD: f64 = 113e6;
 
 /// The peak memory of each party, for rows or otherwise, with the number of threads of the current pool.
 pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {

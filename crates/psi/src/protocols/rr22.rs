@@ -67,8 +67,7 @@ impl ShortVariant for Low {
     }
 }
 
-/// Pieces and clusters twice as large as in the fast variant, because an entry and a block of noise cost twice
-/// as many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do, but
+/// Clusters twice as large as in the fast variant, because an entry costs twice as many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do, but
 /// sums of bits use tables and are decoded three times as fast.
 struct Checked;
 
@@ -76,8 +75,6 @@ impl Variant for Checked {
     const MEMORY: PerItem = PerItem::new([118.0, 78.0], [215.0, 27.0]);
 
     type Store = Rr22;
-
-    const LPN: Lpn = lpn::UNIFORM.with_piece(2 * lpn::UNIFORM.piece);
 
     fn shape(items: usize) -> Shape {
         shape(items, 2 * FAST_CLUSTER, LAMBDA).one_way()

@@ -49,10 +49,6 @@ pub fn of_malicious(items: usize) -> Shape {
     }
 }
 
-pub fn noise_of_malicious() -> Lpn {
-    UNIFORM.with_piece(2 * UNIFORM.piece)
-}
-
 #[test]
 fn vectors() {
     let stores = |of: fn(usize) -> Shape, lpn: Lpn, full: bool| {
@@ -87,7 +83,7 @@ fn vectors() {
         "parameters",
         &json!({
             "rr22": stores(of_rr22, UNIFORM, false),
-            "rr22-malicious": stores(of_malicious, noise_of_malicious(), true),
+            "rr22-malicious": stores(of_malicious, UNIFORM, true),
             "lengths": lengths,
             "loads": loads,
         }),
@@ -104,5 +100,5 @@ fn noise(len: usize, lpn: Lpn, full: bool) -> Value {
     }
     let dimensions = if full { Dimensions::full(len, lpn) } else { Dimensions::new(len, lpn) };
     let pieces = lpn.pieces(len);
-    json!({ "p": pieces, "t": dimensions.blocks / pieces, "B": dimensions.block, "random_ots": dimensions.ots() })
+    json!({ "p": pieces, "t": dimensions.blocks / pieces, "B": dimensions.block, "tree_ots": dimensions.ots() })
 }

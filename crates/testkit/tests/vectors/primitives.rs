@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vesica_primitives::{
     Block, Seed,
-    aes::{Aes128, CorrelationRobust, Doubling, Prg, TweakableCorrelationRobust},
+    aes::{Aes128, CircularRobust, CorrelationRobust, Doubling, Prg, TweakableCorrelationRobust},
     gf::multiply128,
     group::{Group, Ristretto},
     hash::{IndexedRow, RowHash, truncate},
@@ -38,6 +38,8 @@ fn ciphers(draws: &mut Draws) -> Value {
         Prg::new(&Seed::new(key)).fill(&mut stream);
         let mut cr = [x];
         CorrelationRobust::new(key).apply(&mut cr);
+        let mut ccr = [x];
+        CircularRobust::new(key).apply(&mut ccr);
         let mut tcr = [x];
         TweakableCorrelationRobust::new(key).apply(first, &mut tcr);
         let mut children = [[Block::ZERO; 2]];
@@ -46,7 +48,7 @@ fn ciphers(draws: &mut Draws) -> Value {
             "key": blocks(&[key]), "other_key": blocks(&[other]), "x": blocks(&[x]), "tweak": first as u64,
             "aes": blocks(&[Aes128::new(key).encrypt_block(x)]),
             "prg_3_blocks": blocks(&stream),
-            "cr": blocks(&cr), "tcr": blocks(&tcr), "double": blocks(&children[0]),
+            "cr": blocks(&cr), "ccr": blocks(&ccr), "tcr": blocks(&tcr), "double": blocks(&children[0]),
         })
     });
     cases.collect()

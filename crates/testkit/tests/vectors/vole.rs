@@ -13,8 +13,6 @@ use vesica_testkit::{
     vectors::{Draws, blocks, check, digest, messages, run},
 };
 
-use crate::parameters::noise_of_malicious;
-
 const FIELD: SmallField = SmallField::new(8);
 
 #[test]
@@ -44,17 +42,16 @@ fn semi_honest_vole(len: usize, bits: u32) -> Value {
 
 fn malicious_vole(len: usize) -> Value {
     let name = format!("vole/rr22-malicious/{len}");
-    let lpn = noise_of_malicious();
     let send = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-        let (share, answers) = silent::malicious::send(len, lpn, &mut cot, channel, rng)?;
+        let (share, answers) = silent::malicious::send(len, UNIFORM, &mut cot, channel, rng)?;
         answers.send(channel)?;
         channel.flush()?;
         Ok(share)
     };
     let receive = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-        silent::malicious::receive(len, lpn, &mut cot, channel, rng)?.verify(channel)
+        silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng)?.verify(channel)
     };
     let (sender, receiver, both) = run(&name, send, receive);
     let (a, c): (Vec<Block>, Vec<Block>) = receiver.parts().unzip();

@@ -206,7 +206,7 @@ mod tests {
     fn hashes_equal_their_definition() {
         let key = Block(99);
         let pi = |x: Block| Aes128::new(key).encrypt_block(x);
-        let input: Vec<Block> = (0..300).map(|i| Block(i * i << (i % 100))).collect();
+        let input: Vec<Block> = (0..300).map(|i| Block((i * i) << (i % 100))).collect();
         let mut robust = input.clone();
         CorrelationRobust::new(key).apply(&mut robust);
         let mut tweaked = input.clone();

@@ -5,7 +5,10 @@ use std::hint::black_box;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use vesica_primitives::{
     Bits, Block, Seed,
-    aes::{Aes128, CorrelationRobust, Doubling, Prg, Rekeyed, TweakableCorrelationRobust},
+    aes::{
+        Aes128, CircularRobust, CorrelationRobust, Doubling, Prg, Rekeyed,
+        TweakableCorrelationRobust,
+    },
     arch::Backend,
     declassify, gf,
     group::{Batch, Scalars},
@@ -30,10 +33,12 @@ pub fn aes() {
     Aes128::new(key).encrypt(&mut values);
     CorrelationRobust::new(key).apply(&mut values);
     TweakableCorrelationRobust::new(key).apply(5, &mut values);
+    CircularRobust::new(key).apply(&mut values);
     Prg::new(&Seed::random(&mut rng)).fill(&mut values);
     let mut children = vec![[Block::ZERO; 2]; BLOCKS];
     let doubling = Doubling::new([Block::random(&mut rng), Block::random(&mut rng)]);
     black_box(doubling.double(&values, &mut children));
+    black_box(CircularRobust::new(key).split(&values, &mut children));
     Rekeyed::new(key).apply(5, &mut children);
     black_box(children);
 }

@@ -25,7 +25,10 @@ use std::slice;
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
-use vesica_params::{Adversary, lpn::Lpn};
+use vesica_params::{
+    Adversary,
+    lpn::{Lpn, Values},
+};
 use vesica_primitives::{Bits, Block, Delta};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -87,7 +90,11 @@ impl<C: CotSender + Malicious> Malicious for Sender<C> {}
 
 impl<C: CotSender> Sender<C> {
     /// Uses an extension that has been set up. Draws the session's public hash key.
+    ///
+    /// # Panics
+    /// If the values of the noise are others than 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        assert_eq!(lpn.values, Values::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::draw(SESSION, channel, rng)?);
         channel.flush()?;
         let delta = cot.delta().with_lowest_bit();
@@ -156,7 +163,11 @@ impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
 
 impl<C: CotReceiver> Receiver<C> {
     /// Uses an extension that has been set up. Receives the session's public hash key.
+    ///
+    /// # Panics
+    /// If the values of the noise are others than 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        assert_eq!(lpn.values, Values::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::learn(SESSION, channel)?);
         Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
     }

@@ -123,7 +123,7 @@ const COUNT_BITS: usize = 48;
 
 const FIELD: SmallField = SmallField::new(8);
 
-const LPN: Lpn = lpn::UNIFORM;
+const LPN: Lpn = lpn::ones(softspoken::ADVERSARY);
 
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;

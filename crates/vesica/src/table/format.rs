@@ -134,8 +134,12 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
         let advice = "write one object on each line, for example with `jq -c '.[]'`";
         return Some(("a JSON array", advice));
     }
-    // Western text in UTF-16 has a zero byte in every second place.
+    // Western text in UTF-16 has a zero byte in every second place. The first line alone is looked at: some rows of a table that
+    // is taken are a table that is taken, too.
     let sample = &bytes[..bytes.len().min(SAMPLE)];
+    let is_end = |byte: &u8| b"\r\n".contains(byte);
+    let mut lines = sample.split(is_end).filter(|line| !line.is_empty());
+    let sample = lines.next().unwrap_or_default();
     let nul_at = |parity| sample.iter().skip(parity).step_by(2).filter(|b| **b == 0).count();
     let (even, odd) = (nul_at(0), nul_at(1));
     let nuls = even + odd;
@@ -185,6 +189,8 @@ mod tests {
             (&utf16("\u{feff}id,name\n1,x\n")[..], "UTF-16"),
             (&utf16("id,name\n1,x\n"), "UTF-16"),
             (&utf16_be("id,name\n1,x\n"), "UTF-16"),
+            (&utf16("k\n\u{4e16}\u{754c}\n"), "UTF-16"),
+            (&utf16("\n\nid\n"), "UTF-16"),
             (b"PK\x03\x04....", "a ZIP archive or a spreadsheet"),
             (b"\x1f\x8b\x08", "a gzip file within another"),
             (b"[ \n{\"a\": 1}]", "a JSON array"),
@@ -195,9 +201,15 @@ mod tests {
         ] {
             assert_eq!(named(bytes), Some(format));
         }
-        for text in
-            ["", "id,n\u{e4}me\n1,\u{1F600}\n", "BZh9,name\n", "SQLite format 3\n", "7z,k\n"]
-        {
+        for text in [
+            "",
+            "\n",
+            "id,n\u{e4}me\n1,\u{1F600}\n",
+            "id\n1\0\0\n",
+            "BZh9,name\n",
+            "SQLite format 3\n",
+            "7z,k\n",
+        ] {
             assert_eq!(named(text.as_bytes()), None, "{text}");
         }
     }

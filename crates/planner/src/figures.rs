@@ -13,6 +13,10 @@ static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
 /// The first line of a file of figures.
 const HEADER: &str = "protocol\titems\tseconds\tmegabytes";
 
+/// The least that is written and read: the last digit of each.
+const LEAST_SECONDS: f64 = 1e-6;
+const LEAST_MEGABYTES: f64 = 0.1;
+
 /// Work of a published list, by its name in a table of figures: seconds grow with the number.
 pub(crate) mod work {
     /// Evaluating items of the publisher, on a processor with AVX-512 IFMA.
@@ -87,14 +91,18 @@ impl Figures {
                 return Err(bad(i, "a run has four fields"));
             };
             let items = items.parse().ok().filter(|items| (1..=MAX_ITEMS).contains(items));
-            let positive =
-                |text: &str| text.parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
+            let number = |text: &str, least: f64| {
+                text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= least)
+            };
             let run = Run {
                 items: items.ok_or(bad(i, "the number of items is none"))?,
-                seconds: positive(seconds).ok_or(bad(i, "the seconds are no time"))?,
+                seconds: number(seconds, LEAST_SECONDS).ok_or(bad(i, "the seconds are no time"))?,
                 memory_bytes: match megabytes {
                     "-" => None,
-                    text => Some(positive(text).ok_or(bad(i, "the megabytes are none"))? * 1e6),
+                    text => {
+                        let megabytes = number(text, LEAST_MEGABYTES);
+                        Some(megabytes.ok_or(bad(i, "the megabytes are none"))? * 1e6)
+                    }
                 },
             };
             if let Some(name) = known(name) {
@@ -108,9 +116,10 @@ impl Figures {
     pub fn to_text(&self) -> String {
         let mut text = HEADER.to_owned() + "\n";
         for (name, run) in self.iter() {
-            let megabytes =
-                run.memory_bytes.map_or("-".to_owned(), |bytes| format!("{:.1}", bytes / 1e6));
-            text += &format!("{name}\t{}\t{:.6}\t{megabytes}\n", run.items, run.seconds);
+            let megabytes = run.memory_bytes.map(|bytes| (bytes / 1e6).max(LEAST_MEGABYTES));
+            let megabytes = megabytes.map_or("-".to_owned(), |number| format!("{number:.1}"));
+            let seconds = run.seconds.max(LEAST_SECONDS);
+            text += &format!("{name}\t{}\t{seconds:.6}\t{megabytes}\n", run.items);
         }
         text
     }

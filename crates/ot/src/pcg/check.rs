@@ -21,8 +21,8 @@
 //! which may depend on α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ, or in
 //! silent OT just the sum of those leaves. Let W(α) be the vector of these leaves, and at α_i the
 //! correction plus Q_i plus the other leaves of the block, or in silent OT Δ plus the other leaves. Then
-//! v = W(α) + e·Δ whatever S did, and R compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which only α is unknown to S: y_i cancels,
-//! and x is masked by y*.
+//! v = W(α) + e·Δ whatever S did, and R compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which
+//! only α is unknown to S: y_i cancels, and x is masked by y*.
 //!
 //! S answers with the hash of some value, which it must know (a random oracle). Two vectors W(α) ≠ W(α') have
 //! the same polynomial value for at most N of all χ, where N is the number of entries. For two independent

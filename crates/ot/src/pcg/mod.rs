@@ -116,11 +116,6 @@ impl Dimensions {
         }
     }
 
-    /// Those of a piece.
-    fn piece_corrections(&self) -> usize {
-        self.corrections() / self.pieces
-    }
-
     fn leaves(&self) -> Leaves {
         match self.values {
             Values::Uniform => Leaves::Hashed,
@@ -151,7 +146,7 @@ impl Dimensions {
 
     /// The shares of a piece's blocks, of those of all.
     fn shares<'s>(&self, piece: usize, shares: &'s [Block]) -> &'s [Block] {
-        let blocks = self.piece_corrections();
+        let blocks = self.corrections() / self.pieces;
         &shares[piece * blocks..][..blocks]
     }
 
@@ -258,8 +253,8 @@ impl<'a> Sender<'a> {
         Self { dimensions, delta: Zeroizing::new(delta), keys }
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections): writes w, compressed, to `out`. Returns the trees from which
-    /// w is made.
+    /// Steps 2 and 3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections):
+    /// writes w, compressed, to `out`. Returns the trees from which w is made.
     pub fn fill(
         &self,
         space: &mut Space,

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::Doubling};
 
-use super::{BATCH, Shape, opposite, replace_pair, select};
+use super::{Shape, opposite, replace_pair, select};
 
 pub(super) const GENERATOR: &str = "pprf/generator";
 pub(super) const SUMS: &str = "pprf/sums";
@@ -89,24 +89,11 @@ pub fn receive(
 /// may have only one. Returns the sum of the left children and that of the right ones.
 fn expand(generator: &Doubling, nodes: &mut [Block], parents: usize) -> [Block; 2] {
     let mut sums = [Block::ZERO; 2];
-    let mut end = parents;
-    // From the back, so that children overwrite only parents that have been expanded.
-    if !nodes.len().is_multiple_of(2) {
-        end -= 1;
-        [sums[0], _] = generator.double(&[nodes[end]], &mut [[Block::ZERO; 2]]);
-        nodes[2 * end] = sums[0];
-    }
-    let mut kept = [Block::ZERO; BATCH];
-    while end > 0 {
-        let start = (end - 1) / BATCH * BATCH;
-        let kept = &mut kept[..end - start];
-        kept.copy_from_slice(&nodes[start..end]);
-        let (children, _) = nodes[2 * start..2 * end].as_chunks_mut();
-        let [left, right] = generator.double(kept, children);
+    let spare = super::expand(nodes, parents, |parents, children| {
+        let [left, right] = generator.double(parents, children);
         sums = [sums[0] ^ left, sums[1] ^ right];
-        end = start;
-    }
-    sums
+    });
+    [sums[0], sums[1] ^ spare]
 }
 
 /// Grows a tree from the messages of its OTs; returns the masked sums of levels 2 to D.

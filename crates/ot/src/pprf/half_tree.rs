@@ -28,9 +28,9 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::CircularRobust, block};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use super::{BATCH, Shape, equal, opposite, replace_pair, select};
+use super::{Shape, equal, opposite, replace_pair, select};
 
 const KEYS: &str = "half-tree/keys";
 const SUMS: &str = "half-tree/sums";
@@ -69,28 +69,13 @@ impl Hashes {
         Self { shape, nodes, leaves }
     }
 
-    /// Replaces the `parents` nodes at the front by their children, which fill `nodes`, except that the right one of the last
+    /// Replaces the first `parents` nodes by their children, which fill `nodes`, except that the right one of the last
     /// may have no room. Returns the sum of the left children, and that right one.
     fn expand(&self, nodes: &mut [Block], parents: usize) -> [Block; 2] {
-        let (mut left, mut spare) = (Block::ZERO, Block::ZERO);
-        let mut end = parents;
-        // From the back, so that children overwrite only parents that have been expanded.
-        if !nodes.len().is_multiple_of(2) {
-            end -= 1;
-            let mut pair = [[Block::ZERO; 2]];
-            left = self.nodes.split(&[nodes[end]], &mut pair);
-            [nodes[2 * end], spare] = pair[0];
-        }
-        let mut kept = [Block::ZERO; BATCH];
-        while end > 0 {
-            let start = (end - 1) / BATCH * BATCH;
-            let kept = &mut kept[..end - start];
-            kept.copy_from_slice(&nodes[start..end]);
-            let (children, _) = nodes[2 * start..2 * end].as_chunks_mut();
-            left ^= self.nodes.split(kept, children);
-            end = start;
-        }
-        kept.zeroize();
+        let mut left = Block::ZERO;
+        let spare = super::expand(nodes, parents, |parents, children| {
+            left ^= self.nodes.split(parents, children);
+        });
         [left, spare]
     }
 

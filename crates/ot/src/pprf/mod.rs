@@ -5,7 +5,7 @@
 //! the side that its path does not take. ℓ need not be a power of two: a node without a leaf below ℓ is not expanded.
 //!
 //! - [`ggm`]: from random OTs, two blocks a level.
-//! - [`half_tree`]: from correlated OTs, one block a level, and half the work.
+//! - [`half_tree`]: from correlated OTs, one block a level, and one AES call for a node instead of two.
 //!
 //! A malicious receiver can choose a path that leaves the tree if ℓ is not a power of two, and so learn every leaf. A
 //! protocol that must withstand such a receiver must use full trees ([`Shape::is_full`]).
@@ -19,6 +19,7 @@ pub mod half_tree;
 use std::{array, hint::black_box};
 
 use vesica_primitives::{Bits, Block, declassify};
+use zeroize::Zeroize;
 
 /// The maximal number of leaves of a tree.
 pub const MAX_LEAVES: usize = 1 << 31;
@@ -114,6 +115,34 @@ impl Shape {
     pub(crate) fn trees_per_task(self) -> usize {
         MIN_LEAVES.div_ceil(self.leaves)
     }
+}
+
+/// Replaces the first `parents` nodes by the children that `split` makes of them, which fill `nodes`: two for each, except that
+/// the right one of the last may have no room. Returns that one, or zero.
+fn expand(
+    nodes: &mut [Block],
+    parents: usize,
+    mut split: impl FnMut(&[Block], &mut [[Block; 2]]),
+) -> Block {
+    let (mut end, mut spare) = (parents, Block::ZERO);
+    // From the back, so that children overwrite only parents that have been expanded.
+    if !nodes.len().is_multiple_of(2) {
+        end -= 1;
+        let mut pair = [[Block::ZERO; 2]];
+        split(&[nodes[end]], &mut pair);
+        [nodes[2 * end], spare] = pair[0];
+    }
+    let mut kept = [Block::ZERO; BATCH];
+    while end > 0 {
+        let start = (end - 1) / BATCH * BATCH;
+        let kept = &mut kept[..end - start];
+        kept.copy_from_slice(&nodes[start..end]);
+        let (children, _) = nodes[2 * start..2 * end].as_chunks_mut();
+        split(kept, children);
+        end = start;
+    }
+    kept.zeroize();
+    spare
 }
 
 /// A pair with `node` opposite `side`, and zero on that side.

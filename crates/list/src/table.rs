@@ -101,7 +101,7 @@ impl Shape {
     pub fn encode_segment(&self, tags: &[u128], labels: &[u8]) -> Vec<u8> {
         let mask = u128::MAX >> (128 - (self.bits - self.prefix));
         let layout = self.layout(tags.len() as u32);
-        let words = layout.encode(tags.iter().map(|tag| tag & mask));
+        let words = layout.encode(tags, |tag| tag & mask);
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         bytes.extend_from_slice(labels);
         bytes
@@ -192,8 +192,8 @@ impl Directory {
             0 => 0,
             prefix => (segment as u128) << (self.shape.bits - prefix),
         };
-        let tags = layout.decode(words).map_err(malformed)?;
-        let tags: Result<Vec<u128>, _> = tags.map(|tag| Ok(prefix | tag?)).collect();
+        let list = layout.decode(words).map_err(malformed)?;
+        let tags: Result<Vec<u128>, _> = list.iter().map(|tag| Ok(prefix | tag?)).collect();
         Ok((tags.map_err(|_: vesica_structures::tag_list::Error| Fault::Malformed)?, labels))
     }
 }

@@ -8,6 +8,7 @@
 //! **Must never import** `vesica-net` or anything above it: a structure never sees a channel.
 
 pub mod bins;
+mod buckets;
 pub mod filter;
 mod fraction;
 pub mod okvs;

@@ -3,11 +3,13 @@
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
+use crate::buckets::{Buckets, cut, put};
+
 /// Average number of elements per bucket: small enough to be sorted in the first-level cache.
 const BUCKET: usize = 256;
 
 /// Sorts by a `bits`-bit key (1 to 128 bits). Fast if keys are uniformly distributed, correct in any case.
-pub fn by_uniform_key<T: Copy + Send + Zeroable>(
+pub fn by_uniform_key<T: Copy + Send + Sync + Zeroable>(
     values: &mut Vec<T>,
     bits: u32,
     key: impl Fn(&T) -> u128 + Sync,
@@ -18,30 +20,13 @@ pub fn by_uniform_key<T: Copy + Send + Zeroable>(
         return;
     }
     let bucket = |value: &T| (key(value) >> (bits - bucket_bits)) as usize;
-
-    let mut ends = vec![0usize; 1 << bucket_bits];
-    values.iter().for_each(|value| ends[bucket(value)] += 1);
-    let mut total = 0;
-    for end in &mut ends {
-        total += *end;
-        *end = total;
-    }
+    let buckets = Buckets::count(values.len(), 1 << bucket_bits, |i| bucket(&values[i]));
     let mut scattered: Vec<T> = bytemuck::zeroed_vec(values.len());
-    let mut starts = ends.clone();
-    for value in values.iter().rev() {
-        let slot = &mut starts[bucket(value)];
-        *slot -= 1;
-        scattered[*slot] = *value;
-    }
-
-    let mut rest = &mut scattered[..];
-    let mut taken = 0;
-    let mut buckets = Vec::with_capacity(ends.len());
-    for end in ends {
-        let (head, tail) = rest.split_at_mut(end - taken);
-        buckets.push(head);
-        (rest, taken) = (tail, end);
-    }
+    let parts = values.par_chunks(buckets.part()).zip(buckets.places(&mut scattered));
+    parts.for_each(|(values, mut places)| {
+        values.iter().for_each(|value| put(&mut places, bucket(value), *value));
+    });
+    let buckets = cut(&mut scattered, &buckets.starts(1 << bucket_bits), 1);
     buckets.into_par_iter().for_each(|bucket| bucket.sort_unstable_by_key(&key));
     *values = scattered;
 }

@@ -5,10 +5,14 @@
 //! that the total length depends only on the number and length of the tags and not on their values (this
 //! layout is also known as Elias–Fano). Sorting hides every order; equal tags are allowed.
 
+use rayon::prelude::*;
 use vesica_params::tag::{rice_parameter, sorted_list_bits};
 
 /// The longest tag, in bits.
 pub const MAX_BITS: u32 = 128;
+
+/// Words of a field that are worth a task of their own.
+const CHUNK: usize = 1 << 10;
 
 /// A list that is not a valid encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,17 +69,31 @@ impl Layout {
         (self.count * self.rice as usize).div_ceil(64)
     }
 
-    /// Encodes `count` sorted tags below 2^bits.
-    pub fn encode(&self, tags: impl ExactSizeIterator<Item = u128>) -> Vec<u64> {
-        assert_eq!(tags.len(), self.count, "as many tags as the layout has");
+    /// Encodes `count` sorted values, whose tags are below 2^bits.
+    pub fn encode<T: Sync>(&self, values: &[T], tag: impl Fn(&T) -> u128 + Sync) -> Vec<u64> {
+        assert_eq!(values.len(), self.count, "as many tags as the layout has");
         let mut words = vec![0u64; self.encoded_words()];
         let (unary, low) = words.split_at_mut(self.unary_words());
-        for (i, tag) in tags.enumerate() {
-            debug_assert!(self.bits == 128 || tag >> self.bits == 0);
-            let at = (tag >> self.rice) as usize + i;
-            unary[at / 64] |= 1 << (at % 64);
-            write_bits(low, i * self.rice as usize, self.rice, tag & self.low_mask());
-        }
+        // The number of the bit that stands for a tag: these ascend.
+        let bit = |i: usize| (tag(&values[i]) >> self.rice) as usize + i;
+        unary.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, words)| {
+            let first = chunk * CHUNK * 64;
+            for i in least(self.count, |i| bit(i) >= first)..self.count {
+                let at = bit(i) - first;
+                let Some(word) = words.get_mut(at / 64) else { break };
+                *word |= 1 << (at % 64);
+            }
+        });
+        // So many tags fill whole words.
+        let rice = self.rice as usize;
+        let chunks = low.par_chunks_mut((CHUNK * rice).max(1));
+        chunks.zip(values.par_chunks(CHUNK * 64)).for_each(|(words, values)| {
+            for (i, value) in values.iter().enumerate() {
+                let tag = tag(value);
+                debug_assert!(self.bits == 128 || tag >> self.bits == 0);
+                write_bits(words, i * rice, self.rice, tag & self.low_mask());
+            }
+        });
         words.iter_mut().for_each(|word| *word = word.to_le());
         words
     }
@@ -83,14 +101,22 @@ impl Layout {
     /// Checks an encoding and opens it for reading.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Count`] or [`Error::Padding`]; [`Error::Order`] comes from the iterator.
-    pub fn decode(self, mut words: Vec<u64>) -> Result<Tags, Error> {
+    /// [`Error::Length`], [`Error::Count`] or [`Error::Padding`]; [`Error::Order`] comes from the iterators.
+    pub fn decode(self, mut words: Vec<u64>) -> Result<List, Error> {
         if words.len() != self.encoded_words() {
             return Err(Error::Length);
         }
         words.iter_mut().for_each(|word| *word = u64::from_le(*word));
         let (unary, low) = words.split_at(self.unary_words());
-        if unary.iter().map(|word| word.count_ones() as usize).sum::<usize>() != self.count {
+        let ones = |words: &[u64]| words.iter().map(|word| word.count_ones() as usize).sum();
+        let ones: Vec<usize> = unary.par_chunks(CHUNK).map(ones).collect();
+        let mut total = 0;
+        let mut ranks = vec![0];
+        ranks.extend(ones.into_iter().map(|ones| {
+            total += ones;
+            total
+        }));
+        if total != self.count {
             return Err(Error::Count);
         }
         let beyond = |field: &[u64], bits: usize| {
@@ -99,7 +125,7 @@ impl Layout {
         if beyond(unary, self.unary_bits()) || beyond(low, self.count * self.rice as usize) {
             return Err(Error::Padding);
         }
-        Ok(Tags { current: words[0], layout: self, words, word: 0, read: 0, previous: 0 })
+        Ok(List { layout: self, words, ranks })
     }
 
     fn low_mask(&self) -> u128 {
@@ -107,38 +133,103 @@ impl Layout {
     }
 }
 
-/// The tags of a list in ascending order.
-pub struct Tags {
+/// The least number below `end` that has a property, or `end`; once a number has it, so do all after it.
+fn least(end: usize, has: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if has(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+/// An encoding of the right length with the right number of tags. Whether they are sorted is seen while they are read.
+pub struct List {
     layout: Layout,
     words: Vec<u64>,
+    /// The number of tags before each chunk of unary words, and after the last.
+    ranks: Vec<usize>,
+}
+
+impl List {
+    /// The tags in ascending order.
+    pub fn iter(&self) -> Tags<'_> {
+        Tags { until: self.layout.count, ..self.chunk(0) }
+    }
+
+    /// The tags of one chunk after the other.
+    pub fn chunks(&self) -> impl IndexedParallelIterator<Item = Tags<'_>> {
+        (0..self.ranks.len() - 1).into_par_iter().map(|chunk| self.chunk(chunk))
+    }
+
+    fn chunk(&self, chunk: usize) -> Tags<'_> {
+        let (word, read) = (chunk * CHUNK, self.ranks[chunk]);
+        let until = *self.ranks.get(chunk + 1).unwrap_or(&self.layout.count);
+        let (unary, low) = self.words.split_at(self.layout.unary_words());
+        let current = unary.get(word).copied().unwrap_or_default();
+        let mut tags =
+            Tags { layout: self.layout, unary, low, current, word, read, until, previous: 0 };
+        if let Some(word) = unary[..word].iter().rposition(|word| *word != 0) {
+            tags.previous = tags.tag(read - 1, word * 64 + unary[word].ilog2() as usize);
+        }
+        tags
+    }
+}
+
+/// Successive tags of a [`List`], in ascending order.
+pub struct Tags<'a> {
+    layout: Layout,
+    unary: &'a [u64],
+    low: &'a [u64],
     /// The unary word being read; `word` is its index.
     current: u64,
     word: usize,
     read: usize,
+    until: usize,
     previous: u128,
 }
 
-impl Iterator for Tags {
+impl Tags<'_> {
+    /// The place on the list of the next tag.
+    pub fn place(&self) -> usize {
+        self.read
+    }
+
+    /// The tag before the next one: 0 if that is the first.
+    pub fn previous(&self) -> u128 {
+        self.previous
+    }
+
+    /// The tag at a place for which this bit stands.
+    fn tag(&self, place: usize, bit: usize) -> u128 {
+        let rice = self.layout.rice;
+        ((bit - place) as u128) << rice | read_bits(self.low, place * rice as usize, rice)
+    }
+}
+
+impl Iterator for Tags<'_> {
     type Item = Result<u128, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.read == self.layout.count {
+        if self.read == self.until {
             return None;
         }
         // The number of ones was checked, so there is one left.
         while self.current == 0 {
             self.word += 1;
-            self.current = self.words[self.word];
+            self.current = self.unary[self.word];
         }
         let at = self.word * 64 + self.current.trailing_zeros() as usize;
         self.current &= self.current - 1;
-        let rice = self.layout.rice;
-        let low = &self.words[self.layout.unary_words()..];
         let high = (at - self.read) as u128;
-        let tag = high << rice | read_bits(low, self.read * rice as usize, rice);
+        let tag = self.tag(self.read, at);
         self.read += 1;
-        if tag < self.previous || high >> (self.layout.bits - rice) != 0 {
-            self.read = self.layout.count;
+        if tag < self.previous || high >> (self.layout.bits - self.layout.rice) != 0 {
+            self.read = self.until;
             return Some(Err(Error::Order));
         }
         self.previous = tag;
@@ -181,7 +272,7 @@ mod tests {
     use super::*;
 
     fn decode(layout: Layout, words: &[u64]) -> Result<Vec<u128>, Error> {
-        layout.decode(words.to_vec())?.collect()
+        layout.decode(words.to_vec())?.iter().collect()
     }
 
     #[test]
@@ -195,12 +286,64 @@ mod tests {
                 random.sort_unstable();
                 let top = u128::MAX >> (128 - bits);
                 for tags in [random, vec![0; n], vec![top; n]] {
-                    let words = layout.encode(tags.iter().copied());
+                    let words = layout.encode(&tags, |tag| *tag);
                     assert_eq!(size_of_val(&words[..]), layout.encoded_len());
                     assert_eq!(decode(layout, &words), Ok(tags), "{n} of {bits} bits");
                 }
             }
         }
+    }
+
+    /// With gaps that fill whole chunks, and equal tags on both sides of where a chunk ends.
+    #[test]
+    fn chunks_are_the_list() {
+        let mut rng = StdRng::seed_from_u64(3);
+        let bits = 60;
+        let n = 200_000;
+        let random: Vec<u128> = (0..n).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
+        let low = |tag: &u128| tag >> 3;
+        let high = |tag: &u128| low(tag) | 1 << (bits - 1);
+        let apart = random
+            .iter()
+            .enumerate()
+            .map(|(i, tag)| if i % 2 == 0 { tag >> 20 } else { tag >> 20 | 1 << (bits - 1) });
+        let few = random.iter().map(|tag| tag % 5 << (bits - 3));
+        for mut tags in [
+            random.clone(),
+            random.iter().map(low).collect(),
+            random.iter().map(high).collect(),
+            apart.collect(),
+            few.collect(),
+        ] {
+            tags.sort_unstable();
+            let layout = Layout::new(n, bits);
+            let words = layout.encode(&tags, |tag| *tag);
+            let list = layout.decode(words.clone()).unwrap();
+            assert!(list.iter().map(Result::unwrap).eq(tags.iter().copied()));
+            let mut place = 0;
+            for chunk in list.chunks().collect::<Vec<_>>() {
+                assert_eq!(chunk.place(), place);
+                let before = place.checked_sub(1).map_or(0, |before| tags[before]);
+                assert_eq!(chunk.previous(), before, "before tag {place}");
+                for tag in chunk {
+                    assert_eq!(tag, Ok(tags[place]));
+                    place += 1;
+                }
+            }
+            assert_eq!(place, n);
+        }
+    }
+
+    #[test]
+    fn order_is_checked_across_chunks() {
+        let begins = CHUNK * 64;
+        let layout = Layout::new(begins + 100, 40);
+        // All have the high part 0, so the bit of each is that of its place.
+        let mut tags = vec![1; layout.count];
+        tags[begins] = 0;
+        let list = layout.decode(layout.encode(&tags, |tag| *tag)).unwrap();
+        let read: Vec<Result<Vec<u128>, Error>> = list.chunks().map(Iterator::collect).collect();
+        assert_eq!(read[..2], [Ok(vec![1; begins]), Err(Error::Order)]);
     }
 
     #[test]
@@ -209,7 +352,7 @@ mod tests {
         let layout = Layout::new(50, 46);
         let mut tags: Vec<u128> = (0..50).map(|_| rng.random::<u128>() >> 82).collect();
         tags.sort_unstable();
-        let words = layout.encode(tags.iter().copied());
+        let words = layout.encode(&tags, |tag| *tag);
         let mut refused = std::collections::HashSet::new();
         for bit in 0..words.len() * 64 {
             let mut tampered = words.clone();
@@ -228,7 +371,7 @@ mod tests {
     fn tags_too_large_are_refused() {
         for bits in [40, 127, 128] {
             let layout = Layout::new(1, bits);
-            let mut words = layout.encode(std::iter::once(u128::MAX >> (128 - bits)));
+            let mut words = layout.encode(&[u128::MAX >> (128 - bits)], |tag| *tag);
             // Move the single one of the only tag up by one place, to a high part out of range.
             let one = (0..).find(|bit| words[bit / 64] >> (bit % 64) & 1 == 1).unwrap();
             words[one / 64] ^= 1 << (one % 64);
@@ -241,7 +384,7 @@ mod tests {
     fn tags_out_of_order_are_refused() {
         // Two tags with the same high part, low parts swapped.
         let layout = Layout::new(2, 40);
-        let words = layout.encode([5, 3].into_iter());
+        let words = layout.encode(&[5, 3], |tag| *tag);
         assert_eq!(decode(layout, &words), Err(Error::Order));
     }
 }

@@ -63,11 +63,10 @@ pub fn learn(
         .enumerate()
         .map(|(position, hash)| tags.tagged(hash, position))
         .collect();
-    let mut positions = tags.recv_matches(LIST, count, mine, items, channel)?;
+    let positions = tags.recv_matches(LIST, count, mine, items, channel)?;
     if positions.len() != count {
         return Err(channel.malformed(LIST, "names an item that is not shared").into());
     }
-    positions.sort_unstable();
     Ok(positions)
 }
 

@@ -326,8 +326,6 @@ impl crate::Receiver for Receiver {
         let tags = Tags::new(self.setting);
         let mine = values.iter().enumerate().map(|(i, value)| tags.tagged(*value, i)).collect();
         let sender = self.setting.sizes.sender;
-        let mut matches = tags.recv_matches(TAGS, sender, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        tags.recv_matches(TAGS, sender, mine, items, channel)
     }
 }

@@ -164,8 +164,6 @@ impl<G: Scalars> crate::Receiver for Receiver<G> {
         let tags = Tags::new(self.setting);
         let mine = values.iter().enumerate().map(|(i, value)| tags.tagged(*value, i)).collect();
         let sender = self.setting.sizes.sender;
-        let mut matches = tags.recv_matches(TAGS, sender, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        tags.recv_matches(TAGS, sender, mine, items, channel)
     }
 }

@@ -113,8 +113,6 @@ impl crate::Receiver for Receiver {
         // 2.
         channel.phase("compare");
         let count = self.setting.sizes.sender;
-        let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        tags.recv_matches(LIST, count, mine, items, channel)
     }
 }

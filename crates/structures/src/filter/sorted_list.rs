@@ -33,14 +33,14 @@ impl Filter for SortedList {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let words = layout(SortedListShape(self.0.shape())).encode(self.values().iter().copied());
+        let words = layout(SortedListShape(self.0.shape())).encode(self.values(), |tag| *tag);
         bytemuck::cast_slice(&words).to_vec()
     }
 
     fn decode(bytes: &[u8], shape: SortedListShape) -> Result<Self, DecodeError> {
         check_len(bytes, Self::encoded_len(&shape))?;
         let tags = layout(shape).decode(bytemuck::pod_collect_to_vec(bytes))?;
-        let values = tags.collect::<Result<_, _>>()?;
+        let values = tags.iter().collect::<Result<_, _>>()?;
         Ok(Self(List::from_values(values, shape.0)))
     }
 }

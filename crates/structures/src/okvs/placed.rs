@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use vesica_primitives::Block;
 
 use super::BATCH;
+use crate::buckets::{Buckets, cut, put};
 
 /// Keys sorted by cluster, so that a store can be processed one cluster at a time.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ impl PlacedKeys {
     pub(super) fn new(
         keys: &[Block],
         clusters: usize,
-        clusters_of: impl Fn(&[Block]) -> [u32; BATCH],
+        clusters_of: impl Fn(&[Block]) -> [u32; BATCH] + Sync,
     ) -> Self {
         let count = u32::try_from(keys.len()).expect("positions have 32 bits");
         if clusters == 1 {
@@ -31,28 +33,25 @@ impl PlacedKeys {
             return Self { keys: keys.to_vec(), positions: (0..count).collect(), starts };
         }
         let mut cluster_of = vec![0u32; keys.len()];
-        let mut starts = vec![0; clusters + 1];
-        for (keys, cluster_of) in keys.chunks(BATCH).zip(cluster_of.chunks_mut(BATCH)) {
-            let found = clusters_of(keys);
-            for (found, cluster) in found.iter().zip(cluster_of) {
-                *cluster = *found;
-                starts[*found as usize + 1] += 1;
-            }
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut next = starts.clone();
+        let batches = keys.par_chunks(BATCH).zip(cluster_of.par_chunks_mut(BATCH));
+        batches.with_min_len(64).for_each(|(keys, cluster_of)| {
+            cluster_of.copy_from_slice(&clusters_of(keys)[..keys.len()]);
+        });
+        let buckets = Buckets::count(keys.len(), clusters, |i| cluster_of[i] as usize);
         let mut placed: Vec<Block> = bytemuck::zeroed_vec(keys.len());
         let mut positions = vec![0; keys.len()];
-        for ((position, key), cluster) in (0..).zip(keys).zip(cluster_of) {
-            let slot = &mut next[cluster as usize];
-            placed[*slot] = *key;
-            positions[*slot] = position;
-            *slot += 1;
-        }
+        let part = buckets.part();
+        let parts = keys.par_chunks(part).zip(cluster_of.par_chunks(part)).enumerate();
+        let places =
+            buckets.places(&mut placed).into_par_iter().zip(buckets.places(&mut positions));
+        parts.zip(places).for_each(|((i, (keys, cluster_of)), (mut keys_at, mut positions_at))| {
+            let numbers = (i * part) as u32..;
+            for ((position, key), cluster) in numbers.zip(keys).zip(cluster_of) {
+                put(&mut keys_at, *cluster as usize, *key);
+                put(&mut positions_at, *cluster as usize, position);
+            }
+        });
+        let starts = buckets.starts(clusters);
         Self { keys: placed, positions, starts }
     }
 
@@ -64,17 +63,15 @@ impl PlacedKeys {
     pub(super) fn sorted(
         keys: &[Block],
         clusters: usize,
-        fractions_of: impl Fn(&[Block]) -> [u64; BATCH],
+        fractions_of: impl Fn(&[Block]) -> [u64; BATCH] + Sync,
     ) -> Self {
         // So few keys per bucket that a bucket is sorted in the cache.
         let buckets = keys.len() / 256 + 1;
         let bucket = |fraction| scale(fraction, buckets) as u32;
         let mut placed = Self::new(keys, buckets, |keys| fractions_of(keys).map(bucket));
-        let mut starts = vec![0; clusters + 1];
-        let mut order = Vec::new();
-        for bucket in placed.starts.windows(2) {
-            let keys = &mut placed.keys[bucket[0]..bucket[1]];
-            let positions = &mut placed.positions[bucket[0]..bucket[1]];
+        let keys = cut(&mut placed.keys, &placed.starts, 1);
+        let positions = cut(&mut placed.positions, &placed.starts, 1);
+        keys.into_par_iter().zip(positions).for_each_init(Vec::new, |order, (keys, positions)| {
             order.clear();
             for keys in keys.chunks(BATCH) {
                 let fractions = fractions_of(keys);
@@ -84,16 +81,13 @@ impl PlacedKeys {
             order.sort_unstable();
             let before: Vec<(Block, u32)> =
                 keys.iter().copied().zip(positions.iter().copied()).collect();
-            for ((key, position), (fraction, number)) in keys.iter_mut().zip(positions).zip(&order)
-            {
+            for ((key, position), (_, number)) in keys.iter_mut().zip(positions).zip(order) {
                 (*key, *position) = before[*number as usize];
-                starts[scale(*fraction, clusters) + 1] += 1;
             }
-        }
-        for cluster in 0..clusters {
-            starts[cluster + 1] += starts[cluster];
-        }
-        placed.starts = starts;
+        });
+        let cluster = |key: &Block| scale(fractions_of(&[*key])[0], clusters);
+        let begins = |at| placed.keys.partition_point(|key| cluster(key) < at);
+        placed.starts = (0..=clusters).map(begins).collect();
         placed
     }
 
@@ -133,14 +127,9 @@ impl PlacedKeys {
     }
 
     /// A slice with `width` places per key, cut by cluster.
-    pub fn cut<'a, T>(&self, mut slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
+    pub fn cut<'a, T>(&self, slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
         assert_eq!(slice.len(), self.len() * width, "a place for each key");
-        let cut = |ends: &[usize]| {
-            let (part, rest) = std::mem::take(&mut slice).split_at_mut((ends[1] - ends[0]) * width);
-            slice = rest;
-            part
-        };
-        self.starts.windows(2).map(cut).collect()
+        cut(slice, &self.starts, width)
     }
 }
 

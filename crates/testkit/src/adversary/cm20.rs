@@ -101,7 +101,7 @@ pub fn values(
 /// Sends a list of tags of `bits` bits.
 pub fn send_list(mut values: Vec<Block>, bits: u32, channel: &mut Channel) -> Result<(), Error> {
     values.sort_unstable();
-    let tags = values.into_iter().map(|value| value.0 >> (128 - bits));
-    let words = tag_list::Layout::new(tags.len(), bits).encode(tags);
+    let layout = tag_list::Layout::new(values.len(), bits);
+    let words = layout.encode(&values, |value| value.0 >> (128 - bits));
     Ok(channel.send_slice("cm20/list", &words)?)
 }

@@ -144,7 +144,7 @@ impl Sending {
 /// Sends a list of whole values.
 pub fn finish(mut values: Vec<Block>, channel: &mut Channel) -> Result<(), Error> {
     values.sort_unstable();
-    let words = tag_list::Layout::new(values.len(), 128).encode(values.iter().map(|v| v.0));
+    let words = tag_list::Layout::new(values.len(), 128).encode(&values, |v| v.0);
     Ok(channel.send_slice("prty20/list", &words)?)
 }
 
@@ -237,8 +237,8 @@ impl Receiving {
         let layout = tag_list::Layout::new(self.sizes.sender, 128);
         let mut words = vec![0u64; layout.encoded_words()];
         channel.recv_slice("prty20/list", &mut words)?;
-        let list: HashSet<u128> =
-            layout.decode(words).and_then(Iterator::collect).expect("an honest sender's list");
+        let list = layout.decode(words).and_then(|list| list.iter().collect());
+        let list: HashSet<u128> = list.expect("an honest sender's list");
         let known = Known::new(self.shape, self.session, self.seed, tried);
         let values = known.hash(&known.decode::<Element>(bytemuck::cast_slice(&t)));
         Ok(values.iter().filter(|value| list.contains(&value.0)).count())

@@ -142,7 +142,7 @@ impl DeSender {
         let bits = vesica_params::tag::bits(mine, theirs, 40);
         let mut tags: Vec<u128> = values.into_iter().map(|v| v.0 >> (128 - bits)).collect();
         tags.sort_unstable();
-        let words = tag_list::Layout::new(tags.len(), bits).encode(tags.into_iter());
+        let words = tag_list::Layout::new(tags.len(), bits).encode(&tags, |tag| *tag);
         Ok(channel.send_slice("rr17/list", &words)?)
     }
 

@@ -116,8 +116,8 @@ pub fn values<M: Construction>(
 /// Sends a list of tags of `bits` bits.
 pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Result<(), Error> {
     tags.sort_unstable();
-    let tags = tags.into_iter().map(|tag| tag.0 >> (128 - bits));
-    let words = tag_list::Layout::new(tags.len(), bits).encode(tags);
+    let layout = tag_list::Layout::new(tags.len(), bits);
+    let words = layout.encode(&tags, |tag| tag.0 >> (128 - bits));
     Ok(channel.send_slice("rs21/list", &words)?)
 }
 
@@ -249,7 +249,8 @@ impl<M: Construction> Receiver<M> {
         let layout = tag_list::Layout::new(self.sizes.sender, 128);
         let mut words = vec![0; layout.encoded_words()];
         channel.recv_slice("rs21/list", &mut words)?;
-        let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
+        let list: HashSet<u128> =
+            layout.decode(words).unwrap().iter().map(Result::unwrap).collect();
         let hash = RowHash::new(sent.seed[1] ^ opening[0]);
         let values = hashes(&hash, &decoded, placed.all(), &high_halves);
         Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())

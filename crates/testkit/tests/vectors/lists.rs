@@ -26,8 +26,9 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 fn written((count, bits): (usize, u32)) -> Value {
     let tags = tags(count, bits);
     let layout = Layout::new(count, bits);
-    let words = layout.encode(tags.iter().copied());
-    let read: Vec<u128> = layout.decode(words.clone()).unwrap().map(|tag| tag.unwrap()).collect();
+    let words = layout.encode(&tags, |tag| *tag);
+    let read: Vec<u128> =
+        layout.decode(words.clone()).unwrap().iter().map(|tag| tag.unwrap()).collect();
     assert_eq!(read, tags);
     let tags: Vec<_> = tags.iter().map(|tag| format!("{tag:x}")).collect();
     json!({ "n": count, "t": bits, "r": vesica_params::tag::rice_parameter(count, bits), "tags": tags, "list": hex(bytes(&words)) })
@@ -35,7 +36,7 @@ fn written((count, bits): (usize, u32)) -> Value {
 
 fn refused() -> Value {
     let layout = Layout::new(3, 44);
-    let good = layout.encode(tags(3, 44).into_iter());
+    let good = layout.encode(&tags(3, 44), |tag| *tag);
     let unary_bits = 3 + (1u64 << (44 - vesica_params::tag::rice_parameter(3, 44)));
     let with = |change: &dyn Fn(&mut Vec<u64>)| {
         let mut words = good.clone();
@@ -65,8 +66,9 @@ fn refused() -> Value {
         ),
     ];
     let cases = cases.map(|(what, words)| {
-        let found =
-            layout.decode(words.clone()).and_then(|tags| tags.collect::<Result<Vec<_>, _>>());
+        let found = layout
+            .decode(words.clone())
+            .and_then(|list| list.iter().collect::<Result<Vec<_>, _>>());
         let error = match found.expect_err(what) {
             Error::Length => "wrong length of a tag list",
             Error::Count => "wrong number of tags in a list",

@@ -8,6 +8,7 @@
 mod filter;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::Values;
 use vesica_params::KAPPA;
@@ -124,8 +125,9 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
-        let list = evaluated.values.into_iter().map(|value| self.of(value)).collect();
-        self.send_list(label, list, items, channel)?;
+        let mut tags: Vec<u128> = bytemuck::cast_vec(evaluated.values);
+        tags.par_iter_mut().for_each(|tag| *tag = self.of(Block(*tag)));
+        self.send_list(label, tags, items, channel)?;
         Ok(channel.flush()?)
     }
 
@@ -142,11 +144,9 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let mine = evaluated.values.into_iter().zip(evaluated.positions);
+        let mine = evaluated.values.into_par_iter().zip(evaluated.positions);
         let mine = mine.map(|(value, position)| self.tagged(value, position as usize)).collect();
-        let mut matches = self.recv_matches(label, count, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        self.recv_matches(label, count, mine, items, channel)
     }
 
     /// Sends the tags of `items` as a sorted list or as a filter, which hides their order.
@@ -170,10 +170,10 @@ impl Tags {
             return Ok(channel.send(label, &encoded)?);
         }
         sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
-        if tags.array_windows().any(|[a, b]| a == b) {
+        if tags.par_windows(2).any(|pair| pair[0] == pair[1]) {
             refuse_duplicates(items)?;
         }
-        let words = self.layout(tags.len()).encode(tags.into_iter());
+        let words = self.layout(tags.len()).encode(&tags, |tag| *tag);
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
@@ -193,10 +193,10 @@ impl Tags {
         declassify_all(&mut tagged);
         sort::by_uniform_key(&mut tagged, 128, |tagged| tagged.tag());
         let cut = |tagged: &Tagged| self.of(Block(tagged.tag()));
-        if tagged.array_windows().any(|[a, b]| cut(a) == cut(b)) {
+        if tagged.par_windows(2).any(|pair| cut(&pair[0]) == cut(&pair[1])) {
             refuse_duplicates(items)?;
         }
-        let words = self.layout(tagged.len()).encode(tagged.iter().map(cut));
+        let words = self.layout(tagged.len()).encode(&tagged, cut);
         channel.send(label, bytemuck::cast_slice(&words))?;
         Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
     }
@@ -216,13 +216,11 @@ impl Tags {
     ) -> Result<Vec<Place>> {
         debug_assert!(self.list == List::Sorted, "a filter has no order");
         self.sort_own(&mut mine, items)?;
-        let mut places = Vec::new();
-        self.compare(label, count, &mine, channel, |place| places.push(place))?;
-        Ok(places)
+        self.compare(label, count, &mine, channel)
     }
 
-    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of
-    /// `items`, that are on it, in no particular order.
+    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of `items`, that are on it:
+    /// each once, in ascending order.
     ///
     /// # Errors
     /// [`Error::DuplicateItem`] if tags are equal because items are.
@@ -238,46 +236,80 @@ impl Tags {
         if let Some(filter) = self.filter(count) {
             let contains = filter.recv(label, channel)?;
             let found = mine.iter().filter(|tagged| contains(Block(tagged.tag())));
-            return Ok(found.map(|tagged| tagged.position).collect());
+            return Ok(ascending(found.map(|tagged| tagged.position)));
         }
-        let mut matches = Vec::new();
-        self.compare(label, count, &mine, channel, |place| matches.push(place.position))?;
-        Ok(matches)
+        let places = self.compare(label, count, &mine, channel)?;
+        Ok(ascending(places.iter().map(|place| place.position)))
     }
 
     /// Sorts R's own tags, and refuses tags that are equal because their items are.
     fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
         declassify_all(mine);
         sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
-        if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
+        if mine.par_windows(2).any(|pair| pair[0].tag() == pair[1].tag()) {
             refuse_duplicates(items)?;
         }
         Ok(())
     }
 
-    /// Receives a sorted list and reports which of `mine`, sorted as well, are on it, and where.
+    /// Receives a sorted list and returns the places on it of those of `mine`, sorted as well, in ascending order.
     fn compare(
         self,
         label: &'static str,
         count: usize,
         mine: &[Tagged],
         channel: &mut Channel,
-        mut show: impl FnMut(Place),
-    ) -> Result<()> {
+    ) -> Result<Vec<Place>> {
         let layout = self.layout(count);
         let mut words = vec![0u64; layout.encoded_words()];
         channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
-        let mut mine = mine.iter().peekable();
-        for (place, theirs) in (0..).zip(layout.decode(words).map_err(malformed)?) {
-            let theirs = theirs.map_err(malformed)?;
-            while mine.next_if(|tagged| tagged.tag() < theirs).is_some() {}
-            while let Some(tagged) = mine.next_if(|tagged| tagged.tag() == theirs) {
-                show(Place { place, position: tagged.position });
-            }
-        }
-        Ok(())
+        let theirs = layout.decode(words).map_err(malformed)?;
+        let found: Vec<Vec<Place>> = theirs
+            .chunks()
+            .map(|theirs| among(mine, theirs))
+            .collect::<std::result::Result<_, _>>()
+            .map_err(malformed)?;
+        Ok(found.concat())
     }
+}
+
+/// The places of those of `mine`, sorted, that are among these tags and not on the list before them.
+fn among(
+    mine: &[Tagged],
+    theirs: tag_list::Tags<'_>,
+) -> std::result::Result<Vec<Place>, tag_list::Error> {
+    let (first, previous) = (theirs.place(), theirs.previous());
+    let later = match first {
+        0 => 0,
+        _ => mine.partition_point(|tagged| tagged.tag() <= previous),
+    };
+    let mut mine = mine[later..].iter().peekable();
+    let mut places = Vec::new();
+    for (place, theirs) in (first as u32..).zip(theirs) {
+        let theirs = theirs?;
+        while mine.next_if(|tagged| tagged.tag() < theirs).is_some() {}
+        while let Some(tagged) = mine.next_if(|tagged| tagged.tag() == theirs) {
+            places.push(Place { place, position: tagged.position });
+        }
+    }
+    Ok(places)
+}
+
+/// Each of these positions once, in ascending order.
+fn ascending(positions: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
+    let words = positions.clone().max().map_or(0, |last| last as usize / 64 + 1);
+    let mut found = vec![0u64; words];
+    positions.for_each(|position| found[position as usize / 64] |= 1 << (position % 64));
+    let total = found.iter().map(|word| word.count_ones() as usize).sum();
+    let mut ascending = Vec::with_capacity(total);
+    for (first, mut word) in (0..).step_by(64).zip(found) {
+        while word != 0 {
+            ascending.push(first + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+    ascending
 }
 
 fn describe(error: tag_list::Error) -> &'static str {
@@ -332,6 +364,54 @@ mod tests {
             Err(Error::DuplicateItem { first, second }) => Some((first, second)),
             Err(other) => panic!("{other}"),
         }
+    }
+
+    /// Tags that are equal on the list count once, and wherever chunks of the list end.
+    #[test]
+    fn places_are_those_of_a_search() {
+        let tags = Tags { bits: 60, list: List::Sorted, queries: 0 };
+        let count = 150_000;
+        let value = |i: usize, range: u64| Block(u128::from(i as u64 * 7919 % range) << 70);
+        for range in [1 << 40, 100_000, 300, 1] {
+            let theirs: Vec<u128> = (0..count).map(|i| tags.of(value(i, range))).collect();
+            let mine: Vec<Tagged> =
+                (0..count).map(|i| tags.tagged(value(3 * i, range), i)).collect();
+            let mut sorted = theirs.clone();
+            sorted.sort_unstable();
+            let mut expected: Vec<(usize, u32)> = mine
+                .iter()
+                .filter_map(|own| {
+                    let place = sorted.partition_point(|tag| *tag < own.tag());
+                    (sorted.get(place) == Some(&own.tag())).then_some((place, own.position))
+                })
+                .collect();
+            expected.sort_unstable();
+            let (a, b) = vesica_net::transport::memory::pair();
+            let (mut a, mut b) = (Channel::new(a), Channel::new(b));
+            let items: Vec<Block> = (0..count as u128).map(Block).collect();
+            let items = Items::from(&items[..]);
+            let found = std::thread::scope(|scope| {
+                let sent = scope.spawn(move || {
+                    tags.send_list("list", theirs, items, &mut a)?;
+                    Ok::<_, Error>(a.flush()?)
+                });
+                let found = tags.recv_places("list", count, mine.clone(), items, &mut b).unwrap();
+                sent.join().unwrap().unwrap();
+                found
+            });
+            let mut found: Vec<(usize, u32)> =
+                found.iter().map(|place| (place.place as usize, place.position)).collect();
+            assert!(found.is_sorted_by_key(|(place, _)| *place));
+            found.sort_unstable();
+            assert_eq!(found, expected, "of {range}");
+        }
+    }
+
+    #[test]
+    fn positions_ascend_and_come_once() {
+        let of = |positions: &[u32]| ascending(positions.iter().copied());
+        assert!(of(&[]).is_empty());
+        assert_eq!(of(&[64, 0, 63, 64, 129]), [0, 63, 64, 129]);
     }
 
     #[test]

@@ -197,9 +197,7 @@ impl crate::Receiver for Receiver {
         let mine = values.into_iter().enumerate();
         let mine = mine.map(|(position, value)| tags.tagged(value, position)).collect();
         let count = self.setting.sizes.sender;
-        let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        tags.recv_matches(LIST, count, mine, items, channel)
     }
 }
 

@@ -396,7 +396,7 @@ fn list(
 
 fn send_tags(mut tags: Vec<u128>, bits: u32, channel: &mut Channel) -> Result<()> {
     tags.sort_unstable();
-    let words = tag_list::Layout::new(tags.len(), bits).encode(tags.into_iter());
+    let words = tag_list::Layout::new(tags.len(), bits).encode(&tags, |tag| *tag);
     Ok(channel.send(LIST, bytemuck::cast_slice(&words))?)
 }
 

@@ -213,9 +213,7 @@ impl crate::Receiver for Receiver {
         let tags = Tags::whole();
         let mine = values.into_iter().enumerate();
         let mine = mine.map(|(position, value)| tags.tagged(value, position)).collect();
-        let mut matches = tags.recv_matches(LIST, self.sizes.sender, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        tags.recv_matches(LIST, self.sizes.sender, mine, items, channel)
     }
 }
 

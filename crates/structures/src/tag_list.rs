@@ -307,7 +307,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(i, tag)| if i % 2 == 0 { tag >> 20 } else { tag >> 20 | 1 << (bits - 1) });
-        let few = random.iter().map(|tag| tag % 5 << (bits - 3));
+        let few = random.iter().map(|tag| (tag % 5) << (bits - 3));
         for mut tags in [
             random.clone(),
             random.iter().map(low).collect(),

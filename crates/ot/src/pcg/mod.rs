@@ -172,11 +172,12 @@ impl Dimensions {
         out: &mut [A],
     ) {
         let fill = |piece: usize, entries: &mut [A]| {
-            entries.fill(A::default());
             let first = piece * self.piece_blocks();
-            let blocks = entries.chunks_exact_mut(self.block);
-            let noise = places[first..].iter().zip(&values[first..]);
-            blocks.zip(noise).for_each(|(block, (place, value))| add_at(block, *place, *value));
+            let blocks = entries.par_chunks_exact_mut(self.block).enumerate();
+            blocks.with_min_len(self.trees.trees_per_task()).for_each(|(i, block)| {
+                block.fill(A::default());
+                add_at(block, places[first + i], values[first + i]);
+            });
             Ok(())
         };
         self.compress(space, out, fill).expect("nothing is sent or received");

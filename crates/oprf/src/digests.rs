@@ -58,7 +58,10 @@ impl Points {
         let keys = okvs.place(keys);
         let high_halves = match points.high_halves {
             [] => Vec::new(),
-            high_halves => keys.positions().iter().map(|i| high_halves[*i as usize]).collect(),
+            high_halves => {
+                let positions = keys.positions().par_iter().with_min_len(CHUNK);
+                positions.map(|i| high_halves[*i as usize]).collect()
+            }
         };
         Self { keys, high_halves }
     }

@@ -14,21 +14,35 @@ pub fn by_uniform_key<T: Copy + Send + Sync + Zeroable>(
     bits: u32,
     key: impl Fn(&T) -> u128 + Sync,
 ) {
-    let bucket_bits = (values.len() / BUCKET).max(1).ilog2().min(bits);
-    if bucket_bits == 0 {
-        values.sort_unstable_by_key(key);
-        return;
-    }
+    *values = sorted(values.len(), bits, |i| values[i], key);
+}
+
+/// The values that `make` gives for 0 to `len` − 1, sorted like those of [`by_uniform_key`]. A value is made twice, and
+/// must be the same.
+pub fn sorted<T: Copy + Send + Sync + Zeroable>(
+    len: usize,
+    bits: u32,
+    make: impl Fn(usize) -> T + Sync,
+    key: impl Fn(&T) -> u128 + Sync,
+) -> Vec<T> {
+    let bucket_bits = (len / BUCKET).max(1).ilog2().min(bits);
     let bucket = |value: &T| (key(value) >> (bits - bucket_bits)) as usize;
-    let buckets = Buckets::count(values.len(), 1 << bucket_bits, |i| bucket(&values[i]));
-    let mut scattered: Vec<T> = bytemuck::zeroed_vec(values.len());
-    let parts = values.par_chunks(buckets.part()).zip(buckets.places(&mut scattered));
-    parts.for_each(|(values, mut places)| {
-        values.iter().for_each(|value| put(&mut places, bucket(value), *value));
+    let mut sorted: Vec<T> = bytemuck::zeroed_vec(len);
+    if bucket_bits == 0 {
+        sorted.iter_mut().enumerate().for_each(|(i, value)| *value = make(i));
+        sorted.sort_unstable_by_key(key);
+        return sorted;
+    }
+    let buckets = Buckets::count(len, 1 << bucket_bits, |i| bucket(&make(i)));
+    let parts = (0..len).into_par_iter().step_by(buckets.part()).zip(buckets.places(&mut sorted));
+    parts.for_each(|(first, mut places)| {
+        for value in (first..len.min(first + buckets.part())).map(&make) {
+            put(&mut places, bucket(&value), value);
+        }
     });
-    let buckets = cut(&mut scattered, &buckets.starts(1 << bucket_bits), 1);
+    let buckets = cut(&mut sorted, &buckets.starts(1 << bucket_bits), 1);
     buckets.into_par_iter().for_each(|bucket| bucket.sort_unstable_by_key(&key));
-    *values = scattered;
+    sorted
 }
 
 #[cfg(test)]

@@ -408,7 +408,8 @@ mod tests {
         let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
         let mut leaves = ZeroizingVec::zeros(dimensions.all_trees().total());
         let keep = |_: usize, leaves: &mut [Block]| polynomial.of_block(leaves);
-        let blocks = noise.grow(0, &mut leaves, &zeros, &keep, channel).unwrap();
+        let took = noise.take_in(0, &zeros, channel).unwrap();
+        let blocks = noise.grow(0, took, &mut leaves, &keep);
         let expected = challenge(&polynomial, &blocks, &places, &values, &mask, channel).unwrap();
         let is_accepted = match verify(&[expected], channel) {
             Ok(()) => true,

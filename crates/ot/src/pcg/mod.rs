@@ -171,25 +171,28 @@ impl Dimensions {
         space: &mut Space,
         out: &mut [A],
     ) {
-        let fill = |piece: usize, entries: &mut [A]| {
+        let fill = |piece: usize, (), entries: &mut [A]| {
             let first = piece * self.piece_blocks();
             let blocks = entries.par_chunks_exact_mut(self.block).enumerate();
             blocks.with_min_len(self.trees.trees_per_task()).for_each(|(i, block)| {
                 block.fill(A::default());
                 add_at(block, places[first + i], values[first + i]);
             });
-            Ok(())
         };
-        self.compress(space, out, fill).expect("nothing is sent or received");
+        self.compress(space, out, |_| Ok(()), fill, |()| Ok(()))
+            .expect("nothing is sent or received");
     }
 
-    /// Compresses pieces while they are in the cache, as many at a time as there are threads. `fill(i, leaves)`
-    /// makes the entries of piece i.
-    fn compress<V: BinaryVector + DefaultIsZeroes>(
+    /// Compresses pieces while they are in the cache, as many at a time as there are threads. `make(i, took, leaves)`
+    /// makes the entries of piece i from what `take_in(i)` returned, and `hand_out` gets what it returns. A thread makes and
+    /// compresses the same piece, so that the piece stays in that thread's cache.
+    fn compress<V: BinaryVector + DefaultIsZeroes, M: Send, T: Send>(
         &self,
         space: &mut Space,
         out: &mut [V],
-        mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
+        mut take_in: impl FnMut(usize) -> Result<M>,
+        make: impl Fn(usize, M, &mut [V]) -> T + Sync,
+        mut hand_out: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let (threads, before) = (self.threads(), self.trees.total());
@@ -198,12 +201,15 @@ impl Dimensions {
         // There is a piece even for a run of no entries.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
-            let count = threads.min(self.pieces - first);
-            let leaves = &mut leaves[..count * before];
-            let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
-            pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
-            let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-            let scratch = scratch[..count * before].par_chunks_exact_mut(before);
+            let pieces = first..(first + threads).min(self.pieces);
+            let leaves = &mut leaves[..pieces.len() * before];
+            let took: Vec<M> = pieces.clone().map(&mut take_in).collect::<Result<_>>()?;
+            let outs: Vec<&mut [V]> = outs.by_ref().take(pieces.len()).collect();
+            let made = leaves.par_chunks_exact_mut(before).zip(pieces).zip(took);
+            let made: Vec<T> =
+                made.map(|((leaves, piece), took)| make(piece, took, leaves)).collect();
+            made.into_iter().try_for_each(&mut hand_out)?;
+            let scratch = scratch.par_chunks_exact_mut(before);
             leaves.par_chunks_exact_mut(before).zip(scratch).zip(outs).for_each(
                 |((leaves, scratch), out)| {
                     self.code.compress(self.piece_blocks(), leaves, scratch, out);
@@ -265,13 +271,22 @@ impl<'a> Sender<'a> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Trees<'_>>> {
         let pieces = self.trees(rng);
-        self.dimensions.compress(space, out, |piece, leaves| {
+        let make = |piece: usize, (), leaves: &mut [Block]| {
             let shares = self.dimensions.shares(piece, shares);
             // 2., and 3. while a tree's leaves are in the cache.
             let correct = |i: usize, leaves: &[Block]| correction(i, leaves, shares);
-            let corrections = pieces[piece].send(leaves, correct, channel)?;
-            self.dimensions.send_corrections(&corrections, channel)
-        })?;
+            (piece, pieces[piece].grow(leaves, correct))
+        };
+        self.dimensions.compress(
+            space,
+            out,
+            |_| Ok(()),
+            make,
+            |(piece, (sums, corrections))| {
+                pieces[piece].send_sums(&sums, channel)?;
+                self.dimensions.send_corrections(&corrections, channel)
+            },
+        )?;
         Ok(pieces)
     }
 
@@ -307,29 +322,30 @@ impl<'a> Receiver<'a> {
         channel: &mut Channel,
     ) -> Result<Zeroizing<Vec<T>>> {
         let mut made = Zeroizing::new(Vec::with_capacity(self.dimensions.blocks));
-        self.dimensions.compress(space, out, |piece, leaves| {
-            let of_piece = Zeroizing::new(self.grow(piece, leaves, shares, &keep, channel)?);
+        let take_in = |piece| self.take_in(piece, shares, channel);
+        let grow = |piece: usize, took, leaves: &mut [Block]| {
+            Zeroizing::new(self.grow(piece, took, leaves, &keep))
+        };
+        self.dimensions.compress(space, out, take_in, grow, |of_piece| {
             made.extend_from_slice(&of_piece);
             Ok(())
         })?;
         Ok(made)
     }
 
-    /// Computes the leaves of a piece.
+    /// Computes the leaves of a piece from what was [taken in](Self::take_in).
     fn grow<T: Send>(
         &self,
         piece: usize,
+        (masked, sums): (MaskedSums, Zeroizing<Vec<Block>>),
         leaves: &mut [Block],
-        shares: &[Block],
         keep: &(impl Fn(usize, &mut [Block]) -> T + Sync),
-        channel: &mut Channel,
-    ) -> Result<Vec<T>> {
+    ) -> Vec<T> {
         let first = piece * self.dimensions.piece_blocks();
-        let (masked, sums) = self.take_in(piece, shares, channel)?;
-        Ok(masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves| {
+        masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves| {
             complete(leaves, self.places[first + i], sums[i]);
             keep(first + i, leaves)
-        }))
+        })
     }
 
     /// Receives S's messages for a piece in steps 2 and 3. The second result is for each block the sum of all
@@ -451,15 +467,21 @@ mod tests {
             expected.truncate(len);
             for threads in [1, 3] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let fill = |piece: usize, leaves: &mut [u64]| {
-                    let entries = (piece * total..).map(entry);
+                let make = |piece: usize, before: usize, leaves: &mut [u64]| {
+                    let entries = (before * total..).map(entry);
                     leaves.iter_mut().zip(entries).for_each(|(x, entry)| *x = entry);
+                    piece
+                };
+                let (mut out, mut handed_out) = (vec![0; len], Vec::new());
+                let mut space = dimensions.space();
+                let mut give = |piece| {
+                    handed_out.push(piece);
                     Ok(())
                 };
-                let mut out = vec![0; len];
-                pool.install(|| dimensions.compress(&mut dimensions.space(), &mut out, fill))
+                pool.install(|| dimensions.compress(&mut space, &mut out, Ok, make, &mut give))
                     .unwrap();
                 assert_eq!(out, expected, "{len} entries, {threads} threads");
+                assert!(handed_out.into_iter().eq(0..dimensions.pieces));
             }
         }
     }

@@ -125,20 +125,19 @@ impl<'a> Trees<'a> {
         self.hashes.shape
     }
 
-    /// Fills `leaves` with the leaves of all trees, one tree after another, and sends step 2. `finish(i, leaves)` gets the
-    /// leaves of tree i as soon as they are available, while they are in the cache. Returns its results, one per tree.
+    /// Fills `leaves` with the leaves of all trees, one tree after another. `finish(i, leaves)` gets the leaves of tree i as
+    /// soon as they are available, while they are in the cache. Returns the masked sums of all trees, which are for
+    /// [`send_sums`](Self::send_sums), and the results of `finish`, one per tree.
     ///
     /// # Panics
     /// If there are more or fewer leaves.
-    pub fn send<T: Send>(
+    pub fn grow<T: Send>(
         &self,
         leaves: &mut [Block],
         finish: impl Fn(usize, &[Block]) -> T + Sync,
-        channel: &mut Channel,
-    ) -> Result<Vec<T>> {
-        let (sums, finished): (Vec<Vec<Block>>, Vec<T>) = self.grow(leaves, &finish).unzip();
-        self.send_sums(&sums.concat(), channel)?;
-        Ok(finished)
+    ) -> (Vec<Block>, Vec<T>) {
+        let (sums, finished): (Vec<Vec<Block>>, Vec<T>) = self.each(leaves, &finish).unzip();
+        (sums.concat(), finished)
     }
 
     /// Grows tree `i` alone; returns its masked sums.
@@ -157,7 +156,7 @@ impl<'a> Trees<'a> {
         sums
     }
 
-    /// Sends the masked sums of all trees.
+    /// Step 2: sends the masked sums of all trees.
     pub fn send_sums(&self, sums: &[Block], channel: &mut Channel) -> Result<()> {
         channel.send_slice(KEYS, &self.public)?;
         channel.send_slice(SUMS, sums)
@@ -170,11 +169,11 @@ impl<'a> Trees<'a> {
         leaves: &mut [Block],
         finish: impl Fn(usize, &[Block]) -> T + Sync,
     ) -> Vec<T> {
-        self.grow(leaves, &finish).map(|(_, finished)| finished).collect()
+        self.each(leaves, &finish).map(|(_, finished)| finished).collect()
     }
 
     /// The masked sums of each tree, and the result of `finish` for its leaves.
-    fn grow<T: Send>(
+    fn each<T: Send>(
         &self,
         leaves: &mut [Block],
         finish: &(impl Fn(usize, &[Block]) -> T + Sync),
@@ -198,7 +197,7 @@ pub struct MaskedSums {
 }
 
 impl MaskedSums {
-    /// The receiver's side of [`Trees::send`].
+    /// The receiver's side of [`Trees::send_sums`].
     ///
     /// # Errors
     /// Only those of receiving: sums that fit no tree are not noticed here.
@@ -310,7 +309,8 @@ mod tests {
                     let mut out = vec![Block(9); self.shape.total()];
                     let mut rng = StdRng::seed_from_u64(5);
                     let trees = Trees::new(self.shape, leaves, DELTA, &self.keys, &mut rng);
-                    trees.send(&mut out, |_, _| (), channel).unwrap();
+                    let (sums, _) = trees.grow(&mut out, |_, _| ());
+                    trees.send_sums(&sums, channel).unwrap();
                     // The two messages have labels and lengths, too.
                     let least = bytes(self.shape);
                     let most = least + least / 1000 + 2 * 64;

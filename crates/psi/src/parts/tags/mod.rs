@@ -125,9 +125,17 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
-        let mut tags: Vec<u128> = bytemuck::cast_vec(evaluated.values);
-        tags.par_iter_mut().for_each(|tag| *tag = self.of(Block(*tag)));
-        self.send_list(label, tags, items, channel)?;
+        let mut values = evaluated.values;
+        declassify_all(&mut values);
+        match self.filter(values.len()) {
+            Some(filter) => send_filter(label, filter, &values, items, channel)?,
+            None => {
+                let tags =
+                    sort::sorted(values.len(), self.bits, |i| self.of(values[i]), |tag| *tag);
+                drop(values);
+                self.send_sorted(label, &tags, items, channel)?;
+            }
+        }
         Ok(channel.flush()?)
     }
 
@@ -144,9 +152,13 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let mine = evaluated.values.into_par_iter().zip(evaluated.positions);
-        let mine = mine.map(|(value, position)| self.tagged(value, position as usize)).collect();
-        self.recv_matches(label, count, mine, items, channel)
+        let Values { positions, mut values } = evaluated;
+        declassify_all(&mut values);
+        let tagged = |i: usize| self.tagged(values[i], positions[i] as usize);
+        let mine = sort::sorted(values.len(), self.bits, tagged, |tagged| tagged.tag());
+        drop((values, positions));
+        refuse_equal_tags(&mine, items)?;
+        self.recv_sorted(label, count, &mine, channel)
     }
 
     /// Sends the tags of `items` as a sorted list or as a filter, which hides their order.
@@ -163,17 +175,23 @@ impl Tags {
         declassify_all(&mut tags);
         if let Some(filter) = self.filter(tags.len()) {
             let values: Vec<Block> = tags.into_iter().map(Block).collect();
-            let Some(encoded) = filter.encode(&values)? else {
-                refuse_duplicates(items)?;
-                return Err(Error::HashingFailure);
-            };
-            return Ok(channel.send(label, &encoded)?);
+            return send_filter(label, filter, &values, items, channel);
         }
         sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
+        self.send_sorted(label, &tags, items, channel)
+    }
+
+    fn send_sorted(
+        self,
+        label: &'static str,
+        tags: &[u128],
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<()> {
         if tags.par_windows(2).any(|pair| pair[0] == pair[1]) {
             refuse_duplicates(items)?;
         }
-        let words = self.layout(tags.len()).encode(&tags, |tag| *tag);
+        let words = self.layout(tags.len()).encode(tags, |tag| *tag);
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
@@ -233,12 +251,23 @@ impl Tags {
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
         self.sort_own(&mut mine, items)?;
+        self.recv_sorted(label, count, &mine, channel)
+    }
+
+    /// Like [`Tags::recv_matches`], for tags that are sorted already.
+    fn recv_sorted(
+        self,
+        label: &'static str,
+        count: usize,
+        mine: &[Tagged],
+        channel: &mut Channel,
+    ) -> Result<Vec<u32>> {
         if let Some(filter) = self.filter(count) {
             let contains = filter.recv(label, channel)?;
             let found = mine.iter().filter(|tagged| contains(Block(tagged.tag())));
             return Ok(ascending(found.map(|tagged| tagged.position)));
         }
-        let places = self.compare(label, count, &mine, channel)?;
+        let places = self.compare(label, count, mine, channel)?;
         Ok(ascending(places.iter().map(|place| place.position)))
     }
 
@@ -246,10 +275,7 @@ impl Tags {
     fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
         declassify_all(mine);
         sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
-        if mine.par_windows(2).any(|pair| pair[0].tag() == pair[1].tag()) {
-            refuse_duplicates(items)?;
-        }
-        Ok(())
+        refuse_equal_tags(mine, items)
     }
 
     /// Receives a sorted list and returns the places on it of those of `mine`, sorted as well, in ascending order.
@@ -271,6 +297,28 @@ impl Tags {
             .collect::<std::result::Result<_, _>>()
             .map_err(malformed)?;
         Ok(found.concat())
+    }
+}
+
+fn send_filter(
+    label: &'static str,
+    filter: Form,
+    values: &[Block],
+    items: Items<'_>,
+    channel: &mut Channel,
+) -> Result<()> {
+    let Some(encoded) = filter.encode(values)? else {
+        refuse_duplicates(items)?;
+        return Err(Error::HashingFailure);
+    };
+    Ok(channel.send(label, &encoded)?)
+}
+
+/// Refuses tags, sorted, that are equal because their items are.
+fn refuse_equal_tags(tags: &[Tagged], items: Items<'_>) -> Result<()> {
+    match tags.par_windows(2).any(|pair| pair[0].tag() == pair[1].tag()) {
+        true => refuse_duplicates(items),
+        false => Ok(()),
     }
 }
 

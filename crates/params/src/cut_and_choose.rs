@@ -215,6 +215,22 @@ mod tests {
         assert_eq!(Shape::new(0, LAMBDA), Shape::new(1, LAMBDA));
     }
 
+    /// What both parties take without a word about it.
+    #[test]
+    fn shapes_are_pinned() {
+        let all = [1, 100, 65_536].map(|n| {
+            let shape = Shape::new(n, LAMBDA);
+            let Shape { part, opened, threshold, set, most, .. } = shape;
+            [part, opened, threshold, set, most, shape.effective_inputs(64, LAMBDA)]
+        });
+        let expected = [
+            [10, 542, 149, 132, 650, 19],
+            [224, 4303, 1916, 11_283, 15_086, 415],
+            [96_141, 244_832, 123_136, 6_285_316, 6_479_949, 158_907],
+        ];
+        assert_eq!(all, expected);
+    }
+
     /// The parameters that the paper's authors use: n, OTs, ones, threshold, share of opened OTs, hash
     /// functions, cells.
     const PUBLISHED: [(usize, usize, usize, usize, f64, usize, usize); 8] = [

@@ -62,6 +62,10 @@ pub fn markdown() -> String {
         let shape = okvs::band(n, usize::MAX, okvs::Excess::Percent5, LAMBDA);
         format!("{}, {}", per_key(n, shape), shape.weight)
     });
+    row(&mut text, "the same at 10 in 100, clusters of 2^16", "BPSY23, measured lines", |n| {
+        let shape = okvs::band(n, 1 << 16, okvs::Excess::Percent10, LAMBDA);
+        format!("{}, {}", per_key(n, shape), shape.weight)
+    });
     row(&mut text, "garbled Bloom filter, columns per key", "DCW13, exact bound", |n| {
         per_key(n, okvs::garbled_bloom(n, LAMBDA))
     });
@@ -216,12 +220,12 @@ fn codes(text: &mut String) {
          test has bias at most 2^-{KAPPA} if no word of the code is lighter than δN; for OT, nor heavier than \
          (1 − δ)N. Then (1 − δ)^t = 2^-{KAPPA} for VOLE and (1 − 2δ)^t = 2^-{KAPPA} for OT. Besides, values of \
          {KAPPA} bits with {LAMBDA} bits of guesses ask for t ≥ {least_values}, for their rank. No run has a code that is \
-         shorter than the least N.\n\n\
-         | for | accumulators | t | δ | least N | failure bits at the least N |\n\
-         |---|---|---|---|---|---|\n"
+         shorter than the least N. More entries than a piece has are compressed piece by piece, each with noise of its own.\n\n\
+         | for | accumulators | t | δ | least N | failure bits at the least N | entries of a piece |\n\
+         |---|---|---|---|---|---|---|\n"
     );
     for (name, lpn) in PROFILES {
-        let Lpn { accumulators, blocks, least, .. } = lpn;
+        let Lpn { accumulators, blocks, least, piece, .. } = lpn;
         // Values that take long to compute are computed by a test.
         let bits = match least > LONGEST {
             true => format!("≥ {LAMBDA}"),
@@ -230,7 +234,7 @@ fn codes(text: &mut String) {
         let delta = lpn.distance();
         let _ = writeln!(
             text,
-            "| {name} | {accumulators} | {blocks} | {delta:.5} | {least} | {bits} |"
+            "| {name} | {accumulators} | {blocks} | {delta:.5} | {least} | {bits} | {piece} |"
         );
     }
     let _ = write!(
@@ -260,4 +264,18 @@ fn per_item(n: usize, shape: impl Shape) -> String {
 fn row(text: &mut String, name: &str, source: &str, cell: impl Fn(usize) -> String) {
     let cells: Vec<String> = SIZES.iter().map(|e| cell(1 << e)).collect();
     let _ = writeln!(text, "| {name} | {} | {source} |", cells.join(" | "));
+}
+
+#[cfg(test)]
+mod tests {
+    /// `cargo xtask docs --check` compares them with every change. This is for cargo-mutants.
+    #[test]
+    #[ignore = "assure: the page takes twenty seconds"]
+    fn the_page_says_what_the_code_says() {
+        let (code, page) = (super::markdown(), include_str!("../../../docs/parameters.md"));
+        for (code, page) in code.lines().zip(page.lines()) {
+            assert_eq!(code, page, "`cargo xtask docs` writes it again");
+        }
+        assert_eq!(code.len(), page.len());
+    }
 }

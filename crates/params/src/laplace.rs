@@ -136,6 +136,12 @@ mod tests {
         Laplace::new(epsilon, sensitivity).unwrap()
     }
 
+    #[test]
+    fn it_is_for_what_was_asked() {
+        let laplace = laplace(500_000, 17);
+        assert_eq!((laplace.epsilon(), laplace.sensitivity()), (500_000, 17));
+    }
+
     /// Computed with 60 digits elsewhere.
     #[test]
     fn thresholds_are_those_of_the_formula() {

@@ -77,9 +77,28 @@ mod tests {
     }
 
     #[test]
+    fn slices_are_narrow_from_many_keys_on() {
+        let wide = |capacity| shape(448, 1, capacity, 40).wide;
+        assert_eq!([256, 257].map(wide), [3, 0]);
+        // Nodes of wide slices do not meet, however many bins there are.
+        let all_wide = shape(384, 1 << 30, 256, 40);
+        assert_eq!((all_wide.narrow, all_wide.spare), (0, 0));
+    }
+
+    #[test]
+    fn bytes_are_those_of_all_columns() {
+        let wide = Shape { bins: 2, capacity: 100, wide: 3, narrow: 1, spare: 2 };
+        assert_eq!(wide.bytes(), 2 * 100 * (3 * 16 + 8) + 2 * 8);
+        let narrow = Shape { bins: 3, capacity: 300, wide: 0, narrow: 7, spare: 1 };
+        assert_eq!(narrow.bytes(), 3 * 300 * 7 * 8 + 7 * 8);
+    }
+
+    #[test]
     fn spare_columns_cover_nodes_that_meet() {
         let low = |e: u32| shape(448, 1, 1 << e, 40).spare;
         assert_eq!([0, 1, 8, 11, 12, 16, 20, 22, 24, 28].map(low), [0, 0, 0, 0, 0, 1, 1, 1, 2, 4]);
+        // 41 bits of five each, not 40.
+        assert_eq!(low(30), 8);
         let fast = |e: u32| {
             let bins = two_choice::sound(1 << e, 40);
             shape(448, bins.bins, bins.capacity, 40).spare

@@ -11,17 +11,11 @@ pub fn bits(receiver: usize, sender: usize, lambda: u32) -> u32 {
 /// The number of low bits of each `bits`-bit value that a sorted list of `n` of them stores verbatim; the rest
 /// is stored as differences in unary.
 ///
-/// The list takes n (r + 1) + 2^(bits − r) bits. This is smallest for r near bits − log n; of the two integers
-/// around it, the better one is returned.
+/// The list takes n (r + 1) + 2^(bits − r) bits. One more for r adds n and takes away 2^(bits − r − 1), so that it saves as
+/// long as n is below that: r = bits − ⌈log n⌉ is the best.
 pub fn rice_parameter(n: usize, bits: u32) -> u32 {
     // Low parts are numbers of fewer than 128 bits.
-    let candidate = bits.saturating_sub(n.max(1).next_power_of_two().ilog2()).min(127);
-    let below = candidate.saturating_sub(1);
-    if sorted_list_bits(n, bits, below) < sorted_list_bits(n, bits, candidate) {
-        below
-    } else {
-        candidate
-    }
+    bits.saturating_sub(n.max(1).next_power_of_two().ilog2()).min(127)
 }
 
 /// The length in bits of a sorted list of `n` values of `bits` bits with Rice parameter `rice`.
@@ -48,6 +42,11 @@ mod tests {
         assert_eq!(bits_per_item(1 << 20, 80), 62.0);
         assert!(bits_per_item(1_000_000, 80) < 62.1);
         assert_eq!(bits_per_item(1 << 20, 128), 110.0);
+        assert_eq!(
+            [1, 2, 3, 4, 5, 1 << 20].map(|n| rice_parameter(n, 80)),
+            [80, 79, 78, 78, 77, 60]
+        );
+        assert_eq!((rice_parameter(1, 128), rice_parameter(100, 3)), (127, 0));
         // No other parameter is better.
         for n in [1, 2, 3, 100, 1000, 999_983] {
             let best = sorted_list_bits(n, 80, rice_parameter(n, 80));

@@ -197,6 +197,26 @@ mod tests {
         assert_eq!(VacuumShape::new(1 << 20, strict), Err(Refused::TooStrict));
     }
 
+    #[test]
+    fn refusals_say_what_to_do() {
+        assert!(Refused::MaliciousSender.to_string().contains("whole values as a list"));
+        assert!(Refused::TooStrict.to_string().contains("fewer queries"));
+    }
+
+    #[test]
+    fn lists_hold_their_items() {
+        // 2^-128 a query, just possible.
+        let rate = Rate::sound(Adversary::SemiHonest, 1 << 20, 108).unwrap();
+        assert_eq!(ListShape::new(1, rate).unwrap().bits, 128);
+        let rate = Rate::sound(Adversary::SemiHonest, 1 << 10, 40).unwrap();
+        let list = ListShape::new(1 << 10, rate).unwrap();
+        assert_eq!((list.bits, list.items(), list.wire_bits()), (60, 1 << 10, 60 << 10));
+        let sorted = SortedListShape::new(1 << 10, rate).unwrap();
+        assert_eq!((sorted.items(), sorted.log2_rate()), (1 << 10, -50.0));
+        // 50 bits as they are, and 2 in unary.
+        assert_eq!(sorted.wire_bits(), 52 << 10);
+    }
+
     /// Every secure shape satisfies N ε ≤ 2^-λ, and none wastes a bit of its tags.
     #[test]
     fn sound_shapes_meet_theorem_1() {

@@ -212,6 +212,51 @@ mod tests {
         assert!(PUBLISHED.distance() < 0.10 && PUBLISHED_ONES.distance() < 0.10);
     }
 
+    /// What both parties take without a word about it: a change is a new version of the wire.
+    #[test]
+    fn instances_are_pinned() {
+        let lpn = |accumulators, values, blocks, least, piece| Lpn {
+            accumulators,
+            values,
+            blocks,
+            least,
+            piece,
+        };
+        let expected = [
+            lpn(3, Values::Uniform, 768, 12_288, 196_608),
+            lpn(3, Values::Ones, 384, 24_576, 196_608),
+            lpn(3, Values::Ones, 768, 12_288, 196_608),
+            lpn(2, Values::Uniform, 864, 552_960, 276_480),
+            lpn(2, Values::Ones, 408, 835_584, 417_792),
+        ];
+        assert_eq!(ALL, expected);
+        assert_eq!(ones(Adversary::SemiHonest), ONES);
+        assert_eq!(ones(Adversary::Malicious), GUESSED_ONES);
+        assert_eq!(UNIFORM.with_piece(1000), Lpn { piece: 1000, ..UNIFORM });
+    }
+
+    #[test]
+    fn pieces_are_as_few_as_can_be() {
+        let pieces = [0, 1, 196_608, 196_609, 393_216, 393_217].map(|n| UNIFORM.pieces(n));
+        assert_eq!(pieces, [1, 1, 1, 2, 2, 3]);
+        assert_eq!(UNIFORM.with_piece(usize::MAX).pieces(1 << 24), 1);
+        assert_eq!([0, 768, 769].map(|n| UNIFORM.is_short(n)), [true, true, false]);
+    }
+
+    /// Blocks of 410 entries take 512 leaves, as a quarter more are 512; for blocks of 409 there are more blocks of 256.
+    #[test]
+    fn full_blocks_are_as_many_as_are_needed() {
+        let blocks = |length: usize| {
+            let full = UNIFORM.with_full_blocks(length);
+            assert_eq!(full, Lpn { blocks: full.blocks, ..UNIFORM });
+            (UNIFORM.block_len(length), full.blocks)
+        };
+        assert_eq!(blocks(100), (16, 768));
+        assert_eq!(blocks(157_056), (409, 1248));
+        assert_eq!(blocks(157_440), (410, 768));
+        assert_eq!(blocks(196_608), (512, 768));
+    }
+
     /// The shortest code of each kind, and one of the next length, have no light word except with probability
     /// 2^-λ.
     #[test]

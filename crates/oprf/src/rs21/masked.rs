@@ -1,6 +1,6 @@
 //! Steps 2 to 4 for any h and H: the masked encoding, and decoding on both sides.
 
-use std::ops::Range;
+use std::{mem, ops::Range, panic::resume_unwind, thread};
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -61,6 +61,21 @@ fn fill<A: Subspace>(out: &mut [A], bits: u32, seed: Seed) {
     }
 }
 
+/// Does one thing on a thread of its own, and the other here. What waits for the other party must not take a thread of a
+/// pool, in which other runs may have work.
+fn beside<A: Send, B>(waits: impl FnOnce() -> A + Send, works: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let waits = scope.spawn(waits);
+        let worked = works();
+        (waits.join().unwrap_or_else(|panic| resume_unwind(panic)), worked)
+    })
+}
+
+fn send_columns(clusters: &[Vec<u8>], channel: &mut Channel) -> vesica_net::Result<()> {
+    clusters.iter().try_for_each(|bytes| channel.send(COLUMNS, bytes))?;
+    channel.flush()
+}
+
 impl<O: Okvs> Placed<'_, O> {
     /// The groups in which clusters are processed: as many at a time as there are threads.
     fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<O> {
@@ -97,17 +112,27 @@ impl<O: Okvs> Placed<'_, O> {
     {
         let mut scratch = self.scratch();
         let free = Aes128::new(Block::random(rng));
+        let mut ready: Vec<Vec<u8>> = Vec::new();
         for group in self.groups() {
-            let clusters = group.clone().into_par_iter().zip(&mut scratch);
-            clusters.try_for_each(|(cluster, scratch)| {
-                let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
-                self.mask(cluster, a, &h, free, scratch)
-            })?;
-            for scratch in &scratch[..group.len()] {
-                channel.send(COLUMNS, &scratch.bytes)?;
-            }
-            channel.flush()?;
+            let mut send = || send_columns(&ready, channel);
+            let mut mask = || {
+                let clusters = group.clone().into_par_iter().zip(&mut scratch);
+                clusters.try_for_each(|(cluster, scratch)| {
+                    let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
+                    self.mask(cluster, a, &h, free, scratch)
+                })
+            };
+            let (sent, masked) = match rayon::current_num_threads() {
+                1 => (send(), mask()),
+                _ => beside(send, mask),
+            };
+            sent?;
+            masked?;
+            ready.resize_with(group.len(), Vec::new);
+            let made = ready.iter_mut().zip(&mut scratch);
+            made.for_each(|(ready, scratch)| mem::swap(ready, &mut scratch.bytes));
         }
+        send_columns(&ready, channel)?;
         let keeps = O::PREPARES && scratch.len() == self.okvs.clusters();
         let workspaces = scratch.into_iter().filter(|_| keeps).map(|scratch| scratch.workspace);
         Ok(workspaces.collect())
@@ -181,33 +206,47 @@ impl<O: Okvs> Placed<'_, O> {
         let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let mut places = self.points.cut(&mut values, 1).into_iter();
         let mut columns = b.chunks_exact_mut(width);
+        let mut received = vec![vec![0; packed_len(width, self.bits)]; scratch.len()];
         for group in self.groups() {
+            let mut receive = || {
+                let mut received = received[..group.len()].iter_mut();
+                received.try_for_each(|bytes| channel.recv_into(COLUMNS, bytes))
+            };
             // While the receiver is still computing.
-            group.clone().into_par_iter().zip(&mut scratch).for_each(|(cluster, scratch)| {
-                self.okvs.prepare_cluster(self.points.keys(cluster), &mut scratch.workspace);
-            });
-            for scratch in &mut scratch[..group.len()] {
-                scratch.bytes.resize(packed_len(width, self.bits), 0);
-                channel.recv_into(COLUMNS, &mut scratch.bytes)?;
+            let mut prepare = || {
+                let clusters = group.clone().into_par_iter().zip(&mut scratch);
+                clusters.for_each(|(cluster, scratch)| {
+                    let keys = self.points.keys(cluster);
+                    self.okvs.prepare_cluster(keys, &mut scratch.workspace);
+                });
+            };
+            match rayon::current_num_threads() {
+                1 => {
+                    prepare();
+                    receive()?;
+                }
+                _ => beside(receive, prepare).0?,
             }
             let count = group.len();
             let places: Vec<_> = places.by_ref().take(count).collect();
             let columns: Vec<_> = columns.by_ref().take(count).collect();
-            let clusters = group.into_par_iter().zip(&mut scratch).zip(columns).zip(places);
-            clusters.for_each(|(((cluster, scratch), k), values)| {
-                // 3.
-                let masked = unpack(&scratch.bytes, width, self.bits);
-                scratch.columns.clear();
-                scratch.columns.extend(masked.map(|m| A::truncate(Block(m), self.bits)));
-                A::add_products(k, &scratch.columns, delta);
-                // 4.
-                let keys = self.points.keys(cluster);
-                self.okvs.decode_prepared(keys, k, values, &scratch.workspace);
-                scratch.hashes.clear();
-                h(self.points.cluster(cluster), &mut scratch.hashes);
-                A::add_products(values, &scratch.hashes, delta);
-                finish(self.points.cluster(cluster), values);
-            });
+            let clusters = group.into_par_iter().zip(&mut scratch).zip(&received);
+            clusters.zip(columns).zip(places).for_each(
+                |((((cluster, scratch), bytes), k), values)| {
+                    // 3.
+                    let masked = unpack(bytes, width, self.bits);
+                    scratch.columns.clear();
+                    scratch.columns.extend(masked.map(|m| A::truncate(Block(m), self.bits)));
+                    A::add_products(k, &scratch.columns, delta);
+                    // 4.
+                    let keys = self.points.keys(cluster);
+                    self.okvs.decode_prepared(keys, k, values, &scratch.workspace);
+                    scratch.hashes.clear();
+                    h(self.points.cluster(cluster), &mut scratch.hashes);
+                    A::add_products(values, &scratch.hashes, delta);
+                    finish(self.points.cluster(cluster), values);
+                },
+            );
         }
         Ok(values)
     }

@@ -59,7 +59,7 @@ def email(text):
     if not text.endswith("@gmail.com"):
         return text
     before = text.removesuffix("@gmail.com").partition("+")[0].replace(".", "")
-    return before + "@gmail.com" if before else ""
+    return email_plain(before + "@gmail.com")
 
 
 def counts(c):

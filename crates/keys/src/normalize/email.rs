@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Normalize;
+use super::{Normalize, text};
 
 /// `email` has the rule for `gmail.com`, as it says with `email:gmail`.
 pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
@@ -21,12 +21,14 @@ pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
     if is_address { value } else { Cow::Borrowed("") }
 }
 
-/// At `gmail.com`, drops dots in the name and anything from a `+` on.
+/// At `gmail.com`, drops dots in the name and anything from a `+` on. What is left may begin with white space, or have a mark
+/// behind a letter where a dot was between them, so it is normalised once more.
 pub(super) fn gmail(value: Cow<'_, str>) -> Cow<'_, str> {
     let Some(name) = value.strip_suffix("@gmail.com") else { return value };
     if !name.contains(['.', '+']) {
         return value;
     }
     let name = name.split('+').next().unwrap_or_default().replace('.', "");
-    if name.is_empty() { Cow::Borrowed("") } else { Cow::Owned(format!("{name}@gmail.com")) }
+    let left = format!("{name}@gmail.com");
+    Cow::Owned(plain(text::lower(&left)).into_owned())
 }

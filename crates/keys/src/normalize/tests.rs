@@ -66,6 +66,9 @@ fn mail_addresses_by_table() {
             ("a@b@c", ""),
             ("a@b@gmail.com", ""),
             ("+x@gmail.com", ""),
+            (". x@gmail.com", "x@gmail.com"),
+            (" . +x@gmail.com", ""),
+            ("e.\u{301}@gmail.com", "é@gmail.com"),
         ],
     );
     assert_table(

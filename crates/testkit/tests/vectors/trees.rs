@@ -30,7 +30,8 @@ fn half_trees((count, leaves): (usize, usize)) -> Value {
     let give = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut leaves = vec![Block::ZERO; shape.total()];
         let trees = Trees::new(shape, Leaves::Hashed, delta, &q, rng);
-        trees.send(&mut leaves, |_, _| (), channel)?;
+        let (sums, _) = trees.grow(&mut leaves, |_, _| ());
+        trees.send_sums(&sums, channel)?;
         Ok(leaves)
     };
     let choose = |channel: &mut Channel, _: &mut Draws| -> Result<_> {

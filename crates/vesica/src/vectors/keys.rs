@@ -39,6 +39,8 @@ const PROFILES: &[(&str, &[&str])] = &[
             "JaneDoe+home@Gmail.com",
             "jane.doe+x@example.com",
             "+x@gmail.com",
+            ". x@gmail.com",
+            "e.\u{301}@gmail.com",
             "a@b@gmail.com",
             "@b",
             "a@",

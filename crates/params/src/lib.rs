@@ -18,7 +18,7 @@ pub mod laplace;
 pub mod lpn;
 pub mod matrix;
 pub mod okvs;
-mod search;
+pub mod search;
 pub mod slices;
 pub mod subfield;
 pub mod tag;

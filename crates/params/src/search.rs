@@ -1,4 +1,4 @@
-//! Search for the smallest parameter that meets a bound.
+//! Search for the smallest number that meets a bound.
 
 /// The least number from `low` on that is enough, given that all above it are as well. Tries `guess` first, and
 /// doubles it until it is enough.

@@ -6,7 +6,10 @@
 //! layout is also known as Elias–Fano). Sorting hides every order; equal tags are allowed.
 
 use rayon::prelude::*;
-use vesica_params::tag::{rice_parameter, sorted_list_bits};
+use vesica_params::{
+    search::least,
+    tag::{rice_parameter, sorted_list_bits},
+};
 
 /// The longest tag, in bits.
 pub const MAX_BITS: u32 = 128;
@@ -78,7 +81,8 @@ impl Layout {
         let bit = |i: usize| (tag(&values[i]) >> self.rice) as usize + i;
         unary.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, words)| {
             let first = chunk * CHUNK * 64;
-            for i in least(self.count, |i| bit(i) >= first)..self.count {
+            let begins = |i: usize| i == self.count || bit(i) >= first;
+            for i in least(0, self.count, begins)..self.count {
                 let at = bit(i) - first;
                 let Some(word) = words.get_mut(at / 64) else { break };
                 *word |= 1 << (at % 64);
@@ -131,20 +135,6 @@ impl Layout {
     fn low_mask(&self) -> u128 {
         (1 << self.rice) - 1
     }
-}
-
-/// The least number below `end` that has a property, or `end`; once a number has it, so do all after it.
-fn least(end: usize, has: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, end);
-    while low < high {
-        let middle = low.midpoint(high);
-        if has(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
 }
 
 /// An encoding of the right length with the right number of tags. Whether they are sorted is seen while they are read.

@@ -84,10 +84,10 @@ pub fn published<const H: usize>(n: usize, published: Published) -> Option<Shape
     Some(Shape { bins: times(expansion, n, H), stash })
 }
 
-/// Bins per item of few items, by mpc4j; decreases, and is below 1.27 from 125 items on.
+/// Bins per item of few items, by mpc4j; decreases, and is below 1.27 from 125 items on. A single item has the fewest bins
+/// that there can be.
 fn small(n: usize) -> f64 {
     match n {
-        0 | 1 => 2.0,
         2..256 => 23.584 * libm::pow(n as f64, -0.613) + 4.0 / n as f64,
         _ => 1.0,
     }
@@ -143,6 +143,13 @@ fn times(expansion: f64, n: usize, hashes: usize) -> usize {
 mod tests {
     use super::*;
     use crate::LAMBDA;
+
+    /// From 512 items on, the second fit.
+    #[test]
+    fn fits_meet_where_one_ends() {
+        let at = |n: usize| (fitted_expansion(n, 40) * 1000.0).round() as u32;
+        assert_eq!([256, 511, 512, 513].map(at), [1394, 1394, 1271, 1271]);
+    }
 
     #[test]
     fn expansion_equals_the_table() {

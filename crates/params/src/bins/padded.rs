@@ -73,6 +73,17 @@ mod tests {
     use super::*;
     use crate::LAMBDA;
 
+    #[test]
+    fn slots_are_those_of_all_bins() {
+        let shape = Shape { bins: 5, receiver: 3, sender: 7 };
+        assert_eq!((shape.receiver_slots(), shape.sender_slots()), (15, 35));
+    }
+
+    #[test]
+    fn of_equal_costs_more_bins_win() {
+        assert_eq!(cheapest(100, 30, LAMBDA, |_| Some(1)).bins, 100);
+    }
+
     /// Rows of 64 bytes for every slot, and masks of 8 bytes for each item of the sender and slot of its bin.
     fn cost(sender: usize) -> impl Fn(Shape) -> Option<u128> {
         move |shape| {

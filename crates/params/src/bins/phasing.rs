@@ -90,6 +90,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_shape_is_what_was_asked_for() {
+        let (xor, modular) = (Shape::xor(64, 10).unwrap(), Shape::modular(64, 1000).unwrap());
+        assert_eq!((xor.bits(), xor.bins(), xor.form()), (64, 1024, Form::Xor));
+        assert_eq!((modular.bits(), modular.bins(), modular.form()), (64, 1000, Form::Modular));
+    }
+
+    #[test]
     fn the_bin_saves_its_number() {
         let xor = Shape::xor(80, 20).unwrap();
         assert_eq!((xor.rest_bits(), xor.stored_bits(1), xor.stored_bits(3)), (60, 60, 62));

@@ -32,6 +32,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_bin_has_all_and_no_balls_load_none() {
+        assert_eq!(max_load(1000, 1, 40), 1000);
+        assert_eq!(max_load(0, 1, 40), 0);
+        assert_eq!(max_load(0, 10, 40), 0);
+    }
+
+    #[test]
     fn equals_the_derived_tables() {
         let sizes = [8, 10, 12, 14, 16, 18, 20, 22, 24];
         let row = |hashes: usize, factor: f64| {

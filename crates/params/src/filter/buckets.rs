@@ -182,6 +182,18 @@ mod tests {
     }
 
     #[test]
+    fn tags_are_as_long_as_they_may_be() {
+        let (items, buckets) = (1 << 12, 1 << 13);
+        // A query is compared with one tag on average.
+        let bits = |more: f64| {
+            let rate = Rate { bits: f64::from(MAX_TAG_BITS) + more, published: false };
+            rate.tag_bits(32, items, buckets)
+        };
+        assert_eq!(bits(0.0), Ok(MAX_TAG_BITS));
+        assert_eq!(bits(0.01), Err(Refused::TooStrict));
+    }
+
+    #[test]
     fn chunks_are_those_of_range_selection() {
         let rate = sound(1 << 20);
         let shape = VacuumShape::new(1 << 20, rate).unwrap();

@@ -217,6 +217,25 @@ mod tests {
         assert_eq!(sorted.wire_bits(), 52 << 10);
     }
 
+    #[test]
+    fn filters_take_their_slots_and_tags() {
+        let rate = Rate::sound(Adversary::SemiHonest, 1 << 10, 40).unwrap();
+        let cuckoo = CuckooShape::new(1000, rate).unwrap();
+        assert_eq!((cuckoo.items(), cuckoo.buckets, cuckoo.tag_bits), (1000, 512, 52));
+        assert_eq!(cuckoo.wire_bits(), 8 + 4 * 512 + 52 * 1000);
+        let mobile = CuckooShape::mobile(1000, rate).unwrap();
+        assert_eq!((mobile.items(), mobile.buckets, mobile.tag_bits), (1000, 512, 52));
+        assert_eq!(mobile.wire_bits(), 8 + 3 * 512 + 52 * 1000);
+        let vacuum = VacuumShape::new(1000, rate).unwrap();
+        assert_eq!((vacuum.items(), vacuum.tag_bits), (1000, 53));
+        assert_eq!(vacuum.wire_bits(), 8 + 4 * vacuum.buckets as u128 + 53 * 1000);
+        let bloom = BloomShape::new(1000, rate);
+        assert_eq!((bloom.items(), bloom.wire_bits()), (1000, bloom.bits as u128));
+        // One bit more than there are hash functions, if there is nothing to hold.
+        let none = BloomShape::new(0, rate);
+        assert_eq!((none.hashes, none.bits), (50, 51));
+    }
+
     /// Every secure shape satisfies N ε ≤ 2^-λ, and none wastes a bit of its tags.
     #[test]
     fn sound_shapes_meet_theorem_1() {

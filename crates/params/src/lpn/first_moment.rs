@@ -184,6 +184,13 @@ fn log2_add(a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn words_of_either_kind_are_added_up() {
+        assert_eq!(Tails { light: -10.0, heavy: -10.0 }.both(), -9.0);
+        let light = Tails { light: -10.0, heavy: f64::NEG_INFINITY };
+        assert_eq!(light.both(), -10.0);
+    }
+
     fn failure_bits(n: usize, accumulators: u32, distance: f64) -> f64 {
         -words(n, accumulators, (distance * n as f64) as usize).light
     }

@@ -59,6 +59,13 @@ pub fn published(n: usize, choices: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// Two bins hold both choices of some of a thousand balls, though of few.
+    #[test]
+    fn as_many_bins_as_choices_can_be_heavy() {
+        assert_eq!(most_above(1000, 1, 10, 2, 40), 0);
+        assert!((40..200).contains(&most_above(1000, 2, 10, 2, 40)));
+    }
+
     #[test]
     fn two_choices_beat_one_by_far() {
         let at = |choices: usize| {

@@ -66,6 +66,13 @@ pub fn log2_no_table(n: usize, shape: Shape) -> f64 {
 mod tests {
     use super::*;
 
+    /// By hand: of five items one too many has only two of three bins, three pairs of bins of two items each.
+    #[test]
+    fn the_last_item_that_fits_nowhere_counts() {
+        let bound = log2_no_table(5, Shape { bins: 3, capacity: 2 });
+        assert!((bound - (1.0 + 3f64.log2() - 5.0 * 3f64.log2())).abs() < 1e-9, "{bound}");
+    }
+
     /// "One more than the average" is enough for large sets and for those that fit in two bins, but not between
     /// 81 and 600.
     #[test]

@@ -146,6 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn small_clusters_are_random_matrices() {
+        assert_eq!(random_matrix(100, 40).sparse, 140);
+        let many = band(4096, 100, Excess::Percent5, 40);
+        assert!(many.clusters > 10 && many.weight == many.sparse, "{many:?}");
+    }
+
+    #[test]
     fn widths_equal_the_derived_table() {
         let row = |excess: Excess| {
             [10, 14, 16, 18, 20, 24].map(|log| band(1 << log, usize::MAX, excess, 40).weight)

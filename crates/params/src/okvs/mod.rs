@@ -230,6 +230,16 @@ mod tests {
     }
 
     #[test]
+    fn rows_and_dense_parts_are_of_their_kind() {
+        assert_eq!(three_hash(10_000, 40).weight, 3);
+        assert_eq!(paxos(10_000, 40).weight, 2);
+        assert_eq!(shape(10_000, usize::MAX, 40).dense_part, DensePart::Binary);
+        assert_eq!(shape_over_field(10_000, usize::MAX, 40).dense_part, DensePart::Field);
+        let rows = |sparse, weight| Shape { sparse, weight, ..paxos(100, 40) }.scattered_rows();
+        assert_eq!((rows(10, 3), rows(10, 2), rows(0, 3)), (120, 45, 1));
+    }
+
+    #[test]
     fn expansion_equals_rr22() {
         let row = |lambda: u32| {
             [6, 8, 10, 12, 14, 16, 18, 20, 22, 24]

@@ -270,7 +270,7 @@ fn row(text: &mut String, name: &str, source: &str, cell: impl Fn(usize) -> Stri
 mod tests {
     /// `cargo xtask docs --check` compares them with every change. This is for cargo-mutants.
     #[test]
-    #[ignore = "assure: the page takes twenty seconds"]
+    #[ignore = "assure: the page takes seconds"]
     fn the_page_says_what_the_code_says() {
         let (code, page) = (super::markdown(), include_str!("../../../docs/parameters.md"));
         for (code, page) in code.lines().zip(page.lines()) {

@@ -11,6 +11,7 @@ const FEWEST: usize = 1 << 14;
 pub(crate) struct Buckets {
     /// Values of a part; the last one may have fewer.
     part: usize,
+    buckets: usize,
     /// For each part, a number for each bucket.
     counts: Vec<Vec<u32>>,
 }
@@ -25,7 +26,7 @@ impl Buckets {
             counts
         };
         let counts = (0..len.div_ceil(part)).into_par_iter().map(|i| count(i * part)).collect();
-        Self { part, counts }
+        Self { part, buckets, counts }
     }
 
     /// Values of a part; the last one may have fewer.
@@ -33,9 +34,10 @@ impl Buckets {
         self.part
     }
 
-    /// Where each of so many buckets begins, and, after them, where the last one ends.
-    pub fn starts(&self, buckets: usize) -> Vec<usize> {
-        let sizes = (0..buckets).map(|b| self.counts.iter().map(|part| part[b] as usize).sum());
+    /// Where each bucket begins, and, after them, where the last one ends.
+    pub fn starts(&self) -> Vec<usize> {
+        let sizes =
+            (0..self.buckets).map(|b| self.counts.iter().map(|part| part[b] as usize).sum());
         let ends = sizes.scan(0, |end, size: usize| {
             *end += size;
             Some(*end)
@@ -45,9 +47,9 @@ impl Buckets {
 
     /// For each part, the places of its values in `out`, bucket by bucket. Within a bucket, values keep their order.
     pub fn places<'a, T>(&self, mut out: &'a mut [T]) -> Vec<Vec<IterMut<'a, T>>> {
-        let buckets = self.counts.first().map_or(0, Vec::len);
-        let mut places: Vec<_> = self.counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
-        for bucket in 0..buckets {
+        let part = |_| Vec::with_capacity(self.buckets);
+        let mut places: Vec<_> = self.counts.iter().map(part).collect();
+        for bucket in 0..self.buckets {
             for (counts, places) in self.counts.iter().zip(&mut places) {
                 let of_part = out.split_off_mut(..counts[bucket] as usize);
                 places.push(of_part.expect("a place for each value").iter_mut());
@@ -89,7 +91,7 @@ mod tests {
             parts.for_each(|(values, mut places)| {
                 values.iter().for_each(|value| put(&mut places, bucket(*value), *value));
             });
-            (out, buckets.starts(10))
+            (out, buckets.starts())
         })
     }
 

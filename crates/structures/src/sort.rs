@@ -40,7 +40,7 @@ pub fn sorted<T: Copy + Send + Sync + Zeroable>(
             put(&mut places, bucket(&value), value);
         }
     });
-    let buckets = cut(&mut sorted, &buckets.starts(1 << bucket_bits), 1);
+    let buckets = cut(&mut sorted, &buckets.starts(), 1);
     buckets.into_par_iter().for_each(|bucket| bucket.sort_unstable_by_key(&key));
     sorted
 }

@@ -157,12 +157,10 @@ impl List {
     }
 
     fn chunk(&self, chunk: usize) -> Tags<'_> {
-        let (word, read) = (chunk * CHUNK, self.ranks[chunk]);
-        let until = *self.ranks.get(chunk + 1).unwrap_or(&self.layout.count);
+        let (word, read, until) = (chunk * CHUNK, self.ranks[chunk], self.ranks[chunk + 1]);
         let (unary, low) = self.words.split_at(self.layout.unary_words());
-        let current = unary.get(word).copied().unwrap_or_default();
-        let mut tags =
-            Tags { layout: self.layout, unary, low, current, word, read, until, previous: 0 };
+        let (layout, current) = (self.layout, unary[word]);
+        let mut tags = Tags { layout, unary, low, current, word, read, until, previous: 0 };
         if let Some(word) = unary[..word].iter().rposition(|word| *word != 0) {
             tags.previous = tags.tag(read - 1, word * 64 + unary[word].ilog2() as usize);
         }
@@ -189,9 +187,9 @@ impl Tags<'_> {
         self.read
     }
 
-    /// The tag before the next one: 0 if that is the first.
-    pub fn previous(&self) -> u128 {
-        self.previous
+    /// The tag before the next one, if that is not the first.
+    pub fn previous(&self) -> Option<u128> {
+        (self.read > 0).then_some(self.previous)
     }
 
     /// The tag at a place for which this bit stands.
@@ -313,7 +311,7 @@ mod tests {
             let mut place = 0;
             for chunk in list.chunks().collect::<Vec<_>>() {
                 assert_eq!(chunk.place(), place);
-                let before = place.checked_sub(1).map_or(0, |before| tags[before]);
+                let before = place.checked_sub(1).map(|before| tags[before]);
                 assert_eq!(chunk.previous(), before, "before tag {place}");
                 for tag in chunk {
                     assert_eq!(tag, Ok(tags[place]));

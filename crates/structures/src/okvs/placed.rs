@@ -51,7 +51,7 @@ impl PlacedKeys {
                 put(&mut positions_at, *cluster as usize, position);
             }
         });
-        let starts = buckets.starts(clusters);
+        let starts = buckets.starts();
         Self { keys: placed, positions, starts }
     }
 

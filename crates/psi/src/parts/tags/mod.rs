@@ -127,15 +127,7 @@ impl Tags {
     ) -> Result<()> {
         let mut values = evaluated.values;
         declassify_all(&mut values);
-        match self.filter(values.len()) {
-            Some(filter) => send_filter(label, filter, &values, items, channel)?,
-            None => {
-                let tags =
-                    sort::sorted(values.len(), self.bits, |i| self.of(values[i]), |tag| *tag);
-                drop(values);
-                self.send_sorted(label, &tags, items, channel)?;
-            }
-        }
+        self.send_made(label, values.len(), move |i| self.of(values[i]), items, channel)?;
         Ok(channel.flush()?)
     }
 
@@ -155,9 +147,8 @@ impl Tags {
         let Values { positions, mut values } = evaluated;
         declassify_all(&mut values);
         let tagged = |i: usize| self.tagged(values[i], positions[i] as usize);
-        let mine = sort::sorted(values.len(), self.bits, tagged, |tagged| tagged.tag());
+        let mine = self.sort_own(values.len(), tagged, items)?;
         drop((values, positions));
-        refuse_equal_tags(&mine, items)?;
         self.recv_sorted(label, count, &mine, channel)
     }
 
@@ -173,25 +164,30 @@ impl Tags {
         channel: &mut Channel,
     ) -> Result<()> {
         declassify_all(&mut tags);
-        if let Some(filter) = self.filter(tags.len()) {
-            let values: Vec<Block> = tags.into_iter().map(Block).collect();
-            return send_filter(label, filter, &values, items, channel);
-        }
-        sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
-        self.send_sorted(label, &tags, items, channel)
+        self.send_made(label, tags.len(), move |i| tags[i], items, channel)
     }
 
-    fn send_sorted(
+    /// Like [`Tags::send_list`], for the `count` tags that `make` gives.
+    fn send_made(
         self,
         label: &'static str,
-        tags: &[u128],
+        count: usize,
+        make: impl Fn(usize) -> u128 + Sync,
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
-        if tags.par_windows(2).any(|pair| pair[0] == pair[1]) {
-            refuse_duplicates(items)?;
+        if let Some(filter) = self.filter(count) {
+            let values: Vec<Block> = (0..count).map(|i| Block(make(i))).collect();
+            let Some(encoded) = filter.encode(&values)? else {
+                refuse_duplicates(items)?;
+                return Err(Error::HashingFailure);
+            };
+            return Ok(channel.send(label, &encoded)?);
         }
-        let words = self.layout(tags.len()).encode(tags, |tag| *tag);
+        let tags = sort::sorted(count, self.bits, &make, |tag| *tag);
+        drop(make);
+        refuse_equal(&tags, |tag| *tag, items)?;
+        let words = self.layout(count).encode(&tags, |tag| *tag);
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
@@ -211,9 +207,7 @@ impl Tags {
         declassify_all(&mut tagged);
         sort::by_uniform_key(&mut tagged, 128, |tagged| tagged.tag());
         let cut = |tagged: &Tagged| self.of(Block(tagged.tag()));
-        if tagged.par_windows(2).any(|pair| cut(&pair[0]) == cut(&pair[1])) {
-            refuse_duplicates(items)?;
-        }
+        refuse_equal(&tagged, cut, items)?;
         let words = self.layout(tagged.len()).encode(&tagged, cut);
         channel.send(label, bytemuck::cast_slice(&words))?;
         Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
@@ -233,12 +227,13 @@ impl Tags {
         channel: &mut Channel,
     ) -> Result<Vec<Place>> {
         debug_assert!(self.list == List::Sorted, "a filter has no order");
-        self.sort_own(&mut mine, items)?;
+        declassify_all(&mut mine);
+        let mine = self.sort_own(mine.len(), move |i| mine[i], items)?;
         self.compare(label, count, &mine, channel)
     }
 
-    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of `items`, that are on it:
-    /// each once, in ascending order.
+    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of `items`,
+    /// that are on it: each once, in ascending order.
     ///
     /// # Errors
     /// [`Error::DuplicateItem`] if tags are equal because items are.
@@ -250,7 +245,8 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        self.sort_own(&mut mine, items)?;
+        declassify_all(&mut mine);
+        let mine = self.sort_own(mine.len(), move |i| mine[i], items)?;
         self.recv_sorted(label, count, &mine, channel)
     }
 
@@ -271,11 +267,16 @@ impl Tags {
         Ok(ascending(places.iter().map(|place| place.position)))
     }
 
-    /// Sorts R's own tags, and refuses tags that are equal because their items are.
-    fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
-        declassify_all(mine);
-        sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
-        refuse_equal_tags(mine, items)
+    /// R's own tags, of which `make` gives `count`, sorted. Refuses tags that are equal because their items are.
+    fn sort_own(
+        self,
+        count: usize,
+        make: impl Fn(usize) -> Tagged + Sync,
+        items: Items<'_>,
+    ) -> Result<Vec<Tagged>> {
+        let mine = sort::sorted(count, self.bits, make, |tagged| tagged.tag());
+        refuse_equal(&mine, |tagged| tagged.tag(), items)?;
+        Ok(mine)
     }
 
     /// Receives a sorted list and returns the places on it of those of `mine`, sorted as well, in ascending order.
@@ -300,23 +301,13 @@ impl Tags {
     }
 }
 
-fn send_filter(
-    label: &'static str,
-    filter: Form,
-    values: &[Block],
-    items: Items<'_>,
-    channel: &mut Channel,
-) -> Result<()> {
-    let Some(encoded) = filter.encode(values)? else {
-        refuse_duplicates(items)?;
-        return Err(Error::HashingFailure);
-    };
-    Ok(channel.send(label, &encoded)?)
-}
-
 /// Refuses tags, sorted, that are equal because their items are.
-fn refuse_equal_tags(tags: &[Tagged], items: Items<'_>) -> Result<()> {
-    match tags.par_windows(2).any(|pair| pair[0].tag() == pair[1].tag()) {
+fn refuse_equal<T: Sync>(
+    sorted: &[T],
+    tag: impl Fn(&T) -> u128 + Sync,
+    items: Items<'_>,
+) -> Result<()> {
+    match sorted.par_windows(2).any(|pair| tag(&pair[0]) == tag(&pair[1])) {
         true => refuse_duplicates(items),
         false => Ok(()),
     }
@@ -327,14 +318,11 @@ fn among(
     mine: &[Tagged],
     theirs: tag_list::Tags<'_>,
 ) -> std::result::Result<Vec<Place>, tag_list::Error> {
-    let (first, previous) = (theirs.place(), theirs.previous());
-    let later = match first {
-        0 => 0,
-        _ => mine.partition_point(|tagged| tagged.tag() <= previous),
-    };
+    let up_to = |previous| mine.partition_point(|tagged| tagged.tag() <= previous);
+    let later = theirs.previous().map_or(0, up_to);
     let mut mine = mine[later..].iter().peekable();
     let mut places = Vec::new();
-    for (place, theirs) in (first as u32..).zip(theirs) {
+    for (place, theirs) in (theirs.place() as u32..).zip(theirs) {
         let theirs = theirs?;
         while mine.next_if(|tagged| tagged.tag() < theirs).is_some() {}
         while let Some(tagged) = mine.next_if(|tagged| tagged.tag() == theirs) {

@@ -104,6 +104,32 @@ pub trait CotSender {
     }
 }
 
+/// For those who use an extension for a while only.
+impl<C: CotSender> CotSender for &mut C {
+    const ADVERSARY: Adversary = C::ADVERSARY;
+
+    fn delta(&self) -> &Delta {
+        (**self).delta()
+    }
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        (**self).hash()
+    }
+
+    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
+        (**self).send_correlated_into(out, channel)
+    }
+
+    fn send_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        each: &mut dyn FnMut(SentChunk<'_>),
+    ) -> Result<()> {
+        (**self).send_chunks(n, channel, each)
+    }
+}
+
 /// The receiver of an OT extension: it holds choices.
 pub trait CotReceiver {
     /// The adversary against which this extension is secure.
@@ -199,6 +225,34 @@ pub trait CotReceiver {
             });
         }
         Ok(chosen)
+    }
+}
+
+/// For those who use an extension for a while only.
+impl<C: CotReceiver> CotReceiver for &mut C {
+    const ADVERSARY: Adversary = C::ADVERSARY;
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        (**self).hash()
+    }
+
+    fn receive_correlated_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        (**self).receive_correlated_into(choices, out, channel)
+    }
+
+    fn receive_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        each: &mut dyn FnMut(ReceivedChunk<'_>),
+    ) -> Result<()> {
+        (**self).receive_chunks(n, channel, rng, each)
     }
 }
 

@@ -8,10 +8,11 @@ use vesica_ot::{
         alsz13, silent,
         softspoken::{SmallField, semi_honest},
     },
+    one_of_n,
 };
 use vesica_params::lpn::{self, Lpn};
 
-use super::{Demand, Ots, Strings, Triples};
+use super::{Demand, Ots, Triples, digits};
 use crate::Party;
 
 /// An OT extension for semi-honest parties.
@@ -35,8 +36,8 @@ impl Extension {
     pub const SILENT: Self =
         Self::Silent(SmallField::new(8), lpn::ONES.with_piece(lpn::ONES.blocks * LEAVES / 2));
 
-    /// Sets up OT sessions in both directions and makes triples. The other party does the same in the other
-    /// role.
+    /// Sets up OT sessions in both directions and makes triples, and OTs for strings; nothing of it if none are asked for. The
+    /// other party does the same in the other role.
     pub fn make(
         self,
         role: Party,
@@ -44,6 +45,9 @@ impl Extension {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Triples> {
+        if demand.is_empty() {
+            return Ok(Triples::default());
+        }
         match self {
             Self::Alsz13 => {
                 Ots::setup(role, channel, rng, alsz13::Sender::setup, alsz13::Receiver::setup)?
@@ -57,44 +61,65 @@ impl Extension {
                 |channel, rng| semi_honest::Receiver::setup(field, channel, rng),
             )?
             .make(role, demand, channel, rng),
-            Self::Silent(field, lpn) => Ots::setup(
-                role,
-                channel,
-                rng,
-                |channel, rng| {
-                    let cot = semi_honest::Sender::setup(field, channel, rng)?;
-                    silent::Sender::setup(cot, lpn, channel, rng)
-                },
-                |channel, rng| {
-                    let cot = semi_honest::Receiver::setup(field, channel, rng)?;
-                    silent::Receiver::setup(cot, lpn, channel, rng)
-                },
-            )?
-            .make(role, demand, channel, rng),
+            Self::Silent(field, lpn) => {
+                let mut cots = Ots::setup(
+                    role,
+                    channel,
+                    rng,
+                    |channel, rng| semi_honest::Sender::setup(field, channel, rng),
+                    |channel, rng| semi_honest::Receiver::setup(field, channel, rng),
+                )?;
+                // They take their OTs from the extension itself: with silent ones they would wait for these.
+                let digits = cots.digits(role, demand, channel, rng)?;
+                if demand.triples() == 0 {
+                    return Ok(Triples { digits, ..Triples::default() });
+                }
+                let (sender, receiver) = cots.both();
+                let mut silent = Ots::setup(
+                    role,
+                    channel,
+                    rng,
+                    |channel, rng| silent::Sender::setup(sender, lpn, channel, rng),
+                    |channel, rng| silent::Receiver::setup(receiver, lpn, channel, rng),
+                )?;
+                Ok(Triples { stock: silent.triples(role, demand, channel, rng)?, digits })
+            }
         }
     }
 
     /// Payload bytes that a party sends offline. It is the sender in one session and the receiver in the other,
     /// so both parties send the same amount for triples.
     pub fn bytes(self, demand: &Demand, role: Party) -> usize {
-        let session = |sender| self.setup() + self.of_ots(demand.ots(sender));
-        let sent = session(role).to_receiver + session(role.other()).to_sender;
-        match role {
-            Party::First => sent + demand.strings.map_or(0, Strings::correction_bytes),
-            Party::Second => sent,
+        if demand.is_empty() {
+            return 0;
         }
+        let session = |sender| {
+            let digits = demand.strings().map_or(0, |strings| strings.ots(sender));
+            self.setup() + self.of_ots(demand.triples()) + self.of_digits(digits)
+        };
+        session(role).to_receiver + session(role.other()).to_sender
     }
 
     /// Payload bytes of the setup of one session.
     fn setup(self) -> Bytes {
         match self {
             Self::Alsz13 => alsz13::setup_bytes(),
-            Self::SoftSpoken(field) => semi_honest::setup_bytes(field),
-            Self::Silent(field, _) => {
-                semi_honest::setup_bytes(field)
-                    + Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES }
-            }
+            Self::SoftSpoken(field) | Self::Silent(field, _) => semi_honest::setup_bytes(field),
         }
+    }
+
+    /// Payload bytes of `n` OTs for strings in one session.
+    fn of_digits(self, n: usize) -> Bytes {
+        if n == 0 {
+            return Bytes { to_sender: 0, to_receiver: 0 };
+        }
+        let beneath = one_of_n::silent::ots_beneath(n, digits::lpn(n));
+        let extension = match self {
+            Self::Alsz13 => alsz13::bytes(beneath),
+            Self::SoftSpoken(field) | Self::Silent(field, _) => semi_honest::bytes(field, beneath),
+        };
+        let key = Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES };
+        extension + one_of_n::silent::bytes(n, digits::lpn(n)) + key
     }
 
     /// Payload bytes of `n` OTs with random choices in one session.
@@ -106,7 +131,8 @@ impl Extension {
             Self::Silent(field, lpn) => {
                 let adversary = semi_honest::ADVERSARY;
                 let beneath = semi_honest::bytes(field, silent::ots_beneath(n, lpn, adversary));
-                silent::bytes(n, lpn, adversary) + beneath
+                let key = Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES };
+                silent::bytes(n, lpn, adversary) + beneath + key
             }
         }
     }

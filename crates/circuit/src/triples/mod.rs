@@ -18,21 +18,21 @@
 //! Neither party sends anything beyond what the extension sends, so a triple costs two OTs, however long b is.
 //! The number of triples needed is public: [`Demand`]. Each is used once, and is zeroized.
 //!
-//! From the same OTs come the distances by which strings are compared: [`Distances`].
+//! OTs for comparing strings are made together with triples: [`Digits`].
 
-mod distances;
+mod digits;
 mod extension;
 mod ots;
 mod tape;
 
 use std::collections::BTreeMap;
 
-pub use distances::{Distances, Strings};
+pub use digits::{Digits, Strings};
 pub use extension::Extension;
 pub use ots::Ots;
 pub(crate) use tape::Tape;
 
-use crate::{Circuit, Party, count::Count};
+use crate::{Circuit, count::Count};
 
 /// The number of triples of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,8 +86,8 @@ impl Demand {
         }
     }
 
-    /// Adds distances for strings that the first party draws and the second supplies.
-    pub fn with_distances(self, strings: Strings) -> Self {
+    /// Adds what it takes to compare strings.
+    pub fn with_strings(self, strings: Strings) -> Self {
         Self { strings: Some(strings), ..self }
     }
 
@@ -96,13 +96,14 @@ impl Demand {
         self.counts.values().sum()
     }
 
-    /// The number of OTs in which `sender` is the sender: one for each triple, and those of distances.
-    pub fn ots(&self, sender: Party) -> usize {
-        let of_strings = match sender {
-            Party::First => self.strings.map_or(0, Strings::ots),
-            Party::Second => 0,
-        };
-        self.triples() + of_strings
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.strings.is_none()
+    }
+
+    /// The strings to be compared, if any.
+    pub(crate) fn strings(&self) -> Option<Strings> {
+        self.strings
     }
 
     /// The number of AND gates that these triples serve.
@@ -156,7 +157,7 @@ impl std::error::Error for OutOfTriples {}
 #[derive(Default)]
 pub struct Triples {
     stock: BTreeMap<usize, Shares>,
-    distances: Option<Distances>,
+    digits: Option<Digits>,
 }
 
 /// Shares of triples of one kind.
@@ -180,9 +181,9 @@ impl Triples {
         self.stock.get(&bits).map_or(0, |shares| shares.a.left())
     }
 
-    /// Takes the distances, if they were requested and not taken yet.
-    pub fn take_distances(&mut self) -> Option<Distances> {
-        self.distances.take()
+    /// Takes the OTs for comparing strings, if they were requested and not taken yet.
+    pub fn take_digits(&mut self) -> Option<Digits> {
+        self.digits.take()
     }
 
     /// Whether triples for vectors were made.

@@ -1,5 +1,7 @@
 //! The random OTs in both directions, and what is made from them.
 
+use std::collections::BTreeMap;
+
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_ot::{
@@ -10,7 +12,7 @@ use vesica_params::Adversary;
 use vesica_primitives::{Block, Seed, aes::Prg, block::add_to, matrix::rows_to_columns};
 use zeroize::Zeroizing;
 
-use super::{Demand, Distances, Shares, Tape, Triples, distances};
+use super::{Demand, Digits, Shares, Tape, Triples};
 use crate::Party;
 
 /// A party's OT sessions: one in which it is the sender and one in which it is the receiver.
@@ -44,7 +46,12 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         }
     }
 
-    /// Makes triples; the other party makes its shares of the same triples.
+    /// Both sessions, for use by others.
+    pub(super) fn both(&mut self) -> (&mut S, &mut R) {
+        (&mut self.sender, &mut self.receiver)
+    }
+
+    /// Makes triples, and OTs for strings; the other party makes its shares of the same triples.
     pub fn make(
         &mut self,
         role: Party,
@@ -52,70 +59,72 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Triples> {
-        let ((sent, of_sent), (received, of_received)) = match role {
-            Party::First => {
-                let sent = self.send(role, demand, channel)?;
-                (sent, self.receive(role, demand, channel, rng)?)
-            }
-            Party::Second => {
-                let received = self.receive(role, demand, channel, rng)?;
-                (self.send(role, demand, channel)?, received)
-            }
-        };
-        let kinds = demand.counts().zip(sent.into_iter().zip(received));
-        let stock = kinds.map(|((bits, _), (sent, received))| (bits, combine(sent, received)));
-        Ok(Triples { stock: stock.collect(), distances: of_sent.or(of_received) })
+        let stock = self.triples(role, demand, channel, rng)?;
+        Ok(Triples { stock, digits: self.digits(role, demand, channel, rng)? })
     }
 
-    /// First triples, then distances if this party draws the strings.
-    fn send(
-        &mut self,
-        role: Party,
-        demand: &Demand,
-        channel: &mut Channel,
-    ) -> Result<(Vec<Sent>, Option<Distances>)> {
-        let mut kinds = Kinds::new(demand, Sent::with_room);
-        let mut scratch = Scratch::new(demand);
-        let strings = demand.strings.filter(|_| role == Party::First);
-        let mut distances = strings.map(distances::Sent::new);
-        self.sender.send_chunks(demand.ots(role), channel, &mut |mut chunk| {
-            let triples = chunk.len().min(kinds.left());
-            kinds.share_out(triples, |sent, bits, n| sent.take(bits, n, &mut chunk, &mut scratch));
-            if let Some(distances) = &mut distances {
-                distances.take(&mut chunk);
-            }
-        })?;
-        let distances = distances.map(|distances| distances.finish(channel)).transpose()?;
-        Ok((kinds.made, distances))
-    }
-
-    fn receive(
+    /// OTs for strings, if there are any.
+    pub(super) fn digits(
         &mut self,
         role: Party,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<Received>, Option<Distances>)> {
+    ) -> Result<Option<Digits>> {
+        let (sender, receiver) = (&mut self.sender, &mut self.receiver);
+        let strings = demand.strings();
+        strings
+            .map(|strings| Digits::make(role, strings, sender, receiver, channel, rng))
+            .transpose()
+    }
+
+    /// Shares of triples, by the length of their vectors.
+    pub(super) fn triples(
+        &mut self,
+        role: Party,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<BTreeMap<usize, Shares>> {
+        let (sent, received) = match role {
+            Party::First => {
+                let sent = self.send(demand, channel)?;
+                (sent, self.receive(demand, channel, rng)?)
+            }
+            Party::Second => {
+                let received = self.receive(demand, channel, rng)?;
+                (self.send(demand, channel)?, received)
+            }
+        };
+        let kinds = demand.counts().zip(sent.into_iter().zip(received));
+        Ok(kinds.map(|((bits, _), (sent, received))| (bits, combine(sent, received))).collect())
+    }
+
+    fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<Sent>> {
+        let mut kinds = Kinds::new(demand, Sent::with_room);
+        let mut scratch = Scratch::new(demand);
+        self.sender.send_chunks(demand.triples(), channel, &mut |mut chunk| {
+            kinds.share_out(chunk.len(), |sent, bits, n| {
+                sent.take(bits, n, &mut chunk, &mut scratch);
+            });
+        })?;
+        Ok(kinds.made)
+    }
+
+    fn receive(
+        &mut self,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<Received>> {
         let mut kinds = Kinds::new(demand, Received::with_room);
         let mut scratch = Scratch::new(demand);
-        let strings = demand.strings.filter(|_| role == Party::Second);
-        let mut distances = strings.map(distances::Received::new);
-        self.receiver.receive_chunks(
-            demand.ots(role.other()),
-            channel,
-            rng,
-            &mut |mut chunk| {
-                let triples = chunk.len().min(kinds.left());
-                kinds.share_out(triples, |received, bits, n| {
-                    received.take(bits, n, &mut chunk, &mut scratch);
-                });
-                if let Some(distances) = &mut distances {
-                    distances.take(&mut chunk);
-                }
-            },
-        )?;
-        let distances = distances.map(|distances| distances.finish(channel)).transpose()?;
-        Ok((kinds.made, distances))
+        self.receiver.receive_chunks(demand.triples(), channel, rng, &mut |mut chunk| {
+            kinds.share_out(chunk.len(), |received, bits, n| {
+                received.take(bits, n, &mut chunk, &mut scratch);
+            });
+        })?;
+        Ok(kinds.made)
     }
 }
 
@@ -146,11 +155,6 @@ impl<T> Kinds<T> {
         let open: Vec<_> = demand.counts().collect();
         let made = open.iter().map(|&(bits, count)| with_room(bits, count)).collect();
         Self { made, open, complete: 0 }
-    }
-
-    /// The number of OTs still needed.
-    fn left(&self) -> usize {
-        self.open.iter().map(|(_, open)| open).sum()
     }
 
     /// Distributes the next `n` OTs among the kinds: `take(made, bits, n)` takes some of them.

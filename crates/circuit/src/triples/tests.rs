@@ -157,8 +157,8 @@ fn bytes_are_those_of_the_formula() {
         Demand::singles(1),
         Demand::singles(20_000),
         Demand::of([(1, 100), (32, 5000)]),
-        Demand::default().with_distances(Strings::new(301, 61)),
-        Demand::of([(1, 77), (32, 500)]).with_distances(Strings::new(33, 64)),
+        Demand::default().with_strings(Strings::new(301, 61)),
+        Demand::of([(1, 77), (32, 500)]).with_strings(Strings::new(33, 64)),
     ];
     for extension in EXTENSIONS {
         for demand in &demands {
@@ -224,69 +224,103 @@ fn demands_add_up() {
     let demand = Demand::of([(1, 5), (3, 7), (1, 2), (9, 0)]) + Demand::of([(3, 1), (2, 4)]);
     assert_eq!(demand.counts().collect::<Vec<_>>(), [(1, 7), (2, 4), (3, 8)]);
     assert_eq!((demand.triples(), demand.ands()), (19, 7 + 8 + 24));
-    let demand = demand.with_distances(Strings::new(3, 40)) + Demand::singles(1);
-    assert_eq!([Party::First, Party::Second].map(|role| demand.ots(role)), [20 + 120, 20]);
+    let demand = demand.with_strings(Strings::new(3, 40)) + Demand::singles(1);
+    assert_eq!((demand.triples(), demand.strings()), (20, Some(Strings::new(3, 40))));
+    assert!(!demand.is_empty() && Demand::of([(9, 0)]).is_empty());
+    assert!(!Demand::default().with_strings(Strings::new(0, 40)).is_empty());
 }
 
-/// Distances are correct for strings of any length that are equal, far apart or random.
+/// Strings of any length are equal where they are, and nowhere else: with a difference in each of their bits, in all of them, or
+/// at random.
 #[test]
-fn strings_are_equal_where_what_is_left_of_them_is() {
+fn strings_are_equal_where_they_are() {
     let rng = &mut StdRng::seed_from_u64(4);
-    for (count, bits) in [(0, 40), (1, 8), (200, 15), (301, 61), (130, 63), (77, 64), (64, 127)] {
+    for (count, bits) in
+        [(0, 40), (1, 8), (77, 1), (70, 2), (200, 15), (301, 61), (130, 62), (65, 64), (64, 128)]
+    {
         let strings = Strings::new(count, bits);
         for extension in EXTENSIONS {
-            let demand = Demand::singles(70).with_distances(strings);
+            let demand = Demand::singles(70).with_strings(strings);
             let [mut first, mut second] = made(extension, &demand);
-            let [first, second] = [&mut first, &mut second].map(|t| t.take_distances().unwrap());
-            let mask = (1 << bits) - 1;
-            let drawn: Vec<Block> = first.strings().collect();
-            assert!(drawn.len() == count && drawn.iter().all(|string| string.0 & !mask == 0));
-            let brought: Vec<Block> = (0..count)
+            assert_eq!([first.left(1), second.left(1)], [70; 2]);
+            let [first, second] = [&mut first, &mut second].map(|t| t.take_digits().unwrap());
+            let mask = u128::MAX >> (128 - bits);
+            let ours = first.draw(rng).to_blocks();
+            let theirs: Vec<Block> = (0..count)
                 .map(|i| match i % 4 {
-                    0 => drawn[i],
-                    1 => Block(drawn[i].0 ^ mask),
-                    2 => Block(drawn[i].0 ^ 1 << (i % bits)),
                     // Bits beyond the length do not count.
+                    0 => Block(ours[i].0 ^ !mask),
+                    1 => Block(ours[i].0 ^ mask),
+                    2 => Block(ours[i].0 ^ 1 << (i / 4 % bits)),
                     _ => Block::random(rng),
                 })
                 .collect();
-            let (first, second) = two_party::run(
-                Link::Memory,
-                |channel: &mut Channel, _: &mut StdRng| first.first(channel),
-                |channel: &mut Channel, _: &mut StdRng| second.second(&brought, channel),
-            );
-            assert_eq!([first.wires(), second.wires()], [strings.distance_bits(); 2]);
-            let (first, second) = (first.to_items(), second.to_items());
+            assert!(ours.iter().all(|string| string.0 & !mask == 0));
+            let compare = |digits: Digits, strings: &[Block]| {
+                let strings = WireBits::from_blocks(strings, bits);
+                move |channel: &mut Channel, _: &mut StdRng| digits.compare(&strings, channel)
+            };
+            let (mut first, second) =
+                two_party::run(Link::Memory, compare(first, &ours), compare(second, &theirs));
+            first.xor_with(&second);
             for i in 0..count {
-                let distance = ((drawn[i].0 ^ brought[i].0) & mask).count_ones();
-                let shared = first[i].wrapping_sub(second[i]) % (1 << strings.distance_bits());
-                assert_eq!(shared, u64::from(distance), "{i} of {count}, {bits} bits");
+                let equal = (ours[i].0 ^ theirs[i].0) & mask == 0;
+                assert_eq!(first.get(0, i), equal, "{i} of {count}, {bits} bits");
             }
         }
     }
 }
 
-/// What the first party draws and sends, and what the second party sends, looks random: single bits, and sums
-/// of two adjacent ones.
+/// The first level has all digits that there are, and the others are as few as three bits at a time allow; each digit makes two
+/// bits fewer.
 #[test]
-fn strings_and_shares_are_balanced() {
-    const COUNT: usize = 2000;
-    const BITS: usize = 61;
-    let demand = Demand::default().with_distances(Strings::new(COUNT, BITS));
-    let both = made(Extension::Alsz13, &demand);
-    let [first, second] = both.map(|mut triples| triples.take_distances().unwrap());
-    for strings in [first.strings(), second.strings()] {
-        let strings: Vec<u128> = strings.map(|string| string.0).collect();
-        for moved in [0, 1, 7] {
-            let sum =
-                |i: usize| strings[i] ^ if moved > 0 { strings[(i + moved) % COUNT] } else { 0 };
-            let ones: u32 = (0..COUNT).map(|i| sum(i).count_ones()).sum();
-            let all = (COUNT * BITS) as f64;
+fn levels_and_ots_are_as_few_as_can_be() {
+    let depths =
+        [(1, 0), (2, 1), (3, 1), (4, 2), (9, 2), (10, 3), (61, 4), (79, 4), (80, 5), (82, 5)];
+    for (bits, depth) in depths {
+        let strings = Strings::new(7, bits);
+        assert_eq!(strings.depth(), depth, "{bits} bits");
+        let ots = [Party::First, Party::Second].map(|holder| strings.ots(holder));
+        assert_eq!(ots.iter().sum::<usize>(), 7 * (bits - 1).div_ceil(2), "{bits} bits");
+    }
+    let strings = Strings::new(1, 61);
+    assert_eq!([Party::First, Party::Second].map(|holder| strings.ots(holder)), [23, 7]);
+}
+
+/// What the first party draws, and what a party sends while strings are compared, looks random whatever the second party's strings
+/// are: single bits, and sums of two of them.
+#[test]
+fn comparisons_are_masked() {
+    const COUNT: usize = 4096;
+    const BITS: usize = 29;
+    let strings = Strings::new(COUNT, BITS);
+    let demand = Demand::default().with_strings(strings);
+    let balanced = |what: &str, bytes: &[u8]| {
+        let all = 8.0 * bytes.len() as f64;
+        for moved in [0, 1, 3, COUNT / 8, 2 * COUNT / 8, 4 * COUNT / 8] {
+            let other = |i: usize| if moved > 0 { bytes[(i + moved) % bytes.len()] } else { 0 };
+            let ones: u32 = (0..bytes.len()).map(|i| (bytes[i] ^ other(i)).count_ones()).sum();
             let off = (f64::from(ones) - all / 2.0) / (all / 4.0).sqrt();
-            assert!(off.abs() < 5.0, "{moved}: off by {off}");
+            assert!(off.abs() < 5.0, "{what}, {moved}: off by {off}");
+        }
+    };
+    let equal = |drawn: &WireBits| drawn.clone();
+    let constant = |_: &WireBits| WireBits::zeros(BITS, COUNT);
+    for strings_of_second in [equal as fn(&WireBits) -> WireBits, constant] {
+        let both = made(Extension::Alsz13, &demand).map(|mut t| t.take_digits().unwrap());
+        let [first, second] = both;
+        let ours = first.draw(&mut StdRng::seed_from_u64(6));
+        balanced("drawn", bytemuck::cast_slice(ours.words()));
+        let theirs = strings_of_second(&ours);
+        let compare = |digits: Digits, strings: WireBits| {
+            move |channel: &mut Channel, _: &mut StdRng| digits.compare(&strings, channel).map(drop)
+        };
+        let sent = transcript::of(compare(first, ours), compare(second, theirs));
+        for (role, sent) in [(Party::First, sent.sender), (Party::Second, sent.receiver)] {
+            let messages = sent.messages.iter();
+            let bytes: Vec<u8> = messages.flat_map(|message| message.payload.clone()).collect();
+            assert_eq!(bytes.len(), strings.bytes(role));
+            balanced(&format!("{role:?}"), &bytes);
         }
     }
-    let pairs = first.strings().zip(second.strings()).map(|(s, a)| (s.0 ^ a.0).count_ones());
-    let off = (f64::from(pairs.sum::<u32>()) - 61_000.0) / (122_000f64 / 4.0).sqrt();
-    assert!(off.abs() < 5.0, "off by {off}");
 }

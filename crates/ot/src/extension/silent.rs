@@ -258,7 +258,7 @@ fn send<C: CotSender>(
     // 2. to 4.
     let trees = match out {
         Out::Into(out) => noise.fill(&mut dimensions.space(), out, &[], channel, rng)?,
-        Out::Each(each) => noise.show(each, channel, rng)?,
+        Out::Each(each) => noise.show(each, &[], channel, rng)?,
     };
     // 5.
     match mask[..] {
@@ -305,7 +305,7 @@ fn receive<C: CotReceiver>(
     };
     let blocks = match out {
         Out::Into(out) => noise.fill(&mut dimensions.space(), out, &[], keep, channel)?,
-        Out::Each(each) => noise.show(each, keep, channel)?,
+        Out::Each(each) => noise.show(each, &[], keep, channel)?,
     };
     // 5.
     match &check {

@@ -8,7 +8,8 @@
 //! | [`oos17`], Walsh–Hadamard | 2^8 | malicious | 256 |
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
-//! They share one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
+//! [`silent`] has words of three bits, which are random, as are its messages of one bit; it sends next to nothing. The others
+//! share one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
 //! codeword of its word. [`matrix`] provides the rows themselves, for protocols that add them up, unchecked or
 //! checked as in [`oos17`]. An extension implements random OT, where keys are pseudo-random. OT of chosen
 //! messages is derived from it here, and OT made before words are known in [`precomputed`].
@@ -21,6 +22,7 @@ pub mod matrix;
 pub mod oos17;
 pub mod precomputed;
 pub mod rows;
+pub mod silent;
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Several pieces of noise with values of 1 side by side, for a consumer that takes compressed entries in any order.
+//! Several pieces of noise side by side, for a consumer that takes compressed entries in any order.
 //!
 //! If trees are long, a piece is larger than a cache, and the code accesses all of it at random. The code is
 //! the same for every piece: with the entries of four pieces in one cache line, each access to memory serves
@@ -13,7 +13,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{BinaryVector, Block, CacheLine};
 use zeroize::Zeroizing;
 
-use super::{Dimensions, Receiver, Sender, complete};
+use super::{Dimensions, Receiver, Sender, complete, correction};
 use crate::{
     ZeroizingVec,
     pprf::{self, half_tree::Trees},
@@ -37,16 +37,30 @@ trait Fill {
 }
 
 impl Dimensions {
-    /// Compresses pieces side by side; `each` gets the result.
+    /// Compresses pieces side by side; `each` gets the result, at most [`STRETCH`] entries at a time. How many depends on the
+    /// sizes alone.
     fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
+        match self.lanes() {
+            1 => self.show_lanes::<Block>(1, fill, each),
+            lanes => self.show_lanes::<CacheLine>(lanes, fill, each),
+        }
+    }
+
+    /// Pieces side by side.
+    fn lanes(&self) -> usize {
         let groups = match self.code.length() > SHORT {
             true => self.pieces.div_ceil(LANES),
             false => self.pieces,
         };
-        match self.pieces.div_ceil(groups) {
-            1 => self.show_lanes::<Block>(1, fill, each),
-            lanes => self.show_lanes::<CacheLine>(lanes, fill, each),
-        }
+        self.pieces.div_ceil(groups)
+    }
+
+    /// Bytes of memory for what is shown: the noise that is compressed at a time, and the permutations of the code.
+    pub fn memory(&self) -> usize {
+        let lanes = self.lanes();
+        let line = if lanes > 1 { size_of::<CacheLine>() } else { size_of::<Block>() };
+        let groups = rayon::current_num_threads().min(self.pieces.div_ceil(lanes));
+        2 * groups * self.code.length() * line + self.code.memory()
     }
 
     /// Like [`Dimensions::show`], with `lanes` pieces in lines L.
@@ -122,35 +136,44 @@ impl Sender<'_> {
     pub fn show(
         &self,
         each: &mut dyn FnMut(&mut [Block]),
+        shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Trees<'_>>> {
         let pieces = self.trees(rng);
-        self.dimensions.show(&mut Sending { pieces: &pieces, channel }, each)?;
+        let dimensions = self.dimensions;
+        dimensions.show(&mut Sending { dimensions, pieces: &pieces, shares, channel }, each)?;
         Ok(pieces)
     }
 }
 
 struct Sending<'a> {
+    dimensions: &'a Dimensions,
     pieces: &'a [Trees<'a>],
+    /// The Q_i of all pieces.
+    shares: &'a [Block],
     channel: &'a mut Channel,
 }
 
 impl Fill for Sending<'_> {
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
-        let pieces = &self.pieces[pieces];
-        let made: Vec<Vec<_>> = of_blocks(pieces[0].shape(), lines, |i, leaves, lines| {
-            let lanes = pieces.iter().enumerate().map(|(lane, trees)| {
+        let shape = self.dimensions.trees;
+        let pieces =
+            pieces.map(|piece| (&self.pieces[piece], self.dimensions.shares(piece, self.shares)));
+        let made: Vec<Vec<_>> = of_blocks(shape, lines, |i, leaves, lines| {
+            let lanes = pieces.clone().enumerate().map(|(lane, (trees, shares))| {
                 let sums = trees.grow_one(i, leaves);
                 put(leaves, lines, lane);
-                sums
+                (sums, correction(i, leaves, shares))
             });
             lanes.collect()
         });
-        for (lane, trees) in pieces.iter().enumerate() {
-            let sums: Vec<_> = made.iter().flat_map(|lanes| &lanes[lane]).copied().collect();
+        for (lane, (trees, _)) in pieces.enumerate() {
+            let of_lane = made.iter().map(|lanes| &lanes[lane]);
+            let sums: Vec<_> = of_lane.clone().flat_map(|(sums, _)| sums).copied().collect();
+            let corrections: Vec<_> = of_lane.map(|(_, correction)| *correction).collect();
             trees.send_sums(&sums, self.channel)?;
-            self.channel.flush()?;
+            self.dimensions.send_corrections(&corrections, self.channel)?;
         }
         Ok(())
     }
@@ -162,11 +185,12 @@ impl Receiver<'_> {
     pub fn show(
         &self,
         each: &mut dyn FnMut(&mut [Block]),
+        shares: &[Block],
         keep: impl Fn(usize, &mut [Block]) -> Block + Sync,
         channel: &mut Channel,
     ) -> Result<Zeroizing<Vec<Block>>> {
         let made = Zeroizing::new(vec![Block::ZERO; self.dimensions.blocks]);
-        let mut receiving = Receiving { noise: self, keep, made, channel };
+        let mut receiving = Receiving { noise: self, shares, keep, made, channel };
         self.dimensions.show(&mut receiving, each)?;
         Ok(receiving.made)
     }
@@ -174,6 +198,8 @@ impl Receiver<'_> {
 
 struct Receiving<'a, K> {
     noise: &'a Receiver<'a>,
+    /// The Q_i + y_i·Δ of all pieces.
+    shares: &'a [Block],
     keep: K,
     made: Zeroizing<Vec<Block>>,
     channel: &'a mut Channel,
@@ -182,7 +208,7 @@ struct Receiving<'a, K> {
 impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
         let (noise, trees) = (self.noise, self.noise.dimensions.trees);
-        let taken = pieces.clone().map(|piece| noise.take_in(piece, &[], self.channel));
+        let taken = pieces.clone().map(|piece| noise.take_in(piece, self.shares, self.channel));
         let taken = taken.collect::<Result<Vec<_>>>()?;
         let pieces = pieces.zip(&taken);
         let made: Vec<Zeroizing<Vec<Block>>> = of_blocks(trees, lines, |i, leaves, lines| {

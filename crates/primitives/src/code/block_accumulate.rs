@@ -64,6 +64,11 @@ impl BlockAccumulate {
         self.length
     }
 
+    /// Bytes of its permutations, which are drawn once and kept.
+    pub fn memory(&self) -> usize {
+        self.accumulators as usize * self.length * size_of::<u32>()
+    }
+
     /// N/2, the number of compressed entries.
     pub fn dimension(&self) -> usize {
         self.length / 2

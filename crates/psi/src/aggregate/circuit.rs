@@ -50,7 +50,7 @@ use super::{Adder, Aggregate, ByPartitions, Method, Output, Query, Receiver, Sen
 use crate::{
     Adversary, Items, Leakage, Result, Setting, Status,
     circuit_psi::{
-        Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
+        Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending,
     },
     protocols::rs21::circuit::{CITATION, Silent},
 };
@@ -58,7 +58,7 @@ use crate::{
 /// On the construction of `rs21-circuit`.
 pub static RS21: Method = Method {
     key: "rs21-circuit",
-    title: "sums over hidden matches of circuit PSI, silent triples",
+    title: "sums over hidden matches of circuit PSI, silent OTs",
     citation: CITATION,
     status: Status::Recommended,
     adversary: Adversary::weakest(&[
@@ -74,7 +74,7 @@ pub static RS21: Method = Method {
         sender: "the size of the receiver's set",
     },
     cost: cost::cost,
-    memory: |query| memory::<Silent>(&Program::<u64>::new(query).plan),
+    memory: cost::memory,
     sender: |query, channel, rng| match query.aggregate {
         Aggregate::Products => {
             Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))

@@ -24,8 +24,8 @@ use super::circuit::RS21;
 use crate::{
     Adversary, Cost, Items, Leakage, Memory, Result, Setting, Sizes, Status,
     circuit_psi::{
-        Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
-        offline_bytes,
+        Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, TRIPLE_ROUNDS,
+        memory, offline_bytes,
     },
     parts::session::{agree, bind},
     protocols::rs21::circuit::Silent,
@@ -118,7 +118,8 @@ impl Outline {
         Cost {
             bytes_to_sender: (bytes.to_sender + selected) as f64,
             bytes_to_receiver: (bytes.to_receiver + selected) as f64,
-            rounds: Silent::ROUNDS + u32::from(selection.is_some()),
+            // For a selection, those of triples and one of products.
+            rounds: Silent::ROUNDS + selection.map_or(0, |_| TRIPLE_ROUNDS + 1),
         }
     }
 

@@ -2,18 +2,16 @@
 //! that. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021).
 //! Semi-honest.
 //!
-//! Offline: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
-//! random strings for step 3.
+//! Offline: the setup of the OPPRF, and for step 3 multiplication triples or 1-out-of-8 OTs.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
 //!    of its three bins (cuckoo hashing, b bins), S puts each of its own into all three.
-//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, unless it did so offline, and a mask w_j if
-//!    its items have values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed
-//!    by v(y) − w_j, or v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point
-//!    if there is none, and gets t'_j, and v', which is the other part of v(x) if x matches.
-//! 3. t_j and t'_j are XOR shares of zero exactly if S has the item of bin j too. GMW gives shares of a bit
-//!    m_j that says so: ℓ − 1 AND gates per bin; or, from their Hamming distance, which takes ℓ OTs in one
-//!    direction, only ⌈log(ℓ + 1)⌉ − 1.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or takes it from the OTs, and a mask w_j if its items have
+//!    values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed by v(y) − w_j, or v(y) ⊕ w_j. R
+//!    evaluates it at the point of the item in each bin, or at a random point if there is none, and gets t'_j, and v', which is
+//!    the other part of v(x) if x matches.
+//! 3. t_j and t'_j are equal exactly if S has the item of bin j too. Both get shares of a bit m_j that says so: by GMW with
+//!    ℓ − 1 AND gates per bin, or by digits of three bits ([`Digits`]), with ⌈(ℓ − 1)/2⌉ OTs.
 //!
 //! A bin whose item S does not have, or that is empty, is taken for a match with probability 2^-ℓ, because R's
 //! value there is pseudo-random. For all bins together the probability is at most 2^-λ.
@@ -27,7 +25,7 @@ use rand::CryptoRng;
 use vesica_circuit::{
     Builder, Circuit, Engine as _, Number, Party, WireBits, gadgets,
     gmw::{self, Gmw},
-    triples::{Demand, Extension, Strings, Triples},
+    triples::{Demand, Digits, Extension, Strings, Triples},
 };
 use vesica_net::Channel;
 use vesica_ot::Bytes;
@@ -128,8 +126,8 @@ pub(crate) trait Construction: Send + Sync + 'static {
 pub(crate) enum Comparison {
     /// Bit by bit, as in the papers.
     Bits,
-    /// By their Hamming distance: about 7/12 of the OTs.
-    Distance,
+    /// By digits of three bits: a quarter of the OTs, and no triples.
+    Digits,
 }
 
 /// The parameters that both parties compute from the sizes.
@@ -201,38 +199,37 @@ impl Plan {
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
 
-    /// The targets, if step 3 compares them by their distance.
+    /// The targets, if step 3 compares them by digits.
     fn strings<M: Construction>(&self) -> Option<Strings> {
         match M::COMPARISON {
             Comparison::Bits => None,
-            Comparison::Distance => Some(Strings::new(self.bins(), self.bits)),
+            Comparison::Digits => Some(Strings::new(self.bins(), self.bits)),
         }
     }
 
-    /// Step 3 for one bin: whether the sum of the targets, or of the shares of their distance, is zero.
-    fn comparison<M: Construction>(&self) -> Circuit {
-        let bits = self.strings::<M>().map_or(self.bits, Strings::distance_bits);
-        let mut builder = Builder::new(bits);
-        let same = (0..bits as u32).map(|wire| builder.not(wire)).collect();
+    /// Step 3 for one bin, bit by bit: whether the sum of the targets is zero.
+    fn comparison(&self) -> Circuit {
+        let mut builder = Builder::new(self.bits);
+        let same = (0..self.bits as u32).map(|wire| builder.not(wire)).collect();
         let equal = gadgets::compare::all(&mut builder, same);
         builder.finish(vec![equal])
     }
 
-    /// The demand of step 3: triples, and strings for distances.
+    /// The demand of step 3: triples, or what it takes to compare strings.
     pub(crate) fn demand<M: Construction>(&self) -> Demand {
-        let demand = Demand::of_ands(&self.comparison::<M>(), self.bins());
         match self.strings::<M>() {
-            Some(strings) => demand.with_distances(strings),
-            None => demand,
+            Some(strings) => Demand::default().with_strings(strings),
+            None => Demand::of_ands(&self.comparison(), self.bins()),
         }
     }
 
     /// Payload bytes of all three steps, without what [`Plan::demand`] takes.
     pub(crate) fn bytes<M: Construction>(&self) -> Bytes {
-        let compared = gmw::bytes(&self.comparison::<M>(), self.bins(), false);
-        let flips = self.strings::<M>().map_or(0, Strings::flip_bytes);
-        let compared = Bytes { to_sender: compared + flips, to_receiver: compared };
-        M::Opprf::bytes(self.dimensions::<M>()) + compared
+        let [to_receiver, to_sender] = match self.strings::<M>() {
+            Some(strings) => [Party::First, Party::Second].map(|role| strings.bytes(role)),
+            None => [gmw::bytes(&self.comparison(), self.bins(), false); 2],
+        };
+        M::Opprf::bytes(self.dimensions::<M>()) + Bytes { to_sender, to_receiver }
     }
 }
 
@@ -288,15 +285,16 @@ impl<M: Construction> Sending<M> {
             Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
         };
         let mut targets = random(plan.bins());
-        let distances = triples.take_distances();
-        if let Some(distances) = &distances {
-            let beyond = Block(u128::MAX << plan.bits);
-            let drawn = targets.iter_mut().zip(distances.strings());
-            drawn.for_each(|(target, drawn)| *target = (*target & beyond) ^ drawn);
-        }
         let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
         let masks: Zeroizing<Vec<N>> =
             Zeroizing::new(masks.iter().map(|mask| N::of_block(*mask)).collect());
+        let digits = triples.take_digits();
+        if let Some(digits) = &digits {
+            let drawn = Zeroizing::new(digits.draw(rng).to_blocks());
+            let beyond = Block(u128::MAX << plan.bits);
+            let targets = targets.iter_mut().zip(&*drawn);
+            targets.for_each(|(target, drawn)| *target = (*target & beyond) ^ *drawn);
+        }
         let mut programmed = Zeroizing::new(Vec::new());
         let len = plan.dimensions::<M>().len;
         programmed.reserve_exact(table.entries().len() * len);
@@ -318,11 +316,7 @@ impl<M: Construction> Sending<M> {
         drop(programmed);
         // 3.
         channel.phase("compare");
-        let compared = match distances {
-            Some(distances) => distances.first(channel)?,
-            None => WireBits::from_blocks(&targets, plan.bits),
-        };
-        let (matches, triples) = compare::<M>(&plan, Party::First, &compared, triples, channel)?;
+        let matches = compare(&plan, Party::First, &targets, digits, &mut triples, channel)?;
         Ok(SenderBins { matches, masks, triples })
     }
 }
@@ -399,27 +393,30 @@ impl<M: Construction> Receiving<M> {
             }));
         }
         drop(received);
-        let compared = match triples.take_distances() {
-            Some(distances) => distances.second(&targets, channel)?,
-            None => WireBits::from_blocks(&targets, plan.bits),
-        };
-        let (matches, triples) = compare::<M>(&plan, Party::Second, &compared, triples, channel)?;
+        let digits = triples.take_digits();
+        let matches = compare(&plan, Party::Second, &targets, digits, &mut triples, channel)?;
         let items = table.bins().iter().map(|entry| entry.map(|entry| entry.position() as u32));
         Ok(ReceiverBins { matches, values, items: items.collect(), triples })
     }
 }
 
-/// Step 3: `compared` are this party's targets, or shares of distances.
-fn compare<M: Construction>(
+/// Step 3 with this party's targets.
+fn compare(
     plan: &Plan,
     role: Party,
-    compared: &WireBits,
-    triples: Triples,
+    targets: &[Block],
+    digits: Option<Digits>,
+    triples: &mut Triples,
     channel: &mut Channel,
-) -> Result<(WireBits, Triples)> {
-    let mut engine = Gmw::new(role, triples, channel);
-    let matches = engine.run(&plan.comparison::<M>(), compared)?;
-    Ok((matches, engine.into_triples()))
+) -> Result<WireBits> {
+    let targets = WireBits::from_blocks(targets, plan.bits);
+    if let Some(digits) = digits {
+        return Ok(digits.compare(&targets, channel)?);
+    }
+    let mut engine = Gmw::new(role, std::mem::take(triples), channel);
+    let matches = engine.run(&plan.comparison(), &targets)?;
+    *triples = engine.into_triples();
+    Ok(matches)
 }
 
 impl From<gmw::Error> for Error {
@@ -468,20 +465,18 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
     }
 }
 
-/// The approximate number of bins whose silent OTs one thread makes at a time. They determine the memory for
-/// this: two vectors of noise, and the permutations of the code.
-const BINS_OF_A_THREAD: usize = 20_000;
-const MEMORY_OF_A_THREAD: f64 = 113e6;
+/// Flights of making triples, in a run that also compares strings.
+pub(crate) const TRIPLE_ROUNDS: u32 = 4;
 
 /// The peak memory of each party, for rows or otherwise, with the number of threads of the current pool.
 pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
-    match M::COMPARISON {
-        Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
-        Comparison::Distance => {
-            let chunks = plan.bins().div_ceil(BINS_OF_A_THREAD).min(rayon::current_num_threads());
-            let ots = (13_000.0 * plan.bins() as f64).min(chunks as f64 * MEMORY_OF_A_THREAD);
-            let rates = PerItem::new([360.0, 160.0], [280.0, 40.0]);
-            Memory::linear(plan.sizes, rates).and(ots, ots)
+    match plan.strings::<M>() {
+        None => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
+        Some(strings) => {
+            let [sender, receiver] =
+                [Party::First, Party::Second].map(|role| strings.memory(role) as f64);
+            let rates = PerItem::new([440.0, 200.0], [330.0, 60.0]);
+            Memory::linear(plan.sizes, rates).and(sender, receiver)
         }
     }
 }

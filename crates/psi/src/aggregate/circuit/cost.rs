@@ -8,9 +8,9 @@ use vesica_ot::{
 
 use super::{FIELD, LPN, Program, Silent};
 use crate::{
-    Cost,
+    Cost, Memory,
     aggregate::{Aggregate, Query},
-    circuit_psi::{Construction, offline_bytes},
+    circuit_psi::{self, Construction, TRIPLE_ROUNDS, offline_bytes},
 };
 
 /// That of a method's entry.
@@ -46,12 +46,23 @@ fn cost_with<N: Number>(query: Query) -> Cost {
     }
 }
 
+/// Bytes of memory of a product of a bit and a number, while many are made at a time.
+const PRODUCT: f64 = 64.0;
+
+/// The peak memory of each party.
+pub(super) fn memory(query: Query) -> Memory {
+    let program = Program::<u64>::new(query);
+    let bits = program.bits_at_once().map(|bits| bits.len()).max().unwrap_or(0);
+    let products = PRODUCT * (bits * program.plan.bins()) as f64;
+    circuit_psi::memory::<Silent>(&program.plan).and(products, products)
+}
+
 /// Flights, for sets whose messages are sent in one piece.
 fn rounds<N: Number>(program: &Program<N>) -> u32 {
     let products = match program.products() {
-        [_, 0] => 7,
+        [_, 0] => 6,
         [0, _] => 6,
-        _ => 13,
+        _ => 12,
     };
     let multiplied = 4 * program.bits_at_once().count() as u32;
     let last = match program.circuit().map(|circuit| circuit.depth() as u32) {
@@ -60,7 +71,7 @@ fn rounds<N: Number>(program: &Program<N>) -> u32 {
         None => 1,
         // The answer is known without asking.
         Some(0) => 0,
-        Some(depth) => depth + 1,
+        Some(depth) => TRIPLE_ROUNDS + depth + 1,
     };
     Silent::ROUNDS + products + multiplied + last
 }

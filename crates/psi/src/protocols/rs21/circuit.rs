@@ -2,13 +2,12 @@
 //! [`circuit`](crate::circuit_psi). Semi-honest.
 //!
 //! The OPPRF is theirs ([`vesica_oprf::opprf`]): the OPRF of a silent VOLE and an OKVS, and a uniform OKVS as
-//! the hint. `rs21-circuit` uses silent triples, which cost hardly any bytes; `rs21-circuit-iknp` uses those
-//! of OT extension, 256 bits each, as the paper's Table 4 compares.
+//! the hint. `rs21-circuit` uses silent OTs, which cost hardly any bytes; `rs21-circuit-iknp` uses triples from
+//! OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
 //! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than necessary (see
-//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples,
-//! targets are compared by their Hamming distance (`Comparison::Distance`), because of the time that OTs
-//! take.
+//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits
+//! (`Comparison::Digits`) and not by triples, because of the time that OTs take.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;
@@ -29,10 +28,10 @@ use crate::{
     circuit_psi::{About, Comparison, Construction, Dimensions, Opprf, protocol},
 };
 
-/// With silent triples.
+/// With silent OTs.
 pub static SILENT: Protocol = protocol::<Silent>(About {
     key: "rs21-circuit",
-    title: "circuit PSI from a VOLE-based OPPRF, silent triples",
+    title: "circuit PSI from a VOLE-based OPPRF, silent OTs",
     citation: CITATION,
 });
 
@@ -51,8 +50,8 @@ pub(crate) struct Silent;
 impl Construction for Silent {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::SILENT;
-    const COMPARISON: Comparison = Comparison::Distance;
-    const ROUNDS: u32 = 18;
+    const COMPARISON: Comparison = Comparison::Digits;
+    const ROUNDS: u32 = 19;
 }
 
 /// The construction of `rs21-circuit-iknp`.

@@ -218,7 +218,7 @@ impl WireBits {
         columns.zeroize();
     }
 
-    fn clear_beyond(&mut self) {
+    pub(crate) fn clear_beyond(&mut self) {
         let used = self.instances % 64;
         if used > 0 {
             for wire in 0..self.wires {

@@ -52,7 +52,7 @@ const DRAWN_TABLE_BITS: usize = 1 + WORD_BITS;
 /// Leaves of a tree of the noise. With twice as many, noise takes about half the bytes, and a piece twice the memory.
 const LEAVES: [usize; 2] = [1 << 9, 1 << 11];
 
-/// The noise of `n` OTs: ten pieces or more, unless these had the shortest trees.
+/// The noise of `n` OTs: at least ten pieces, or those with the shortest trees.
 pub(super) fn lpn(n: usize) -> Lpn {
     let [least, most] = LEAVES;
     let leaves = 1 << (n >> 12).max(1).ilog2();
@@ -265,7 +265,8 @@ impl Digits {
                 row.iter_mut().zip(&**others).for_each(|(row, others)| *row = !*others);
             }
         }
-        WireBits::from_words(bits, count, strings.words().to_vec())
+        strings.clear_beyond();
+        strings
     }
 
     /// Shares of whether this party's strings are those of the other party; bit i of a string is that of wire i. The first

@@ -36,8 +36,8 @@ impl Extension {
     pub const SILENT: Self =
         Self::Silent(SmallField::new(8), lpn::ONES.with_piece(lpn::ONES.blocks * LEAVES / 2));
 
-    /// Sets up OT sessions in both directions and makes triples, and OTs for strings; nothing of it if none are asked for. The
-    /// other party does the same in the other role.
+    /// Sets up OT sessions in both directions and makes triples, and OTs for strings, as far as they are asked
+    /// for. The other party does the same in the other role.
     pub fn make(
         self,
         role: Party,
@@ -100,6 +100,14 @@ impl Extension {
         session(role).to_receiver + session(role.other()).to_sender
     }
 
+    /// The extension from which silent OTs are made, or else this one.
+    fn beneath(self) -> Self {
+        match self {
+            Self::Silent(field, _) => Self::SoftSpoken(field),
+            other => other,
+        }
+    }
+
     /// Payload bytes of the setup of one session.
     fn setup(self) -> Bytes {
         match self {
@@ -113,13 +121,10 @@ impl Extension {
         if n == 0 {
             return Bytes { to_sender: 0, to_receiver: 0 };
         }
-        let beneath = one_of_n::silent::ots_beneath(n, digits::lpn(n));
-        let extension = match self {
-            Self::Alsz13 => alsz13::bytes(beneath),
-            Self::SoftSpoken(field) | Self::Silent(field, _) => semi_honest::bytes(field, beneath),
-        };
+        let lpn = digits::lpn(n);
         let key = Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES };
-        extension + one_of_n::silent::bytes(n, digits::lpn(n)) + key
+        let beneath = self.beneath().of_ots(one_of_n::silent::ots_beneath(n, lpn));
+        one_of_n::silent::bytes(n, lpn) + beneath + key
     }
 
     /// Payload bytes of `n` OTs with random choices in one session.
@@ -128,9 +133,9 @@ impl Extension {
             Self::Alsz13 => alsz13::bytes(n),
             Self::SoftSpoken(field) => semi_honest::bytes(field, n),
             Self::Silent(..) if n == 0 => Bytes { to_sender: 0, to_receiver: 0 },
-            Self::Silent(field, lpn) => {
+            Self::Silent(_, lpn) => {
                 let adversary = semi_honest::ADVERSARY;
-                let beneath = semi_honest::bytes(field, silent::ots_beneath(n, lpn, adversary));
+                let beneath = self.beneath().of_ots(silent::ots_beneath(n, lpn, adversary));
                 let key = Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES };
                 silent::bytes(n, lpn, adversary) + beneath + key
             }

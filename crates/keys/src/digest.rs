@@ -53,11 +53,10 @@ impl Digester {
     /// latest.
     pub fn push(&mut self, bytes: &[u8], digests: &mut Vec<Digest>) {
         const BATCH: usize = 16 * ShortHash::LANES;
-        let Some(input) = ShortInput::new(bytes) else {
+        if !ShortInput::append(&mut self.waiting, bytes) {
             digests.push(Digest::of(bytes));
             return;
-        };
-        self.waiting.push(input);
+        }
         self.places.push(digests.len() as u32);
         digests.push(Digest::BLANK);
         if self.waiting.len() == BATCH {

@@ -148,6 +148,19 @@ impl ShortInput {
         bytes.get_mut(..input.len())?.copy_from_slice(input);
         Some(Self { bytes, len: input.len() as u32 })
     }
+
+    /// Appends an input with these bytes to others; returns whether there are no more than [`SHORT`]. A copy of fresh bytes,
+    /// which [`ShortInput::new`] may need, would wait until they are in memory.
+    #[must_use]
+    pub fn append(inputs: &mut Vec<Self>, input: &[u8]) -> bool {
+        let fits = input.len() <= SHORT;
+        if fits {
+            let at = inputs.len();
+            inputs.push(Self { bytes: [0; SHORT], len: input.len() as u32 });
+            inputs[at].bytes[..input.len()].copy_from_slice(input);
+        }
+        fits
+    }
 }
 
 impl ShortHash {

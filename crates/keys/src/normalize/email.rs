@@ -15,9 +15,9 @@ pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
 
 /// An address in lower case as it is; nothing where it has no name and no domain around one `@`.
 pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
-    let is_address = value.split_once('@').is_some_and(|(name, domain)| {
-        !name.is_empty() && !domain.is_empty() && !domain.contains('@')
-    });
+    let is_address = value.bytes().filter(|byte| *byte == b'@').count() == 1
+        && !value.starts_with('@')
+        && !value.ends_with('@');
     if is_address { value } else { Cow::Borrowed("") }
 }
 

@@ -16,22 +16,27 @@ pub(super) fn trim(value: &str) -> Cow<'_, str> {
 }
 
 fn bare(value: &str) -> &str {
+    // Most values are bare, and their first and last bytes tell.
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    if is_plain(value.as_bytes().first()) && is_plain(value.as_bytes().last()) {
+        return value;
+    }
     value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'))
 }
 
 /// Also in lower case.
 pub(super) fn lower(value: &str) -> Cow<'_, str> {
-    let value = trim(value);
+    let value = bare(value);
     if value.is_ascii() {
-        if !value.bytes().any(|b| b.is_ascii_uppercase()) {
-            return value;
-        }
-        let mut value = value.into_owned();
-        value.make_ascii_lowercase();
-        return Cow::Owned(value);
+        // All bytes are looked at: without a way out of the loop, many are at once.
+        let has_capitals = value.bytes().fold(false, |any, b| any | b.is_ascii_uppercase());
+        return match has_capitals {
+            true => Cow::Owned(value.to_ascii_lowercase()),
+            false => Cow::Borrowed(value),
+        };
     }
     // Lower case of a composed letter may be decomposed.
-    Cow::Owned(value.to_lowercase().nfc().collect())
+    Cow::Owned(trim(value).to_lowercase().nfc().collect())
 }
 
 /// Case folded, with one space for each run of white space.

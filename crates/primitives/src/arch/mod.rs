@@ -313,7 +313,7 @@ impl Backend {
 /// Prefetches memory that will be read soon, so that it arrives while something else is computed. This affects
 /// only time, and without such an instruction nothing happens; so it needs no backend.
 #[inline(always)]
-pub(crate) fn prefetch<T>(what: &T) {
+pub fn prefetch<T>(what: &T) {
     #[cfg(target_arch = "x86_64")]
     x86_64::prefetch(what);
     #[cfg(target_arch = "aarch64")]

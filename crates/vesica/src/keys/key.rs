@@ -144,7 +144,7 @@ fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a
     };
     let value = std::str::from_utf8(row.field(position))
         .map_err(|_| fault(|place, column| InputFault::NotUtf8 { place, column }))?;
-    if value.as_bytes().contains(&0) {
+    if memchr::memchr(0, value.as_bytes()).is_some() {
         return Err(fault(|place, column| InputFault::Nul { place, column }));
     }
     Ok(value)

@@ -163,6 +163,8 @@ impl KeySet {
         mut keys_of_rows: Vec<u32>,
         identifiers: usize,
     ) -> Self {
+        /// How many digests ahead of one that is looked for its place is prefetched.
+        const AHEAD: usize = 16;
         let rows = digests.len() / identifiers;
         let mut counts = RowCounts { read: rows as u64, ..RowCounts::default() };
         let mut places = Places::new(digests.len());
@@ -175,6 +177,9 @@ impl KeySet {
                     continue;
                 }
                 is_keyed = true;
+                if let Some(later) = digests.get(at + AHEAD) {
+                    places.prefetch(later);
+                }
                 let digest = digests[at];
                 digests[used] = digest;
                 let key = places.find_or_insert(&digest, used as u32, &digests);

@@ -2,6 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use vesica_primitives::arch::prefetch;
+
 use super::{counts::NO_KEY, digest::Digest};
 
 /// Which digests were there already: a hash table of numbers.
@@ -21,11 +23,24 @@ impl Places {
         Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
     }
 
+    /// Prefetches what it takes to find a digest, so that several are on their way at a time.
+    pub(crate) fn prefetch(&self, digest: &Digest) {
+        prefetch(&self.slots[self.first_place(self.spread(digest))]);
+    }
+
+    fn spread(&self, digest: &Digest) -> u64 {
+        digest.prefix().wrapping_mul(self.factor)
+    }
+
+    fn first_place(&self, spread: u64) -> usize {
+        (spread >> self.shift) as usize
+    }
+
     /// The number of the digest, which is `next` if it is new.
     pub(crate) fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
-        let spread = digest.prefix().wrapping_mul(self.factor);
+        let spread = self.spread(digest);
         let check = spread as u32;
-        let mut place = (spread >> self.shift) as usize;
+        let mut place = self.first_place(spread);
         loop {
             match self.slots[place] {
                 (NO_KEY, _) => {

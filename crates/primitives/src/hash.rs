@@ -269,6 +269,15 @@ mod tests {
     fn short_inputs_are_hashed_as_any() {
         let bytes: Vec<u8> = (0..=SHORT as u8).collect();
         assert!(ShortInput::new(&bytes).is_none());
+        let mut appended = Vec::new();
+        assert!(!ShortInput::append(&mut appended, &bytes));
+        assert!((0..=SHORT).all(|len| ShortInput::append(&mut appended, &bytes[..len])));
+        let made =
+            appended.iter().zip(0..).map(|(input, len)| (input.len, input.bytes[..len].to_vec()));
+        assert!(made.eq((0..=SHORT).map(|len| (len as u32, bytes[..len].to_vec()))));
+        assert!(
+            appended.iter().all(|input| input.bytes[input.len as usize..].iter().all(|b| *b == 0))
+        );
         for count in 0..=SHORT + 1 {
             let inputs = (0..count).map(|len| ShortInput::new(&bytes[..len]).unwrap());
             let (mut plain, mut keyed) = (Vec::new(), Vec::new());

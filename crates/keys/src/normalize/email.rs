@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memrchr};
+
 use super::{Normalize, text};
 
 /// `email` has the rule for `gmail.com`, as it says with `email:gmail`.
@@ -15,9 +17,9 @@ pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
 
 /// An address in lower case as it is; nothing where it has no name and no domain around one `@`.
 pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
-    let is_address = value.bytes().filter(|byte| *byte == b'@').count() == 1
-        && !value.starts_with('@')
-        && !value.ends_with('@');
+    let bytes = value.as_bytes();
+    let is_address = memchr(b'@', bytes)
+        .is_some_and(|at| at > 0 && at + 1 < bytes.len() && memrchr(b'@', bytes) == Some(at));
     if is_address { value } else { Cow::Borrowed("") }
 }
 

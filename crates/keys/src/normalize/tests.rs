@@ -23,6 +23,13 @@ fn text_by_table() {
         "lower",
         &[(" ÄB ", "äb"), ("STRASSE", "strasse"), ("ΟΔΟΣ", "οδος"), ("\u{212b}", "å")],
     );
+    // One end is bare and the other is not; and the sign for kelvin is a letter of ASCII in its normal form.
+    for profile in ["trim", "lower", "text"] {
+        let table =
+            [("a\u{200b}", "a"), ("\u{feff}a", "a"), ("a\u{a0}", "a"), ("\u{1}a\t", "\u{1}a")];
+        assert_table(profile, &table);
+    }
+    assert_table("lower", &[("\u{212a}", "k"), ("zZ[`{@A", "zz[`{@a"), ("a\u{7f} B", "a\u{7f} b")]);
     assert_table(
         "text",
         &[
@@ -63,6 +70,11 @@ fn mail_addresses_by_table() {
             ("@", ""),
             ("a@", ""),
             ("@b", ""),
+            (" @ ", ""),
+            ("@@", ""),
+            ("a@@b", ""),
+            ("a@b@", ""),
+            ("@a@b", ""),
             ("a@b@c", ""),
             ("a@b@gmail.com", ""),
             ("+x@gmail.com", ""),

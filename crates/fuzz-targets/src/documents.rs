@@ -32,13 +32,13 @@ pub fn identity(data: &[u8]) {
         assert!(!certificate.has_signed(b"nothing", &data[..data.len().min(64)]));
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match Identity::from_pem(text) {
+    match Identity::from_pem(&String::from_utf8_lossy(&with_secrets(data))) {
         Ok(identity) => {
             let again =
                 Identity::from_pem(&identity.to_pem()).expect("an identity that was written");
             assert_eq!(again.fingerprint(), identity.fingerprint());
         }
-        Err(error) => assert!(text.len() < 24 || !format!("{error} {error:?}").contains(text)),
+        Err(error) => tells_no_secret(&error),
     }
     if let Ok(token) = text.parse::<Token>() {
         let again: Token = token.text().parse().expect("a token that was written");

@@ -68,11 +68,14 @@ mod tests {
             for count in [0, 1, 2, 3, 17, 64, 101] {
                 let numbers: Vec<u128> =
                     (0..count).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
-                let mut bytes = vec![7];
-                pack_into(&mut bytes, numbers.iter().copied(), bits);
-                assert_eq!((bytes[0], bytes.len()), (7, 1 + packed_len(count, bits)));
-                let unpacked: Vec<u128> = unpack(&bytes[1..], count, bits).collect();
-                assert_eq!(unpacked, numbers, "{count} of {bits} bits");
+                for before in [&[][..], &[7]] {
+                    let mut bytes = before.to_vec();
+                    pack_into(&mut bytes, numbers.iter().copied(), bits);
+                    let (kept, packed) = bytes.split_at(before.len());
+                    assert_eq!((kept, packed.len()), (before, packed_len(count, bits)));
+                    let unpacked: Vec<u128> = unpack(packed, count, bits).collect();
+                    assert_eq!(unpacked, numbers, "{count} of {bits} bits");
+                }
             }
         }
     }

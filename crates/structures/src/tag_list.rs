@@ -284,6 +284,19 @@ mod tests {
 
     /// With gaps that fill whole chunks, and equal tags on both sides of where a chunk ends.
     #[test]
+    fn a_list_is_hardly_longer_than_the_set_it_stands_for() {
+        for (count, bits) in [(1 << 20, 60), (1 << 12, 60), (3000, 41), (1 << 10, 80)] {
+            let per_tag = (8 * Layout::new(count, bits).encoded_len()) as f64 / count as f64;
+            // So many bits does it take to tell sets of random tags apart; the list has room for any set of tags.
+            let least = f64::from(bits) - (count as f64).log2() + std::f64::consts::LOG2_E;
+            assert!(
+                (0.0..0.2).contains(&(per_tag - least)),
+                "{count}, {bits}: {per_tag} of {least}"
+            );
+        }
+    }
+
+    #[test]
     fn chunks_are_the_list() {
         let mut rng = StdRng::seed_from_u64(3);
         let bits = 60;

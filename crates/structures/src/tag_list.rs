@@ -230,9 +230,7 @@ fn write_bits(words: &mut [u64], at: usize, bits: u32, value: u128) {
     let (mut word, offset) = (at / 64, at % 64);
     // First the part that fits the first word, then whole words.
     let mut written = 64 - offset as u32;
-    if bits > 0 {
-        words[word] |= (value as u64) << offset;
-    }
+    words[word] |= (value as u64) << offset;
     while written < bits {
         word += 1;
         words[word] |= (value >> written) as u64;

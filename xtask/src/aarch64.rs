@@ -27,6 +27,9 @@ const CRATES: [&str; 3] = ["vesica-primitives", "vesica-ot", "vesica-oprf"];
 /// The backend that is meant, which a test of the kernels looks for: without it all tests would pass on the portable one.
 const BACKEND: (&str, &str) = ("VESICA_TESTED_BACKEND", "Neon");
 
+/// By which a test that runs its own program again is told of the emulator: the system would not know what to do with it.
+const RUNNER: &str = "VESICA_TEST_RUNNER";
+
 /// The tests; fails where something is missing that they need.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
@@ -77,7 +80,8 @@ fn tests(repository: &Repository, emulator: &str, tally: &mut Tally) -> Result<(
     let mut command = repository.cargo(&args);
     command
         .env(of_target("LINKER"), COMPILER)
-        .env(of_target("RUNNER"), runner)
+        .env(of_target("RUNNER"), &runner)
+        .env(RUNNER, &runner)
         .env(BACKEND.0, BACKEND.1)
         .env_remove("VESICA_PORTABLE");
     ended(&format!("cargo {}", args.join(" ")), tally.count(&mut command))
@@ -99,6 +103,14 @@ mod tests {
         let text = tree.text("crates/primitives/src/arch/mod.rs").unwrap();
         assert!(text.contains(&format!("env::var(\"{}\")", BACKEND.0)));
         assert!(text.contains(&format!("    {},\n", BACKEND.1)));
+    }
+
+    #[test]
+    fn the_runner_is_the_one_that_tests_look_for() {
+        let repository = Repository::here().unwrap();
+        let tree = repository.tree().unwrap();
+        let text = tree.text("crates/testkit/src/transcript.rs").unwrap();
+        assert!(text.contains(&format!("\"{RUNNER}\";")));
     }
 
     #[test]

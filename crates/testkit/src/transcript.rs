@@ -112,6 +112,25 @@ impl Write for Recording {
     }
 }
 
+/// What runs programs of the processor that tests are compiled for, where that is another than the system's: a program and
+/// its arguments.
+pub const RUNNER: &str = "VESICA_TEST_RUNNER";
+
+/// The calling program, to be run again.
+fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let runner = std::env::var(RUNNER).unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    match words.next() {
+        None => Command::new(program),
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.args(words).arg(program);
+            command
+        }
+    }
+}
+
 /// Runs the calling test program again, only this test of it (named with its modules), with the portable
 /// kernels.
 ///
@@ -121,11 +140,7 @@ pub fn again_with_portable_kernels(test: &str) {
     if std::env::var_os(UPDATE).is_some() {
         return;
     }
-    let outcome = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
-        .env(FORCE_PORTABLE, "1")
-        .output()
-        .unwrap();
+    let outcome = this_program().args(["--exact", test]).env(FORCE_PORTABLE, "1").output().unwrap();
     let said = String::from_utf8_lossy(&outcome.stdout);
     assert!(outcome.status.success() && said.contains("1 passed"), "portable kernels: {said}");
 }

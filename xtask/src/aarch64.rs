@@ -27,7 +27,7 @@ const CRATES: [&str; 3] = ["vesica-primitives", "vesica-ot", "vesica-oprf"];
 /// The backend that is meant, which a test of the kernels looks for: without it all tests would pass on the portable one.
 const BACKEND: (&str, &str) = ("VESICA_TESTED_BACKEND", "Neon");
 
-/// By which a test that runs its own program again is told of the emulator: the system would not know what to do with it.
+/// The environment variable that names the emulator to a test that runs its own program again.
 const RUNNER: &str = "VESICA_TEST_RUNNER";
 
 /// The tests; fails where something is missing that they need.
@@ -96,20 +96,22 @@ fn of_target(what: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A file of this repository.
+    fn text_of(path: &str) -> String {
+        let tree = Repository::here().unwrap().tree().unwrap();
+        tree.text(path).unwrap().to_owned()
+    }
+
     #[test]
     fn the_backend_is_the_one_that_the_kernels_tests_look_for() {
-        let repository = Repository::here().unwrap();
-        let tree = repository.tree().unwrap();
-        let text = tree.text("crates/primitives/src/arch/mod.rs").unwrap();
+        let text = text_of("crates/primitives/src/arch/mod.rs");
         assert!(text.contains(&format!("env::var(\"{}\")", BACKEND.0)));
         assert!(text.contains(&format!("    {},\n", BACKEND.1)));
     }
 
     #[test]
     fn the_runner_is_the_one_that_tests_look_for() {
-        let repository = Repository::here().unwrap();
-        let tree = repository.tree().unwrap();
-        let text = tree.text("crates/testkit/src/transcript.rs").unwrap();
+        let text = text_of("crates/testkit/src/transcript.rs");
         assert!(text.contains(&format!("\"{RUNNER}\";")));
     }
 

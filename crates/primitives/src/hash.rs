@@ -149,17 +149,17 @@ impl ShortInput {
         Some(Self { bytes, len: input.len() as u32 })
     }
 
-    /// Appends an input with these bytes to others; returns whether there are no more than [`SHORT`]. A copy of fresh bytes,
-    /// which [`ShortInput::new`] may need, would wait until they are in memory.
+    /// Appends an input with these bytes to others; returns whether it did, which it does not if there are more than [`SHORT`].
     #[must_use]
     pub fn append(inputs: &mut Vec<Self>, input: &[u8]) -> bool {
-        let fits = input.len() <= SHORT;
-        if fits {
-            let at = inputs.len();
-            inputs.push(Self { bytes: [0; SHORT], len: input.len() as u32 });
-            inputs[at].bytes[..input.len()].copy_from_slice(input);
+        if input.len() > SHORT {
+            return false;
         }
-        fits
+        // The bytes are written in place: moving an input that has just been filled stalls the processor.
+        let at = inputs.len();
+        inputs.push(Self { bytes: [0; SHORT], len: input.len() as u32 });
+        inputs[at].bytes[..input.len()].copy_from_slice(input);
+        true
     }
 }
 

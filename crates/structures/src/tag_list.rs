@@ -280,7 +280,6 @@ mod tests {
         }
     }
 
-    /// With gaps that fill whole chunks, and equal tags on both sides of where a chunk ends.
     #[test]
     fn a_list_is_hardly_longer_than_the_set_it_stands_for() {
         for (count, bits) in [(1 << 20, 60), (1 << 12, 60), (3000, 41), (1 << 10, 80)] {
@@ -294,6 +293,7 @@ mod tests {
         }
     }
 
+    /// With gaps that fill whole chunks, and equal tags on both sides of where a chunk ends.
     #[test]
     fn chunks_are_the_list() {
         let mut rng = StdRng::seed_from_u64(3);

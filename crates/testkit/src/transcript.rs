@@ -112,9 +112,8 @@ impl Write for Recording {
     }
 }
 
-/// What runs programs of the processor that tests are compiled for, where that is another than the system's: a program and
-/// its arguments.
-pub const RUNNER: &str = "VESICA_TEST_RUNNER";
+/// The environment variable that names the emulator, with its arguments, where tests are compiled for another processor.
+const RUNNER: &str = "VESICA_TEST_RUNNER";
 
 /// The calling program, to be run again.
 fn this_program() -> Command {

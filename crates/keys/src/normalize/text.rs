@@ -7,7 +7,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// NFC without white space, zero-width space and byte-order mark at either end.
 pub(super) fn trim(value: &str) -> Cow<'_, str> {
-    let value = bare(value);
+    composed(bare(value))
+}
+
+/// NFC.
+fn composed(value: &str) -> Cow<'_, str> {
     // Looking for ASCII first is much the quicker.
     match value.is_ascii() || is_nfc_quick(value.chars()) == IsNormalized::Yes {
         true => Cow::Borrowed(value),
@@ -36,7 +40,7 @@ pub(super) fn lower(value: &str) -> Cow<'_, str> {
         };
     }
     // Lower case of a composed letter may be decomposed.
-    Cow::Owned(trim(value).to_lowercase().nfc().collect())
+    Cow::Owned(composed(value).to_lowercase().nfc().collect())
 }
 
 /// Case folded, with one space for each run of white space.

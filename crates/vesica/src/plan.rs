@@ -11,6 +11,7 @@ use vesica_psi::Status;
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
     error::{Error, Result},
+    host,
     parties::Learns,
     task::query::Query,
     words::bytes,
@@ -110,7 +111,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
             "nothing of this release does that and is secure against {security} parties"
         )));
     }
-    let budget = planner.memory.unwrap_or_else(PlannerInputs::default_memory);
+    let budget = planner.memory.unwrap_or_else(host::budget);
     let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
     candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
     let ranked = ranking.rank(&candidates);

@@ -10,7 +10,6 @@ use vesica_net::Channel;
 use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 
 use crate::{
-    agree::memory,
     error::{Error, Result},
     parties::Role,
 };
@@ -36,14 +35,7 @@ pub struct PlannerInputs {
     pub bits_per_second: Option<u64>,
 }
 
-impl PlannerInputs {
-    /// The memory, in bytes, that a run may use where nothing else is said.
-    pub fn default_memory() -> u64 {
-        memory::default()
-    }
-}
-
-/// The measurement of the round trip, between the two sides' messages on [`memory`].
+/// The measurement of the round trip, between the two sides' messages on [memory](super::memory).
 pub(crate) struct Echo {
     role: Role,
     started: Instant,
@@ -124,14 +116,15 @@ mod tests {
 
     const SIZES: Sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
 
-    /// What both sides choose over this link.
-    fn chosen(link: Link, adversary: Adversary) -> &'static str {
+    /// What both sides choose over this link, by what the connecting one measured on its machine.
+    fn chosen(link: Link, adversary: Adversary, figures: &Figures) -> &'static str {
         let (a, b) = memory::pair();
         let candidates = Candidate::protocols(SIZES, adversary);
         let side = |role, end| {
             let mut channel = Channel::new(Shaped::new(end, link));
             let round_trip = Echo::send(role, &mut channel).unwrap().finish(&mut channel).unwrap();
-            agree(&candidates, round_trip, &PlannerInputs::default(), &mut channel).unwrap()
+            let inputs = PlannerInputs { figures: figures.clone(), ..PlannerInputs::default() };
+            agree(&candidates, round_trip, &inputs, &mut channel).unwrap()
         };
         let side = &side;
         thread::scope(|scope| {
@@ -146,13 +139,28 @@ mod tests {
     fn both_sides_come_to_what_the_planner_says() {
         let far = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(80) };
         for adversary in [Adversary::SemiHonest, Adversary::Malicious] {
-            let key = chosen(far, adversary);
+            let key = chosen(far, adversary, &Figures::default());
             let entry = vesica_psi::find(key).unwrap();
             assert!(entry.adversary >= adversary);
             let planner = Planner::new(Some(assumed_link(Duration::from_millis(80), None)));
             let ranked = planner.rank(&Candidate::protocols(SIZES, adversary));
             assert_eq!(ranked[0].candidate.key, key);
         }
+    }
+
+    #[test]
+    fn what_is_slow_on_this_machine_is_not_chosen() {
+        let near = Link { bits_per_second: 1 << 40, round_trip: Duration::ZERO };
+        let usual = chosen(near, Adversary::SemiHonest, &Figures::default());
+        let entry = vesica_psi::find(usual).unwrap();
+        let mut figures = Figures::default();
+        let run = vesica_planner::Run { items: SIZES.sender, seconds: 3600.0, memory_bytes: None };
+        figures.insert(entry.key, run);
+        // Then what was not measured would be slower, too, in the same proportion.
+        for (name, run) in Figures::reference().iter().filter(|(name, _)| *name != entry.key) {
+            figures.insert(name, run);
+        }
+        assert_ne!(chosen(near, Adversary::SemiHonest, &figures), usual);
     }
 
     #[test]

@@ -59,11 +59,6 @@ impl Budget {
     }
 }
 
-/// The default budget: three quarters of what this process may use.
-pub fn default() -> u64 {
-    host::memory() / 4 * 3
-}
-
 /// A way to run: in so many partitions, with any of these candidates, each for a single partition.
 #[derive(Debug, Clone)]
 pub(crate) struct Rung {
@@ -254,23 +249,39 @@ mod tests {
         candidates
     }
 
-    /// What the sender and the receiver come to with budgets of so many GiB.
-    fn agreed(sender: u64, receiver: u64) -> [Result<Vec<&'static str>>; 2] {
-        let candidates = &candidates();
+    /// What the sender, which accepts so many of the first rungs not at all, and the receiver come to with budgets of so
+    /// many bytes: how many partitions, and of which candidates any.
+    fn settled(
+        rungs: &[Rung],
+        least: usize,
+        sender: u64,
+        receiver: u64,
+    ) -> [Result<(usize, Vec<&'static str>)>; 2] {
         let (a, b) = memory::pair();
-        let side = move |receives, gibibytes: u64, end| {
+        let side = move |receives, bytes: u64, least, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
-            let budget = Budget { total: gibibytes << 30, left: gibibytes << 30 };
-            let rung = Rung { partitions: 1, candidates: candidates.clone(), beside: 0.0 };
-            let ladder = Ladder::new(rung.clone(), 0, |_| rung.clone());
-            let room = Room::send(&ladder, 0, receives, budget, &mut channel)?;
-            let agreed = room.agree(&mut channel)?;
-            Ok(agreed.candidates.iter().map(|candidate| candidate.key).collect())
+            let budget = Budget { total: bytes, left: bytes };
+            let more = rungs.len() - 1;
+            let ladder = Ladder::new(rungs[0].clone(), more, |place| rungs[place].clone());
+            let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
+            let rung = room.agree(&mut channel)?;
+            let keys = rung.candidates.iter().map(|candidate| candidate.key);
+            Ok((rung.partitions, keys.collect()))
         };
         thread::scope(|scope| {
-            let there = scope.spawn(move || side(true, receiver, b));
-            [side(false, sender, a), there.join().unwrap()]
+            let there = scope.spawn(move || side(true, receiver, 0, b));
+            [side(false, sender, least, a), there.join().unwrap()]
         })
+    }
+
+    fn whole() -> [Rung; 1] {
+        [Rung { partitions: 1, candidates: candidates(), beside: 0.0 }]
+    }
+
+    /// What the sender and the receiver come to with budgets of so many GiB.
+    fn agreed(sender: u64, receiver: u64) -> [Result<Vec<&'static str>>; 2] {
+        let sides = settled(&whole(), 0, sender << 30, receiver << 30);
+        sides.map(|side| side.map(|(_, keys)| keys))
     }
 
     #[test]
@@ -298,23 +309,9 @@ mod tests {
             })
             .collect();
         let agreed = |least: usize, sender: u64, receiver: u64| {
-            let (rungs, (a, b)) = (&rungs, memory::pair());
-            let side = move |receives, mebibytes: u64, least, end| {
-                let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
-                let budget = Budget { total: mebibytes << 20, left: mebibytes << 20 };
-                let ladder = Ladder::new(rungs[0].clone(), 3, |place| rungs[place].clone());
-                let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
-                let rung = room.agree(&mut channel)?;
-                let keys = rung.candidates.iter().map(|candidate| candidate.key);
-                Ok::<_, Error>((rung.partitions, keys.collect::<Vec<_>>()))
-            };
-            thread::scope(|scope| {
-                let there = scope.spawn(move || side(true, receiver, 0, b));
-                let here = side(false, sender, least, a);
-                let there = there.join().unwrap();
-                assert_eq!(here.as_ref().ok(), there.as_ref().ok());
-                here.ok()
-            })
+            let [here, there] = settled(&rungs, least, sender << 20, receiver << 20);
+            assert_eq!(here.as_ref().ok(), there.as_ref().ok());
+            here.ok()
         };
         let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
         let fit = |partitions, fit: &[usize]| {
@@ -330,6 +327,80 @@ mod tests {
     }
 
     #[test]
+    fn large_sets_are_divided_though_both_have_the_memory() {
+        let rung = |partitions, receiver| {
+            let mut candidates = candidates();
+            candidates.iter_mut().for_each(|candidate| {
+                candidate.sizes = Sizes { sender: 10, receiver };
+                candidate.memory = Memory { sender: 1e6, receiver: 1e6 };
+            });
+            Rung { partitions, candidates, beside: 0.0 }
+        };
+        let agreed = |sizes: [usize; 3]| {
+            let rungs = [1, 2, 4].into_iter().zip(sizes).map(|(parts, size)| rung(parts, size));
+            let rungs: Vec<_> = rungs.collect();
+            settled(&rungs, 0, 1 << 30, 1 << 30).map(|side| side.unwrap().0)
+        };
+        assert_eq!(agreed([8_388_608, 1, 1]), [1; 2]);
+        assert_eq!(agreed([8_388_609, 2_097_152, 1]), [2; 2]);
+        assert_eq!(agreed([8_388_609, 2_097_153, 2_097_152]), [4; 2]);
+        // Where none is small enough, the first has to do.
+        assert_eq!(agreed([8_388_609; 3]), [1; 2]);
+        // A rung on which nothing can run is none.
+        let nothing = Rung { candidates: Vec::new(), ..rung(2, 1) };
+        let rungs = [rung(1, 8_388_609), nothing, rung(4, 1)];
+        let sides = settled(&rungs, 0, 1 << 30, 1 << 30);
+        assert_eq!(sides.map(|side| side.unwrap().0), [4; 2]);
+    }
+
+    /// What a side holds besides, its own side's memory, and everything that it may use count, and nothing else.
+    #[test]
+    fn the_last_byte_counts() {
+        let [mut rung] = whole();
+        rung.candidates.truncate(1);
+        rung.candidates[0].memory = Memory { sender: 3e6, receiver: 1e6 };
+        rung.beside = 5e5;
+        let fits = |sender, receiver| {
+            let sides = settled(std::slice::from_ref(&rung), 0, sender, receiver);
+            sides.iter().all(Result::is_ok)
+        };
+        assert!(fits(3_500_000, 1_500_000));
+        assert!(!fits(3_499_999, 1_500_000) && !fits(3_500_000, 1_499_999));
+        let budget = Budget { total: 100, left: 10 };
+        assert_eq!((budget.times(3.0), budget.times(5.0), budget.times(11.0)), (3, 2, 0));
+    }
+
+    #[test]
+    fn one_candidate_is_no_choice() {
+        for (candidates, is_a_choice) in [(1, false), (2, true)] {
+            let [mut rung] = whole();
+            rung.candidates.truncate(candidates);
+            let ladder = Ladder::new(rung.clone(), 0, |_| rung.clone());
+            let budget = Budget { total: 0, left: 0 };
+            let mut channel = Channel::new(memory::pair().0);
+            let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
+            assert_eq!(room.is_a_choice(), is_a_choice);
+        }
+    }
+
+    #[test]
+    fn a_place_beyond_the_last_rung_is_refused() {
+        let rungs = whole();
+        for (place, said) in [(1, "not a number of partitions"), (NOWHERE, "memory")] {
+            let (a, b) = memory::pair();
+            let mut peer = Channel::new(b);
+            peer.send(ROOM, &[place; 3]).unwrap();
+            peer.flush().unwrap();
+            let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
+            let ladder = Ladder::new(rungs[0].clone(), 0, |_| rungs[0].clone());
+            let budget = Budget { total: 1 << 40, left: 1 << 33 };
+            let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
+            let error = room.agree(&mut channel).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn where_nothing_fits_both_say_what_is_needed_and_what_there_is() {
         let key = candidates()[1].key;
         let [sender, receiver] = agreed(1, 8).map(Result::unwrap_err);
@@ -340,6 +411,22 @@ mod tests {
             assert!(sender.contains(said), "{said} in {sender}");
         }
         assert!(receiver.contains("there: not enough for") && receiver.contains("here: enough"));
+    }
+
+    #[test]
+    fn of_what_fits_one_side_each_the_smaller_is_named() {
+        let [mut rung] = whole();
+        rung.candidates.truncate(2);
+        rung.candidates[0].memory = Memory { sender: 1e6, receiver: 1e12 };
+        rung.candidates[1].memory = Memory { sender: 1e11, receiver: 1e6 };
+        let key = rung.candidates[1].key;
+        let sides = settled(&[rung], 0, 1 << 30, 1 << 30);
+        let [sender, receiver] = sides.map(|side| side.unwrap_err().to_string());
+        let needed = format!("here: `{key}` would use about 93.1 GiB here");
+        let enough = format!("there: enough for `{key}`)");
+        assert!(sender.contains(&needed) && sender.contains(&enough), "{sender}");
+        let enough = format!("here: enough for `{key}`; there: not enough for `{key}`");
+        assert!(receiver.contains(&enough), "{receiver}");
     }
 
     #[test]

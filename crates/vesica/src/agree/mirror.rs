@@ -140,3 +140,132 @@ fn null_values(values: &[String], keys: &[Normalize]) -> Result<NullValues> {
         false => Ok(NullValues::new(values)?),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Query, table::sent_columns::SentColumns};
+
+    fn offer(learns: Learns) -> Offer {
+        Offer::new(vec![Normalize::Email], learns)
+    }
+
+    const ALL: [Learns; 4] = [Learns::Me, Learns::Peer, Learns::Both, Learns::Nobody];
+
+    #[test]
+    fn offers_are_read_back_as_they_were_made() {
+        let keys: Vec<Normalize> =
+            ["sha256:email", "phone:DE"].map(|name| name.parse().unwrap()).into();
+        let null_values = NullValues::new(["x", "y"]).unwrap();
+        for learns in ALL {
+            for role in [Role::A, Role::B] {
+                let plain = offer(learns);
+                let full = Offer {
+                    protocol: Some("dh-sum".to_owned()),
+                    security: Security::Malicious,
+                    keys: keys.clone(),
+                    identifiers: vec![1, 1],
+                    max_peer_rows: 7,
+                    allow_research: true,
+                    query: Query::at_least(5),
+                    brings_values: true,
+                    minimum: 3,
+                    null_values: null_values.clone(),
+                    scale: 2,
+                    diagnose: true,
+                    align: true,
+                    agreement: Some("0".repeat(64)),
+                    ..plain.clone()
+                };
+                for offer in [plain, full] {
+                    let read = WireOffer::new(&offer, role).offer(role).unwrap();
+                    assert_eq!(
+                        (read.null_values.clone(), read.learns),
+                        (offer.null_values.clone(), learns)
+                    );
+                    let again = Offer { keys: offer.keys.clone(), ..read };
+                    assert_eq!(again, offer);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_mirror_image_meets_what_is_proposed() {
+        let mirrored = |offer: &Offer| WireOffer::new(offer, Role::A).mirrored(Role::B).unwrap();
+        for (learns, other) in ALL.into_iter().zip([1, 0, 2, 3].map(|i| ALL[i])) {
+            assert_eq!(mirrored(&offer(learns)).learns, other);
+        }
+        for (query, brings, then) in [
+            (Query::ROWS, false, false),
+            (Query::SUM, true, false),
+            (Query::SUM, false, true),
+            (Query::PRODUCTS, true, true),
+            (Query::SHARES, true, false),
+        ] {
+            let proposed = Offer { query, brings_values: brings, ..offer(Learns::Both) };
+            assert_eq!(mirrored(&proposed).brings_values, then, "{query:?}");
+        }
+        for (name, other) in [
+            ("sha256:email", "hashed:email"),
+            ("hashed:phone", "sha256:phone"),
+            ("email:gmail", "email:gmail"),
+        ] {
+            let proposed = Offer { keys: vec![name.parse().unwrap()], ..offer(Learns::Both) };
+            assert_eq!(mirrored(&proposed).keys, [other.parse().unwrap()]);
+        }
+        let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
+        let join = Offer { query: Query::JOIN, sends: Some(sent), ..offer(Learns::Peer) };
+        assert_eq!(mirrored(&join).sends, None);
+    }
+
+    #[test]
+    fn every_part_of_an_offer_has_a_sentence() {
+        let said = |offer: &Offer| WireOffer::new(offer, Role::A).sentences();
+        let rows = |learner: &str| format!("to find out: {}; {learner}", Query::ROWS.describe());
+        let learners = [
+            "the inviting side alone learns it",
+            "this side alone learns it",
+            "both sides learn it",
+            "nobody learns it: each side gets secret shares",
+        ];
+        for (learns, learner) in ALL.into_iter().zip(learners) {
+            let expected = [
+                &rows(learner)[..],
+                "rows are compared by email",
+                "secure if both sides follow the protocol",
+                "this side may bring at most 100,000,000 keys",
+            ];
+            assert_eq!(said(&offer(learns)), expected);
+        }
+        let names = ["email", "phone:DE", "lower"];
+        let keys = Vec::from(names.map(|name| name.parse().unwrap()));
+        let several =
+            |identifiers| Offer { keys: keys.clone(), identifiers, ..offer(Learns::Both) };
+        assert_eq!(said(&several(vec![]))[1], "rows are compared by email + phone:DE + lower");
+        assert_eq!(
+            said(&several(vec![1, 2]))[1],
+            "rows are compared by email, or phone:DE + lower"
+        );
+        let full = Offer {
+            minimum: 1,
+            noise: Some(serde_json::from_str("{\"epsilon\":\"0.5\",\"clamp\":null}").unwrap()),
+            security: Security::Malicious,
+            protocol: Some("dh".to_owned()),
+            ..offer(Learns::Both)
+        };
+        let expected = [
+            "if fewer than 1 key are shared, nothing else is told",
+            "the number gets noise that hides any single key: ε = 0.5",
+            "secure even if a side deviates from the protocol",
+            "by the protocol dh",
+        ];
+        assert_eq!(said(&full)[2..6], expected);
+        let join = |learns, sends| said(&Offer { query: Query::JOIN, sends, ..offer(learns) });
+        let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
+        let sends = "the inviting side sends, for matching rows, c in 8 bytes a row";
+        assert_eq!(join(Learns::Peer, Some(sent))[2], sends);
+        let asks = "this side sends columns of matching rows, which it names";
+        assert_eq!(join(Learns::Me, None)[2], asks);
+    }
+}

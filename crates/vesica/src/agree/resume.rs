@@ -175,6 +175,40 @@ mod tests {
     }
 
     #[test]
+    fn each_side_is_told_what_both_said() {
+        const NOTHING: &str = "nothing; name a journal with --resume";
+        const BEGINS: &str = "a run that begins";
+        const HAS_BEGUN: &str = "a run that has begun; remove its journal";
+        const ANOTHER: &str = "another run; remove the journals on both sides";
+        for (here, there, said) in [
+            ((None, 0), (Some(None), 0), [NOTHING, BEGINS]),
+            ((Some(None), 0), (Some(begun(1)), 3), [BEGINS, HAS_BEGUN]),
+            ((None, 0), (Some(begun(1)), 3), [NOTHING, HAS_BEGUN]),
+            ((Some(begun(1)), 3), (Some(begun(2)), 3), [ANOTHER; 2]),
+        ] {
+            let [a, b] = agreed(here, there).map(|side| side.unwrap_err().to_string());
+            for (told, [here, there]) in [(a, said), (b, [said[1], said[0]])] {
+                let (before, after) = told.split_once("; there: ").unwrap();
+                assert!(before.contains(&format!("(here: {here}")), "{told}");
+                assert!(after.starts_with(there), "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_seed_method_or_number_of_partitions_is_another_run() {
+        let this = begun(1).unwrap();
+        let others = [
+            Begun { seed: [2; 32], ..this.clone() },
+            Begun { method: "dh".to_owned(), ..this.clone() },
+            Begun { partitions: 9, ..this.clone() },
+        ];
+        assert!(others.iter().all(|other| hash(other) != hash(&this)));
+        // What each side knows of the other differs.
+        assert_eq!(hash(&Begun { peer_keys: 9, ..this.clone() }), hash(&this));
+    }
+
+    #[test]
     fn words_that_are_none_are_refused() {
         for (word, hash, done) in [(3, 0, 0), (NEW, 1, 0), (NONE, 0, 1)] {
             let (a, b) = memory::pair();

@@ -220,6 +220,22 @@ mod tests {
         assert_ne!(others.items().low_halves(), set.items().low_halves());
     }
 
+    /// A run that goes on, and whoever compares a partition of it, has the same items.
+    #[test]
+    fn a_seed_that_is_kept_gives_the_same_items() {
+        let bytes: [u8; 32] = std::array::from_fn(|i| i as u8);
+        let again = Seed::again(bytes, &mut Channel::new(memory::pair().0));
+        assert_eq!((again.as_bytes(), Seed::of_run(bytes).as_bytes()), (&bytes, &bytes));
+        let digests: Vec<_> = (0..100u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        let mut images = Vec::new();
+        again.images(&digests, |_, image| images.push(Digest::from_bytes(*image)));
+        for taken in [DigestLength::Short, DigestLength::Long] {
+            let [set, other] = [again.items(&digests, taken), Seed::items_of(&images, taken)];
+            assert_eq!(set.items().low_halves(), other.items().low_halves());
+            assert_eq!(set.items().high_halves(), other.items().high_halves());
+        }
+    }
+
     #[test]
     fn a_seed_chosen_late_is_caught() {
         let (a, b) = memory::pair();

@@ -566,6 +566,42 @@ mod tests {
         }
     }
 
+    /// A record is bound to its place: two pieces of one length do not change places unnoticed.
+    #[test]
+    fn pieces_do_not_change_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let resume = resume(&folder);
+        let mut journal = Journal::open(&resume).unwrap();
+        begin(&mut journal, begun(), 0).unwrap();
+        journal.add(b"first").unwrap();
+        let middle = journal.end as usize;
+        journal.add(b"other").unwrap();
+        drop(journal);
+        let whole = std::fs::read(&resume.journal).unwrap();
+        let len = whole.len() - middle;
+        let (before, pieces) = whole.split_at(middle - len);
+        let exchanged = [before, &pieces[len..], &pieces[..len]].concat();
+        assert_eq!((exchanged.len(), len), (whole.len(), FRAME + 5));
+        std::fs::write(&resume.journal, exchanged).unwrap();
+        let mut journal = Journal::open(&resume).unwrap();
+        assert_eq!(journal.done(), 2);
+        assert!(refused(begin(&mut journal, begun(), 2)).contains("it was changed"));
+    }
+
+    #[test]
+    fn a_journal_is_a_regular_file_of_one_identity() {
+        let one = Identity::generate().unwrap();
+        let secrets = [&one, &one, &Identity::generate().unwrap()].map(JournalSecret::of);
+        assert_eq!(secrets[0].0, secrets[1].0);
+        assert_ne!(secrets[0].0, secrets[2].0);
+        assert_eq!(format!("{:?}", secrets[0]), "JournalSecret(..)");
+        #[cfg(unix)]
+        {
+            let nothing = Resume { journal: "/dev/null".into(), secret: JournalSecret([1; 32]) };
+            assert!(refused(Journal::open(&nothing)).contains("it is no regular file"));
+        }
+    }
+
     #[test]
     fn a_run_is_not_attempted_for_ever() {
         let folder = tempfile::tempdir().unwrap();

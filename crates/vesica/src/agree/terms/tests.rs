@@ -341,3 +341,106 @@ fn a_protocol_of_a_later_release_is_a_difference() {
     let message = refused(&offer(), &later).0;
     assert!(message.contains("this release has no `rr99`; there: rr99"), "{message}");
 }
+
+fn sent() -> SentColumns {
+    SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 2 }
+}
+
+fn noise(epsilon: &str) -> Option<Noise> {
+    serde_json::from_str(&format!("{{\"epsilon\":\"{epsilon}\",\"clamp\":null}}")).ok()
+}
+
+#[test]
+fn terms_have_what_either_side_brings() {
+    let sizes = Sizes { sender: 10, receiver: 20 };
+    let join = |learns, sends| Offer { query: Query::JOIN, learns, sends, ..offer() };
+    let sends = join(Learns::Peer, Some(sent()));
+    let (of_b, of_a) =
+        (agreed(&join(Learns::Me, None), &sends), agreed(&sends, &join(Learns::Me, None)));
+    for (terms, sender) in
+        [(of_b.0, Role::B), (of_b.1, Role::B), (of_a.0, Role::A), (of_a.1, Role::A)]
+    {
+        let terms = terms.unwrap();
+        assert!(terms.query() == Query::JOIN && terms.receiver() == sender.other());
+        assert!(terms.sends(sender) && !terms.sends(sender.other()));
+        assert_eq!(terms.sent_columns(), Some(&sent()));
+        assert_eq!(terms.request(sizes).payload_len, 16);
+    }
+    let sum = |learns, brings_values, minimum| Offer {
+        query: Query::SUM,
+        learns,
+        brings_values,
+        minimum,
+        ..offer()
+    };
+    for (learns, other, of_receiver) in [
+        (Learns::Both, Learns::Both, true),
+        (Learns::Me, Learns::Peer, true),
+        (Learns::Peer, Learns::Me, false),
+    ] {
+        let (a, b) = agreed(&sum(learns, true, 3), &sum(other, false, 5));
+        let terms = a.unwrap();
+        assert_eq!(terms, b.unwrap());
+        let request = terms.request(sizes);
+        assert_eq!((request.receiver_brings, request.sender_brings), (of_receiver, !of_receiver));
+        assert_eq!((terms.minimum(), request.minimum, request.payload_len), (5, 5, 0));
+        assert!(terms.noise().is_none() && terms.sent_columns().is_none() && !terms.aligns());
+        assert!(!terms.sends(Role::A) && !terms.sends(Role::B));
+        assert_eq!((terms.identifiers(), terms.security()), (1, Security::SemiHonest));
+    }
+    let count = Offer { query: Query::COUNT, noise: noise("0.5"), ..offer() };
+    assert_eq!(agreed(&count, &count).0.unwrap().noise(), noise("0.5"));
+    let aligned = Offer { align: true, ..offer() };
+    assert!(agreed(&aligned, &aligned).0.unwrap().aligns());
+    let strict = Offer { security: Security::Malicious, ..offer() };
+    assert_eq!(agreed(&strict, &offer()).1.unwrap().security(), Security::Malicious);
+}
+
+#[test]
+fn what_must_be_equal_is_compared() {
+    let under = |hash: &str| Offer { agreement: Some(hash.to_owned()), ..offer() };
+    let counted = |epsilon| Offer { query: Query::COUNT, noise: noise(epsilon), ..offer() };
+    let asked = |query| Offer { query, ..offer() };
+    for (a, b, said) in [
+        (under("aa"), offer(), "agreement under which the run takes place (here: aa; there: none)"),
+        (counted("1"), counted("2"), "(--epsilon, --clamp) (here: ε = 1; there: ε = 2)"),
+        (counted("1"), asked(Query::COUNT), "(--epsilon, --clamp) (here: ε = 1; there: none)"),
+        (Offer { align: true, ..offer() }, offer(), "(here: in one order; there: as they came)"),
+        (asked(Query::COUNT), offer(), "what is to be found out (here: "),
+    ] {
+        let (here, _) = refused(&a, &b);
+        assert!(here.contains(said) && here.matches("(here: ").count() == 1, "{here}");
+    }
+}
+
+#[test]
+fn a_set_may_be_as_large_as_the_other_side_accepts() {
+    let small = Offer { max_peer_rows: 10, ..offer() };
+    let terms = agreed(&small, &small).0.unwrap();
+    for role in [Role::A, Role::B] {
+        assert!(terms.check_sizes(role, 10, 10).is_ok());
+        let said = |mine, peers| terms.check_sizes(role, mine, peers).unwrap_err().to_string();
+        assert!(
+            said(11, 10).contains("this side's set (here: 11 keys; there: accepts at most 10)")
+        );
+        assert!(
+            said(10, 11).contains("other side's set (here: accepts at most 10; there: 11 keys)")
+        );
+        assert_eq!(said(11, 11).matches("accepts at most").count(), 2);
+    }
+}
+
+/// What cannot be divided is no candidate for partitions, and one for a set as a whole.
+#[test]
+fn only_what_splits_runs_in_partitions() {
+    let count = Offer { query: Query::COUNT, ..offer() };
+    let terms = agreed(&count, &count).0.unwrap();
+    let whole = terms.request(Sizes { sender: 1000, receiver: 1000 });
+    let keys = |partitions| {
+        let candidates = terms.candidates(&Request { partitions, ..whole }).unwrap();
+        candidates.into_iter().map(|candidate| candidate.key).collect::<Vec<_>>()
+    };
+    let methods = Query::COUNT.kind.task.methods();
+    let splits = |key: &&str| methods.iter().any(|method| method.key() == *key && method.splits());
+    assert!(!keys(1).iter().all(splits) && keys(2).iter().all(splits));
+}

@@ -278,3 +278,13 @@ fn every_invitation_is_another() {
     let [one, other] = [nonce().unwrap(), nonce().unwrap()];
     assert!(one.len() == 32 && one != other && one.bytes().any(|digit| digit != b'0'));
 }
+
+#[test]
+fn an_agreement_knows_its_noise() {
+    let parties = [(); 2].map(|()| Identity::generate().unwrap());
+    let counted = Offer { query: Query::COUNT, noise: Some(noise()), ..offer() };
+    let place = Place::Here(HERE.to_owned());
+    let invitation = Invitation::new(&parties[0], "a", &counted, place, Policy::default()).unwrap();
+    let agreement = invitation.accept(&parties[1], &invitation.answer().unwrap(), None).unwrap();
+    assert_eq!(agreement.document().noise(), Some(noise()));
+}

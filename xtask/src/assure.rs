@@ -14,19 +14,24 @@ use crate::{
     tiers,
 };
 
-const STEPS: [Step; 11] = [
-    Step { name: "every test in full", work: Work::Tests(everything) },
-    Step { name: "tests on the portable backends", work: Work::Tests(computing) },
-    Step { name: "AArch64, emulated", work: Work::Tests(aarch64::step) },
-    Step { name: "constant time", work: Work::Tests(constant_time::step) },
-    Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
-    Step { name: "the package for browsers", work: Work::Tests(browser::test_in_full) },
-    Step { name: "the second implementation", work: Work::Tests(interop::test) },
-    Step { name: "a minute of each fuzz target", work: Work::Check(fuzz::run) },
-    Step { name: "other systems", work: Work::Check(cross::check) },
-    Step { name: "a rehearsal of a release", work: Work::Check(release::rehearse) },
+/// What is done, in this order.
+pub const STEPS: [Step; 11] = [
+    Step { name: "every test in full", minutes: 240, work: Work::Tests(everything) },
+    Step { name: "tests on the portable backends", minutes: 60, work: Work::Tests(computing) },
+    Step { name: "AArch64, emulated", minutes: 90, work: Work::Tests(aarch64::step) },
+    Step { name: "constant time", minutes: 45, work: Work::Tests(constant_time::step) },
+    Step { name: "the package for Python", minutes: 20, work: Work::Tests(python::test_in_full) },
+    Step {
+        name: "the package for browsers",
+        minutes: 15,
+        work: Work::Tests(browser::test_in_full),
+    },
+    Step { name: "the second implementation", minutes: 20, work: Work::Tests(interop::test) },
+    Step { name: "a minute of each fuzz target", minutes: 60, work: Work::Check(fuzz::run) },
+    Step { name: "other systems", minutes: 30, work: Work::Check(cross::check) },
+    Step { name: "a rehearsal of a release", minutes: 30, work: Work::Check(release::rehearse) },
     // After the rehearsal, which builds the program that it builds again.
-    Step { name: "the supply chain", work: Work::Check(supply::check) },
+    Step { name: "the supply chain", minutes: 60, work: Work::Check(supply::check) },
 ];
 
 /// Runs every step, up to the first that fails.

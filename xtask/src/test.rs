@@ -2,7 +2,7 @@
 
 use crate::{
     Failure, assure, browser, constant_time, documents,
-    programs::Built,
+    programs::{Built, Program},
     python,
     repository::Repository,
     side_by_side::{self, Job},
@@ -14,11 +14,12 @@ use crate::{
 
 /// Cheap steps first, so that most mistakes are found soon.
 const STEPS: [Step; 11] = [
-    Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
-    Step { name: "tidy", work: Work::Check(tidy::run) },
-    Step { name: "licences", work: Work::Check(supply::permissive::check) },
+    Step { name: "format", minutes: 1, work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
+    Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) },
+    Step { name: "licences", minutes: 1, work: Work::Check(supply::permissive::check) },
     Step {
         name: "clippy",
+        minutes: 2,
         work: Work::Cargo(
             &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
             &[],
@@ -26,17 +27,18 @@ const STEPS: [Step; 11] = [
     },
     Step {
         name: "rustdoc",
+        minutes: 1,
         work: Work::Cargo(
             &["doc", "--workspace", "--lib", "--no-deps", "--locked"],
             &[("RUSTDOCFLAGS", "-D warnings")],
         ),
     },
-    Step { name: "tests", work: Work::Tests(everything) },
-    Step { name: "tests on the portable backends", work: Work::Tests(portable) },
-    Step { name: "constant time, a part", work: Work::Tests(constant_time::quick) },
+    Step { name: "tests", minutes: 12, work: Work::Tests(everything) },
+    Step { name: "tests on the portable backends", minutes: 1, work: Work::Tests(portable) },
+    Step { name: "constant time, a part", minutes: 3, work: Work::Tests(constant_time::quick) },
     python::STEP,
     browser::STEP,
-    Step { name: "generated documents", work: Work::Check(documents::check) },
+    Step { name: "generated documents", minutes: 1, work: Work::Check(documents::check) },
 ];
 
 /// Runs every step, up to the first that fails.
@@ -50,12 +52,25 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     let args = ["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
     let examples =
         Job { name: format!("cargo {}", args.join(" ")), command: repository.cargo(&args) };
-    let programs = built
-        .tests()
-        .map(|program| Job { name: program.executable.to_owned(), command: program.command() });
-    let jobs = [examples].into_iter().chain(programs).collect();
+    let job = |program: &Program<'_>| Job {
+        name: program.executable.to_owned(),
+        command: program.command(),
+    };
+    let (waiting, computing): (Vec<_>, Vec<_>) =
+        built.tests().partition(|program| program.crate_name() == WAITING);
+    // They take longest, and so begin first.
+    let waiting = waiting.iter().map(|program| {
+        let mut job = job(program);
+        job.command.env("RUST_TEST_THREADS", "6");
+        job
+    });
+    let jobs = waiting.chain([examples]).chain(computing.iter().map(job)).collect();
     side_by_side::run(jobs, tally, &mut std::io::stdout())
 }
+
+/// The crate whose tests start programs that mostly wait for each other, so that a processor can do more than one of them at
+/// a time.
+const WAITING: &str = "cli";
 
 /// The tests of the kernels' crate, repeated without the processor's vector instructions. For the crates above, the
 /// transcripts of the step before show that both backends send the same bits.

@@ -39,6 +39,11 @@ pub struct Sides {
     pub clusters: [String; 2],
 }
 
+/// The driver hears how the run ended, for which a gateway waits.
+pub fn until_told(driver: &Gateway) {
+    while driver.here(true).is_ok() {}
+}
+
 impl Sides {
     pub fn new(invite: &[&str]) -> Self {
         let projects = Projects::new(KEYS);
@@ -250,7 +255,10 @@ fn partitions_are_filled_up_as_computed() {
         assert!(overflow(keys, size) <= -40.0 && overflow(keys, size - 1) > -40.0, "{size}");
         assert_eq!(work["sizes"], works[1 - side as usize].1["sizes"]);
     }
-    works.into_iter().for_each(|(gateway, _)| drop(gateway.stop("this was all")));
+    for (gateway, _) in works {
+        let _ = gateway.stop("this was all");
+        until_told(&gateway);
+    }
     gateways.into_iter().for_each(|gateway| drop(gateway.end()));
 }
 
@@ -412,9 +420,10 @@ fn keys_that_change_between_attempts_end_the_run() {
         let tasks = gateway.work([count, 0, count], wanted.sketch(&keys).unwrap()).unwrap();
         (gateway, tasks, keys)
     };
-    let (gateway, tasks, keys) = thread::scope(|scope| {
-        scope.spawn(|| drop(work(Accepter, "mail", KEYS / 2..KEYS / 2 + KEYS)));
-        work(Inviter, "email", 0..KEYS)
+    let (other, (gateway, tasks, keys)) = thread::scope(|scope| {
+        let there = scope.spawn(|| work(Accepter, "mail", KEYS / 2..KEYS / 2 + KEYS).0);
+        let here = work(Inviter, "email", 0..KEYS);
+        (there.join().unwrap(), here)
     });
     let of = tasks.partitions_of(&keys).unwrap();
     let mine: Vec<_> = keys.iter().zip(of).filter(|(_, p)| *p == 0).map(|(key, _)| *key).collect();
@@ -428,6 +437,7 @@ fn keys_that_change_between_attempts_end_the_run() {
         gateway.compare(&tasks, 0, &mine[1..]).unwrap_err()
     });
     assert!(ended.message.contains("are others than in an earlier attempt"), "{ended}");
+    [gateway, other].iter().for_each(until_told);
     let [here, there] = gateways.map(Running::end);
     here.assert(3, &["are others than in an earlier attempt"]);
     assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
@@ -453,7 +463,8 @@ fn keys_that_change_while_a_gateway_is_away_end_the_run() {
         let of = tasks.partitions_of(&keys)?;
         let mine = keys.into_iter().zip(of).filter(|(_, p)| *p == 0).map(|(key, _)| key);
         let mine: Vec<_> = mine.skip(but).collect();
-        gateway.compare(&tasks, 0, &mine)
+        let found = gateway.compare(&tasks, 0, &mine);
+        found.inspect_err(|_| until_told(&gateway))
     };
     thread::scope(|scope| {
         let there = scope.spawn(|| compare(Accepter, 0));
@@ -468,6 +479,7 @@ fn keys_that_change_while_a_gateway_is_away_end_the_run() {
         ended.message.contains("the keys of partition 0 are others than in an earlier attempt")
     );
     again.end().assert(3, &["the keys of partition 0 are others than in an earlier attempt"]);
+    until_told(&sides.client(Accepter, &CancelToken::default()));
     let there = other.end();
     assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
 }

@@ -15,7 +15,7 @@ use vesica_net::{
 use vesica_testkit::{assurance, claimant::commitment};
 
 use crate::{
-    gateway::{KEYS, Sides, both, digests, undisturbed},
+    gateway::{KEYS, Sides, both, digests, undisturbed, until_told},
     harness::{Ended, Running},
     partners::{
         Side::{self, Accepter, Inviter},
@@ -257,7 +257,11 @@ fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
     let before = memory_of(&gateway);
     let heard = thread::scope(|scope| {
         let cluster = scope.spawn(|| match told(sides, Inviter) {
-            Ok((client, tasks, keys)) => client.compare(&tasks, 0, &keys).unwrap_err().message,
+            Ok((client, tasks, keys)) => {
+                let failed = client.compare(&tasks, 0, &keys).unwrap_err();
+                until_told(&client);
+                failed.message
+            }
             Err(failed) => failed.message,
         });
         peer(&address);
@@ -435,7 +439,11 @@ fn a_peer_that_comes_with_other_keys_after_a_restart() {
     let address = format!("127.0.0.1:{}", free_port());
     let first = gateway(&sides, &address);
     let compare = || match told(&sides, Inviter) {
-        Ok((client, tasks, keys)) => client.compare(&tasks, 0, &keys).unwrap_err().message,
+        Ok((client, tasks, keys)) => {
+            let failed = client.compare(&tasks, 0, &keys).unwrap_err();
+            until_told(&client);
+            failed.message
+        }
         Err(failed) => failed.message,
     };
     let (ended, heard) = thread::scope(|scope| {

@@ -6,7 +6,7 @@
 //! - a call into `assurance`: it uses a sample of its cases, and `assure` uses all.
 //! - `#[ignore = "started by TEST: REASON"]`: not a test by itself; TEST, in the same file, runs it in a process.
 
-use crate::repository::Tree;
+use crate::{assure, repository::Tree, step::Step};
 
 /// Asks tests for everything in the place of a sample.
 pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
@@ -107,6 +107,23 @@ pub fn started_by_others(tree: &Tree) -> impl Iterator<Item = String> {
     started.map(|test| test.function.to_owned())
 }
 
+/// What is too long for every release and was run once, or again and again.
+const AT_LENGTH: &str = "
+## What was run at length, and what it found
+
+Each page says with which command, how much of what, and what was mended.
+
+| what | how much | what it found |
+|---|---|---|
+| whole runs over links and disks that fail ([faults.md](faults.md)) | 1,011,135 attempts at a run | 4 defects, mended |
+| messages in which bits or structure are changed ([adversaries.md](adversaries.md#mutations-that-have-been-run)) | a million, 100,000 of each of several protocols | no wrong row, no panic, no hang |
+| fuzzing ([fuzzing.md](fuzzing.md)) | 70 million executions of 32 targets, 4.6 hours of processor time | 4 defects, mended, and 3 mistakes of targets |
+| code that is changed on purpose ([mutations.md](mutations.md)) | 1,608 changes of bounds, lists and packed numbers | missing tests, which are there now |
+| constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places, mended |
+| stores that fail more often, at a probability that can be seen (`clusters_of_a_run_fail_no_more_often_than_promised`) | 2^20 stores at 2^-20, 2^18 at 2^-15, 2^12 at 2^-8 | the bounds hold |
+| the second implementation ([tests/interop](../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
+";
+
 /// docs/assurance.md.
 pub fn document(tree: &Tree) -> String {
     let mut text = "\
@@ -127,14 +144,24 @@ the tests of `primitives`, `ot` and `oprf` for AArch64, with the samples of ever
 with Spark, the package for browsers in Chromium ([browser.md](browser.md)), a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
 ([fuzzing.md](fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a
 release, and the [supply chain](supply-chain.md) (`cargo xtask supply`). The corpus of the fuzz targets is replayed with every
-change. [faults.md](faults.md) says how many whole runs over failing links and disks there were, and what they found.
+change.
 
+These are the steps, and the minutes that each may take on two processors. One that takes longer says so.
+
+| step of `assure` | minutes |
+|---|---|
+"
+    .to_owned();
+    for Step { name, minutes, .. } in &assure::STEPS {
+        text += &format!("| {name} | {minutes} |\n");
+    }
+    text += AT_LENGTH;
+    text += "
 ## Only with `assure`
 
 | test | why |
 |---|---|
-"
-    .to_owned();
+";
     let assured = ignored(tree).filter_map(|test| Some((test.assured()?, test)));
     for (why, Marked { path, function, .. }) in assured {
         text += &format!("| `{function}` in `{}` | {why} |\n", path.trim_start_matches("crates/"));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Failure, compression,
+    Failure, assure, compression,
     programs::Built,
     repository::Repository,
     security,
@@ -28,7 +28,7 @@ const PARTS: [Part; 9] = [
     Part {
         path: "docs/assurance.md",
         marker: None,
-        generate: |repository| Ok(tiers::document(&repository.tree()?)),
+        generate: |repository| Ok(tiers::document(&repository.tree()?, &assure::STEPS)),
     },
     Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
     Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },

@@ -6,7 +6,7 @@
 //! - a call into `assurance`: it uses a sample of its cases, and `assure` uses all.
 //! - `#[ignore = "started by TEST: REASON"]`: not a test by itself; TEST, in the same file, runs it in a process.
 
-use crate::{assure, repository::Tree, step::Step};
+use crate::{repository::Tree, step::Step};
 
 /// Asks tests for everything in the place of a sample.
 pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
@@ -124,8 +124,8 @@ Each page says with which command, how much of what, and what was mended.
 | the second implementation ([tests/interop](../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
 ";
 
-/// docs/assurance.md.
-pub fn document(tree: &Tree) -> String {
+/// docs/assurance.md, with the steps of `cargo xtask assure`.
+pub fn document(tree: &Tree, assure: &[Step]) -> String {
     let mut text = "\
 # Which tests run when
 
@@ -152,7 +152,7 @@ These are the steps, and the minutes that each may take on two processors. One t
 |---|---|
 "
     .to_owned();
-    for Step { name, minutes, .. } in &assure::STEPS {
+    for Step { name, minutes, .. } in assure {
         text += &format!("| {name} | {minutes} |\n");
     }
     text += AT_LENGTH;
@@ -211,7 +211,7 @@ mod tests {
         let tree = tree(MARKED);
         assert!(ignored(&tree).all(|test| test.fault(&tree).is_none()));
         assert_eq!(started_by_others(&tree).collect::<Vec<_>>(), ["child"]);
-        let document = document(&tree);
+        let document = document(&tree, &[]);
         assert!(document.contains("| `long` in `a/src/lib.rs` | takes long |\n"), "{document}");
         assert!(document.contains("| `sampled` | `a/src/lib.rs` |\n"), "{document}");
         assert!(!document.contains("`child`") && !document.contains("`parent`"), "{document}");

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check, and the tests of every change, in at most a quarter of an hour.
+//! `cargo xtask test`: every check, and the tests of every change. The goal is a quarter of an hour.
 
 use crate::{
     Failure, assure, browser, constant_time, documents,

@@ -444,3 +444,18 @@ fn only_what_splits_runs_in_partitions() {
     let splits = |key: &&str| methods.iter().any(|method| method.key() == *key && method.splits());
     assert!(!keys(1).iter().all(splits) && keys(2).iter().all(splits));
 }
+
+/// What asks first whether enough is shared is a query of its own.
+#[test]
+fn another_query_has_candidates_of_its_own() {
+    let sizes = Sizes { sender: 1000, receiver: 1000 };
+    let of = |offer: &Offer| {
+        let terms = agreed(offer, offer).0.unwrap();
+        terms.candidates_of(Query::at_least(5), &Request { number: 5, ..terms.request(sizes) })
+    };
+    let keys = of(&offer()).unwrap().into_iter().map(|candidate| candidate.key);
+    assert_eq!(keys.collect::<Vec<_>>(), ["rs21-circuit"]);
+    let strict = of(&Offer { security: Security::Malicious, ..offer() }).unwrap_err();
+    assert_eq!(strict.class(), Class::Terms);
+    assert!(strict.to_string().contains("secure against malicious parties"), "{strict}");
+}

@@ -47,6 +47,7 @@ fn what_was_found_is_found_again() {
     let mut journal = Journal::open(&resume).unwrap();
     assert_eq!(journal.begun(&run()).unwrap(), Some(begun()));
     assert_eq!((journal.done(), journal.attempts()), (3, 1));
+    assert_eq!(journal.found(), Some(&(run(), begun())));
     // The other side has done two.
     let pieces = begin(&mut journal, begun(), 2).unwrap();
     assert_eq!(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>(), [&b"first"[..], b""]);

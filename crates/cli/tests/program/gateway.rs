@@ -39,7 +39,7 @@ pub struct Sides {
     pub clusters: [String; 2],
 }
 
-/// The driver hears how the run ended, for which a gateway waits.
+/// Asks as the driver until it hears how the run ended. A gateway waits for that before it ends.
 pub fn until_told(driver: &Gateway) {
     while driver.here(true).is_ok() {}
 }

@@ -256,14 +256,7 @@ fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
     let gateway = gateway(sides, &address);
     let before = memory_of(&gateway);
     let heard = thread::scope(|scope| {
-        let cluster = scope.spawn(|| match told(sides, Inviter) {
-            Ok((client, tasks, keys)) => {
-                let failed = client.compare(&tasks, 0, &keys).unwrap_err();
-                until_told(&client);
-                failed.message
-            }
-            Err(failed) => failed.message,
-        });
+        let cluster = scope.spawn(|| heard_of_partition_0(sides));
         peer(&address);
         assert!(memory_of(&gateway) < before + MORE, "{} KiB and more", before + MORE);
         cluster.join().unwrap()
@@ -272,6 +265,18 @@ fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
     let _ = fs::remove_file(sides.projects.path(Inviter, "journal"));
     assert!(!ended.err.contains("panicked") && !ended.err.contains("example.org"), "{ended:?}");
     (ended, heard)
+}
+
+/// Why the inviting side's cluster, which has a task for partition 0, came to nothing.
+fn heard_of_partition_0(sides: &Sides) -> String {
+    match told(sides, Inviter) {
+        Ok((client, tasks, keys)) => {
+            let failed = client.compare(&tasks, 0, &keys).unwrap_err();
+            until_told(&client);
+            failed.message
+        }
+        Err(failed) => failed.message,
+    }
 }
 
 /// The hash of the terms, from the report of a run that came to nothing.
@@ -438,14 +443,7 @@ fn a_peer_that_comes_with_other_keys_after_a_restart() {
     let task = Identity::generate().unwrap();
     let address = format!("127.0.0.1:{}", free_port());
     let first = gateway(&sides, &address);
-    let compare = || match told(&sides, Inviter) {
-        Ok((client, tasks, keys)) => {
-            let failed = client.compare(&tasks, 0, &keys).unwrap_err();
-            until_told(&client);
-            failed.message
-        }
-        Err(failed) => failed.message,
-    };
+    let compare = || heard_of_partition_0(&sides);
     let (ended, heard) = thread::scope(|scope| {
         let cluster = scope.spawn(compare);
         let mut peer = Peer::connect(&sides, &address, None);

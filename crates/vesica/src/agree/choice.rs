@@ -156,7 +156,7 @@ mod tests {
         let mut figures = Figures::default();
         let run = vesica_planner::Run { items: SIZES.sender, seconds: 3600.0, memory_bytes: None };
         figures.insert(entry.key, run);
-        // Then what was not measured would be slower, too, in the same proportion.
+        // From that one alone, the planner would take the whole machine to be slow.
         for (name, run) in Figures::reference().iter().filter(|(name, _)| *name != entry.key) {
             figures.insert(name, run);
         }

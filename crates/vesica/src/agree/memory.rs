@@ -249,8 +249,8 @@ mod tests {
         candidates
     }
 
-    /// What the sender, which accepts so many of the first rungs not at all, and the receiver come to with budgets of so
-    /// many bytes: how many partitions, and of which candidates any.
+    /// What the sender and the receiver come to with budgets of so many bytes: how many partitions, and which candidates
+    /// are left. The sender accepts no rung before `least`.
     fn settled(
         rungs: &[Rung],
         least: usize,
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(sides.map(|side| side.unwrap().0), [4; 2]);
     }
 
-    /// What a side holds besides, its own side's memory, and everything that it may use count, and nothing else.
+    /// A budget suffices if it has exactly what a side's own part and what it holds besides take.
     #[test]
     fn the_last_byte_counts() {
         let [mut rung] = whole();

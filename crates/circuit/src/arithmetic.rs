@@ -15,10 +15,9 @@
 //! no adder. With b₀ = 0 throughout this is the product of a bit known to one party and a number known to the
 //! other (Gilboa, CRYPTO 1999). Semi-honest.
 
-use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_ot::{Bytes, CotReceiver, CotSender};
-use vesica_primitives::{Bits, Block};
+use vesica_primitives::{Bits, Block, threads};
 use zeroize::Zeroizing;
 
 use crate::number::Number;
@@ -27,6 +26,9 @@ const PRODUCTS: &str = "arithmetic/products";
 
 /// OTs processed at a time, with one call of the extension.
 const CHUNK: usize = 1 << 18;
+
+/// Products that a thread computes at a time.
+const TASK: usize = 1 << 12;
 
 /// Payload bytes for `products` products of numbers `N`: to the party that knows the numbers, which is the
 /// sender of the OTs, and to the other. `of_ots` is the cost of one call of the extension, without its setup.
@@ -59,16 +61,24 @@ pub fn scale_known<N: Number>(
         let pairs = &mut pairs[..numbers.len()];
         ot.send_random_into(pairs, channel)?;
         // 2.
-        let both = pairs.par_iter().zip(numbers).enumerate().map(|(j, (pair, number))| {
-            let [zero, one] = pair.map(N::of_block);
-            let bit = N::of_bit(bits.get(i * CHUNK + j) == 1);
-            let own = bit.times(*number);
-            let signed = number.minus(own.plus(own));
-            (zero.minus(one).plus(signed), own.minus(zero))
+        let first = i * CHUNK;
+        let mut sent = vec![N::ZERO; numbers.len()];
+        shares.resize(first + numbers.len(), N::ZERO);
+        let inputs = pairs.chunks(TASK).zip(numbers.chunks(TASK));
+        let outputs = sent.chunks_mut(TASK).zip(shares[first..].chunks_mut(TASK));
+        threads::for_each(inputs.zip(outputs).enumerate(), |(task, (inputs, outputs))| {
+            let inputs = inputs.0.iter().zip(inputs.1);
+            let outputs = outputs.0.iter_mut().zip(outputs.1);
+            let numbered = (first + task * TASK..).zip(inputs.zip(outputs));
+            for (j, ((pair, number), (sent, share))) in numbered {
+                let [zero, one] = pair.map(N::of_block);
+                let own = N::of_bit(bits.get(j) == 1).times(*number);
+                let signed = number.minus(own.plus(own));
+                *sent = zero.minus(one).plus(signed);
+                *share = own.minus(zero);
+            }
         });
-        let (sent, own): (Vec<N>, Vec<N>) = both.unzip();
         channel.send_slice(PRODUCTS, &sent)?;
-        shares.extend(own);
         channel.keep_alive()?;
     }
     channel.flush()?;
@@ -94,10 +104,16 @@ pub fn scale_hidden<N: Number>(
         // 2.
         let mut received = vec![N::ZERO; count];
         channel.recv_slice(PRODUCTS, &mut received)?;
-        let both = chosen.par_iter().zip(&received).enumerate();
-        shares.par_extend(both.map(|(j, (block, received))| {
-            N::of_block(*block).plus(N::of_bit(choices.get(j) == 1).times(*received))
-        }));
+        shares.resize(start + count, N::ZERO);
+        let inputs = chosen.chunks(TASK).zip(received.chunks(TASK));
+        let tasks = inputs.zip(shares[start..].chunks_mut(TASK)).enumerate();
+        threads::for_each(tasks, |(task, ((chosen, received), shares))| {
+            let inputs = (task * TASK..).zip(chosen.iter().zip(received));
+            for ((j, (block, received)), share) in inputs.zip(shares) {
+                let product = N::of_bit(choices.get(j) == 1).times(*received);
+                *share = N::of_block(*block).plus(product);
+            }
+        });
     }
     Ok(shares)
 }

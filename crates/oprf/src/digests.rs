@@ -1,12 +1,12 @@
 //! Points that are digests of 256 bits, for use against malicious parties: every operation on a point
 //! involves all of it.
 
-use rayon::prelude::*;
 use vesica_primitives::{
     Block,
     aes::CorrelationRobust,
     block::add_to,
     hash::{IndexedRow, RowHash},
+    threads,
 };
 use vesica_structures::okvs::{Okvs, PlacedKeys};
 
@@ -35,8 +35,9 @@ impl Digests<'_> {
     pub(crate) fn okvs_keys(self, pi: &CorrelationRobust) -> Vec<Block> {
         assert_eq!(self.low_halves.len(), self.high_halves.len(), "a high half for each low half");
         let mut keys: Vec<Block> = bytemuck::zeroed_vec(self.low_halves.len());
-        let halves = self.low_halves.par_chunks(CHUNK).zip(self.high_halves.par_chunks(CHUNK));
-        keys.par_chunks_mut(CHUNK).zip(halves).for_each(|(keys, (low_halves, high_halves))| {
+        let halves = self.low_halves.chunks(CHUNK).zip(self.high_halves.chunks(CHUNK));
+        let tasks = keys.chunks_mut(CHUNK).zip(halves);
+        threads::for_each(tasks, |(keys, (low_halves, high_halves))| {
             keys.copy_from_slice(high_halves);
             pi.apply(keys);
             add_to(keys, low_halves);
@@ -56,13 +57,12 @@ impl Points {
     /// The points with these OKVS keys.
     pub(crate) fn place(okvs: &impl Okvs, keys: &[Block], points: Digests<'_>) -> Self {
         let keys = okvs.place(keys);
-        let high_halves = match points.high_halves {
-            [] => Vec::new(),
-            high_halves => {
-                let positions = keys.positions().par_iter().with_min_len(CHUNK);
-                positions.map(|i| high_halves[*i as usize]).collect()
-            }
-        };
+        let mut high_halves = vec![Block::ZERO; points.high_halves.len()];
+        let tasks = high_halves.chunks_mut(CHUNK).zip(keys.positions().chunks(CHUNK));
+        threads::for_each(tasks, |(placed, positions)| {
+            let from = positions.iter().map(|i| points.high_halves[*i as usize]);
+            placed.iter_mut().zip(from).for_each(|(placed, from)| *placed = from);
+        });
         Self { keys, high_halves }
     }
 
@@ -88,8 +88,8 @@ pub(crate) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// The points in parts of `size`.
-    pub(crate) fn chunks(self, size: usize) -> impl IndexedParallelIterator<Item = Part<'a>> {
-        self.keys.par_chunks(size).enumerate().map(move |(i, keys)| {
+    pub(crate) fn chunks(self, size: usize) -> impl ExactSizeIterator<Item = Part<'a>> + Send {
+        self.keys.chunks(size).enumerate().map(move |(i, keys)| {
             let first = i * size;
             let high_halves = self.high_halves.get(first..first + keys.len()).unwrap_or_default();
             Part { keys, high_halves }

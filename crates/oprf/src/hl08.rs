@@ -34,6 +34,7 @@ use vesica_primitives::{
     aes::Prg,
     group::{Group, Scalars},
     hash::truncate,
+    threads,
 };
 use zeroize::Zeroizing;
 
@@ -173,7 +174,7 @@ impl<G: Scalars> Sender<G> {
             let parts: Vec<_> = points.iter().map(|point| self.part(*point)).collect();
             values::<G>(&parts)
         };
-        points.par_chunks(TASK).flat_map_iter(of_points).collect()
+        threads::map(points.chunks(TASK), of_points).concat()
     }
 
     /// The element that is hashed to a point's value, divided.
@@ -289,12 +290,12 @@ fn unblind<G: Scalars>(
 ) -> Result<()> {
     // One round of tasks at a time, so that a waiting peer gets keep-alive messages.
     for blinded in blinded.chunks(2 * TASK) {
-        let tasks = blinded.par_chunks(TASK / 4).flat_map_iter(|blinded| {
+        let tasks = threads::map(blinded.chunks(TASK / 4), |blinded| {
             let part =
                 |(product, base): &Blinded<G>| G::mul(base, &Zeroizing::new(G::divide(product)));
             values::<G>(&blinded.iter().map(part).collect::<Vec<_>>())
         });
-        out.par_extend(tasks);
+        out.extend(tasks.concat());
         channel.keep_alive()?;
     }
     Ok(())

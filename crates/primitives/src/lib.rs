@@ -26,6 +26,7 @@ pub mod paillier;
 pub mod poly;
 pub mod rsa;
 pub mod secret;
+pub mod threads;
 
 pub use binary::{BinaryVector, CacheLine, Words};
 pub use bits::Bits;

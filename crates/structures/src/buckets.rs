@@ -2,7 +2,7 @@
 
 use std::{iter, slice::IterMut};
 
-use rayon::prelude::*;
+use vesica_primitives::threads;
 
 /// The fewest values that are worth a thread.
 const FEWEST: usize = 1 << 14;
@@ -25,7 +25,7 @@ impl Buckets {
             (first..len.min(first + part)).for_each(|position| counts[bucket(position)] += 1);
             counts
         };
-        let counts = (0..len.div_ceil(part)).into_par_iter().map(|i| count(i * part)).collect();
+        let counts = threads::map((0..len).step_by(part), count);
         Self { part, buckets, counts }
     }
 
@@ -87,8 +87,8 @@ mod tests {
             let bucket = |value: u32| value as usize / 100;
             let buckets = Buckets::count(values.len(), 10, |i| bucket(values[i]));
             let mut out = vec![0; values.len()];
-            let parts = values.par_chunks(buckets.part()).zip(buckets.places(&mut out));
-            parts.for_each(|(values, mut places)| {
+            let parts = values.chunks(buckets.part()).zip(buckets.places(&mut out));
+            threads::for_each(parts, |(values, mut places)| {
                 values.iter().for_each(|value| put(&mut places, bucket(*value), *value));
             });
             (out, buckets.starts())

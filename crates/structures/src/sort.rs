@@ -1,12 +1,15 @@
 //! Sorting of values that are uniformly distributed over a range, such as hashes.
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
+use vesica_primitives::threads;
 
 use crate::buckets::{Buckets, cut, put};
 
 /// Average number of elements per bucket: small enough to be sorted in the first-level cache.
 const BUCKET: usize = 256;
+
+/// Buckets that are sorted together.
+const TASK: usize = 16;
 
 /// Sorts by a `bits`-bit key (1 to 128 bits). Fast if keys are uniformly distributed, correct in any case.
 pub fn by_uniform_key<T: Copy + Send + Sync + Zeroable>(
@@ -34,14 +37,17 @@ pub fn sorted<T: Copy + Send + Sync + Zeroable>(
         return sorted;
     }
     let buckets = Buckets::count(len, 1 << bucket_bits, |i| bucket(&make(i)));
-    let parts = (0..len).into_par_iter().step_by(buckets.part()).zip(buckets.places(&mut sorted));
-    parts.for_each(|(first, mut places)| {
+    let parts = (0..len).step_by(buckets.part()).zip(buckets.places(&mut sorted));
+    threads::for_each(parts, |(first, mut places)| {
         for value in (first..len.min(first + buckets.part())).map(&make) {
             put(&mut places, bucket(&value), value);
         }
     });
-    let buckets = cut(&mut sorted, &buckets.starts(), 1);
-    buckets.into_par_iter().for_each(|bucket| bucket.sort_unstable_by_key(&key));
+    let mut buckets = cut(&mut sorted, &buckets.starts(), 1);
+    threads::for_each(buckets.chunks_mut(TASK), |buckets| {
+        buckets.iter_mut().for_each(|bucket| bucket.sort_unstable_by_key(&key));
+    });
+    drop(buckets);
     sorted
 }
 

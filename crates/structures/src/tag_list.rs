@@ -5,11 +5,11 @@
 //! that the total length depends only on the number and length of the tags and not on their values (this
 //! layout is also known as Elias–Fano). Sorting hides every order; equal tags are allowed.
 
-use rayon::prelude::*;
 use vesica_params::{
     search::least,
     tag::{rice_parameter, sorted_list_bits},
 };
+use vesica_primitives::threads;
 
 /// The longest tag, in bits.
 pub const MAX_BITS: u32 = 128;
@@ -79,7 +79,7 @@ impl Layout {
         let (unary, low) = words.split_at_mut(self.unary_words());
         // The number of the bit that stands for a tag: these ascend.
         let bit = |i: usize| (tag(&values[i]) >> self.rice) as usize + i;
-        unary.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, words)| {
+        threads::for_each(unary.chunks_mut(CHUNK).enumerate(), |(chunk, words)| {
             let first = chunk * CHUNK * 64;
             let begins = |i: usize| i == self.count || bit(i) >= first;
             for i in least(0, self.count, begins)..self.count {
@@ -90,8 +90,8 @@ impl Layout {
         });
         // So many tags fill whole words.
         let rice = self.rice as usize;
-        let chunks = low.par_chunks_mut((CHUNK * rice).max(1));
-        chunks.zip(values.par_chunks(CHUNK * 64)).for_each(|(words, values)| {
+        let chunks = low.chunks_mut((CHUNK * rice).max(1));
+        threads::for_each(chunks.zip(values.chunks(CHUNK * 64)), |(words, values)| {
             for (i, value) in values.iter().enumerate() {
                 let tag = tag(value);
                 debug_assert!(self.bits == 128 || tag >> self.bits == 0);
@@ -113,7 +113,7 @@ impl Layout {
         words.iter_mut().for_each(|word| *word = u64::from_le(*word));
         let (unary, low) = words.split_at(self.unary_words());
         let ones = |words: &[u64]| words.iter().map(|word| word.count_ones() as usize).sum();
-        let ones: Vec<usize> = unary.par_chunks(CHUNK).map(ones).collect();
+        let ones: Vec<usize> = threads::map(unary.chunks(CHUNK), ones);
         let mut total = 0;
         let mut ranks = vec![0];
         ranks.extend(ones.into_iter().map(|ones| {
@@ -152,8 +152,8 @@ impl List {
     }
 
     /// The tags of one chunk after the other.
-    pub fn chunks(&self) -> impl IndexedParallelIterator<Item = Tags<'_>> {
-        (0..self.ranks.len() - 1).into_par_iter().map(|chunk| self.chunk(chunk))
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = Tags<'_>> + Send {
+        (0..self.ranks.len() - 1).map(|chunk| self.chunk(chunk))
     }
 
     fn chunk(&self, chunk: usize) -> Tags<'_> {

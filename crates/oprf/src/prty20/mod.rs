@@ -21,7 +21,6 @@ mod semi_honest;
 
 use bytemuck::Zeroable;
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::{
     Bytes, ZeroizingVec,
@@ -31,7 +30,7 @@ use vesica_params::{Adversary, okvs::Shape};
 use vesica_primitives::{
     BinaryVector, Block,
     code::{Code as _, LinearCode, Row as _},
-    declassify,
+    declassify, threads,
 };
 use vesica_structures::okvs::{self, Codec};
 use zeroize::DefaultIsZeroes;
@@ -145,8 +144,8 @@ impl<M: Construction, O: Store<M>> Public<M, O> {
         values: &mut [Block],
     ) {
         let columns: &[M::Element] = bytemuck::cast_slice(rows);
-        let tasks = points.chunks(TASK_POINTS).zip(values.par_chunks_mut(TASK_POINTS));
-        tasks.for_each(|(points, values)| {
+        let tasks = points.chunks(TASK_POINTS).zip(values.chunks_mut(TASK_POINTS));
+        threads::for_each(tasks, |(points, values)| {
             let mut decoded = ZeroizingVec::<M::Element>::zeros(points.keys.len());
             self.okvs.decode_cluster(points.keys, columns, &mut decoded);
             change(points, &mut decoded);
@@ -285,8 +284,8 @@ impl<M: Construction> Receiver<M> {
             if group.is_empty() {
                 break;
             }
-            let solved = group.par_iter().zip(&mut entries).zip(&mut workspaces);
-            solved.try_for_each(|(((cluster, _), entries), workspace)| {
+            let solved = group.iter().zip(&mut entries).zip(&mut workspaces);
+            threads::try_for_each(solved, |(((cluster, _), entries), workspace)| {
                 public.encode(points.cluster(*cluster), entries, workspace)
             })?;
             for ((cluster, values), entries) in group.into_iter().zip(&entries) {

@@ -29,7 +29,6 @@
 use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::{Channel, Deviation, SessionId};
 use vesica_ot::{CotReceiver, CotSender, Malicious, vole::silent};
 use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
@@ -38,6 +37,7 @@ use vesica_primitives::{
     aes::{Aes128, CorrelationRobust},
     declassify,
     hash::{RowHash, truncate},
+    threads,
 };
 use vesica_structures::okvs::{Codec, Okvs};
 use zeroize::Zeroize;
@@ -255,7 +255,7 @@ impl<O: Codec<Block>> Receiver<O> {
             return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }).into());
         }
         let hash = RowHash::new(own ^ other[0]);
-        values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, values)| {
+        threads::for_each(values.chunks_mut(CHUNK).enumerate(), |(i, values)| {
             let first = i * CHUNK;
             points.range(first..first + values.len()).hash_with(&hash, values);
         });

@@ -3,7 +3,6 @@
 use std::{mem, ops::Range, panic::resume_unwind, thread};
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::vole::{Subspace, silent::ReceiverShare};
 use vesica_params::okvs::Shape;
@@ -11,6 +10,7 @@ use vesica_primitives::{
     Block, Delta, Seed,
     aes::{Aes128, Prg},
     packed::{pack_into, packed_len, unpack},
+    threads,
 };
 use vesica_structures::okvs::{self, Codec, Okvs, PlacedKeys};
 
@@ -116,8 +116,7 @@ impl<O: Okvs> Placed<'_, O> {
         for group in self.groups() {
             let mut send = || send_columns(&ready, channel);
             let mut mask = || {
-                let clusters = group.clone().into_par_iter().zip(&mut scratch);
-                clusters.try_for_each(|(cluster, scratch)| {
+                threads::try_for_each(group.clone().zip(&mut scratch), |(cluster, scratch)| {
                     let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
                     self.mask(cluster, a, &h, free, scratch)
                 })
@@ -175,7 +174,7 @@ impl<O: Okvs> Placed<'_, O> {
     {
         let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let places = self.points.cut(&mut values, 1);
-        places.into_par_iter().enumerate().for_each(|(cluster, values)| {
+        threads::for_each(places.into_iter().enumerate(), |(cluster, values)| {
             let c = &share.c[self.columns(cluster)];
             let keys = self.points.keys(cluster);
             match workspaces.get(cluster) {
@@ -214,8 +213,7 @@ impl<O: Okvs> Placed<'_, O> {
             };
             // While the receiver is still computing.
             let mut prepare = || {
-                let clusters = group.clone().into_par_iter().zip(&mut scratch);
-                clusters.for_each(|(cluster, scratch)| {
+                threads::for_each(group.clone().zip(&mut scratch), |(cluster, scratch)| {
                     let keys = self.points.keys(cluster);
                     self.okvs.prepare_cluster(keys, &mut scratch.workspace);
                 });
@@ -230,8 +228,9 @@ impl<O: Okvs> Placed<'_, O> {
             let count = group.len();
             let places: Vec<_> = places.by_ref().take(count).collect();
             let columns: Vec<_> = columns.by_ref().take(count).collect();
-            let clusters = group.into_par_iter().zip(&mut scratch).zip(&received);
-            clusters.zip(columns).zip(places).for_each(
+            let clusters = group.zip(&mut scratch).zip(&received);
+            threads::for_each(
+                clusters.zip(columns).zip(places),
                 |((((cluster, scratch), bytes), k), values)| {
                     // 3.
                     let masked = unpack(bytes, width, self.bits);

@@ -13,6 +13,7 @@ use vesica_primitives::{
     Bits, Seed,
     group::{Batch, Group},
     hash::truncate,
+    threads,
 };
 use zeroize::Zeroizing;
 
@@ -81,11 +82,10 @@ pub(super) fn in_tasks<T: Send>(
     ots: Range<usize>,
     task: impl Fn(usize, Range<usize>) -> Vec<T> + Sync,
 ) -> Vec<T> {
-    let starts: Vec<usize> = ots.clone().step_by(TASK).collect();
-    let tasks = starts.into_par_iter().enumerate();
-    tasks
-        .flat_map_iter(|(number, start)| task(number, start..(start + TASK).min(ots.end)))
-        .collect()
+    let starts = ots.clone().step_by(TASK).enumerate();
+    let made =
+        threads::map(starts, |(number, start)| task(number, start..(start + TASK).min(ots.end)));
+    made.into_iter().flatten().collect()
 }
 
 /// Exponents, one by one.

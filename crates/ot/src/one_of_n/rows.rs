@@ -15,6 +15,7 @@ use vesica_primitives::{
     code::{Code, Row},
     hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
     matrix::columns_to_rows,
+    threads,
 };
 use zeroize::Zeroizing;
 
@@ -154,7 +155,7 @@ impl<C: Code> RowKeys<C> {
         encode: impl Fn(usize, &mut [C::Row]) + Sync,
     ) {
         let tasks = split(self.len(), &starts, keys);
-        tasks.into_par_iter().for_each(|task| self.evaluate_task(task, &starts, &encode));
+        threads::for_each(tasks, |task| self.evaluate_task(task, &starts, &encode));
     }
 
     fn evaluate_task(
@@ -293,8 +294,8 @@ pub(super) fn chosen_keys<R: Row>(
     rows: &[R],
     keys: &mut [Block],
 ) {
-    let tasks = keys.par_chunks_mut(TASK_OTS).zip(rows.par_chunks(TASK_OTS)).enumerate();
-    tasks.for_each(|(task, (keys, rows))| {
+    let tasks = keys.chunks_mut(TASK_OTS).zip(rows.chunks(TASK_OTS)).enumerate();
+    threads::for_each(tasks, |(task, (keys, rows))| {
         let (mut wide, mut numbers) = ([[Block::ZERO; ROW_BLOCKS]; BATCH], [0; BATCH]);
         let first = first + (task * TASK_OTS) as u64;
         let batches = keys.chunks_mut(BATCH).zip(rows.chunks(BATCH));

@@ -8,9 +8,8 @@
 use std::ops::Range;
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{BinaryVector, Block, CacheLine};
+use vesica_primitives::{BinaryVector, Block, CacheLine, threads};
 use zeroize::Zeroizing;
 
 use super::{Dimensions, Receiver, Sender, complete, correction};
@@ -81,13 +80,12 @@ impl Dimensions {
             let lines = &mut lines[..threads.min(groups - first) * before];
             let mut filled = lines.chunks_exact_mut(before).zip(first..);
             filled.try_for_each(|(lines, group)| fill.fill(pieces(group), lines))?;
-            let compressed: Vec<&mut [L]> = lines
-                .par_chunks_exact_mut(before)
-                .zip(scratch.par_chunks_exact_mut(before))
-                .map(|(lines, scratch)| {
+            let compressed: Vec<&mut [L]> = threads::map(
+                lines.chunks_exact_mut(before).zip(scratch.chunks_exact_mut(before)),
+                |(lines, scratch)| {
                     self.code.compress_within(self.piece_blocks(), lines, scratch, after)
-                })
-                .collect();
+                },
+            );
             for (lines, group) in compressed.into_iter().zip(first..) {
                 for (lines, start) in lines.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
                     for (lane, piece) in pieces(group).enumerate() {
@@ -120,15 +118,13 @@ fn take<L: BinaryVector>(lines: &[L], lane: usize, entries: &mut [Block]) {
 
 /// Calls `make(i, scratch)` for each block of the lines, with its number i; `scratch` is for the leaves of a
 /// tree.
-fn of_blocks<L: BinaryVector, T: Send>(
+fn of_blocks<L: BinaryVector, T: Default + Send>(
     trees: pprf::Shape,
     lines: &mut [L],
     make: impl Fn(usize, &mut [Block], &mut [L]) -> T + Sync,
 ) -> Vec<T> {
     let scratch = || Zeroizing::new(vec![Block::ZERO; trees.leaves()]);
-    let blocks = lines.par_chunks_exact_mut(trees.leaves()).enumerate();
-    let blocks = blocks.with_min_len(trees.trees_per_task());
-    blocks.map_init(scratch, |scratch, (i, lines)| make(i, scratch, lines)).collect()
+    trees.each_with(lines, scratch, |scratch, i, lines| make(i, scratch, lines))
 }
 
 impl Sender<'_> {

@@ -28,14 +28,13 @@ pub mod ots;
 use std::iter::repeat_with;
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::{Lpn, Values};
 use vesica_primitives::{
     BinaryVector, Block,
     block::{add_to, sum},
     code::BlockAccumulate,
-    declassify,
+    declassify, threads,
 };
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
@@ -173,8 +172,7 @@ impl Dimensions {
     ) {
         let fill = |piece: usize, (), entries: &mut [A]| {
             let first = piece * self.piece_blocks();
-            let blocks = entries.par_chunks_exact_mut(self.block).enumerate();
-            blocks.with_min_len(self.trees.trees_per_task()).for_each(|(i, block)| {
+            self.trees.each(entries, |i, block| {
                 block.fill(A::default());
                 add_at(block, places[first + i], values[first + i]);
             });
@@ -186,7 +184,7 @@ impl Dimensions {
     /// Compresses pieces while they are in the cache, as many at a time as there are threads. `make(i, took, leaves)`
     /// makes the entries of piece i from what `take_in(i)` returned, and `hand_out` gets what it returns. A thread makes and
     /// compresses the same piece, so that the piece stays in that thread's cache.
-    fn compress<V: BinaryVector + DefaultIsZeroes, M: Send, T: Send>(
+    fn compress<V: BinaryVector + DefaultIsZeroes, M: Send, T: Default + Send>(
         &self,
         space: &mut Space,
         out: &mut [V],
@@ -205,12 +203,14 @@ impl Dimensions {
             let leaves = &mut leaves[..pieces.len() * before];
             let took: Vec<M> = pieces.clone().map(&mut take_in).collect::<Result<_>>()?;
             let outs: Vec<&mut [V]> = outs.by_ref().take(pieces.len()).collect();
-            let made = leaves.par_chunks_exact_mut(before).zip(pieces).zip(took);
-            let made: Vec<T> =
-                made.map(|((leaves, piece), took)| make(piece, took, leaves)).collect();
+            let made = threads::map(
+                leaves.chunks_exact_mut(before).zip(pieces).zip(took),
+                |((leaves, piece), took)| make(piece, took, leaves),
+            );
             made.into_iter().try_for_each(&mut hand_out)?;
-            let scratch = scratch.par_chunks_exact_mut(before);
-            leaves.par_chunks_exact_mut(before).zip(scratch).zip(outs).for_each(
+            let scratch = scratch.chunks_exact_mut(before);
+            threads::for_each(
+                leaves.chunks_exact_mut(before).zip(scratch).zip(outs),
                 |((leaves, scratch), out)| {
                     self.code.compress(self.piece_blocks(), leaves, scratch, out);
                 },
@@ -313,7 +313,7 @@ impl<'a> Receiver<'a> {
 
     /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`; `keep(i, leaves)`
     /// may change block i before. Returns the results of `keep`, one per block.
-    pub fn fill<T: Send + Copy + Zeroize>(
+    pub fn fill<T: Default + Send + Copy + Zeroize>(
         &self,
         space: &mut Space,
         out: &mut [Block],
@@ -334,7 +334,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Computes the leaves of a piece from what was [taken in](Self::take_in).
-    fn grow<T: Send>(
+    fn grow<T: Default + Send>(
         &self,
         piece: usize,
         (masked, sums): (MaskedSums, Zeroizing<Vec<Block>>),

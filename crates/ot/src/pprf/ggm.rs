@@ -17,7 +17,6 @@
 //! evaluations of AES remain.
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::Doubling};
 
@@ -46,12 +45,12 @@ pub fn send(
     assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
     let public = [Block::random(rng), Block::random(rng)];
     let generator = Doubling::new(public);
-    let trees = leaves.par_chunks_exact_mut(shape.leaves()).with_min_len(shape.trees_per_task());
-    let keys = keys.par_chunks_exact(shape.depth());
-    let sums = trees.zip(keys).flat_map_iter(|(tree, keys)| grow(&generator, shape, keys, tree));
-    let sums: Vec<[Block; 2]> = sums.collect();
+    let sums = shape.each(leaves, |i, tree| {
+        let keys = &keys[i * shape.depth()..][..shape.depth()];
+        grow(&generator, shape, keys, tree)
+    });
     channel.send_slice(GENERATOR, &public)?;
-    channel.send_slice(SUMS, sums.as_flattened())
+    channel.send_slice(SUMS, sums.concat().as_flattened())
 }
 
 /// The receiver's side: fills `leaves` with the leaves of all trees, zero at the punctured points.
@@ -77,10 +76,9 @@ pub fn receive(
     let mut sums = vec![[Block::ZERO; 2]; shape.trees() * levels];
     channel.recv_slice(SUMS, sums.as_flattened_mut())?;
     let generator = Doubling::new(public);
-    let trees = leaves.par_chunks_exact_mut(shape.leaves()).with_min_len(shape.trees_per_task());
-    trees.zip(points).enumerate().for_each(|(i, (tree, point))| {
+    shape.each(leaves, |i, tree| {
         let keys = &keys[i * shape.depth()..][..shape.depth()];
-        grow_punctured(&generator, shape, *point, keys, &sums[i * levels..][..levels], tree);
+        grow_punctured(&generator, shape, points[i], keys, &sums[i * levels..][..levels], tree);
     });
     Ok(())
 }

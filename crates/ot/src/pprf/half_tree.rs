@@ -25,7 +25,6 @@
 //! evaluations of AES remain.
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::CircularRobust, block};
 use zeroize::Zeroizing;
@@ -131,12 +130,13 @@ impl<'a> Trees<'a> {
     ///
     /// # Panics
     /// If there are more or fewer leaves.
-    pub fn grow<T: Send>(
+    pub fn grow<T: Default + Send>(
         &self,
         leaves: &mut [Block],
         finish: impl Fn(usize, &[Block]) -> T + Sync,
     ) -> (Vec<Block>, Vec<T>) {
-        let (sums, finished): (Vec<Vec<Block>>, Vec<T>) = self.each(leaves, &finish).unzip();
+        let grown = self.shape().each(leaves, |i, tree| (self.grow_one(i, tree), finish(i, tree)));
+        let (sums, finished): (Vec<Vec<Block>>, Vec<T>) = grown.into_iter().unzip();
         (sums.concat(), finished)
     }
 
@@ -164,26 +164,14 @@ impl<'a> Trees<'a> {
 
     /// Grows the trees once more and returns the results of `finish`, one per tree: if there are many leaves,
     /// this is faster than keeping them.
-    pub fn again<T: Send>(
+    pub fn again<T: Default + Send>(
         &self,
         leaves: &mut [Block],
         finish: impl Fn(usize, &[Block]) -> T + Sync,
     ) -> Vec<T> {
-        self.each(leaves, &finish).map(|(_, finished)| finished).collect()
-    }
-
-    /// The masked sums of each tree, and the result of `finish` for its leaves.
-    fn each<T: Send>(
-        &self,
-        leaves: &mut [Block],
-        finish: &(impl Fn(usize, &[Block]) -> T + Sync),
-    ) -> impl IndexedParallelIterator<Item = (Vec<Block>, T)> {
-        let shape = self.shape();
-        assert_eq!(leaves.len(), shape.total(), "as the shape says");
-        let trees = leaves.par_chunks_exact_mut(shape.leaves()).enumerate();
-        trees.with_min_len(shape.trees_per_task()).map(move |(i, tree)| {
-            let sums = self.grow_one(i, tree);
-            (sums, finish(i, tree))
+        self.shape().each(leaves, |i, tree| {
+            self.grow_one(i, tree);
+            finish(i, tree)
         })
     }
 }
@@ -220,7 +208,7 @@ impl MaskedSums {
     ///
     /// # Panics
     /// If a length does not fit the shape, or a point is not a leaf.
-    pub fn grow<T: Send>(
+    pub fn grow<T: Default + Send>(
         &self,
         points: &[u32],
         keys: &[Block],
@@ -228,14 +216,12 @@ impl MaskedSums {
         finish: impl Fn(usize, &mut [Block]) -> T + Sync,
     ) -> Vec<T> {
         let shape = self.hashes.shape;
-        assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
+        assert_eq!(keys.len(), shape.ots(), "as the shape says");
         shape.assert_points(points);
-        let trees = leaves.par_chunks_exact_mut(shape.leaves()).enumerate();
-        let grown = trees.with_min_len(shape.trees_per_task()).map(|(i, tree)| {
+        shape.each(leaves, |i, tree| {
             self.grow_one(i, points, keys, tree);
             finish(i, tree)
-        });
-        grown.collect()
+        })
     }
 
     /// Grows tree `i` alone, given the points and keys of all trees.

@@ -18,7 +18,7 @@ pub mod half_tree;
 
 use std::{array, hint::black_box};
 
-use vesica_primitives::{Bits, Block, declassify};
+use vesica_primitives::{Bits, Block, declassify, threads};
 use zeroize::Zeroize;
 
 /// The maximal number of leaves of a tree.
@@ -111,9 +111,36 @@ impl Shape {
         assert!(declassify(some) == 0, "a point is the number of a leaf");
     }
 
-    /// The minimum number of trees per thread.
-    pub(crate) fn trees_per_task(self) -> usize {
-        MIN_LEAVES.div_ceil(self.leaves)
+    /// What `make(i, tree)` gives for each tree i, on all threads, where `entries` has one entry for each leaf.
+    pub(crate) fn each<V: Send, T: Default + Send>(
+        self,
+        entries: &mut [V],
+        make: impl Fn(usize, &mut [V]) -> T + Sync,
+    ) -> Vec<T> {
+        self.each_with(entries, || (), |(), i, tree| make(i, tree))
+    }
+
+    /// The same with what `scratch` gives, which is made for several trees.
+    pub(crate) fn each_with<V: Send, S, T: Default + Send>(
+        self,
+        entries: &mut [V],
+        scratch: impl Fn() -> S + Sync,
+        make: impl Fn(&mut S, usize, &mut [V]) -> T + Sync,
+    ) -> Vec<T> {
+        assert_eq!(entries.len(), self.total(), "as the shape says");
+        let mut made: Vec<T> = Vec::new();
+        made.resize_with(self.trees, T::default);
+        // Fewer leaves are not worth a task.
+        let task = MIN_LEAVES.div_ceil(self.leaves);
+        let tasks = entries.chunks_mut(task * self.leaves).zip(made.chunks_mut(task));
+        threads::for_each(tasks.enumerate(), |(number, (entries, made))| {
+            let mut scratch = scratch();
+            let trees = entries.chunks_exact_mut(self.leaves).zip(made);
+            for (i, (tree, made)) in (number * task..).zip(trees) {
+                *made = make(&mut scratch, i, tree);
+            }
+        });
+        made
     }
 }
 

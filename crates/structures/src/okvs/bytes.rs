@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand::Rng;
 use rayon::prelude::*;
-use vesica_primitives::{BinaryVector, Block};
+use vesica_primitives::{BinaryVector, Block, threads};
 
 use super::{Codec, Error, Free, Okvs, PlacedKeys, polynomial::Polynomial};
 
@@ -138,8 +138,8 @@ fn decode_all<S: Okvs>(
     if len == 0 {
         return values;
     }
-    let clusters = columns.par_chunks_exact(store.cluster_columns() * len).enumerate();
-    clusters.zip(keys.cut(&mut values, len)).for_each(|((cluster, columns), values)| {
+    let clusters = columns.chunks_exact(store.cluster_columns() * len).enumerate();
+    threads::for_each(clusters.zip(keys.cut(&mut values, len)), |((cluster, columns), values)| {
         for plane in planes(len) {
             decode_plane(keys.keys(cluster), Table { bytes: columns, len }, values, plane);
         }

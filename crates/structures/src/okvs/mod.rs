@@ -39,7 +39,7 @@ mod solve;
 use rand::Rng;
 use rayon::prelude::*;
 use vesica_params::okvs::Shape;
-use vesica_primitives::{BinaryVector, Block};
+use vesica_primitives::{BinaryVector, Block, threads};
 
 pub use bytes::ByteStrings;
 pub use dense::{Binary, Field};
@@ -193,10 +193,13 @@ pub trait Codec<V: BinaryVector>: Okvs {
     fn decode(&self, keys: &PlacedKeys, columns: &[V]) -> Vec<V> {
         assert_eq!(columns.len(), self.columns(), "as many columns as the shape has");
         let mut values = vec![V::default(); keys.len()];
-        let clusters = columns.par_chunks_exact(self.cluster_columns()).enumerate();
-        clusters.zip(keys.cut(&mut values, 1)).for_each(|((cluster, columns), values)| {
-            self.decode_cluster(keys.keys(cluster), columns, values);
-        });
+        let clusters = columns.chunks_exact(self.cluster_columns()).enumerate();
+        threads::for_each(
+            clusters.zip(keys.cut(&mut values, 1)),
+            |((cluster, columns), values)| {
+                self.decode_cluster(keys.keys(cluster), columns, values);
+            },
+        );
         values
     }
 }

@@ -8,16 +8,18 @@
 mod filter;
 
 use bytemuck::{Pod, Zeroable};
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::Values;
 use vesica_params::KAPPA;
-use vesica_primitives::{Block, declassify_all};
+use vesica_primitives::{Block, declassify_all, threads};
 use vesica_structures::{sort, tag_list};
 
 use crate::{Error, Items, List, Result, Setting};
 
 use filter::Form;
+
+/// Tags that are compared together.
+const TASK: usize = 1 << 14;
 
 /// How tags of a run are made and encoded: the first bits of pseudo-random blocks.
 #[derive(Debug, Clone, Copy)]
@@ -292,11 +294,9 @@ impl Tags {
         channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
         let theirs = layout.decode(words).map_err(malformed)?;
-        let found: Vec<Vec<Place>> = theirs
-            .chunks()
-            .map(|theirs| among(mine, theirs))
-            .collect::<std::result::Result<_, _>>()
-            .map_err(malformed)?;
+        let found = threads::map(theirs.chunks(), |theirs| Some(among(mine, theirs)));
+        let found: std::result::Result<Vec<_>, _> = found.into_iter().flatten().collect();
+        let found = found.map_err(malformed)?;
         Ok(found.concat())
     }
 }
@@ -307,7 +307,11 @@ fn refuse_equal<T: Sync>(
     tag: impl Fn(&T) -> u128 + Sync,
     items: Items<'_>,
 ) -> Result<()> {
-    match sorted.par_windows(2).any(|pair| tag(&pair[0]) == tag(&pair[1])) {
+    let has_equal = |first: usize| {
+        let some = &sorted[first..sorted.len().min(first + TASK + 1)];
+        some.array_windows().any(|[one, next]| tag(one) == tag(next))
+    };
+    match threads::map((0..sorted.len()).step_by(TASK), has_equal).contains(&true) {
         true => refuse_duplicates(items),
         false => Ok(()),
     }

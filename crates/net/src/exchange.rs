@@ -187,5 +187,7 @@ mod tests {
         assert!(window.is_full());
         window.received = 2;
         assert!(!window.is_full() && window.is_half_free());
+        window = Window { sent: 13, received: 10, ..window };
+        assert!(!window.is_full() && !window.is_half_free());
     }
 }

@@ -6,11 +6,11 @@
 //! sender that must not depend on this must swap the roles.
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_primitives::{
     Block,
     hash::{ShortHash, ShortInput},
+    threads,
 };
 
 use crate::{Items, Result, Setting, parts::tags::Tags};
@@ -75,7 +75,7 @@ fn hash_all(key: &[u8; 32], items: Items<'_>) -> Vec<Block> {
     const CHUNK: usize = 1 << 12;
     let hash = ShortHash::keyed(key);
     let mut hashes = vec![Block::ZERO; items.len()];
-    hashes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, hashes)| {
+    threads::for_each(hashes.chunks_mut(CHUNK).enumerate(), |(chunk, hashes)| {
         let positions = chunk * CHUNK..chunk * CHUNK + hashes.len();
         let inputs = positions.map(|position| {
             let low = items.low_halves()[position];

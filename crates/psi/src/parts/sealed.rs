@@ -37,6 +37,7 @@ use vesica_primitives::{
     aes::Prg,
     declassify,
     hash::{ShortHash, ShortInput},
+    threads,
 };
 use zeroize::Zeroizing;
 
@@ -164,17 +165,21 @@ fn derive(
     let hash = ShortHash::keyed(&blake3::derive_key(context, channel.session().as_bytes()));
     let mut derived: Zeroizing<Vec<[Block; 2]>> =
         Zeroizing::new(bytemuck::zeroed_vec(values.len()));
-    derived.par_chunks_mut(VALUES).zip(values.par_chunks(VALUES)).for_each(|(derived, values)| {
-        let inputs = values.iter().map(|value| {
-            ShortInput::new(&value.to_bytes()).expect("a block is shorter than the longest input")
-        });
-        let mut derived = derived.iter_mut();
-        hash.hash(inputs, |digest| {
-            let both = derived.next().expect("a digest for each value");
-            let [tag, key] = bytemuck::cast::<_, [[u8; 16]; 2]>(digest);
-            *both = [Block::from_bytes(tag), Block::from_bytes(key)];
-        });
-    });
+    threads::for_each(
+        derived.chunks_mut(VALUES).zip(values.chunks(VALUES)),
+        |(derived, values)| {
+            let inputs = values.iter().map(|value| {
+                ShortInput::new(&value.to_bytes())
+                    .expect("a block is shorter than the longest input")
+            });
+            let mut derived = derived.iter_mut();
+            hash.hash(inputs, |digest| {
+                let both = derived.next().expect("a digest for each value");
+                let [tag, key] = bytemuck::cast::<_, [[u8; 16]; 2]>(digest);
+                *both = [Block::from_bytes(tag), Block::from_bytes(key)];
+            });
+        },
+    );
     let derived = derived.iter().zip(positions);
     let tag_all = derived.map(|([tag, key], position)| {
         keys[position as usize] = *key;

@@ -20,6 +20,7 @@ use vesica_primitives::{
     Block,
     group::{Batch, Ffdhe3072, Group, Ristretto},
     hash::truncate,
+    threads,
 };
 
 use zeroize::Zeroizing;
@@ -207,5 +208,5 @@ pub(crate) fn hash_point<G: Group>(point: &G::Encoded) -> Block {
 /// The encodings of s · P for each P.
 pub(crate) fn mul_all<G: Group>(points: &[G::Batch], scalar: &G::Scalar) -> Vec<G::Encoded> {
     let part = Zeroizing::new(G::divide(scalar));
-    points.par_iter().flat_map_iter(|points| points.mul(&part).encode_multiples()).collect()
+    threads::map(points, |points| points.mul(&part).encode_multiples()).concat()
 }

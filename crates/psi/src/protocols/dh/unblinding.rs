@@ -23,12 +23,12 @@
 use std::marker::PhantomData;
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::Values;
 use vesica_primitives::{
     Block,
     group::{Batch, Group},
+    threads,
 };
 use zeroize::Zeroizing;
 
@@ -198,14 +198,14 @@ impl<G: Group> payload::Receiver for Party<G> {
 
 /// The encodings of the group's factor times H(x), plus r_x·G, for each item x.
 fn blind_all<G: Group>(low_halves: &[Block], summands: &[G::Scalar]) -> Vec<G::Encoded> {
-    let tasks = low_halves.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
+    let tasks = low_halves.chunks(task::<G>()).zip(summands.chunks(task::<G>()));
     let blind_some = |(low_halves, summands): (&[Block], &[G::Scalar])| {
         let parts: Vec<_> =
             summands.iter().map(|summand| Zeroizing::new(G::divide(summand))).collect();
         let blinds = G::Batch::mul_generator(parts.iter().map(|part| &**part));
         hash::<G>(low_halves).add(&blinds).encode_multiples()
     };
-    tasks.flat_map_iter(blind_some).collect()
+    threads::map(tasks, blind_some).concat()
 }
 
 /// The encodings of the group's factor times P − r·A for each returned P, by the table of −A.
@@ -214,11 +214,11 @@ fn unblind_all<G: Group>(
     summands: &[G::Scalar],
     key: &G::Table,
 ) -> Vec<G::Encoded> {
-    let tasks = returned.par_iter().zip(summands.par_chunks(task::<G>()));
+    let tasks = returned.iter().zip(summands.chunks(task::<G>()));
     let unblind_some = |(points, summands): (&G::Batch, &[G::Scalar])| {
         points.add(&G::Batch::mul_table(key, summands.iter())).encode_multiples()
     };
-    tasks.flat_map_iter(unblind_some).collect()
+    threads::map(tasks, unblind_some).concat()
 }
 
 #[cfg(test)]

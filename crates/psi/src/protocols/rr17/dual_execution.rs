@@ -22,11 +22,10 @@
 //! the base OTs of the second OPRF begin when those of the first are over.)
 
 use rand::CryptoRng;
-use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
 use vesica_params::{KAPPA, LAMBDA, bins::padded::Shape, tag};
-use vesica_primitives::{Block, hash::ShortHash};
+use vesica_primitives::{Block, hash::ShortHash, threads};
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
@@ -122,8 +121,8 @@ impl<'a> Comparison<'a> {
     fn of(&self, values: &[Block], both: impl Fn(usize, Block) -> [Block; 2] + Sync) -> Vec<Block> {
         let n = self.binned.len();
         let mut hashed = vec![Block::ZERO; values.len()];
-        let chunks = hashed.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).enumerate();
-        chunks.for_each(|(chunk, (hashed, values))| {
+        let chunks = hashed.chunks_mut(CHUNK).zip(values.chunks(CHUNK)).enumerate();
+        threads::for_each(chunks, |(chunk, (hashed, values))| {
             let inputs = values.iter().zip(chunk * CHUNK..).map(|(value, i)| {
                 let entry = i % n;
                 let item = item(self.items, self.binned.position(entry));

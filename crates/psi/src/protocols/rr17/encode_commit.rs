@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
 use vesica_params::bins::padded::Shape;
-use vesica_primitives::{Block, Declassified, are_equal, declassify, hash::ShortHash};
+use vesica_primitives::{Block, Declassified, are_equal, declassify, hash::ShortHash, threads};
 use zeroize::Zeroizing;
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
@@ -126,8 +126,8 @@ impl Hashes {
     /// The keys from some slots' values at all entries.
     fn keys(&self, values: &[Block], binned: &Binned, items: Items<'_>) -> Vec<Key> {
         let mut keys = vec![Key { pad: Block::ZERO, hint: 0 }; values.len()];
-        let chunks = keys.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).enumerate();
-        chunks.for_each(|(chunk, (keys, values))| {
+        let chunks = keys.chunks_mut(CHUNK).zip(values.chunks(CHUNK)).enumerate();
+        threads::for_each(chunks, |(chunk, (keys, values))| {
             let inputs = values.iter().zip(chunk * CHUNK..).map(|(value, i)| {
                 let item = item(items, binned.position(i % binned.len()));
                 short(&[&value.to_bytes(), &item])

@@ -152,6 +152,8 @@ fn bindgen(repository: &Repository) -> Result<PathBuf, Failure> {
             repository.cargo(&["install", "wasm-bindgen-cli", "--version", version, "--debug"]);
         command.args(["--quiet", "--bin", name, "--root"]).arg(&root);
         command.arg("--target-dir").arg(root.join("build"));
+        // It runs for seconds, and nobody debugs it.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         ended("cargo install wasm-bindgen-cli", command.status())?;
     }
     Ok(here)

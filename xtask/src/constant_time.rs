@@ -92,7 +92,7 @@ fn cases(repository: &Repository, list: &str, tally: &mut Tally) -> Result<(), F
     ended(&format!("{program} {list}"), Ok(listed.status))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (*backend, case)));
-    let (waiting, results) = (Mutex::new(runs), Mutex::new((tally, Vec::new())));
+    let (waiting, results) = (Mutex::new(runs), Mutex::new((Tally::default(), Vec::new())));
     let next = || waiting.lock().ok()?.next();
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -113,7 +113,10 @@ fn cases(repository: &Repository, list: &str, tally: &mut Tally) -> Result<(), F
             });
         }
     });
-    let (_, failed) = results.into_inner().map_err(|_| "a case could not be followed")?;
+    let (ran, failed) = results.into_inner().map_err(|_| "a case could not be followed")?;
+    println!("test result: {} passed; {} failed", ran.passed, ran.failed);
+    tally.passed += ran.passed;
+    tally.failed += ran.failed;
     match failed[..] {
         [] => Ok(()),
         _ => Err(format!("not constant time, or failed: {}", failed.join(", "))),

@@ -51,6 +51,7 @@ usage: cargo xtask TASK
 
 tasks:
   test           every check, and the tests of every change, in the order of cost
+  test STEP      one step of that, by its name
   assure         every test in full, for a release: takes hours
   fuzz [--seconds N] [TARGET]
                  the fuzz targets, or one, for a minute each or so many seconds; needs a nightly toolchain
@@ -79,6 +80,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     if let ["fuzz", rest @ ..] = &args[..] {
         return ended(Repository::here().and_then(|repository| fuzz::run_with(&repository, rest)));
+    }
+    if let ["test", step] = args[..] {
+        return ended(Repository::here().and_then(|here| test::run_step(&here, step)));
     }
     let task = match args[..] {
         ["test"] => test::run,

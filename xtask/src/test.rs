@@ -1,5 +1,7 @@
 //! `cargo xtask test`: every check, and the tests of every change. The goal is a quarter of an hour.
 
+use std::{env, io, process::Command, slice};
+
 use crate::{
     Failure, assure, browser, constant_time, documents,
     programs::{Built, Program},
@@ -13,7 +15,7 @@ use crate::{
 };
 
 /// Cheap steps first, so that most mistakes are found soon.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 9] = [
     Step { name: "format", minutes: 1, work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) },
     Step { name: "licences", minutes: 1, work: Work::Check(supply::permissive::check) },
@@ -35,15 +37,44 @@ const STEPS: [Step; 11] = [
     },
     Step { name: "tests", minutes: 12, work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", minutes: 1, work: Work::Tests(portable) },
-    Step { name: "constant time, a part", minutes: 3, work: Work::Tests(constant_time::quick) },
-    python::STEP,
-    browser::STEP,
+    Step { name: "what is built by itself", minutes: 6, work: Work::Tests(by_itself) },
     Step { name: "generated documents", minutes: 1, work: Work::Check(documents::check) },
+];
+
+/// What is built in other ways than the tests of the workspace, the longest first. While one of these downloads, links or waits, another
+/// has the processors.
+const BY_ITSELF: [Step; 3] = [
+    Step { name: "constant time, a part", minutes: 6, work: Work::Tests(constant_time::quick) },
+    browser::STEP,
+    python::STEP,
 ];
 
 /// Runs every step, up to the first that fails.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&STEPS, repository)
+}
+
+/// Runs one step.
+pub fn run_step(repository: &Repository, name: &str) -> Result<(), Failure> {
+    let steps = || STEPS.iter().chain(&BY_ITSELF);
+    match steps().find(|step| step.name == name) {
+        Some(step) => step::run(slice::from_ref(step), repository),
+        None => {
+            let names: Vec<_> = steps().map(|step| format!("`{}`", step.name)).collect();
+            Err(format!("there is no step `{name}`; there are {}", names.join(", ")))
+        }
+    }
+}
+
+/// Runs [`BY_ITSELF`] side by side, each by this program.
+fn by_itself(_: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let this = env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+    let job = |step: &Step| {
+        let mut command = Command::new(&this);
+        command.args(["test", step.name]);
+        Job { name: step.name.to_owned(), command }
+    };
+    side_by_side::run(BY_ITSELF.iter().map(job).collect(), tally, &mut io::stdout())
 }
 
 /// Unit tests, conformance suites, documentation's examples, and two processes end to end.
@@ -65,7 +96,7 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
         job
     });
     let jobs = waiting.chain([examples]).chain(computing.iter().map(job)).collect();
-    side_by_side::run(jobs, tally, &mut std::io::stdout())
+    side_by_side::run(jobs, tally, &mut io::stdout())
 }
 
 /// The crate whose tests start programs that mostly wait for each other, so that a processor can do more than one of them at

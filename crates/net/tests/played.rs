@@ -285,17 +285,37 @@ fn labels_with_characters_of_terminals_are_refused() {
 }
 
 #[test]
-fn a_party_gets_further_ahead_as_long_as_nothing_blocks() {
+fn what_was_flushed_late_counts_as_moved() {
+    let (mut both, script, clock) = channel([], Takes::Everything);
+    script.lock().unwrap().flushes_that_block = 30;
+    let start = clock.now();
+    let error = both.exchange("both", &[1], &mut [0; 10]).unwrap_err();
+    assert!(matches!(error, Error::Stalled { .. }), "{error}");
+    // Each flush that blocks comes before a second without anything to read.
+    let after = clock.since(start);
+    assert!(after >= STALL + Duration::from_secs(28), "{after:?}");
+}
+
+/// The most bytes by which a party gets ahead in an exchange, where writes do this in turn.
+fn most_ahead(writes: &[Takes]) -> usize {
     let payload = pattern(300 * SEGMENT);
     let says = message("both", &payload);
     let pieces: Vec<Vec<u8>> = says.chunks(SEGMENT + 1).map(<[u8]>::to_vec).collect();
     let (mut both, script, _) = channel(pieces, Takes::Everything);
+    script.lock().unwrap().writes = writes.repeat(1000).into();
     let mut received = vec![0; payload.len()];
     both.exchange("both", &payload, &mut received).unwrap();
     assert!(received == payload);
     let script = script.lock().unwrap();
-    let ahead = |(reads, written): (usize, &usize)| written.saturating_sub(reads * (SEGMENT + 1));
-    let most = script.written_before_read.iter().enumerate().map(ahead).max().unwrap();
-    assert!(most > 100 * SEGMENT, "{most}");
     assert!(script.written == says);
+    let ahead = |(reads, written): (usize, &usize)| written.saturating_sub(reads * (SEGMENT + 1));
+    script.written_before_read.iter().enumerate().map(ahead).max().unwrap()
+}
+
+#[test]
+fn a_party_gets_further_ahead_as_long_as_nothing_blocks() {
+    let smooth = most_ahead(&[Takes::Everything]);
+    assert!(smooth > 100 * SEGMENT, "{smooth}");
+    let blocked = most_ahead(&[Takes::Everything, Takes::Nothing]);
+    assert!(blocked < 10 * SEGMENT, "{blocked}");
 }

@@ -49,7 +49,7 @@ pub fn run_tests(repository: &Repository) -> Result<(), Failure> {
 
 /// The tests, wherever what they need is installed; elsewhere what is missing is told.
 pub const STEP: Step =
-    Step { name: "the package for browsers", minutes: 3, work: Work::Tests(test_if_can_be) };
+    Step { name: "the package for browsers", minutes: 6, work: Work::Tests(test_if_can_be) };
 
 fn test_if_can_be(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     match tools(repository) {

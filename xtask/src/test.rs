@@ -37,7 +37,7 @@ const STEPS: [Step; 9] = [
     },
     Step { name: "tests", minutes: 12, work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", minutes: 1, work: Work::Tests(portable) },
-    Step { name: "what is built by itself", minutes: 6, work: Work::Tests(by_itself) },
+    Step { name: "what is built by itself", minutes: 8, work: Work::Tests(by_itself) },
     Step { name: "generated documents", minutes: 1, work: Work::Check(documents::check) },
 ];
 

@@ -29,7 +29,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "primitives",
-        purpose: "blocks, AES, hashes, groups, bit matrices, codes, polynomials, secrets",
+        purpose: "blocks, AES, hashes, groups, bit matrices, codes, polynomials, secrets, work for all threads",
         below: &[],
         never: "parties and channels",
     },

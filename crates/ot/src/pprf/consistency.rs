@@ -170,6 +170,28 @@ mod tests {
     }
 
     #[test]
+    fn a_tag_for_each_tree_and_a_digest_are_sent() {
+        let s = setup(9, 13, 3);
+        let sent = run(
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                prove(s.shape, &mut leaves, channel).unwrap();
+                channel.flush().unwrap();
+                channel.meter().sent() as usize
+            },
+            |channel| {
+                let mut tags = vec![0; 9 * 32];
+                channel.recv_into(TAG_SUMS, &mut tags).unwrap();
+                channel.recv_into(TAG_DIGEST, &mut [0; 32]).unwrap();
+            },
+        )
+        .0;
+        assert_eq!(bytes(s.shape), 10 * 32);
+        // Each of the two messages has a label, a length and a byte before its segment.
+        assert_eq!(sent, 10 * 32 + TAG_SUMS.len() + TAG_DIGEST.len() + 2 * 10);
+    }
+
+    #[test]
     fn an_honest_sender_passes_with_outputs_that_agree() {
         let s = setup(9, 13, 3);
         let mut rng = StdRng::seed_from_u64(1);

@@ -349,6 +349,16 @@ mod tests {
     }
 
     #[test]
+    fn a_call_has_the_error_rows_and_bytes_of_its_formulas() {
+        // C(4, 2) = 6 pairs, and as many values of χ for each as there are blocks.
+        assert_eq!(error(4, 128), 6f64.log2() - 128.0);
+        assert_eq!(error(4, 129), 12f64.log2() - 128.0);
+        assert_eq!([0, 1, 128, 129].map(rows), [0, 256, 256, 384]);
+        assert_eq!(bytes(0, 99), Bytes { to_sender: 0, to_receiver: 0 });
+        assert_eq!(bytes(1, 99), Bytes { to_sender: 99 + 129 * 16, to_receiver: 16 });
+    }
+
+    #[test]
     fn columns_become_the_rows_asked_for() {
         for n in [1, 127, 128, 129, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS] {
             let mut rows = vec![Block::ZERO; n];

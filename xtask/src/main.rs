@@ -51,7 +51,7 @@ usage: cargo xtask TASK
 
 tasks:
   test           every check, and the tests of every change, in the order of cost
-  test STEP      one step of that, by its name
+  test STEP      one of these steps, by its name
   assure         every test in full, for a release: takes hours
   fuzz [--seconds N] [TARGET]
                  the fuzz targets, or one, for a minute each or so many seconds; needs a nightly toolchain

@@ -41,8 +41,8 @@ const STEPS: [Step; 9] = [
     Step { name: "generated documents", minutes: 1, work: Work::Check(documents::check) },
 ];
 
-/// What is built in other ways than the tests of the workspace, the longest first. While one of these downloads, links or waits, another
-/// has the processors.
+/// What is built in other ways than the tests of the workspace, the longest first. While one of these downloads, links or
+/// waits, another has the processors.
 const BY_ITSELF: [Step; 3] = [
     Step { name: "constant time, a part", minutes: 6, work: Work::Tests(constant_time::quick) },
     browser::STEP,
@@ -61,7 +61,7 @@ pub fn run_step(repository: &Repository, name: &str) -> Result<(), Failure> {
         Some(step) => step::run(slice::from_ref(step), repository),
         None => {
             let names: Vec<_> = steps().map(|step| format!("`{}`", step.name)).collect();
-            Err(format!("there is no step `{name}`; there are {}", names.join(", ")))
+            Err(format!("there is no step `{name}`; the steps are {}", names.join(", ")))
         }
     }
 }
@@ -104,8 +104,7 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
 const WAITING: &str = "cli";
 
 /// The tests of the kernels' crate, repeated without the processor's vector instructions, but for those that take minutes
-/// then. For the crates above, the
-/// transcripts of the step before show that both backends send the same bits.
+/// then. For the crates above, the transcripts of the step before show that both backends send the same bits.
 fn portable(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     assure::portable(repository, &["primitives"], &["for_thousands"], tally)
 }

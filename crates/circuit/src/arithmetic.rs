@@ -66,11 +66,11 @@ pub fn scale_known<N: Number>(
         shares.resize(first + numbers.len(), N::ZERO);
         let inputs = pairs.chunks(TASK).zip(numbers.chunks(TASK));
         let outputs = sent.chunks_mut(TASK).zip(shares[first..].chunks_mut(TASK));
-        threads::for_each(inputs.zip(outputs).enumerate(), |(task, (inputs, outputs))| {
-            let inputs = inputs.0.iter().zip(inputs.1);
-            let outputs = outputs.0.iter_mut().zip(outputs.1);
-            let numbered = (first + task * TASK..).zip(inputs.zip(outputs));
-            for (j, ((pair, number), (sent, share))) in numbered {
+        let tasks = inputs.zip(outputs).enumerate();
+        threads::for_each(tasks, |(task, ((pairs, numbers), (sent, shares)))| {
+            let inputs = (first + task * TASK..).zip(pairs.iter().zip(numbers));
+            let outputs = sent.iter_mut().zip(shares);
+            for ((j, (pair, number)), (sent, share)) in inputs.zip(outputs) {
                 let [zero, one] = pair.map(N::of_block);
                 let own = N::of_bit(bits.get(j) == 1).times(*number);
                 let signed = number.minus(own.plus(own));

@@ -1,7 +1,7 @@
 //! Work for all threads of the pool that this thread is in.
 //!
 //! Parallel iterators of rayon are compiled anew for every closure, with all that splits them and joins their parts. Here, only
-//! the closure is: generic code that runs in parallel would otherwise be half of what the compiler gets to see of a protocol.
+//! the closure is.
 //!
 //! A thread takes the next item when it is done with one. Items should therefore be work for a few microseconds at least: chunks,
 //! and not elements.

@@ -43,11 +43,9 @@ pub fn sorted<T: Copy + Send + Sync + Zeroable>(
             put(&mut places, bucket(&value), value);
         }
     });
-    let mut buckets = cut(&mut sorted, &buckets.starts(), 1);
-    threads::for_each(buckets.chunks_mut(TASK), |buckets| {
+    threads::for_each(cut(&mut sorted, &buckets.starts(), 1).chunks_mut(TASK), |buckets| {
         buckets.iter_mut().for_each(|bucket| bucket.sort_unstable_by_key(&key));
     });
-    drop(buckets);
     sorted
 }
 

@@ -29,7 +29,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "primitives",
-        purpose: "blocks, AES, hashes, groups, bit matrices, codes, polynomials, secrets, work for all threads",
+        purpose: "blocks, AES, hashes, groups, bit matrices, codes, polynomials, secrets, work on all threads",
         below: &[],
         never: "parties and channels",
     },

@@ -182,8 +182,7 @@ impl Dimensions {
     }
 
     /// Compresses pieces while they are in the cache, as many at a time as there are threads. `make(i, took, leaves)`
-    /// makes the entries of piece i from what `take_in(i)` returned, and `hand_out` gets what it returns. A thread makes and
-    /// compresses the same piece, so that the piece stays in that thread's cache.
+    /// makes the entries of piece i from what `take_in(i)` returned, and `hand_out` gets what it returns.
     fn compress<V: BinaryVector + DefaultIsZeroes, M: Send, T: Default + Send>(
         &self,
         space: &mut Space,

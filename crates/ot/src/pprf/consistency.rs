@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_tag_for_each_tree_and_a_digest_are_sent() {
         let s = setup(9, 13, 3);
-        let sent = run(
+        let (sent, ()) = run(
             |channel| {
                 let mut leaves = vec![Block::ZERO; s.shape.total()];
                 prove(s.shape, &mut leaves, channel).unwrap();
@@ -184,8 +184,7 @@ mod tests {
                 channel.recv_into(TAG_SUMS, &mut tags).unwrap();
                 channel.recv_into(TAG_DIGEST, &mut [0; 32]).unwrap();
             },
-        )
-        .0;
+        );
         assert_eq!(bytes(s.shape), 10 * 32);
         // Each of the two messages has a label, a length and a byte before its segment.
         assert_eq!(sent, 10 * 32 + TAG_SUMS.len() + TAG_DIGEST.len() + 2 * 10);

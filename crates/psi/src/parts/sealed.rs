@@ -165,21 +165,18 @@ fn derive(
     let hash = ShortHash::keyed(&blake3::derive_key(context, channel.session().as_bytes()));
     let mut derived: Zeroizing<Vec<[Block; 2]>> =
         Zeroizing::new(bytemuck::zeroed_vec(values.len()));
-    threads::for_each(
-        derived.chunks_mut(VALUES).zip(values.chunks(VALUES)),
-        |(derived, values)| {
-            let inputs = values.iter().map(|value| {
-                ShortInput::new(&value.to_bytes())
-                    .expect("a block is shorter than the longest input")
-            });
-            let mut derived = derived.iter_mut();
-            hash.hash(inputs, |digest| {
-                let both = derived.next().expect("a digest for each value");
-                let [tag, key] = bytemuck::cast::<_, [[u8; 16]; 2]>(digest);
-                *both = [Block::from_bytes(tag), Block::from_bytes(key)];
-            });
-        },
-    );
+    let tasks = derived.chunks_mut(VALUES).zip(values.chunks(VALUES));
+    threads::for_each(tasks, |(derived, values)| {
+        let inputs = values.iter().map(|value| {
+            ShortInput::new(&value.to_bytes()).expect("a block is shorter than the longest input")
+        });
+        let mut derived = derived.iter_mut();
+        hash.hash(inputs, |digest| {
+            let both = derived.next().expect("a digest for each value");
+            let [tag, key] = bytemuck::cast::<_, [[u8; 16]; 2]>(digest);
+            *both = [Block::from_bytes(tag), Block::from_bytes(key)];
+        });
+    });
     let derived = derived.iter().zip(positions);
     let tag_all = derived.map(|([tag, key], position)| {
         keys[position as usize] = *key;

@@ -139,7 +139,8 @@ fn decode_all<S: Okvs>(
         return values;
     }
     let clusters = columns.chunks_exact(store.cluster_columns() * len).enumerate();
-    threads::for_each(clusters.zip(keys.cut(&mut values, len)), |((cluster, columns), values)| {
+    let tasks = clusters.zip(keys.cut(&mut values, len));
+    threads::for_each(tasks, |((cluster, columns), values)| {
         for plane in planes(len) {
             decode_plane(keys.keys(cluster), Table { bytes: columns, len }, values, plane);
         }

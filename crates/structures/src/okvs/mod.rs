@@ -194,12 +194,10 @@ pub trait Codec<V: BinaryVector>: Okvs {
         assert_eq!(columns.len(), self.columns(), "as many columns as the shape has");
         let mut values = vec![V::default(); keys.len()];
         let clusters = columns.chunks_exact(self.cluster_columns()).enumerate();
-        threads::for_each(
-            clusters.zip(keys.cut(&mut values, 1)),
-            |((cluster, columns), values)| {
-                self.decode_cluster(keys.keys(cluster), columns, values);
-            },
-        );
+        let tasks = clusters.zip(keys.cut(&mut values, 1));
+        threads::for_each(tasks, |((cluster, columns), values)| {
+            self.decode_cluster(keys.keys(cluster), columns, values);
+        });
         values
     }
 }

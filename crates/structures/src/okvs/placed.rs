@@ -36,30 +36,26 @@ impl PlacedKeys {
             return Self { keys: keys.to_vec(), positions: (0..count).collect(), starts };
         }
         let mut cluster_of = vec![0u32; keys.len()];
-        threads::for_each(
-            keys.chunks(TASK).zip(cluster_of.chunks_mut(TASK)),
-            |(keys, cluster_of)| {
-                for (keys, cluster_of) in keys.chunks(BATCH).zip(cluster_of.chunks_mut(BATCH)) {
-                    cluster_of.copy_from_slice(&clusters_of(keys)[..keys.len()]);
-                }
-            },
-        );
+        let tasks = keys.chunks(TASK).zip(cluster_of.chunks_mut(TASK));
+        threads::for_each(tasks, |(keys, cluster_of)| {
+            for (keys, cluster_of) in keys.chunks(BATCH).zip(cluster_of.chunks_mut(BATCH)) {
+                cluster_of.copy_from_slice(&clusters_of(keys)[..keys.len()]);
+            }
+        });
         let buckets = Buckets::count(keys.len(), clusters, |i| cluster_of[i] as usize);
         let mut placed: Vec<Block> = bytemuck::zeroed_vec(keys.len());
         let mut positions = vec![0; keys.len()];
         let part = buckets.part();
         let parts = keys.chunks(part).zip(cluster_of.chunks(part)).enumerate();
         let places = buckets.places(&mut placed).into_iter().zip(buckets.places(&mut positions));
-        threads::for_each(
-            parts.zip(places),
-            |((i, (keys, cluster_of)), (mut keys_at, mut positions_at))| {
-                let numbers = (i * part) as u32..;
-                for ((position, key), cluster) in numbers.zip(keys).zip(cluster_of) {
-                    put(&mut keys_at, *cluster as usize, *key);
-                    put(&mut positions_at, *cluster as usize, position);
-                }
-            },
-        );
+        let tasks = parts.zip(places);
+        threads::for_each(tasks, |((i, (keys, cluster_of)), (mut keys_at, mut positions_at))| {
+            let numbers = (i * part) as u32..;
+            for ((position, key), cluster) in numbers.zip(keys).zip(cluster_of) {
+                put(&mut keys_at, *cluster as usize, *key);
+                put(&mut positions_at, *cluster as usize, position);
+            }
+        });
         let starts = buckets.starts();
         Self { keys: placed, positions, starts }
     }

@@ -294,6 +294,7 @@ impl Tags {
         channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
         let theirs = layout.decode(words).map_err(malformed)?;
+        // A result has no default, and an option has.
         let found = threads::map(theirs.chunks(), |theirs| Some(among(mine, theirs)));
         let found: std::result::Result<Vec<_>, _> = found.into_iter().flatten().collect();
         let found = found.map_err(malformed)?;

@@ -1,13 +1,13 @@
 //! Peers that do just enough not to be dropped for silence, over a transport on which time passes at once.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     io::{self, Read, Write},
     time::Duration,
 };
 
 use vesica_net::{Channel, Clock, Error};
+
+use super::header;
 
 /// Less than the stall timeout.
 const PAUSE: Duration = Duration::from_secs(59);
@@ -43,10 +43,6 @@ impl Write for Slow {
     }
 }
 
-fn message(label: &str, len: u64) -> Vec<u8> {
-    [&[label.len() as u8], label.as_bytes(), &len.to_le_bytes()].concat()
-}
-
 fn channel(says: Vec<u8>, piece: usize) -> (Channel, Clock) {
     let clock = Clock::default();
     let slow = Slow { clock: clock.clone(), says, piece, next: 0 };
@@ -63,7 +59,7 @@ fn too_slow(error: Error, clock: &Clock, start: std::time::Instant, most: Durati
 #[test]
 fn a_message_that_comes_a_byte_at_a_time() {
     // A header that is never complete, and a payload that is never complete.
-    for says in [message("a-label-of-forty-characters-and-no-more", 0), message("slow", 1000)] {
+    for says in [header("a-label-of-forty-characters-and-no-more", 0), header("slow", 1000)] {
         let says = [says, vec![0; 1001]].concat();
         let (mut channel, clock) = channel(says, 1);
         let start = clock.now();
@@ -74,7 +70,7 @@ fn a_message_that_comes_a_byte_at_a_time() {
 
 #[test]
 fn a_payload_of_which_nothing_but_the_header_is_quick() {
-    let (header, payload) = (message("slow", 200_000), vec![0; 200_000]);
+    let (header, payload) = (header("slow", 200_000), vec![0; 200_000]);
     let says = [header.clone(), payload].concat();
     let (mut channel, clock) = channel(says, header.len());
     let start = clock.now();
@@ -85,7 +81,7 @@ fn a_payload_of_which_nothing_but_the_header_is_quick() {
 
 #[test]
 fn keep_alives_once_a_minute() {
-    let says = message("busy", 0);
+    let says = header("busy", 0);
     let (mut channel, clock) = channel(says.clone(), says.len());
     let start = clock.now();
     let error = channel.recv_len("answer", 10).unwrap_err();
@@ -104,7 +100,7 @@ fn a_peer_that_takes_a_byte_at_a_time() {
 
 #[test]
 fn a_run_has_a_deadline() {
-    let says = [message("small", 0), message("busy", 0)].concat();
+    let says = [header("small", 0), header("busy", 0)].concat();
     let (channel, clock) = channel(says.clone(), says.len());
     let hour = Duration::from_secs(3600);
     let mut channel = channel.with_deadline(hour);

@@ -1,7 +1,5 @@
 //! What a channel reads, writes and reports, against a transport that plays a script.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     collections::VecDeque,
     io::{self, Read, Write},
@@ -10,6 +8,8 @@ use std::{
 };
 
 use vesica_net::{AbortReason, Channel, Clock, Deviation, Error};
+
+use super::header;
 
 /// Payload bytes of a segment.
 const SEGMENT: usize = 16_383;
@@ -30,7 +30,7 @@ struct Script {
 }
 
 /// What a write takes.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Takes {
     Everything,
     Nothing,
@@ -114,10 +114,6 @@ fn channel(
     let played = Played { script: script.clone(), clock: clock.clone(), then };
     let channel = Channel::new(played).with_clock(clock.clone()).with_stall_timeout(STALL);
     (channel, script, clock)
-}
-
-fn header(label: &str, len: usize) -> Vec<u8> {
-    [&[label.len() as u8], label.as_bytes(), &(len as u64).to_le_bytes()].concat()
 }
 
 /// A message as it travels.

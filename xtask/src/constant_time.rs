@@ -14,13 +14,13 @@ use std::{
 
 use crate::{Failure, programs::Built, repository::Repository, step::ended, tally::Tally};
 
-const BUILD: [&str; 7] = [
+/// By what a program is built.
+const BUILD: [&str; 6] = [
     "build",
     "--profile=constant-time",
     "--locked",
     "--package=vesica-constant-time",
     "--features=memcheck",
-    "--bin=vesica-constant-time",
     "--message-format=json-render-diagnostics",
 ];
 
@@ -55,17 +55,17 @@ pub fn quick(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> 
     if_valgrind_is_here(repository, QUICK, tally)
 }
 
-/// By what the program lists all cases, or those that take seconds.
-const EVERY: &str = "list";
-const QUICK: &str = "list-quick";
+/// The program with all cases, and the one with those that take seconds.
+const EVERY: &str = "vesica-constant-time";
+const QUICK: &str = "vesica-constant-time-quick";
 
 fn if_valgrind_is_here(
     repository: &Repository,
-    list: &str,
+    program: &str,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     match valgrind_is_here() {
-        Ok(()) => cases(repository, list, tally),
+        Ok(()) => cases(repository, program, tally),
         Err(missing) => {
             println!("    NOT CHECKED: constant time: {missing}");
             Ok(())
@@ -83,13 +83,13 @@ fn valgrind_is_here() -> Result<(), Failure> {
     }
 }
 
-/// Runs the cases of a list, as many at a time as there are processors. If some fail, the others run all the same.
-fn cases(repository: &Repository, list: &str, tally: &mut Tally) -> Result<(), Failure> {
-    let built = Built::by(repository, &BUILD)?;
-    let program = built.binary("vesica-constant-time")?;
-    let listed = Command::new(program).arg(list).output();
+/// Runs the cases of a program, as many at a time as there are processors. If some fail, the others run all the same.
+fn cases(repository: &Repository, program: &str, tally: &mut Tally) -> Result<(), Failure> {
+    let built = Built::by(repository, &[&BUILD[..], &["--bin", program]].concat())?;
+    let program = built.binary(program)?;
+    let listed = Command::new(program).arg("list").output();
     let listed = listed.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-    ended(&format!("{program} {list}"), Ok(listed.status))?;
+    ended(&format!("{program} list"), Ok(listed.status))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (*backend, case)));
     let (waiting, results) = (Mutex::new(runs), Mutex::new((Tally::default(), Vec::new())));

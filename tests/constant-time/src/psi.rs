@@ -14,7 +14,7 @@ use vesica_psi::{
     CATALOGUE, Protocol, Set, Sizes,
     aggregate::{self, Aggregate, METHODS, Method, Output, Query, dh_sum, shares},
     payload::{self, Payloads},
-    protocols::blind_rsa,
+    protocols::{blind_rsa, rr22},
     reveal,
 };
 
@@ -33,14 +33,20 @@ const SHARED: usize = 11;
 /// Bytes of a payload: more than a block, and no multiple of one.
 const PAYLOAD: usize = 37;
 
-/// Every protocol of the catalogue, with payloads where it carries them; every number by every method; shares; and the
-/// step that tells the sender.
+/// The fastest protocol.
+pub fn rr22() {
+    intersection(&rr22::FAST);
+}
+
+/// Every other protocol of the catalogue; every protocol with payloads, where it carries them; every number by every method;
+/// shares; and the step that tells the sender.
 pub fn cases() -> impl Iterator<Item = Case> {
     fn case(name: String, run: impl Fn() + 'static) -> Case {
         (name, Box::new(run))
     }
     let protocols = CATALOGUE
         .iter()
+        .filter(|protocol| protocol.key != rr22::FAST.key)
         .map(|protocol| case(format!("psi/{}", protocol.key), || intersection(protocol)));
     let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
     let carriers =

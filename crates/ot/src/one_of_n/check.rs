@@ -83,3 +83,23 @@ pub(super) fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> V
     let (words, rows) = (combinations.of(words), combinations.of(rows));
     [words.as_flattened(), bytemuck::cast_slice(&rows)].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_primitives::code::{Bch, Concatenated, WalshHadamard};
+
+    use super::*;
+
+    /// Sums of words go to the sender, and no bit of them unhidden.
+    #[test]
+    fn masks_hide_every_bit_of_a_word_and_have_no_more() {
+        fn masked<C: LinearCode>() -> u128 {
+            let masks = masks::<C>(&mut StdRng::seed_from_u64(1));
+            masks.iter().fold(0, |all, mask| all | mask.0)
+        }
+        assert_eq!(masked::<WalshHadamard>(), (1 << WalshHadamard::DIMENSION) - 1);
+        assert_eq!(masked::<Bch>(), (1 << Bch::DIMENSION) - 1);
+        assert_eq!(masked::<Concatenated>(), u128::MAX);
+    }
+}

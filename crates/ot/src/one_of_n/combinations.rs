@@ -41,7 +41,7 @@ impl Combinations {
         let (rows, masks) = rows.split_at(rows.len() - SUMS);
         let bytes: &[u8] = bytemuck::cast_slice(&self.coefficients);
         let (groups, _) = bytes.as_chunks::<SUMS>();
-        assert!(rows.len() <= groups.len() * GROUP, "coefficients for each row");
+        assert_eq!(groups.len(), rows.len().div_ceil(GROUP), "coefficients for each row");
         let tasks = rows.par_chunks(TASK_GROUPS * GROUP).zip(groups.par_chunks(TASK_GROUPS));
         let sums = tasks.map(|(rows, groups)| {
             let mut sums = [R::zeroed(); SUMS];

@@ -65,6 +65,7 @@ tasks:
   cross          whether everything compiles for Windows and macOS
   supply         what the program is built from: licences, advisories, audits, least versions, and its
                  build repeated in another folder
+  supply PART    one of these parts, by its name
   release        every package of a version, from a clean tree that has the version's tag
   release --dry-run
                  every package of what is checked out, each installed in a clean root and tried
@@ -83,6 +84,9 @@ fn main() -> ExitCode {
     }
     if let ["test", step] = args[..] {
         return ended(Repository::here().and_then(|here| test::run_step(&here, step)));
+    }
+    if let ["supply", part] = args[..] {
+        return ended(Repository::here().and_then(|here| supply::check_part(&here, part)));
     }
     let task = match args[..] {
         ["test"] => test::run,

@@ -8,6 +8,8 @@ mod least;
 pub mod permissive;
 mod repeated;
 
+use std::slice;
+
 use crate::{Failure, repository::Repository};
 
 /// What is checked, and how.
@@ -25,8 +27,23 @@ const PARTS: [Part; 4] = [
 
 /// Runs every part, also after one that failed: they have nothing to do with each other.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
+    run(&PARTS, repository)
+}
+
+/// Runs one part.
+pub fn check_part(repository: &Repository, name: &str) -> Result<(), Failure> {
+    match PARTS.iter().find(|part| part.name == name) {
+        Some(part) => run(slice::from_ref(part), repository),
+        None => {
+            let names = PARTS.map(|part| format!("`{}`", part.name));
+            Err(format!("there is no part `{name}`; the parts are {}", names.join(", ")))
+        }
+    }
+}
+
+fn run(parts: &[Part], repository: &Repository) -> Result<(), Failure> {
     let mut failures = Vec::new();
-    for Part { name, check } in PARTS {
+    for Part { name, check } in parts {
         println!("    {name}");
         if let Err(failure) = check(repository) {
             println!("    FAILED: {failure}");

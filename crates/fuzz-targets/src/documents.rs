@@ -17,7 +17,10 @@ use vesica_cli::decoders as project;
 use vesica_net::{Certificate, Fingerprint, Identity, Proxy};
 use vesica_planner::Figures;
 
-use crate::bytes::{Bytes, tells_no_secret, with_secrets};
+use crate::{
+    Valid,
+    bytes::{Bytes, tells_no_secret, with_secrets},
+};
 
 /// Keys of nobody: whoever reads this can sign with them.
 pub(crate) static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
@@ -26,10 +29,11 @@ pub(crate) static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
 });
 
 /// The identity file, a certificate of a peer, and the words that stand for a party, a gateway or a proxy.
-pub fn identity(data: &[u8]) {
+pub fn identity(data: &[u8], valid: &mut Valid) {
     if let Ok(certificate) = Certificate::from_der(data) {
         assert_eq!(certificate.as_der(), data);
         assert!(!certificate.has_signed(b"nothing", &data[..data.len().min(64)]));
+        valid.note("certificate");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Identity::from_pem(&String::from_utf8_lossy(&with_secrets(data))) {
@@ -37,15 +41,21 @@ pub fn identity(data: &[u8]) {
             let again =
                 Identity::from_pem(&identity.to_pem()).expect("an identity that was written");
             assert_eq!(again.fingerprint(), identity.fingerprint());
+            valid.note("identity");
         }
         Err(error) => tells_no_secret(&error),
     }
     if let Ok(token) = text.parse::<Token>() {
         let again: Token = token.text().parse().expect("a token that was written");
         assert_eq!(*again.text(), *token.text());
+        valid.note("token");
     }
-    same_again::<Fingerprint>(text);
-    let _ = text.parse::<Proxy>();
+    if same_again::<Fingerprint>(text).is_some() {
+        valid.note("fingerprint");
+    }
+    if text.parse::<Proxy>().is_ok() {
+        valid.note("proxy");
+    }
 }
 
 /// What is read from a word and shown again is read as the same.
@@ -57,14 +67,17 @@ fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
 }
 
 /// Words of policies, terms and flags.
-pub fn words(data: &[u8]) {
+pub fn words(data: &[u8], valid: &mut Valid) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    same_again::<Moment>(text);
-    same_again::<Day>(text);
-    same_again::<Hours>(text);
-    same_again::<Normalize>(text);
-    json::<Policy>(text);
-    json::<Moment>(text);
+    let words = [
+        ("moment", same_again::<Moment>(text).is_some()),
+        ("day", same_again::<Day>(text).is_some()),
+        ("hours", same_again::<Hours>(text).is_some()),
+        ("profile", same_again::<Normalize>(text).is_some()),
+        ("policy", json::<Policy>(text).is_some()),
+        ("moment", json::<Moment>(text).is_some()),
+    ];
+    words.iter().filter(|(_, is_read)| *is_read).for_each(|(word, _)| valid.note(word));
 }
 
 /// What JSON gives is what its own form gives, and its sentences can be said.
@@ -76,7 +89,7 @@ fn json<T: Serialize + DeserializeOwned + PartialEq>(text: &str) -> Option<T> {
 }
 
 /// A profile of key columns makes of each value one that it leaves as it is.
-pub fn normalize(data: &[u8]) {
+pub fn normalize(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let len = usize::from(bytes.byte() % 40);
     let Ok(name) = std::str::from_utf8(bytes.take(len)) else { return };
@@ -90,11 +103,12 @@ pub fn normalize(data: &[u8]) {
         other => other.essence(),
     };
     assert_eq!(again.apply(&once), once, "{profile} of `{value}`");
+    valid.note("value");
 }
 
 /// A project file. A job sets no flag that has no key there, and a job that is added says what it was given and changes no
 /// other.
-pub fn project(data: &[u8]) {
+pub fn project(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mut word = || {
         let len = usize::from(bytes.byte() % 8);
@@ -121,39 +135,45 @@ pub fn project(data: &[u8]) {
     let flags = new[0].flags.as_ref().expect("a job that was added");
     assert_eq!(flags.key, key);
     assert_eq!(flags.names, ["identity", "agreement", "record", "key"]);
+    valid.note("jobs");
 }
 
 const NEW_JOB: &str = "new-job_1";
 
 /// The texts that a partner sends, and the files that are kept of them. Mode 0 takes any text; the others sign what is in an
 /// envelope, which the fuzzer could not.
-pub fn documents(data: &[u8]) {
+pub fn documents(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 4;
     let Ok(text) = String::from_utf8(with_secrets(bytes.0)) else { return };
     match mode {
-        0 => any_text(&text),
+        0 => any_text(&text, valid),
         1 => {
             let Some(signed) = signed::<Proposal>(&text) else { return };
             let _ = signed.document().sentences();
+            valid.note("proposal");
         }
         2 => {
             let Some(signed) = signed::<Agreement>(&text) else { return };
             if let Ok(agreement) = Signed::<Agreement>::from_file(&signed.to_json()) {
                 let again = Signed::<Agreement>::from_text(&agreement.to_text());
                 assert_eq!(again.as_ref(), Ok(&agreement));
+                valid.note("agreement");
             }
         }
         _ => {
-            signed::<Record>(&text);
+            if signed::<Record>(&text).is_some() {
+                valid.note("record");
+            }
         }
     }
 }
 
-fn any_text(text: &str) {
+fn any_text(text: &str, valid: &mut Valid) {
     match Invitation::from_text(text) {
         Ok(invitation) => {
             assert_eq!(Invitation::from_text(&invitation.to_text()).as_ref(), Ok(&invitation));
+            valid.note("invitation");
             if let Err(error) = invitation.answer() {
                 tells_no_secret(&error);
             }
@@ -214,11 +234,12 @@ fn signed<D: Document + PartialEq>(payload: &str) -> Option<Signed<D>> {
 
 /// A ledger: its lines as they are, or a line for each event, signed and put behind the one before it, which the fuzzer could
 /// not.
-pub fn ledger(data: &[u8]) {
+pub fn ledger(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 2;
     let Ok(text) = String::from_utf8(with_secrets(bytes.0)) else { return };
     let me = &PARTIES[0];
+    let lines = text.lines().count() as u64;
     let text = match mode {
         0 => text,
         _ => {
@@ -227,7 +248,10 @@ pub fn ledger(data: &[u8]) {
         }
     };
     match decoders::ledger(&text, &me.certificate()) {
-        Ok(head) => assert_eq!(head.lines, text.lines().count() as u64),
+        Ok(head) => {
+            assert_eq!(head.lines, lines);
+            valid.note("ledger");
+        }
         Err(error) => {
             assert_eq!(mode, 0, "a ledger that this side wrote is refused: {error}");
             tells_no_secret(&error);
@@ -236,7 +260,7 @@ pub fn ledger(data: &[u8]) {
 }
 
 /// A journal: the content of a file, or records as this side wrote them, which the fuzzer could not encrypt.
-pub fn journal(data: &[u8]) {
+pub fn journal(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let outcome = match bytes.byte() % 2 {
         0 => decoders::journal(bytes.0, &PARTIES[0]),
@@ -249,13 +273,14 @@ pub fn journal(data: &[u8]) {
             decoders::journal_of(&records, &PARTIES[0])
         }
     };
-    if let Err(error) = outcome {
-        tells_no_secret(&error);
+    match outcome {
+        Ok(_) => valid.note("journal"),
+        Err(error) => tells_no_secret(&error),
     }
 }
 
 /// The figures of a machine.
-pub fn figures(data: &[u8]) {
+pub fn figures(data: &[u8], valid: &mut Valid) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(figures) = Figures::parse(text) else { return };
     let form = figures.to_text();
@@ -263,4 +288,5 @@ pub fn figures(data: &[u8]) {
         Ok(again) => assert_eq!(again.to_text(), form),
         Err(error) => panic!("what was written is not read: {error}"),
     }
+    valid.note("figures");
 }

@@ -5,25 +5,30 @@ use vesica_primitives::{
     paillier, rsa,
 };
 
-use crate::bytes::Bytes;
+use crate::{Valid, bytes::Bytes};
 
 /// An element is refused, or it is in the group and its encoding is the one that was read.
-pub fn group(data: &[u8]) {
+pub fn group(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
-    match bytes.byte() % 2 {
-        0 => element::<Ristretto>(bytes),
-        _ => element::<Ffdhe3072>(bytes),
+    let (name, is_read) = match bytes.byte() % 2 {
+        0 => ("ristretto255", element::<Ristretto>(bytes)),
+        _ => ("ffdhe3072", element::<Ffdhe3072>(bytes)),
+    };
+    if is_read {
+        valid.note(name);
     }
 }
 
-fn element<G: Scalars>(mut bytes: Bytes<'_>) {
+/// Whether there was an element.
+fn element<G: Scalars>(mut bytes: Bytes<'_>) -> bool {
     let mut encoded = <G::Encoded as bytemuck::Zeroable>::zeroed();
     fill(&mut bytes, bytemuck::bytes_of_mut(&mut encoded));
-    if let Some(element) = G::decode(&encoded) {
-        assert!(G::encode(&element) == encoded, "one element has one encoding");
-        let nothing = G::sub(&element, &element);
-        assert!(G::add(&element, &nothing) == element);
-        let twice = G::add(&element, &element);
+    let decoded = G::decode(&encoded);
+    if let Some(element) = &decoded {
+        assert!(G::encode(element) == encoded, "one element has one encoding");
+        let nothing = G::sub(element, element);
+        assert!(G::add(element, &nothing) == *element);
+        let twice = G::add(element, element);
         assert!(G::decode(&G::encode(&twice)) == Some(twice), "a sum is an element");
     }
     let mut wide = <G::WideScalar as bytemuck::Zeroable>::zeroed();
@@ -34,10 +39,11 @@ fn element<G: Scalars>(mut bytes: Bytes<'_>) {
     bytemuck::bytes_of_mut(&mut again)[..short.len()].copy_from_slice(short);
     let reduced = G::encode_scalar(&G::reduce(&again));
     assert_eq!(bytemuck::bytes_of(&reduced), short, "a scalar is reduced already");
+    decoded.is_some()
 }
 
 /// A key of RSA or of Paillier, and a value under it, are refused, or their encodings are those that were read.
-pub fn public_key(data: &[u8]) {
+pub fn public_key(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kind, mask) = (bytes.byte() % 2, bytes.byte());
     let mut modulus = [0; rsa::ENCODED];
@@ -48,17 +54,18 @@ pub fn public_key(data: &[u8]) {
         modulus[rsa::ENCODED - 1] |= 1;
     }
     match kind {
-        0 => rsa_values(bytes, &modulus),
-        _ => paillier_values(bytes, &modulus),
+        0 => rsa_values(bytes, &modulus, valid),
+        _ => paillier_values(bytes, &modulus, valid),
     }
 }
 
-fn rsa_values(mut bytes: Bytes<'_>, modulus: &[u8; rsa::ENCODED]) {
+fn rsa_values(mut bytes: Bytes<'_>, modulus: &[u8; rsa::ENCODED], valid: &mut Valid) {
     let Some(key) = rsa::PublicKey::decode(modulus) else { return };
     assert_eq!(key.encode(), *modulus);
     let value = bytes.array();
     let Some(residue) = key.decode_residue(&value) else { return };
     assert_eq!(residue.encode(), value);
+    valid.note("residue");
     if let Some(inverse) = key.invert(&residue) {
         let one = key.multiply(&residue, &inverse).encode();
         assert!(
@@ -67,7 +74,7 @@ fn rsa_values(mut bytes: Bytes<'_>, modulus: &[u8; rsa::ENCODED]) {
     }
 }
 
-fn paillier_values(mut bytes: Bytes<'_>, modulus: &[u8; paillier::PLAIN]) {
+fn paillier_values(mut bytes: Bytes<'_>, modulus: &[u8; paillier::PLAIN], valid: &mut Valid) {
     let Some(key) = paillier::PublicKey::decode(modulus) else { return };
     assert_eq!(key.encode(), *modulus);
     let number = i64::from_le_bytes(bytes.array());
@@ -75,10 +82,12 @@ fn paillier_values(mut bytes: Bytes<'_>, modulus: &[u8; paillier::PLAIN]) {
     let value = bytes.array();
     if let Some(plain) = key.decode_plain(&value) {
         assert_eq!(plain.encode(), value);
+        valid.note("plaintext");
     }
     let value = bytes.array();
     let Some(ciphertext) = key.decode_ciphertext(&value) else { return };
     assert_eq!(ciphertext.encode(), value);
+    valid.note("ciphertext");
 }
 
 fn fill(bytes: &mut Bytes<'_>, to: &mut [u8]) {

@@ -5,19 +5,20 @@ use vesica_primitives::{
     arch::{AesKeys, Backend, HASH_IV, HASH_KEYED, HASH_LANES},
 };
 
-use crate::bytes::Bytes;
+use crate::{Valid, bytes::Bytes};
 
 /// The most blocks of a vector: more than any kernel takes at a time, and an odd rest.
 const MOST: usize = 67;
 
 /// Every backend of this processor computes what the portable one does, for vectors of any length and content.
-pub fn kernels(data: &[u8]) {
+pub fn kernels(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kernel, len) = (bytes.byte() % 12, bytes.below(MOST));
     let slow = result(Backend::PORTABLE, kernel, len, bytes);
     for backend in Backend::available() {
         assert_eq!(result(backend, kernel, len, bytes), slow, "{backend:?}, kernel {kernel}");
     }
+    valid.note("vectors");
 }
 
 /// What a kernel makes of the rest of the input, as bytes.

@@ -16,54 +16,84 @@ mod structures;
 mod tables;
 mod wire;
 
-use std::{panic, sync::Once};
+use std::{collections::BTreeSet, panic, sync::Once};
 
 /// A target: its name, and what it does with an input.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
     pub name: &'static str,
-    body: fn(&[u8]),
+    body: Body,
+    /// All that it can read of inputs, by what [`Target::valid`] calls it.
+    pub reads: &'static [&'static str],
 }
 
-const fn target(name: &'static str, body: fn(&[u8])) -> Target {
-    Target { name, body }
+/// Takes an input, and notes what of it is valid.
+type Body = fn(&[u8], &mut Valid);
+
+const fn target(name: &'static str, body: Body, reads: &'static [&'static str]) -> Target {
+    Target { name, body, reads }
+}
+
+/// What of an input is valid, and so is read to its end.
+#[derive(Debug, Default)]
+struct Valid(BTreeSet<&'static str>);
+
+impl Valid {
+    fn note(&mut self, what: &'static str) {
+        self.0.insert(what);
+    }
 }
 
 /// Every target.
 pub const TARGETS: &[Target] = &[
-    target("frames", wire::frames),
-    target("exchange_file", wire::exchange_file),
-    target("relay_call", wire::relay_call),
-    target("offer", wire::offer),
-    target("gateway_messages", wire::gateway_messages),
-    target("key_profile", wire::key_profile),
-    target("tag_list", structures::tag_list),
-    target("tag_list_made", structures::tag_list_made),
-    target("packed_numbers", structures::packed_numbers),
-    target("filter", structures::filter),
-    target("group", groups::group),
-    target("public_key", groups::public_key),
-    target("identity", documents::identity),
-    target("words", documents::words),
-    target("project", documents::project),
-    target("normalize", documents::normalize),
-    target("documents", documents::documents),
-    target("ledger", documents::ledger),
-    target("journal", documents::journal),
-    target("figures", documents::figures),
-    target("csv", tables::csv),
-    target("csv_against_crate", tables::csv_against_crate),
-    target("ndjson", tables::ndjson),
-    target("recognised_table", tables::recognised),
-    target("parquet", tables::parquet),
-    target("arrow_file", tables::arrow_file),
-    target("arrow_stream", tables::arrow_stream),
-    target("kernels", kernels::kernels),
-    target("list_head", lists::list_head),
-    target("list_log", lists::list_log),
-    target("list_part", lists::list_part),
-    target("list_exchange", lists::list_exchange),
+    target("frames", wire::frames, &["messages"]),
+    target("exchange_file", wire::exchange_file, &["file"]),
+    target("relay_call", wire::relay_call, &["call"]),
+    target("offer", wire::offer, &["offer"]),
+    target("gateway_messages", wire::gateway_messages, &["question", "answer"]),
+    target("key_profile", wire::key_profile, &["profile"]),
+    target("tag_list", structures::tag_list, &["list"]),
+    target("tag_list_made", structures::tag_list_made, &["list"]),
+    target("packed_numbers", structures::packed_numbers, &["numbers"]),
+    target(
+        "filter",
+        structures::filter,
+        &[
+            "list",
+            "sorted list",
+            "Bloom filter",
+            "cuckoo filter",
+            "mobile cuckoo filter",
+            "vacuum filter",
+        ],
+    ),
+    target("group", groups::group, &["ristretto255", "ffdhe3072"]),
+    target("public_key", groups::public_key, &["residue", "plaintext", "ciphertext"]),
+    target(
+        "identity",
+        documents::identity,
+        &["certificate", "identity", "token", "fingerprint", "proxy"],
+    ),
+    target("words", documents::words, &["moment", "day", "hours", "profile", "policy"]),
+    target("project", documents::project, &["jobs"]),
+    target("normalize", documents::normalize, &["value"]),
+    target("documents", documents::documents, &["invitation", "proposal", "agreement", "record"]),
+    target("ledger", documents::ledger, &["ledger"]),
+    target("journal", documents::journal, &["journal"]),
+    target("figures", documents::figures, &["figures"]),
+    target("csv", tables::csv, &["table"]),
+    target("csv_against_crate", tables::csv_against_crate, &["table"]),
+    target("ndjson", tables::ndjson, &["table"]),
+    target("recognised_table", tables::recognised, &["table"]),
+    target("parquet", tables::parquet, &["table"]),
+    target("arrow_file", tables::arrow_file, &["table"]),
+    target("arrow_stream", tables::arrow_stream, &["table"]),
+    target("kernels", kernels::kernels, &["vectors"]),
+    target("list_head", lists::list_head, &["head"]),
+    target("list_log", lists::list_log, &["log"]),
+    target("list_part", lists::list_part, &["part"]),
+    target("list_exchange", lists::list_exchange, &["question", "answer"]),
 ];
 
 impl Target {
@@ -72,9 +102,20 @@ impl Target {
     /// # Panics
     /// Where the code breaks a promise.
     pub fn run(&self, input: &[u8]) {
+        self.valid(input);
+    }
+
+    /// Runs the target on an input, and says what of it is valid. Where all inputs of a corpus are refused, a fuzzer that begins with
+    /// them tests little else.
+    ///
+    /// # Panics
+    /// Where the code breaks a promise.
+    pub fn valid(&self, input: &[u8]) -> BTreeSet<&'static str> {
         static ONCE: Once = Once::new();
         ONCE.call_once(overlook_guarded_panics);
-        (self.body)(input);
+        let mut valid = Valid::default();
+        (self.body)(input, &mut valid);
+        valid.0
     }
 }
 

@@ -17,12 +17,13 @@ use vesica_list::{
 };
 
 use crate::{
+    Valid,
     bytes::{Bytes, tells_no_secret, with_secrets},
     documents::PARTIES,
 };
 
 /// The head of a list: a text as it is, or what is in one, signed by the target and with the state that its parts have.
-pub fn list_head(data: &[u8]) {
+pub fn list_head(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 2;
     let content = with_secrets(bytes.0);
@@ -40,6 +41,7 @@ pub fn list_head(data: &[u8]) {
     let text = head.sealed(&me.sign(&message).expect("a key that signs"));
     if let Some(again) = read_head(&text) {
         assert!(again == head, "another head is read than was signed");
+        valid.note("head");
     }
     // What was signed with another key is refused, whatever it is.
     let stranger = PARTIES[1].sign(&message).expect("a key that signs");
@@ -66,7 +68,7 @@ fn read_head(text: &str) -> Option<Head> {
 }
 
 /// The log of a list: any text, or lines of which the target changes a byte or none.
-pub fn list_log(data: &[u8]) {
+pub fn list_log(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 2;
     if mode == 0 {
@@ -98,6 +100,7 @@ pub fn list_log(data: &[u8]) {
     let known = &ends[known_after % ends.len()];
     if ends.len() > 1 {
         assert_eq!(log::check(&text, (end, state), Some(known)), Ok(()));
+        valid.note("log");
         let mut other = text.into_bytes();
         let place = place % other.len();
         other[place] ^= change;
@@ -109,7 +112,7 @@ pub fn list_log(data: &[u8]) {
 
 /// A part of a list: any content under a header that the target signs, or a part that was written, in which everything is found,
 /// and of which the target changes a byte.
-pub fn list_part(data: &[u8]) {
+pub fn list_part(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 3;
     let (bits, label) = (32 + u32::from(bytes.byte() % 97), u32::from(bytes.byte() % 3) * 11);
@@ -153,6 +156,7 @@ pub fn list_part(data: &[u8]) {
     asked.dedup();
     let found = open(&file, &entry, &header, &asked).expect("a part that was written");
     assert!(found == expected, "something else is found than was written");
+    valid.note("part");
     if change == 0 || file.is_empty() {
         return;
     }
@@ -233,7 +237,7 @@ fn open(
 }
 
 /// What a client asks and a publisher answers: any bytes to either, and a true answer of which the target changes a byte.
-pub fn list_exchange(data: &[u8]) {
+pub fn list_exchange(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, place, change) = (1 + bytes.below(3), bytes.below(1 << 12), bytes.byte());
     let rng = &mut StdRng::seed_from_u64(1);
@@ -242,6 +246,7 @@ pub fn list_exchange(data: &[u8]) {
         Ok(answer) => {
             let items = exchange::items(bytes.0.len()).expect("it was answered");
             assert_eq!(answer.len(), exchange::answer_bytes(items));
+            valid.note("question");
         }
         Err(error) => tells_no_secret(&error),
     }
@@ -261,6 +266,7 @@ pub fn list_exchange(data: &[u8]) {
     match question().finish(&answer) {
         Ok(found) => {
             assert_eq!(change, 0, "a changed answer is accepted");
+            valid.note("answer");
             let tags =
                 values.iter().map(|output| vesica_list::value::Value::of(output).whole_tag());
             assert!(found.iter().map(|value| value.whole_tag()).eq(tags));

@@ -11,13 +11,13 @@ use vesica_structures::{
     tag_list::{Layout, MAX_BITS},
 };
 
-use crate::bytes::Bytes;
+use crate::{Valid, bytes::Bytes};
 
 /// The most items, so that an execution takes microseconds.
 const MOST: usize = 64;
 
 /// A list of tags is refused, or it is sorted and its encoding is the one that was read.
-pub fn tag_list(data: &[u8]) {
+pub fn tag_list(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % MAX_BITS);
     let layout = Layout::new(count, bits);
@@ -33,10 +33,11 @@ pub fn tag_list(data: &[u8]) {
     assert!(tags.is_sorted() && tags.len() == count);
     assert!(bits == MAX_BITS || tags.iter().all(|tag| tag >> bits == 0));
     assert_eq!(layout.encode(&tags, |tag| *tag), words, "one list has one encoding");
+    valid.note("list");
 }
 
 /// A list of tags that this side encodes is the one that the other side decodes.
-pub fn tag_list_made(data: &[u8]) {
+pub fn tag_list_made(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % MAX_BITS);
     let mask = u128::MAX >> (MAX_BITS - bits);
@@ -52,10 +53,11 @@ pub fn tag_list_made(data: &[u8]) {
     let decoded =
         layout.decode(encoded).and_then(|list| list.iter().collect::<Result<Vec<_>, _>>());
     assert_eq!(decoded, Ok(tags));
+    valid.note("list");
 }
 
 /// Numbers of a fixed length: what is packed comes out again, and a list that is cut is read as zeros.
-pub fn packed_numbers(data: &[u8]) {
+pub fn packed_numbers(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % 128);
     let content = bytes.take(usize::MAX);
@@ -69,38 +71,45 @@ pub fn packed_numbers(data: &[u8]) {
     packed::pack_into(&mut again, numbers.iter().copied(), bits);
     assert_eq!(again.len(), packed::packed_len(count, bits));
     assert!(packed::unpack(&again, count, bits).eq(numbers));
+    valid.note("numbers");
 }
 
 /// A filter is refused, or its encoding is the one that was read.
-pub fn filter(data: &[u8]) {
+pub fn filter(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kind, items) = (bytes.byte() % 7, 1 + bytes.below(MOST));
     let Ok(rate) = Rate::sound(Adversary::SemiHonest, 1 + bytes.below(1 << 10), 40) else { return };
-    match kind {
-        0 => list::<List>(bytes, ListShape::new(items, rate)),
-        1 => list::<SortedList>(bytes, SortedListShape::new(items, rate)),
-        2 => read::<Bloom>(bytes, BloomShape::new(items, rate)),
-        3 => read::<Bloom>(bytes, BloomShape::sparse(items)),
-        4 => list::<Cuckoo>(bytes, CuckooShape::new(items, rate)),
-        5 => list::<MobileCuckoo>(bytes, CuckooShape::mobile(items, rate)),
-        _ => list::<Vacuum>(bytes, VacuumShape::new(items, rate)),
+    let (name, is_read) = match kind {
+        0 => ("list", shaped::<List>(bytes, ListShape::new(items, rate))),
+        1 => ("sorted list", shaped::<SortedList>(bytes, SortedListShape::new(items, rate))),
+        2 => ("Bloom filter", checked::<Bloom>(bytes, BloomShape::new(items, rate))),
+        3 => ("Bloom filter", checked::<Bloom>(bytes, BloomShape::sparse(items))),
+        4 => ("cuckoo filter", shaped::<Cuckoo>(bytes, CuckooShape::new(items, rate))),
+        5 => (
+            "mobile cuckoo filter",
+            shaped::<MobileCuckoo>(bytes, CuckooShape::mobile(items, rate)),
+        ),
+        _ => ("vacuum filter", shaped::<Vacuum>(bytes, VacuumShape::new(items, rate))),
+    };
+    if is_read {
+        valid.note(name);
     }
 }
 
-fn list<F: Filter>(bytes: Bytes<'_>, shape: Result<F::Shape, impl Sized>) {
-    if let Ok(shape) = shape {
-        read::<F>(bytes, shape);
-    }
+fn shaped<F: Filter>(bytes: Bytes<'_>, shape: Result<F::Shape, impl Sized>) -> bool {
+    shape.is_ok_and(|shape| checked::<F>(bytes, shape))
 }
 
-fn read<F: Filter>(mut bytes: Bytes<'_>, shape: F::Shape) {
+/// Whether the filter in the input could be read.
+fn checked<F: Filter>(mut bytes: Bytes<'_>, shape: F::Shape) -> bool {
     let query = Block::from_bytes(bytes.array());
     let whole = bytes.byte() != 0;
     let mut encoded = bytes.0.to_vec();
     if whole {
         encoded.resize(F::encoded_len(&shape), 0);
     }
-    if let Ok(filter) = F::decode(&encoded, shape) {
+    let decoded = F::decode(&encoded, shape);
+    if let Ok(filter) = &decoded {
         assert_eq!(filter.encode(), encoded, "one filter has one encoding");
         let _ = filter.contains(query);
     }
@@ -110,10 +119,11 @@ fn read<F: Filter>(mut bytes: Bytes<'_>, shape: F::Shape) {
             Block(query.0.wrapping_add(i).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
         })
         .collect();
-    let Ok(built) = F::build(&items, shape) else { return };
+    let Ok(built) = F::build(&items, shape) else { return decoded.is_ok() };
     let encoded = built.encode();
     assert_eq!(encoded.len(), F::encoded_len(&shape));
     let Ok(again) = F::decode(&encoded, shape) else { panic!("a filter is not read again") };
     assert!(items.iter().all(|item| again.contains(*item)));
     assert_eq!(again.encode(), encoded);
+    decoded.is_ok()
 }

@@ -6,7 +6,10 @@ use vesica::{
     files::{Delimiter, Dialect, Format},
 };
 
-use crate::bytes::{Bytes, SECRET, tells_no_secret, with_secrets};
+use crate::{
+    Valid,
+    bytes::{Bytes, SECRET, tells_no_secret, with_secrets},
+};
 
 /// The most bytes that may have to be in memory at once.
 const MOST_BYTES: u64 = 1 << 20;
@@ -85,15 +88,17 @@ fn delimiter(byte: u8) -> (Delimiter, u8) {
 }
 
 /// Delimited text.
-pub fn csv(data: &[u8]) {
+pub fn csv(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, _) = delimiter(bytes.byte());
-    text(bytes.0, Some(Format::Csv), delimiter);
+    if text(bytes.0, Some(Format::Csv), delimiter).is_some() {
+        valid.note("table");
+    }
 }
 
 /// Delimited text against the csv crate: the same records, or a reason that the crate does not have. The crate takes any
 /// number of fields, takes the end of the text for the end of a quoted field, and skips one byte order mark, as we do.
-pub fn csv_against_crate(data: &[u8]) {
+pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, byte) = delimiter(bytes.byte() % 4);
     let content = with_secrets(bytes.0);
@@ -117,43 +122,48 @@ pub fn csv_against_crate(data: &[u8]) {
     let header = records.remove(0);
     assert_eq!(header.len(), ours.columns.len());
     assert_eq!(records, ours.rows);
+    valid.note("table");
 }
 
 /// Objects, one a line.
-pub fn ndjson(data: &[u8]) {
-    text(data, Some(Format::Ndjson), Delimiter::Comma);
+pub fn ndjson(data: &[u8], valid: &mut Valid) {
+    if text(data, Some(Format::Ndjson), Delimiter::Comma).is_some() {
+        valid.note("table");
+    }
 }
 
 /// A table whose format is recognised, packed or not.
-pub fn recognised(data: &[u8]) {
+pub fn recognised(data: &[u8], valid: &mut Valid) {
     let content = with_secrets(data);
-    if let Err(error) = table(&content, None, Delimiter::Auto) {
-        check_error(&error, &content);
+    match table(&content, None, Delimiter::Auto) {
+        Ok(_) => valid.note("table"),
+        Err(error) => check_error(&error, &content),
     }
 }
 
 /// Parquet: the footer, the pages, and the rows written again.
-pub fn parquet(data: &[u8]) {
-    typed(data, Format::Parquet);
+pub fn parquet(data: &[u8], valid: &mut Valid) {
+    typed(data, Format::Parquet, valid);
 }
 
 /// A file of Arrow IPC.
-pub fn arrow_file(data: &[u8]) {
-    typed(data, Format::Arrow);
+pub fn arrow_file(data: &[u8], valid: &mut Valid) {
+    typed(data, Format::Arrow, valid);
 }
 
 /// A stream of Arrow IPC.
-pub fn arrow_stream(data: &[u8]) {
-    typed(data, Format::ArrowStream);
+pub fn arrow_stream(data: &[u8], valid: &mut Valid) {
+    typed(data, Format::ArrowStream, valid);
 }
 
 /// A table with types is refused as damaged, or its rows written again are a table with the same rows.
-fn typed(content: &[u8], format: Format) {
+fn typed(content: &[u8], format: Format, valid: &mut Valid) {
     let Ok(table) = table(content, Some(format), Delimiter::Comma) else { return };
     match self::table(&table.written, Some(format), Delimiter::Comma) {
         Ok(again) => {
             assert_eq!(again.columns, table.columns);
             assert_eq!(again.rows, table.rows);
+            valid.note("table");
         }
         Err(error) => panic!("what was written is not read: {error}"),
     }

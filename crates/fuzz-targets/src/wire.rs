@@ -3,10 +3,11 @@
 use std::io::{self, Cursor, Read, Write};
 
 use sha2::{Digest, Sha256};
-use vesica::decoders;
+use vesica::{WIRE_VERSION, decoders};
 use vesica_net::{Channel, Deviation, Error, Identity, files::read_file, relay};
 
 use crate::{
+    Valid,
     bytes::{Bytes, tells_no_secret, with_secrets},
     documents::PARTIES,
 };
@@ -36,7 +37,7 @@ impl Write for Sent {
 }
 
 /// Whatever a peer sends, a channel gives what was asked for, within its bounds, or an error that shows none of it.
-pub fn frames(data: &[u8]) {
+pub fn frames(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (steps, size) = (bytes.array::<6>(), bytes.below(MOST));
     let mut channel = Channel::new(Sent(Cursor::new(with_secrets(bytes.0))));
@@ -51,6 +52,7 @@ pub fn frames(data: &[u8]) {
             return;
         }
     }
+    valid.note("messages");
     let _ = channel.finish();
 }
 
@@ -65,17 +67,26 @@ fn received(channel: &mut Channel, step: u8, size: usize) -> Result<(), Error> {
     }
 }
 
-/// An offer is refused, or its own form is read again to the same form.
-pub fn offer(data: &[u8]) {
-    match decoders::offer(&with_secrets(data)) {
-        Ok(form) => assert_eq!(decoders::offer(&form).ok().as_ref(), Some(&form)),
+/// An offer is refused, or its own form is read again to the same form. Version 0 stands for the version of this program, so that
+/// a corpus outlives a version.
+pub fn offer(data: &[u8], valid: &mut Valid) {
+    let version = format!("\"version\":{WIRE_VERSION}");
+    let mut content = with_secrets(data);
+    if let Ok(text) = str::from_utf8(&content) {
+        content = text.replace("\"version\":0", &version).into_bytes();
+    }
+    match decoders::offer(&content) {
+        Ok(form) => {
+            assert_eq!(decoders::offer(&form).ok().as_ref(), Some(&form));
+            valid.note("offer");
+        }
         Err(error) => tells_no_secret(&error),
     }
 }
 
 /// What a caller says to a relay: any bytes, or what a party says, of which a byte is changed or none. A relay hears who is
 /// admitted and has signed its challenge, and nobody else.
-pub fn relay_call(data: &[u8]) {
+pub fn relay_call(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (mode, challenge) = (bytes.byte() % 3, bytes.array());
     let fingerprints = PARTIES.each_ref().map(|party| party.fingerprint());
@@ -91,7 +102,10 @@ pub fn relay_call(data: &[u8]) {
     said[place] ^= change;
     let heard = hear(said);
     match (change, me) {
-        (0, 0) => assert_eq!(heard, Ok(fingerprints)),
+        (0, 0) => {
+            assert_eq!(heard, Ok(fingerprints));
+            valid.note("call");
+        }
         (0, _) => assert_eq!(heard, Err(NOT_ADMITTED)),
         // A changed certificate is that of another party, whose signature may hold.
         _ => assert!(heard.is_err(), "a changed byte is overlooked"),
@@ -113,25 +127,29 @@ fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
 }
 
 /// What a cluster asks and its gateway answers.
-pub fn gateway_messages(data: &[u8]) {
-    for read in [decoders::gateway_question, decoders::gateway_answer] {
-        if let Some(form) = read(data) {
-            assert_eq!(read(&form).as_ref(), Some(&form));
+pub fn gateway_messages(data: &[u8], valid: &mut Valid) {
+    let readers: [(&str, fn(&[u8]) -> _); 2] =
+        [("question", decoders::gateway_question), ("answer", decoders::gateway_answer)];
+    for (what, form_of) in readers {
+        if let Some(form) = form_of(data) {
+            assert_eq!(form_of(&form).as_ref(), Some(&form));
+            valid.note(what);
         }
     }
 }
 
 /// A profile of keys is refused, or its encoding has the same meaning, and is all zeros where nothing is told.
-pub fn key_profile(data: &[u8]) {
+pub fn key_profile(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let columns = usize::from(bytes.byte() % 17);
     let Some(form) = decoders::profile(bytes.0, columns) else { return };
     assert_eq!(form.len(), bytes.0.len());
     assert!(form == bytes.0 || form.iter().all(|byte| *byte == 0));
+    valid.note("profile");
 }
 
 /// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not find.
-pub fn exchange_file(data: &[u8]) {
+pub fn exchange_file(data: &[u8], valid: &mut Valid) {
     const HEADER: usize = 49;
     let mut bytes = Bytes(data);
     let with_checksum = bytes.byte() != 0;
@@ -145,6 +163,7 @@ pub fn exchange_file(data: &[u8]) {
             let end = content.len() - Sha256::output_size();
             assert_eq!(payload, content[HEADER..end]);
             assert_eq!(number.to_le_bytes(), content[40..48]);
+            valid.note("file");
         }
         Err(error) => tells_no_secret(&error),
     }

@@ -7,7 +7,9 @@ use std::{
     path::PathBuf,
 };
 
+use vesica::{WIRE_VERSION, decoders};
 use vesica_fuzz_targets::TARGETS;
+use vesica_net::Identity;
 
 fn fuzz() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"))
@@ -39,6 +41,72 @@ fn every_input_of_the_corpus_keeps_the_promises() {
         }
     }
     assert!(broken.is_empty(), "broken by {broken:#?}");
+}
+
+/// An input of the corpus.
+fn input(of: &str) -> Vec<u8> {
+    fs::read(fuzz().join("corpus").join(of)).expect("an input")
+}
+
+/// What a fuzzer begins with is not refused as a whole, for instance as one of an older version.
+#[test]
+fn all_that_a_target_can_read_is_in_its_corpus() {
+    let mut missing = Vec::new();
+    for target in TARGETS {
+        let inputs = names(&format!("corpus/{}", target.name));
+        let inputs = inputs.iter().map(|name| input(&format!("{}/{name}", target.name)));
+        let valid: BTreeSet<_> = inputs.flat_map(|input| target.valid(&input)).collect();
+        let wanted: BTreeSet<_> = target.reads.iter().copied().collect();
+        if valid != wanted {
+            missing.push(format!("{}: {valid:?}, and not {wanted:?}", target.name));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn what_was_written_is_its_own_form() {
+    let offer = String::from_utf8(input("offer/a-good-one")).expect("JSON");
+    let offer = offer.replace("\"version\":0", &format!("\"version\":{WIRE_VERSION}"));
+    let form = decoders::offer(offer.as_bytes()).expect("an offer");
+    let [form, offer] = [&form[..], offer.as_bytes()]
+        .map(|json| serde_json::from_slice::<serde_json::Value>(json).expect("JSON"));
+    assert_eq!(form, offer);
+    let profile = input("key_profile/two-columns");
+    assert_eq!(decoders::profile(&profile[1..], 2).as_deref(), Some(&profile[1..]));
+    let messages = names("corpus/gateway_messages");
+    let mut questions = BTreeSet::new();
+    for name in &messages {
+        let message = input(&format!("gateway_messages/{name}"));
+        match (decoders::gateway_question(&message), decoders::gateway_answer(&message)) {
+            (Some(form), None) => {
+                assert_eq!(form, message, "{name}");
+                questions.insert(&**name);
+            }
+            (None, Some(form)) => assert_eq!(form, message, "{name}"),
+            both => panic!("{name} is {both:?}"),
+        }
+    }
+    let asked = ["found", "here", "kept", "keys", "next", "stopped"];
+    assert_eq!(questions, asked.into());
+}
+
+#[test]
+fn a_journal_is_read_to_the_last_of_its_records() {
+    let me = Identity::generate().expect("a key");
+    let seed = input("journal/records");
+    let (mut records, mut rest) = (Vec::new(), &seed[1..]);
+    while let [kind, len, others @ ..] = rest {
+        let (content, others) = others.split_at(usize::from(*len));
+        records.push((*kind, content.to_vec()));
+        rest = others;
+    }
+    // Its second attempt goes on after one partition of two, and does it and another one.
+    let piece = records[2].clone();
+    assert_eq!(piece.0, 2);
+    records.extend([piece.clone(), piece]);
+    assert_eq!(decoders::journal_of(&records, &me).ok(), Some(3));
+    assert!(decoders::journal(&input("journal/one-record")[1..], &me).is_err());
 }
 
 #[test]

@@ -83,8 +83,19 @@ mod tests {
         }
         let large = Matrix { blocks: 12, height: 131_072, width: 432 };
         assert_eq!(matrix(1 << 20, 1 << 20, 40), large);
-        // If all rows are alike, more columns are needed than for few marks.
-        assert!(matrix(0, 1, 40).width > 128);
+    }
+
+    /// Where there are no marks, what two items have in common decides: 128/−log2(1/2 + 1/256 + 2^-33) is 129.5.
+    #[test]
+    fn two_items_differ_also_where_there_are_no_marks() {
+        assert_eq!(matrix(0, 1, 40), Matrix { blocks: 1, height: 128, width: 130 });
+    }
+
+    /// Rows come from 32 bits, so that of 2^31 one may be half as likely again. Then e^-1.5 of the cells are left, and of so
+    /// many columns fewer than κ with probability 2^-40.
+    #[test]
+    fn likelier_rows_take_more_columns() {
+        assert_eq!(width(1 << 31, 1 << 31, 1, 40), 956);
     }
 
     /// The bound holds at a λ small enough for a test, and is nearly tight.

@@ -4,6 +4,8 @@
 //! `vesica-constant-time list` prints the names of all cases, one a line; with a name this runs that case. Names that begin
 //! with `control/` leak on purpose. `vesica-constant-time-quick` has the cases that run with every change: linking it takes a
 //! third of the time.
+//!
+//! **Must never import** files, tables or the command line, and must never be shipped.
 // A panic is how a case reports a wrong result.
 #![allow(clippy::unwrap_used)]
 

@@ -14,6 +14,10 @@ use crate::{
 /// The most bytes that may have to be in memory at once.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// The most rows that are kept, more than bytes of an input. A few bytes of Arrow may stand for any number of rows without
+/// content.
+const MOST_ROWS: usize = 1 << 17;
+
 /// The rows of a table: their fields as text.
 type Rows = Vec<Vec<Vec<u8>>>;
 
@@ -35,6 +39,9 @@ fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result
     let mut rows = Rows::new();
     let width = columns.len();
     let table = scan.rows(|row| {
+        if rows.len() == MOST_ROWS {
+            return Err(Error::Bug("more rows than a target keeps"));
+        }
         rows.push((0..width).map(|column| row.field(column).to_vec()).collect());
         Ok(())
     })?;

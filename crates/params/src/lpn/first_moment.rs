@@ -291,6 +291,23 @@ mod tests {
         }
     }
 
+    /// Words of both ends are those among all words: what is left out of sums because it cannot end there does not.
+    #[test]
+    fn both_ends_are_those_of_all_words() {
+        for (n, accumulators, most) in [(48, 1, 7), (48, 2, 3), (240, 2, 20), (240, 3, 60)] {
+            let code = Code::new(n);
+            let mut all = code.before_accumulators(n);
+            for _ in 0..accumulators {
+                all = (0..=n).map(|h| code.accumulated(&all, h)).collect();
+            }
+            let sum = |words: &[f64]| words.iter().copied().fold(f64::NEG_INFINITY, log2_add);
+            let (light, heavy) = (sum(&all[1..=most]), sum(&all[n - most..]));
+            let found = words(n, accumulators, most);
+            assert!((found.light - light).abs() < 1e-9, "{n}, {accumulators}: {found:?}, {light}");
+            assert!((found.heavy - heavy).abs() < 1e-9, "{n}, {accumulators}: {found:?}, {heavy}");
+        }
+    }
+
     /// Every word of three places, by hand: 100 becomes 111, and so on.
     #[test]
     fn an_accumulator_does_what_its_formula_says() {

@@ -50,12 +50,8 @@ pub fn identity(data: &[u8], valid: &mut Valid) {
         assert_eq!(*again.text(), *token.text());
         valid.note("token");
     }
-    if same_again::<Fingerprint>(text).is_some() {
-        valid.note("fingerprint");
-    }
-    if text.parse::<Proxy>().is_ok() {
-        valid.note("proxy");
-    }
+    valid.note_if(same_again::<Fingerprint>(text).is_some(), "fingerprint");
+    valid.note_if(text.parse::<Proxy>().is_ok(), "proxy");
 }
 
 /// What is read from a word and shown again is read as the same.
@@ -69,15 +65,12 @@ fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
 /// Words of policies, terms and flags.
 pub fn words(data: &[u8], valid: &mut Valid) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let words = [
-        ("moment", same_again::<Moment>(text).is_some()),
-        ("day", same_again::<Day>(text).is_some()),
-        ("hours", same_again::<Hours>(text).is_some()),
-        ("profile", same_again::<Normalize>(text).is_some()),
-        ("policy", json::<Policy>(text).is_some()),
-        ("moment", json::<Moment>(text).is_some()),
-    ];
-    words.iter().filter(|(_, is_read)| *is_read).for_each(|(word, _)| valid.note(word));
+    valid.note_if(same_again::<Moment>(text).is_some(), "moment");
+    valid.note_if(same_again::<Day>(text).is_some(), "day");
+    valid.note_if(same_again::<Hours>(text).is_some(), "hours");
+    valid.note_if(same_again::<Normalize>(text).is_some(), "profile");
+    valid.note_if(json::<Policy>(text).is_some(), "policy");
+    valid.note_if(json::<Moment>(text).is_some(), "moment");
 }
 
 /// What JSON gives is what its own form gives, and its sentences can be said.
@@ -161,11 +154,7 @@ pub fn documents(data: &[u8], valid: &mut Valid) {
                 valid.note("agreement");
             }
         }
-        _ => {
-            if signed::<Record>(&text).is_some() {
-                valid.note("record");
-            }
-        }
+        _ => valid.note_if(signed::<Record>(&text).is_some(), "record"),
     }
 }
 

@@ -14,9 +14,7 @@ pub fn group(data: &[u8], valid: &mut Valid) {
         0 => ("ristretto255", element::<Ristretto>(bytes)),
         _ => ("ffdhe3072", element::<Ffdhe3072>(bytes)),
     };
-    if is_read {
-        valid.note(name);
-    }
+    valid.note_if(is_read, name);
 }
 
 /// Whether there was an element.

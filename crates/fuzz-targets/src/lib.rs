@@ -43,6 +43,12 @@ impl Valid {
     fn note(&mut self, what: &'static str) {
         self.0.insert(what);
     }
+
+    fn note_if(&mut self, is_valid: bool, what: &'static str) {
+        if is_valid {
+            self.note(what);
+        }
+    }
 }
 
 /// Every target.

@@ -91,9 +91,7 @@ pub fn filter(data: &[u8], valid: &mut Valid) {
         ),
         _ => ("vacuum filter", shaped::<Vacuum>(bytes, VacuumShape::new(items, rate))),
     };
-    if is_read {
-        valid.note(name);
-    }
+    valid.note_if(is_read, name);
 }
 
 fn shaped<F: Filter>(bytes: Bytes<'_>, shape: Result<F::Shape, impl Sized>) -> bool {

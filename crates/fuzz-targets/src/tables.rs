@@ -98,9 +98,7 @@ fn delimiter(byte: u8) -> (Delimiter, u8) {
 pub fn csv(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, _) = delimiter(bytes.byte());
-    if text(bytes.0, Some(Format::Csv), delimiter).is_some() {
-        valid.note("table");
-    }
+    valid.note_if(text(bytes.0, Some(Format::Csv), delimiter).is_some(), "table");
 }
 
 /// Delimited text against the csv crate: the same records, or a reason that the crate does not have. The crate takes any
@@ -134,9 +132,7 @@ pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
 
 /// Objects, one a line.
 pub fn ndjson(data: &[u8], valid: &mut Valid) {
-    if text(data, Some(Format::Ndjson), Delimiter::Comma).is_some() {
-        valid.note("table");
-    }
+    valid.note_if(text(data, Some(Format::Ndjson), Delimiter::Comma).is_some(), "table");
 }
 
 /// A table whose format is recognised, packed or not.

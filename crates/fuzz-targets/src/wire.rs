@@ -128,12 +128,8 @@ fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
 
 /// What a cluster asks and its gateway answers.
 pub fn gateway_messages(data: &[u8], valid: &mut Valid) {
-    if is_same_again(decoders::gateway_question, data) {
-        valid.note("question");
-    }
-    if is_same_again(decoders::gateway_answer, data) {
-        valid.note("answer");
-    }
+    valid.note_if(is_same_again(decoders::gateway_question, data), "question");
+    valid.note_if(is_same_again(decoders::gateway_answer, data), "answer");
 }
 
 /// Whether this is read. Its form is then read to the same form.

@@ -85,14 +85,14 @@ mod tests {
         assert_eq!(matrix(1 << 20, 1 << 20, 40), large);
     }
 
-    /// Where there are no marks, what two items have in common decides: 128/−log2(1/2 + 1/256 + 2^-33) is 129.5.
+    /// Where there are no marks, the probability that two items are alike decides: 128/−log2(1/2 + 1/256 + 2^-33) is 129.5.
     #[test]
     fn two_items_differ_also_where_there_are_no_marks() {
         assert_eq!(matrix(0, 1, 40), Matrix { blocks: 1, height: 128, width: 130 });
     }
 
-    /// Rows come from 32 bits, so that of 2^31 one may be half as likely again. Then e^-1.5 of the cells are left, and of so
-    /// many columns fewer than κ with probability 2^-40.
+    /// Rows come from 32 random bits, so the likeliest of 2^31 rows may be 1.5 times as likely as the average. Then e^-1.5 of
+    /// the cells stay unmarked, and of 956 columns fewer than κ with probability at most 2^-40.
     #[test]
     fn likelier_rows_take_more_columns() {
         assert_eq!(width(1 << 31, 1 << 31, 1, 40), 956);

@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Words of both ends are those among all words: what is left out of sums because it cannot end there does not.
+    /// Both ends, counted among all words: [`words`] leaves out only weights that cannot lead there.
     #[test]
     fn both_ends_are_those_of_all_words() {
         for (n, accumulators, most) in [(48, 1, 7), (48, 2, 3), (240, 2, 20), (240, 3, 60)] {

@@ -66,7 +66,7 @@ pub fn check(
     };
     let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
     let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
-    let positions = if scan.header().is_empty() { Vec::new() } else { scan.find(&names)? };
+    let positions = if scan.header().is_missing() { Vec::new() } else { scan.find(&names)? };
     let types = positions.iter().filter_map(|column| scan.header().column_type(*column));
     let key_types = types.map(|found| found.name.clone()).collect();
     let (delimiter, compression) = (scan.delimiter(), scan.compression());

@@ -75,7 +75,7 @@ impl Extractor {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn new(scan: &Scan, columns: &[KeyColumn], null_values: NullValues) -> Result<Self> {
-        let columns = if scan.header().is_empty() {
+        let columns = if scan.header().is_missing() {
             Vec::new()
         } else {
             let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();

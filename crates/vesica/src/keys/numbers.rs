@@ -27,7 +27,7 @@ impl Numbers {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn new(scan: &Scan, column: &str, scale: u8, nulls: Nulls) -> Result<Option<Self>> {
-        if scan.header().is_empty() {
+        if scan.header().is_missing() {
             return Ok(None);
         }
         let position = scan.find(&[column])?[0];

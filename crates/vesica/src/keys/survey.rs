@@ -77,7 +77,7 @@ impl Survey {
     /// Finds the columns.
     pub(crate) fn new(scan: &Scan, keys: &[KeyColumn], null_values: &NullValues) -> Result<Self> {
         let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
-        let is_empty = scan.header().is_empty();
+        let is_empty = scan.header().is_missing();
         let positions = if is_empty { Vec::new() } else { scan.find(&names)? };
         let column = |(position, key): (usize, &KeyColumn)| Column {
             position,

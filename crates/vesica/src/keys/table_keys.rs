@@ -38,7 +38,7 @@ impl TableKeys {
         reading: &Reading,
         mut show: impl FnMut(u64, f64),
     ) -> Result<(Table, Self, Findings)> {
-        let width = scan.header().len();
+        let width = scan.header().width();
         let maker = Maker::new(&scan, reading)?;
         let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
         let mut survey = reading.survey.then(survey).transpose()?;

@@ -76,7 +76,7 @@ pub fn look_up(
     observer.phase("read");
     let names: Vec<_> = job.columns.iter().map(|column| column.name.as_str()).collect();
     let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
-    let header = !scan.header().is_empty();
+    let header = !scan.header().is_missing();
     let reading = Reading {
         keys: job.columns.clone(),
         // What counts as empty is the publisher's to say.

@@ -224,7 +224,7 @@ fn read(
     let sent: Vec<_> = sent.iter().map(String::as_str).collect();
     let input = job.input.clone().open(job.dialect.clone())?;
     let scan = input.read_columns(Columns { keys: &names, sent: &sent, ..Columns::default() })?;
-    let header = !scan.header().is_empty();
+    let header = !scan.header().is_missing();
     let memory = job.memory.unwrap_or_else(host::budget);
     let reading = Reading {
         keys: job.columns.clone(),

@@ -307,7 +307,7 @@ impl Job {
         let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
         let input = self.input.clone().open(dialect)?;
         if input.is_empty() && !self.allow_empty {
-            return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));
+            return Err(input.fault(InputFault::Empty { header: !input.header().is_missing() }));
         }
         let columns = self.columns.iter().chain(&self.values).map(String::as_str);
         input.require(&columns.collect::<Vec<_>>())?;
@@ -531,7 +531,7 @@ fn read(
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, keys, diagnosis) = session.meanwhile(move || {
-        let header = !scan.header().is_empty();
+        let header = !scan.header().is_missing();
         let show = |done, fraction| {
             let fraction = Some(fraction);
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });

@@ -85,7 +85,7 @@ impl Layout {
     /// Whether anything follows the header in the text with this beginning.
     pub(crate) fn has_rows(&self, head: Head<'_>) -> bool {
         head.bytes()[self.header.len()..].iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
-            && !self.columns.is_empty()
+            && !self.columns.is_missing()
     }
 
     /// What the table's own lines end with; for a last row that ends with nothing.
@@ -182,7 +182,7 @@ impl Content for Csv {
         _columns: &[usize],
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let (mut records, width) = (self.records(true)?, self.layout.columns.len());
+        let (mut records, width) = (self.records(true)?, self.layout.columns.width());
         let mut number = 0;
         while let Some(Found { offset, read, line, is_last, record }) = records.next()? {
             number += 1;
@@ -224,7 +224,7 @@ impl Content for Csv {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         let layout = &self.layout;
-        let Some(facts) = self.facts.as_ref().filter(|_| !layout.columns.is_empty()) else {
+        let Some(facts) = self.facts.as_ref().filter(|_| !layout.columns.is_missing()) else {
             return Ok(());
         };
         let (is_plain, select) = (what.is_plain(), what.select);
@@ -236,7 +236,7 @@ impl Content for Csv {
                 out,
             )?,
             Some(id) => {
-                let all: Vec<_> = (0..layout.columns.len()).collect();
+                let all: Vec<_> = (0..layout.columns.width()).collect();
                 let header = layout.written_header(Some(select.unwrap_or(&all)));
                 let (mark, header) = header.split_at(layout.mark);
                 out.write_all(mark)?;
@@ -312,7 +312,7 @@ mod tests {
         let layout = Layout::new(Head::new("t.csv", bytes.as_ref())?, Delimiter::Comma)?;
         let stored = Stored::memory("t.csv", bytes.as_ref().to_vec());
         let mut table = Csv::new(Text::new(stored, None, 1 << 30), layout);
-        let width = table.layout.columns.len();
+        let width = table.layout.columns.width();
         let mut rows = Vec::new();
         table.read(&[], &mut |row| {
             let field = |c| String::from_utf8_lossy(row.field(c)).into_owned();

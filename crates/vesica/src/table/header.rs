@@ -42,6 +42,11 @@ impl Header {
         Self { fields: names.into_iter().map(String::into_bytes).collect(), named: true, types }
     }
 
+    /// That of a table with so many rows: what has neither columns nor rows is as empty as a text without a first line.
+    pub(crate) fn of_rows(self, rows: u64) -> Self {
+        if self.fields.is_empty() && rows == 0 { Self::default() } else { self }
+    }
+
     /// With a column of this name, if there is none.
     pub(crate) fn with(mut self, name: &str) -> Self {
         if !self.has(name) {
@@ -67,13 +72,13 @@ impl Header {
     }
 
     /// How many columns there are.
-    pub fn len(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there is not even a first line.
-    pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
+    /// Whether there is none: the table is empty, without even a first line. One that names no column is there.
+    pub fn is_missing(&self) -> bool {
+        self.fields.is_empty() && !self.named
     }
 
     /// The fields as text that is safe to show, whatever they are. They may be data.
@@ -152,6 +157,9 @@ impl Header {
         {
             return "its first line is a single field; is the delimiter right?".to_owned();
         }
+        if names.is_empty() {
+            return "it has rows, but no columns".to_owned();
+        }
         if !is_header {
             let fields = crate::words::counted(names.len() as u64, "field");
             return format!(
@@ -204,5 +212,16 @@ mod tests {
             assert!(message.contains("--columns") && !message.contains("nn"), "{message}");
         }
         assert!(refused(&["id;email;phone_2"], &["email"]).contains("is the delimiter right?"));
+    }
+
+    #[test]
+    fn a_header_that_names_no_column_is_not_missing() {
+        let typed = |rows| Header::of_types([]).of_rows(rows);
+        assert!(Header::default().is_missing() && typed(0).is_missing());
+        for header in [Header::of_names(Vec::new()), typed(1)] {
+            assert!(!header.is_missing());
+            let message = header.find(&["id"]).unwrap_err().to_string();
+            assert_eq!(message, "has no column `id`; it has rows, but no columns");
+        }
     }
 }

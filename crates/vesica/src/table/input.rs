@@ -119,7 +119,8 @@ impl Source {
                     return Err(Error::Usage(message.to_owned()));
                 }
                 let table = Arrow::in_memory(name.clone(), table)?;
-                let (header, is_empty) = (table.header(), table.rows() == 0);
+                let rows = table.rows();
+                let (header, is_empty) = (table.header().of_rows(rows), rows == 0);
                 let body = Body::Stored(Box::new(table));
                 return Ok(Input { name, format: Format::ArrowStream, header, is_empty, body });
             }
@@ -210,7 +211,7 @@ impl Opening {
                 (table.header(), table.rows(), Box::new(table))
             }
         };
-        let (name, is_empty) = (self.name, rows == 0);
+        let (name, header, is_empty) = (self.name, header.of_rows(rows), rows == 0);
         Ok(Input { name, format, header, is_empty, body: Body::Stored(content) })
     }
 
@@ -246,7 +247,7 @@ impl Opening {
             Format::Ndjson => {
                 let header = Ndjson::header_of(head)?;
                 let layout = TextLayout::Ndjson(header.clone(), head.body());
-                (header.clone(), !header.is_empty(), layout)
+                (header.clone(), !header.is_missing(), layout)
             }
             _ => {
                 let layout = Layout::new(head, delimiter)?;
@@ -330,7 +331,7 @@ impl Input {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn require(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_empty() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format == Format::Ndjson {
             return Ok(());
         }
         self.header.find(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -341,7 +342,7 @@ impl Input {
     /// # Errors
     /// As [`Input::require`].
     pub fn require_to_send(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_empty() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format == Format::Ndjson {
             return Ok(());
         }
         self.header.find_sent(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -352,7 +353,7 @@ impl Input {
     /// # Errors
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
     pub fn require_to_select(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_empty() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format == Format::Ndjson {
             return Ok(());
         }
         self.header.positions(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -400,7 +401,7 @@ impl Input {
         };
         let compression = packing.map(Compression::name);
         let mut scan = Scan { name, format, compression, header, content, wanted: all };
-        if scan.wanted.is_empty() && !scan.header.is_empty() {
+        if scan.wanted.is_empty() && !scan.header.is_missing() {
             let names: Vec<_> = columns.keys.iter().copied().chain(columns.values).collect();
             scan.wanted = scan.find(&names)?;
             scan.wanted.extend(scan.find_sent(columns.sent)?);
@@ -455,7 +456,7 @@ mod tests {
         ] {
             let input = open(pieces).unwrap();
             assert_eq!(input.header().find(&["k"]).unwrap(), [0]);
-            assert_eq!(input.header().len(), 2);
+            assert_eq!(input.header().width(), 2);
         }
         let input = open(&[b"k\nx\n", b"y\n", b""]).unwrap();
         assert!(!input.is_empty());

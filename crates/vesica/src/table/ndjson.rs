@@ -67,11 +67,11 @@ impl Ndjson {
         select: &[&str],
     ) -> Self {
         let mut unseen = Vec::new();
-        if !header.is_empty() {
+        if !header.is_missing() {
             header = keys.iter().chain(others).copied().fold(header, Header::with);
-            let read = header.len();
+            let read = header.width();
             header = select.iter().copied().fold(header, Header::with);
-            unseen.extend(read..header.len());
+            unseen.extend(read..header.width());
         }
         let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
         Self { text, body, header, keys, unseen, has_returns: false, facts: None }
@@ -458,6 +458,6 @@ mod tests {
         assert!(refused("{\"v\":1}\n").contains("no column `k`; no line has such a member"));
         assert!(read("{\"x\":1}\n{\"v\":1,\"k\":null}\n").is_ok());
         assert_eq!(read("{\"x\":1}\n{\"v\":1,\"k\":\"a\"}\n").unwrap().0, [["", ""], ["a", "1"]]);
-        assert!(open("").unwrap().header().is_empty());
+        assert!(open("").unwrap().header().is_missing());
     }
 }

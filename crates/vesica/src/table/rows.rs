@@ -88,7 +88,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// The names of the columns; empty where there is not even a first line.
+    /// The names of the columns.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -241,7 +241,7 @@ impl Table {
 
     /// Where the columns of these names are, unless there is no header.
     fn positions(&self, select: Option<&[String]>) -> Result<Option<Vec<usize>>> {
-        let select = select.filter(|_| !self.header.is_empty());
+        let select = select.filter(|_| !self.header.is_missing());
         let names = select.map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
         let positions = names.map(|names| self.header.positions(&names)).transpose();
         positions.map_err(|fault| self.fault(fault))

@@ -109,7 +109,7 @@ impl Packer {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub(crate) fn new(scan: &Scan, sent: &SentColumns) -> Result<Option<Self>> {
-        if scan.header().is_empty() {
+        if scan.header().is_missing() {
             return Ok(None);
         }
         let names: Vec<_> = sent.columns.iter().map(String::as_str).collect();

@@ -159,7 +159,7 @@ fn of_table(profiles: &[&str], identifiers: &[u8], text: &str) -> Value {
         ..Reading::default()
     };
     let mut extractors = reading.extractors(&scan).unwrap();
-    let width = scan.header().len();
+    let width = scan.header().width();
     let mut found = Vec::new();
     scan.rows(|row| {
         let fields: Vec<_> =

@@ -1,5 +1,7 @@
 //! Damaged tables: each is an error of the input, whatever is damaged, and nothing is written.
 
+use arrow_array::RecordBatchOptions;
+
 use super::*;
 use crate::{Bench, Learns, bad_input, not_ready};
 
@@ -72,6 +74,44 @@ fn lengths_that_lie_are_not_believed() {
     let at = bytes.windows(4).position(|window| window == frame).unwrap();
     bytes[at - 8..at].copy_from_slice(&(1u64 << 60).to_le_bytes());
     assert!(refused(&bytes, Format::ArrowStream).contains("holds more than"));
+}
+
+/// A row without columns has no key, and is not one with an empty key.
+#[test]
+fn rows_without_columns_are_refused() {
+    let of_rows = |rows| {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::new(Schema::empty());
+        RecordBatch::try_new_with_options(schema, Vec::new(), &options).unwrap()
+    };
+    let batch = of_rows(3);
+    // A Parquet file has no pages for them, and so no rows.
+    for (format, bytes) in [
+        (Format::Arrow, arrow_of(&[batch.clone(), batch.clone()], None)),
+        (Format::ArrowStream, stream_of(&[batch], None)),
+    ] {
+        let message = refused(&bytes, format);
+        assert!(
+            message.ends_with("has no column `utf8`; it has rows, but no columns"),
+            "{message}"
+        );
+    }
+    // What an object lacks, a later one may have.
+    let message = refused(b"{}\n{}\n", Format::Ndjson);
+    assert!(message.ends_with("has no column `utf8`; no line has such a member"), "{message}");
+    let lines = b"{}\n{\"utf8\":\"a\"}\n{\"utf8\":\"b\"}\n".to_vec();
+    let (_, found) = keys(lines, Format::Ndjson, "utf8").unwrap();
+    assert_eq!(found, RowCounts { read: 3, null: 1, duplicate: 0, used: 2 });
+    // Without rows, too, it is as empty as an empty file.
+    let empty = of_rows(0);
+    for (format, bytes) in [
+        (Format::Csv, Vec::new()),
+        (Format::Parquet, parquet_of(&empty)),
+        (Format::Arrow, arrow_of(&[empty.clone()], None)),
+    ] {
+        let (_, found) = keys(bytes, format, "utf8").unwrap();
+        assert_eq!(found, RowCounts::default(), "{format:?}");
+    }
 }
 
 #[test]

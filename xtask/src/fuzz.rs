@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Failure, repository::Repository, step::ended};
+use crate::{Failure, named, repository::Repository, step::ended};
 
 /// How long a target runs if nothing else is asked for, in seconds.
 const SECONDS: u64 = 60;
@@ -53,10 +53,7 @@ pub fn run_with(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
     let all = targets(&manifest);
     let chosen: Vec<&str> = match request.target {
         None => all,
-        Some(name) if all.contains(&name) => vec![name],
-        Some(name) => {
-            return Err(format!("there is no target `{name}`; there are {}", all.join(", ")));
-        }
+        Some(name) => vec![named::find("target", name, all, |target| target)?],
     };
     let mut build = nightly(repository);
     build.arg("build");

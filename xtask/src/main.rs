@@ -14,6 +14,7 @@ mod environment;
 mod fuzz;
 mod interop;
 mod licences;
+mod named;
 mod programs;
 mod python;
 #[cfg(unix)]

@@ -10,7 +10,7 @@ mod repeated;
 
 use std::slice;
 
-use crate::{Failure, repository::Repository};
+use crate::{Failure, named, repository::Repository};
 
 /// What is checked, and how.
 struct Part {
@@ -32,13 +32,8 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
 
 /// Runs one part.
 pub fn check_part(repository: &Repository, name: &str) -> Result<(), Failure> {
-    match PARTS.iter().find(|part| part.name == name) {
-        Some(part) => run(slice::from_ref(part), repository),
-        None => {
-            let names = PARTS.map(|part| format!("`{}`", part.name));
-            Err(format!("there is no part `{name}`; the parts are {}", names.join(", ")))
-        }
-    }
+    let part = named::find("part", name, &PARTS, |part| part.name)?;
+    run(slice::from_ref(part), repository)
 }
 
 fn run(parts: &[Part], repository: &Repository) -> Result<(), Failure> {

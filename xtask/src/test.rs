@@ -3,7 +3,7 @@
 use std::{env, io, process::Command, slice};
 
 use crate::{
-    Failure, assure, browser, constant_time, documents,
+    Failure, assure, browser, constant_time, documents, named,
     programs::{Built, Program},
     python,
     repository::Repository,
@@ -56,14 +56,8 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 
 /// Runs one step.
 pub fn run_step(repository: &Repository, name: &str) -> Result<(), Failure> {
-    let steps = || STEPS.iter().chain(&BY_ITSELF);
-    match steps().find(|step| step.name == name) {
-        Some(step) => step::run(slice::from_ref(step), repository),
-        None => {
-            let names: Vec<_> = steps().map(|step| format!("`{}`", step.name)).collect();
-            Err(format!("there is no step `{name}`; the steps are {}", names.join(", ")))
-        }
-    }
+    let step = named::find("step", name, STEPS.iter().chain(&BY_ITSELF), |step| step.name)?;
+    step::run(slice::from_ref(step), repository)
 }
 
 /// Runs [`BY_ITSELF`] side by side, each by this program.

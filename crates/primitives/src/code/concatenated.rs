@@ -71,7 +71,9 @@ impl Default for Concatenated {
 /// first elements of the field, in numerical order.
 fn lagrange(i: u8, point: u8) -> u8 {
     let others = (0..WORD_SYMBOLS as u8).filter(|k| *k != i);
-    others.fold(1, |value, k| times(value, times(point ^ k, inverse(i ^ k))))
+    let products = |(above, below), k| (times(above, point ^ k), times(below, i ^ k));
+    let (above, below) = others.fold((1, 1), products);
+    times(above, inverse(below))
 }
 
 /// The product in GF(64) = GF(2)\[x\]/(x^6 + x + 1).
@@ -87,9 +89,10 @@ const fn times(a: u8, b: u8) -> u8 {
     product
 }
 
-/// The inverse: a^62.
+/// The inverse: a^62, the square of a^31.
 fn inverse(a: u8) -> u8 {
-    (0..62).fold(1, |power, _| times(power, a))
+    let root = (0..5).fold(1, |power, _| times(times(power, power), a));
+    times(root, root)
 }
 
 impl LinearCode for Concatenated {

@@ -239,7 +239,7 @@ mod tests {
             let [mut a, mut b] = [a, b].map(|t| Channel::new(t).with_stall_timeout(stall));
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    let items = set(50..1000);
+                    let items = set(50..300);
                     let mut rng = StdRng::seed_from_u64(1);
                     send(protocol, items.items(), 0..=1000, &mut a, &mut rng).unwrap();
                     // A receiver that is still computing sends keep-alive messages, and must find somebody

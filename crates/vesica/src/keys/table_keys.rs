@@ -421,11 +421,12 @@ mod tests {
         for part in 0..count {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
             assert_eq!(loaded.items.len(), partitions::capacity(35_751, count));
-            for key in 0..loaded.set.counts().used as u32 {
-                let item = loaded.items.items().low_halves()[key as usize].to_bytes();
-                let rows = loaded.set.rows_of(&[key]);
-                let rows = rows.into_iter().map(|row| loaded.rows.row(row)).collect();
-                assert!(all.insert(item, (part, rows)).is_none());
+            for row in 0..loaded.set.counts().read {
+                let key = loaded.set.key_of(row).unwrap() as usize;
+                let item = loaded.items.items().low_halves()[key].to_bytes();
+                let (of, rows) = all.entry(item).or_insert_with(|| (part, Vec::new()));
+                assert_eq!(*of, part);
+                rows.push(loaded.rows.row(row));
             }
         }
         all

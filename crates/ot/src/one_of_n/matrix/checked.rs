@@ -209,6 +209,7 @@ mod tests {
 
     /// The code of a malicious receiver, for the rows from `first` on.
     struct Falsely<'a> {
+        code: &'a Concatenated,
         attempt: &'a Attempt,
         first: usize,
     }
@@ -223,7 +224,7 @@ mod tests {
         }
 
         fn encode(&self, words: &[Block], rows: &mut [Row]) {
-            Concatenated::new().encode(words, rows);
+            self.code.encode(words, rows);
         }
 
         fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
@@ -232,7 +233,7 @@ mod tests {
             if let Some((row, sum)) = self.attempt.inconsistency.filter(|(r, _)| here.contains(r)) {
                 words[row - self.first] ^= sum;
             }
-            Concatenated::new().encode_columns(&words, columns);
+            self.code.encode_columns(&words, columns);
             let flips = self.attempt.flips.iter().filter(|(row, _)| here.contains(row));
             flips.for_each(|(row, column)| columns[*column] ^= Block(1 << (row - self.first)));
         }
@@ -252,7 +253,7 @@ mod tests {
         let mut first = 0;
         for words in of_pieces.chunks(PIECES.rows).chain([masks]) {
             let t = &mut t[first * Row::BLOCKS..(first + words.len()) * Row::BLOCKS];
-            let code = Falsely { attempt, first };
+            let code = Falsely { code: &receiver.code, attempt, first };
             let machine = (&code, &mut receiver.columns);
             rows::send_rows(machine, words, t, &mut Scratch::default(), channel).unwrap();
             first += words.len();

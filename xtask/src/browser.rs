@@ -24,8 +24,8 @@ const PACKAGE: &str = "vesica-browser";
 /// What it is compiled for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What makes a module for browsers of what the compiler gives. The root manifest names the same version of the library.
-const TOOL: (&str, &str) = ("wasm-bindgen", "0.2.130");
+/// What makes a module for browsers of what the compiler gives: a program with a workspace and a lock file of its own.
+const BINDGEN: &str = "bindings/browser/bindgen/Cargo.toml";
 
 /// The most bytes of the compressed module.
 const MOST_BYTES: usize = 600_000;
@@ -104,9 +104,7 @@ fn build(repository: &Repository) -> Result<(), Failure> {
     let package = emptied(repository.path("target/browser/package"))?;
     let module = repository.path("target").join(TARGET).join("browser/vesica_browser.wasm");
     let mut command = Command::new(bindgen(repository)?);
-    command.args(["--target", "web", "--remove-name-section", "--remove-producers-section"]);
-    command.arg("--no-typescript").arg("--out-dir").arg(package.join("wasm")).arg(&module);
-    ended(TOOL.0, command.status())?;
+    ended("bindgen", command.arg(&module).arg(package.join("wasm")).status())?;
     let project = repository.path(PROJECT);
     copied(&project.join("js"), &package)?;
     for name in ["package.json", "README.md"] {
@@ -133,30 +131,13 @@ fn compress(repository: &Repository, module: &Path) -> Result<(), Failure> {
     ended("node compress.mjs", command.arg(MOST_BYTES.to_string()).status())
 }
 
-/// The tool in its version: installed, or built here.
+/// Builds [`BINDGEN`].
 fn bindgen(repository: &Repository) -> Result<PathBuf, Failure> {
-    let (name, version) = TOOL;
-    let is_it = |program: &Path| {
-        let output = Command::new(program).arg("--version").output();
-        let said = output.map(|output| output.stdout).unwrap_or_default();
-        String::from_utf8_lossy(&said).trim() == format!("{name} {version}")
-    };
-    let installed = PathBuf::from(name);
-    if is_it(&installed) {
-        return Ok(installed);
-    }
-    let root = repository.path("target/browser/tools");
-    let here = root.join("bin").join(format!("{name}{}", env::consts::EXE_SUFFIX));
-    if !is_it(&here) {
-        let mut command =
-            repository.cargo(&["install", "wasm-bindgen-cli", "--version", version, "--debug"]);
-        command.args(["--quiet", "--bin", name, "--root"]).arg(&root);
-        command.arg("--target-dir").arg(root.join("build"));
-        // It runs for seconds, and nobody debugs it.
-        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-        ended("cargo install wasm-bindgen-cli", command.status())?;
-    }
-    Ok(here)
+    let tools = repository.path("target/browser/tools");
+    let args = ["build", "--quiet", "--locked", "--manifest-path", BINDGEN];
+    let mut command = repository.cargo(&args);
+    ended("cargo build of bindgen", command.arg("--target-dir").arg(&tools).status())?;
+    Ok(tools.join("debug").join(format!("bindgen{}", env::consts::EXE_SUFFIX)))
 }
 
 /// Copies a file, or what is in a folder.

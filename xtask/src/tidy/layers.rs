@@ -167,6 +167,12 @@ const LAYERS: &[Layer] = &[
         never: "what has to do with files, sockets or clocks",
     },
     Layer {
+        name: "bindgen",
+        purpose: "what writes the JavaScript around the module for browsers, a workspace of its own in bindings/browser/bindgen",
+        below: &[],
+        never: "being shipped; anything but calling wasm-bindgen",
+    },
+    Layer {
         name: TESTKIT,
         purpose: "two-party harness, conformance suites, cheating parties",
         below: &[

@@ -107,7 +107,7 @@ fn rows_without_columns_are_refused() {
     for (format, bytes) in [
         (Format::Csv, Vec::new()),
         (Format::Parquet, parquet_of(&empty)),
-        (Format::Arrow, arrow_of(&[empty.clone()], None)),
+        (Format::Arrow, arrow_of(std::slice::from_ref(&empty), None)),
     ] {
         let (_, found) = keys(bytes, format, "utf8").unwrap();
         assert_eq!(found, RowCounts::default(), "{format:?}");

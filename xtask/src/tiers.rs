@@ -117,7 +117,7 @@ The pages say with which commands, how much of what, and what was mended.
 |---|---|---|
 | whole runs over links and disks that fail ([faults.md](faults.md)) | 1,011,135 attempts at a run | 4 defects, mended |
 | messages in which bits or structure are changed ([adversaries.md](adversaries.md#mutations-that-have-been-run)) | a million, with 100,000 of each of several protocols | no wrong row, no panic, no hang |
-| fuzzing ([fuzzing.md](fuzzing.md)) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects and 5 mistakes of targets and their corpora |
+| fuzzing ([fuzzing.md](fuzzing.md)) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects, mended, and 5 mistakes of targets and their corpora |
 | code that is changed on purpose ([mutations.md](mutations.md)) | 2,508 changes of bounds, lists, packed numbers, terms, journals, messages and checks | missing tests, which are there now |
 | constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places, of which 6 were mended, and one does no harm |
 | stores that fail more often, at a probability that can be seen (`clusters_of_a_run_fail_no_more_often_than_promised`) | 2^20 stores at 2^-20, 2^18 at 2^-15, 2^12 at 2^-8 | the bounds held |

@@ -4,16 +4,16 @@
 
 use std::{hint::black_box, time::Instant};
 
-use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_primitives::{
     Block,
     arch::Backend,
     are_equal, gf,
-    group::{Batch, Ffdhe3072, Ristretto, Scalars},
+    group::{Batch, Ffdhe3072, Group, Ristretto, Scalars},
     paillier, rsa,
 };
 
-/// Random secrets of an operation. The fixed one is stored as often, so that caches do not tell the classes apart.
+/// Random secrets of an operation. The fixed one is stored as often, among them, so that caches do not tell the classes apart.
 const SECRETS: usize = 256;
 
 /// The share of the slowest measurements that are dropped as interruptions, in percent.
@@ -23,26 +23,39 @@ const DROPPED: usize = 10;
 const SUSPICIOUS: f64 = 5.0;
 
 /// Measures an operation `samples` times, each of `repeated` calls; returns t.
-fn compare<S, R>(
-    (samples, repeated): (usize, usize),
-    fixed: impl Fn() -> S,
+fn compare<S: Clone, R>(
+    times: (usize, usize),
+    fixed: impl FnMut() -> S,
     random: impl FnMut() -> S,
     operation: impl Fn(&S) -> R,
 ) -> f64 {
-    let classes: [Vec<S>; 2] = [
-        (0..SECRETS).map(|_| fixed()).collect(),
-        std::iter::repeat_with(random).take(SECRETS).collect(),
-    ];
+    compare_prepared(times, fixed, random, S::clone, operation)
+}
+
+/// The same for an operation on what is made of a secret, which takes no part in the time.
+///
+/// Time depends on where a secret is stored, which would look like what is searched for. So what an operation gets is made just
+/// before, and is always in the same place.
+fn compare_prepared<S, P, R>(
+    (samples, repeated): (usize, usize),
+    mut fixed: impl FnMut() -> S,
+    random: impl FnMut() -> S,
+    prepare: impl Fn(&S) -> P,
+    operation: impl Fn(&P) -> R,
+) -> f64 {
     let mut rng = StdRng::seed_from_u64(1);
+    let random = std::iter::repeat_with(random).map(|secret| (1, secret)).take(SECRETS);
+    let mut secrets: Vec<(usize, S)> = (0..SECRETS).map(|_| (0, fixed())).chain(random).collect();
+    secrets.shuffle(&mut rng);
     let mut times: Vec<(usize, f64)> = (0..samples)
         .map(|_| {
-            let class = usize::from(rng.random::<bool>());
-            let secret = &classes[class][rng.random_range(0..SECRETS)];
+            let (class, secret) = &secrets[rng.random_range(0..2 * SECRETS)];
+            let prepared = prepare(secret);
             let started = Instant::now();
             for _ in 0..repeated {
-                black_box(operation(black_box(secret)));
+                black_box(operation(black_box(&prepared)));
             }
-            (class, started.elapsed().as_nanos() as f64)
+            (*class, started.elapsed().as_nanos() as f64)
         })
         // The first ones find caches and branch predictors cold.
         .skip(samples / 20)
@@ -136,12 +149,9 @@ fn batch<G: Scalars>(samples: usize, rng: &mut StdRng) {
     let fixed = || vec![[0; 16]; BATCH];
     let t = compare((samples, 1), fixed, many(seed), |x| G::Batch::hash("timing", x));
     report(&format!("{}, {BATCH} at once: H(x)", G::NAME), t);
-    let random = {
-        let mut rng = StdRng::seed_from_u64(seed);
-        move || G::Batch::random(BATCH, &mut rng)
-    };
-    let fixed = || G::Batch::repeat(&base, BATCH);
-    let t = compare((samples, 1), fixed, random, Batch::encode_multiples);
+    let prepare = |x: &Vec<[u8; 16]>| G::Batch::hash("timing", x);
+    let encode = Batch::encode_multiples;
+    let t = compare_prepared((samples, 1), fixed, many(seed), prepare, encode);
     report(&format!("{}, {BATCH} at once: encoding", G::NAME), t);
 }
 
@@ -175,6 +185,9 @@ fn main() {
     report("control: a power that branches on bits", power);
     let slices = comparison(|left, right| left == right, rng);
     report("control: slices compared by ==", slices);
+    let [one, other] = [1, 2].map(elements::<Ristretto>);
+    let same = compare((20_000, 1), one, other, Ristretto::encode);
+    report("control: random elements, encoded, and others", same);
     let found = [power, slices].iter().all(|t| t.abs() > SUSPICIOUS);
     assert!(found, "what depends on its secret must be found");
     report("bytes compared by are_equal", comparison(are_equal, rng));

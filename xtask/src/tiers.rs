@@ -83,6 +83,15 @@ impl<'a> Marked<'a> {
         Some(self.reason.strip_prefix(STARTED_BY)?.split_once(':')?.0)
     }
 
+    /// Whether names of other tests contain that of this one: a test's name is that of its modules and its function.
+    fn is_part_of_others(&self, tree: &Tree) -> bool {
+        let names = tree.sources().flat_map(|(_, text)| text.lines().map(str::trim));
+        let names = names.filter_map(|line| function(line).or(line.strip_prefix("mod ")));
+        let has_it = |name: &str| name.contains(self.function);
+        names.filter(|name| has_it(name)).count() > 1
+            || tree.sources().any(|(path, _)| has_it(path))
+    }
+
     /// What is wrong with the mark: an ignored test is in neither tier unless its reason says so.
     pub fn fault(&self, tree: &Tree) -> Option<String> {
         let calls = |starter: &str| {
@@ -91,6 +100,11 @@ impl<'a> Marked<'a> {
         };
         match (self.assured(), self.starter()) {
             (Some(why), _) if !why.is_empty() => None,
+            (_, Some(starter)) if calls(starter) && self.is_part_of_others(tree) => Some(format!(
+                "`{}` needs a name that no other function, module or file has in its own: `assure` skips every test \
+                 that has it",
+                self.function
+            )),
             (_, Some(starter)) if calls(starter) => None,
             _ => Some(format!(
                 "`{}` runs in no tier: the reason to ignore it is `{ASSURE}WHY`, or `{STARTED_BY}TEST: WHY` \
@@ -101,7 +115,8 @@ impl<'a> Marked<'a> {
     }
 }
 
-/// The ignored functions that other tests start.
+/// The ignored functions that other tests start. [`Marked::fault`] refuses a name that other tests have in their own, since
+/// `--skip` would leave these out too.
 pub fn started_by_others(tree: &Tree) -> impl Iterator<Item = String> {
     let started = ignored(tree).filter(|test| test.starter().is_some());
     started.map(|test| test.function.to_owned())
@@ -225,6 +240,8 @@ mod tests {
             MARKED.replace("assure: takes long", "assure: "),
             MARKED.replace(" = \"assure: takes long\"", ""),
             MARKED.replace("started by parent", "started by nobody"),
+            MARKED.replace("fn sampled", "fn grandchildren"),
+            MARKED.replace("pub fn sampled", "mod children"),
         ] {
             let tree = tree(&bad);
             let faults: Vec<String> = ignored(&tree).filter_map(|test| test.fault(&tree)).collect();

@@ -202,7 +202,6 @@ fn status(field: &str) -> u64 {
 
 const TOLD: &str = "VESICA_MEMORY_PARTY";
 
-/// By a name that is no part of others: `cargo xtask assure` leaves out whatever has it in its name.
 #[test]
 #[ignore = "started by recommended_parties_take_the_memory_that_is_predicted: one party, in a process of its own"]
 fn one_party_in_a_process_of_its_own() {

@@ -104,7 +104,8 @@ impl Dimensions {
 
     /// Payload bytes that go to the receiver.
     pub fn bytes(&self) -> usize {
-        self.pieces * half_tree::bytes(self.trees) + self.corrections() * size_of::<Block>()
+        self.pieces * half_tree::bytes(self.trees, self.leaves())
+            + self.corrections() * size_of::<Block>()
     }
 
     /// Values that need a correction, and Q_i, each: all blocks, or none.

@@ -8,7 +8,7 @@
 //!
 //! 1. Correlated OT: S has K_l for each level l of a tree, R has K_l ⊕ c_l·Δ, where c_l is the side that its path does not
 //!    take.
-//! 2. S → R: the public keys, and for each tree and level K_l plus the sum of the left nodes.
+//! 2. S → R: the public keys (one, or two if leaves are hashed), and for each tree and level K_l plus the sum of the left nodes.
 //! 3. R gets the sum of the side c_l, subtracts what it knows of it, and so gets the sibling of the node on its path.
 //!
 //! A node that is not expanded, because none of its leaves is below ℓ, stands for its leaves in all further sums of right nodes.
@@ -43,12 +43,22 @@ pub enum Leaves {
     Hashed,
 }
 
-/// Bytes that the sender sends.
-pub const fn bytes(shape: Shape) -> usize {
-    32 + 16 * shape.ots()
+impl Leaves {
+    /// Public keys that the sender draws: one for the nodes and, if leaves are hashed, one for these.
+    const fn public_keys(self) -> usize {
+        match self {
+            Self::Correlated => 1,
+            Self::Hashed => 2,
+        }
+    }
 }
 
-/// The two hashes of a call.
+/// Bytes that the sender sends.
+pub const fn bytes(shape: Shape, leaves: Leaves) -> usize {
+    size_of::<Block>() * (leaves.public_keys() + shape.ots())
+}
+
+/// The hashes of a call.
 struct Hashes {
     shape: Shape,
     nodes: CircularRobust,
@@ -56,16 +66,14 @@ struct Hashes {
 }
 
 impl Hashes {
-    fn new(shape: Shape, leaves: Leaves, keys: [Block; 2]) -> Self {
-        let [nodes, of_leaves] = keys.map(CircularRobust::new);
-        let leaves = match leaves {
-            Leaves::Correlated => {
-                assert!(shape.is_full(), "leaves that are not there are missing in the sum");
-                None
-            }
-            Leaves::Hashed => Some(of_leaves),
-        };
-        Self { shape, nodes, leaves }
+    /// With as many public keys as there are for such leaves.
+    fn new(shape: Shape, leaves: Leaves, public: &[Block]) -> Self {
+        if leaves == Leaves::Correlated {
+            assert!(shape.is_full(), "leaves that are not there are missing in the sum");
+        }
+        let mut hashes = public.iter().copied().map(CircularRobust::new);
+        let nodes = hashes.next().expect("there is a key for the nodes");
+        Self { shape, nodes, leaves: hashes.next() }
     }
 
     /// Replaces the first `parents` nodes by their children, which fill `nodes`, except that the right one of the last
@@ -89,7 +97,7 @@ impl Hashes {
 /// The sender's trees, which can be grown again.
 pub struct Trees<'a> {
     hashes: Hashes,
-    public: [Block; 2],
+    public: Vec<Block>,
     /// The K of all trees.
     keys: &'a [Block],
     /// The two nodes of level 1 of each tree.
@@ -110,13 +118,13 @@ impl<'a> Trees<'a> {
         rng: &mut dyn CryptoRng,
     ) -> Self {
         assert_eq!(keys.len(), shape.ots(), "as the shape says");
-        let public = [Block::random(rng), Block::random(rng)];
+        let public: Vec<Block> = (0..leaves.public_keys()).map(|_| Block::random(rng)).collect();
         let mut first = || {
             let k = Block::random(rng);
             [k, k ^ delta]
         };
         let first = Zeroizing::new((0..shape.trees()).map(|_| first()).collect());
-        Self { hashes: Hashes::new(shape, leaves, public), public, keys, first }
+        Self { hashes: Hashes::new(shape, leaves, &public), public, keys, first }
     }
 
     /// Their shape.
@@ -193,11 +201,11 @@ impl MaskedSums {
     /// # Panics
     /// If the leaves of trees that are not full are correlated.
     pub fn receive(shape: Shape, leaves: Leaves, channel: &mut Channel) -> Result<Self> {
-        let mut public = [Block::ZERO; 2];
+        let mut public = vec![Block::ZERO; leaves.public_keys()];
         channel.recv_slice(KEYS, &mut public)?;
         let mut sums = vec![Block::ZERO; shape.ots()];
         channel.recv_slice(SUMS, &mut sums)?;
-        let hashes = Hashes::new(shape, leaves, public);
+        let hashes = Hashes::new(shape, leaves, &public);
         let of_zero = hashes.nodes.split(&[Block::ZERO], &mut [[Block::ZERO; 2]]);
         Ok(Self { hashes, sums, of_zero })
     }
@@ -298,7 +306,7 @@ mod tests {
                     let (sums, _) = trees.grow(&mut out, |_, _| ());
                     trees.send_sums(&sums, channel).unwrap();
                     // The two messages have labels and lengths, too.
-                    let least = bytes(self.shape);
+                    let least = bytes(self.shape, leaves);
                     let most = least + least / 1000 + 2 * 64;
                     assert!((least..=most).contains(&(channel.meter().sent() as usize)));
                     let mut again = vec![Block(9); self.shape.total()];
@@ -319,7 +327,8 @@ mod tests {
         fn assert_right(&self, leaves: Leaves) {
             let (sent, received) = self.exchange(leaves);
             let mut rng = StdRng::seed_from_u64(5);
-            let public = [Block::random(&mut rng), Block::random(&mut rng)];
+            let public: Vec<Block> =
+                (0..leaves.public_keys()).map(|_| Block::random(&mut rng)).collect();
             let trees = sent.chunks(self.shape.leaves()).zip(received.chunks(self.shape.leaves()));
             for ((sent, received), point) in trees.zip(&self.points) {
                 let k = Block::random(&mut rng);

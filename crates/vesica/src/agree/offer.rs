@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 10;
+pub const WIRE_VERSION: u32 = 11;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;

@@ -299,7 +299,7 @@ fn a_full_disk_is_named() {
         lab.write(Listening, &b);
         let spill = lab.path("spill");
         fs::create_dir(&spill).unwrap();
-        let flags = ["--memory", "120M", "--partitions", "4", "--threads", "2"];
+        let flags = ["--memory", "150M", "--partitions", "4", "--threads", "2"];
         let flags = [&KEY, &flags[..], &["--spill", spill.to_str().unwrap()]].concat();
         let mut listening =
             Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags));

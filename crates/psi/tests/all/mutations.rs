@@ -321,7 +321,7 @@ impl May {
             // A position of the tree that the other party does not know, or a bit of Δ that is zero: a guess
             // that is right with the probability stated in the extension's proof, and gains nothing here.
             "pprf/sums" | "extension/columns" | "softspoken/corrections" => Self::GoUnnoticed,
-            // The key of random OTs, of which a short VOLE has none.
+            // The key of random OTs: see `of_no_use`.
             "softspoken/session" => Self::GoUnnoticed,
             // A different number of items for which all lengths are the same, as the OKVS grows in steps.
             "psi/size" => Self::GoUnnoticed,
@@ -382,6 +382,16 @@ impl Tally {
     }
 }
 
+/// The steps that nothing depends on: an OT extension has a key for random OTs, and VOLE takes correlated ones alone.
+fn of_no_use(protocol: &Protocol) -> BTreeSet<(Role, &'static str)> {
+    match protocol.key {
+        "rr22-malicious" | "rr22-malicious-low" | "rs21-malicious" => {
+            [(Role::Sender, "softspoken/session")].into()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
 fn holds(protocol: &'static Protocol, sizes: Sizes, range: Range<usize>) {
     let tally = tally(protocol, sizes, range.clone());
     println!("{}, mutations {range:?}", protocol.key);
@@ -391,7 +401,7 @@ fn holds(protocol: &'static Protocol, sizes: Sizes, range: Range<usize>) {
     println!("{}: {:#?}", protocol.key, tally.totals());
     assert_eq!(tally.0.values().sum::<usize>(), range.len());
     if range.len() >= ALL {
-        assert_eq!(tally.unfelt(), BTreeSet::new(), "{}", protocol.key);
+        assert_eq!(tally.unfelt(), of_no_use(protocol), "{}", protocol.key);
     }
 }
 

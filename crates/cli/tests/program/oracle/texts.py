@@ -1,6 +1,8 @@
 """Delimited texts, and the records that DuckDB reads in each."""
 
 import base64
+import csv
+import io
 import json
 import pathlib
 import random
@@ -11,8 +13,9 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 LINE_ENDS = ["\n", "\r\n", "\r"]
 MARK = "\ufeff"
 
-# Blanks beside a quotation mark are left out: DuckDB drops them, RFC 4180 and Vesica keep them.
-ORDINARY = ["a", "bc", "0", "'", "é", "中", "\\", "#", "NULL", "\0", "x y"]
+# Blanks beside a quotation mark are left out: DuckDB drops them, RFC 4180 and Vesica keep them. A zero byte has some text
+# around it: Vesica takes a first line of which a quarter is zeros for UTF-16.
+ORDINARY = ["a", "bc", "0", "'", "é", "中", "\\", "#", "NULL", "null\0byte", "x y"]
 
 # Several records' worth: more than one block that either side reads at once.
 LONG = 70_000
@@ -69,9 +72,20 @@ def records(connection, file, delimiter, line_end, width, strict):
     return [[value or "" for value in row] for row in rows]
 
 
+def of_python(text, delimiter):
+    """What the reader of Python itself reads; `None` where it refuses."""
+    try:
+        rows = csv.reader(io.StringIO(text.removeprefix(MARK), newline=""), delimiter=delimiter, strict=True)
+        # A blank line is a row without fields.
+        return [row for row in rows if row]
+    except csv.Error:
+        return None
+
+
 def every_text(root, count):
     """Writes `texts.json`: texts, half of them well-formed, and the records of each."""
     texts, all_texts = Texts(1), []
+    csv.field_size_limit(1 << 20)
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
     file = pathlib.Path(root) / "text.csv"
@@ -80,11 +94,15 @@ def every_text(root, count):
         line_end, width = texts.random.choice(LINE_ENDS), 2 + texts.random.randrange(3)
         kind = "well-formed" if number % 2 == 0 else "any"
         make = texts.well_formed if number % 2 == 0 else texts.any
-        text = make(delimiter, line_end, width).encode()
-        file.write_bytes(text)
+        text = make(delimiter, line_end, width)
+        file.write_bytes(text.encode())
         # Strictly, DuckDB refuses line ends of two bytes where a field in quotes has one.
         strict = kind == "any" or line_end != "\r\n"
         found = records(connection, file, delimiter, line_end, width, strict)
+        # DuckDB drops a field too many in the one text, and rows in the other: of such texts it is no judge alone.
+        if kind == "any" and found != of_python(text, delimiter):
+            found = None
+        text = text.encode()
         all_texts.append({"kind": kind, "delimiter": name, "text": base64.b64encode(text).decode(), "records": found})
     file.unlink()
     (pathlib.Path(root) / "texts.json").write_text(json.dumps(all_texts))

@@ -16,7 +16,7 @@ use crate::{
 
 /// What is done, in this order.
 pub const STEPS: [Step; 11] = [
-    Step { name: "every test in full", minutes: 240, work: Work::Tests(everything) },
+    Step { name: "every test in full", minutes: 180, work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", minutes: 60, work: Work::Tests(computing) },
     Step { name: "AArch64, emulated", minutes: 90, work: Work::Tests(aarch64::step) },
     Step { name: "constant time", minutes: 45, work: Work::Tests(constant_time::step) },

@@ -47,6 +47,8 @@ pub struct Project {
     file: PathBuf,
     text: String,
     table: Table,
+    /// When the file had been written last before it was read.
+    modified: Option<SystemTime>,
 }
 
 /// A job for the project file.
@@ -85,16 +87,22 @@ impl JobEntry {
     }
 }
 
+/// When a file was written last, if it is there.
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|found| found.modified()).ok()
+}
+
 impl Project {
     /// The project in this file, or in `vesica.toml`.
     pub fn open(file: Option<&Path>) -> Result<Self, Failure> {
         let file = file.unwrap_or(Path::new(FILE)).to_owned();
+        let modified = modified(&file);
         let text = fs::read_to_string(&file).map_err(|error| {
             let file = file.display();
             let what = format!("{file}: cannot be read: {error}; `vesica init` makes a project");
             Failure::input(what)
         })?;
-        Self::read(file, text)
+        Ok(Self { modified, ..Self::read(file, text)? })
     }
 
     /// The project in a file with this text.
@@ -105,7 +113,7 @@ impl Project {
             let what = format!("{}: line {}: {}", file.display(), ends + 1, error.message());
             Failure::input(what)
         })?;
-        let project = Self { file, text, table };
+        let project = Self { file, text, table, modified: None };
         for (key, value) in &project.table {
             let (is_right, form) = match key.as_str() {
                 "identity" => (value.is_str(), "the name of a file"),
@@ -141,9 +149,13 @@ impl Project {
         jobs.map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// When the file was written last.
-    pub fn changed(&self) -> Option<SystemTime> {
-        fs::metadata(&self.file).and_then(|found| found.modified()).ok()
+    /// When what says which jobs can run was written last: the file that was read, and the agreements of its jobs, each of
+    /// which is there only once both sides have agreed.
+    pub fn written(&self) -> Vec<Option<SystemTime>> {
+        let jobs = self.table.get("jobs").and_then(Value::as_table).into_iter().flatten();
+        let agreements = jobs.filter_map(|(_, job)| job.get("agreement")?.as_str());
+        let agreements = agreements.map(|agreement| modified(&self.path(agreement)));
+        std::iter::once(self.modified).chain(agreements).collect()
     }
 
     /// The file of the identity.

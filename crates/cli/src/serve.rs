@@ -112,6 +112,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         memory: args.memory.unwrap_or_else(vesica::files::memory_budget) / runs as u64,
         threads: (processors / runs).max(1),
     };
+    let mut written = project.written();
     let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
     let address = match (&args.listen, jobs.addresses.len()) {
         (Some(address), _) => address.clone(),
@@ -144,14 +145,14 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     service
         .log
         .event("listening", &[("address", &listening), ("jobs", &jobs.jobs.len().to_string())]);
-    let (mut looked, mut changed) = (Instant::now(), project.changed());
+    let mut looked = Instant::now();
     let mut threads = Vec::new();
     while !asked_to_stop.is_cancelled() {
         if looked.elapsed() >= RELOAD {
             looked = Instant::now();
             reload(
                 args,
-                &mut changed,
+                &mut written,
                 &mut jobs,
                 &mut server,
                 (me.fingerprint(), share),
@@ -197,20 +198,21 @@ struct Share {
     threads: usize,
 }
 
-/// Reads the project file again if it changed. A file that cannot be used changes nothing.
+/// Reads the project again if its file or an agreement changed. One that cannot be used changes nothing.
 fn reload(
     args: &Args,
-    changed: &mut Option<SystemTime>,
+    written: &mut Vec<Option<SystemTime>>,
     jobs: &mut Jobs,
     server: &mut Server,
     (me, share): (Fingerprint, Share),
     log: &Log,
 ) {
     let Ok(project) = Project::open(args.project.as_deref()) else { return };
-    if project.changed() == *changed {
+    let now = project.written();
+    if now == *written {
         return;
     }
-    *changed = project.changed();
+    *written = now;
     match Jobs::read(&project, me, share) {
         Ok(found) => {
             server.expect(found.partners.clone());

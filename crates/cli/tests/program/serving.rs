@@ -23,6 +23,9 @@ struct Town {
 
 const KEYS: usize = 300;
 
+/// What each side says of its own table.
+const OWN: [&str; 4] = ["--input", "in.csv", "--key", "email"];
+
 impl Town {
     /// So many partners, each with an agreement of its own: partner `i` shares `i + 1` keys with the service.
     fn new(partners: usize, invite: &[&str]) -> Self {
@@ -41,21 +44,31 @@ impl Town {
 
     /// A new partner with an agreement.
     fn settle(&self, number: usize, invite: &[&str]) {
+        self.invite(number, invite);
+        self.agree(number);
+    }
+
+    /// The service's invitation to a new partner.
+    fn invite(&self, number: usize, invite: &[&str]) {
         let partner = &format!("p{number}");
         fs::create_dir(self.path(partner, "")).unwrap();
         let keys = KEYS - 1 - number..KEYS - 1 - number + KEYS;
         let rows: String = keys.map(|key| format!("u{key}@example.org\n")).collect();
         fs::write(self.path(partner, "in.csv"), format!("email\n{rows}")).unwrap();
         self.succeeds(partner, &["init"]);
-        let flags = ["--input", "in.csv", "--key", "email"];
         let terms = ["--normalize", "email", "--learns", "both", "--address", &self.address];
-        self.succeeds("service", &[&["invite", partner], &flags[..], &terms, invite].concat());
+        self.succeeds("service", &[&["invite", partner], &OWN[..], &terms, invite].concat());
+    }
+
+    /// What follows until both have the agreement.
+    fn agree(&self, number: usize) {
+        let partner = &format!("p{number}");
         let carry = |name: &str, from: &str, to: &str| {
             fs::copy(self.path(from, name), self.path(to, name)).unwrap();
         };
         let (invitation, reply) = (&format!("{partner}.invite"), &format!("{partner}.reply"));
         carry(invitation, "service", partner);
-        self.succeeds(partner, &[&["accept", invitation, "--yes"], &flags[..]].concat());
+        self.succeeds(partner, &[&["accept", invitation, "--yes"], &OWN[..]].concat());
         carry(reply, partner, "service");
         self.succeeds("service", &["confirm", reply, "--yes"]);
     }
@@ -225,8 +238,10 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     let town = Town::new(1, &["--max-runs", "2"]);
     let mut service = town.serve(&["--runs", "1"]);
     town.run(0, &[]).end().assert(0, &[]);
-    town.settle(1, &[]);
-    service.until("\"event\":\"reloaded\"");
+    town.invite(1, &[]);
+    service.until("\"event\":\"reloaded\",\"jobs\":\"1\"");
+    town.agree(1);
+    service.until("\"event\":\"reloaded\",\"jobs\":\"2\"");
     town.run(1, &[]).end().assert(0, &[]);
     town.run(0, &[]).end().assert(0, &[]);
     // The agreement is used up; each side finds out by itself.

@@ -9,6 +9,7 @@ import pytest
 from OpenSSL import SSL
 from wire import connection, party
 from wire.errors import Aborted, Closed
+from wire.run import VERSION
 
 OTHER = {"me": "peer", "peer": "me", "both": "both"}
 
@@ -126,7 +127,7 @@ def test_choice(program, tmp_path, we_connect):
 
 @pytest.mark.parametrize(
     "payload, code, exit_code",
-    [(b"terms", 4, 6), (b"{}", 4, 6), (b'{"version":7}', 2, 5), (b'{"version":11}', 4, 6)],
+    [(b"terms", 4, 6), (b"{}", 4, 6), (b'{"version":7}', 2, 5), (b'{"version":%d}' % VERSION, 4, 6)],
 )
 def test_terms_that_the_program_refuses(program, tmp_path, payload, code, exit_code):
     identity = connection.Identity()

@@ -137,7 +137,7 @@ The pages say with which commands, how much of what, and what was mended.
 | constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places, of which 6 were mended, and one does no harm |
 | stores that fail more often, at a probability that can be seen (`clusters_of_a_run_fail_no_more_often_than_promised`) | 2^20 stores at 2^-20, 2^18 at 2^-15, 2^12 at 2^-8 | the bounds held |
 | the program of a release, built in two folders ([supply-chain.md](supply-chain.md#the-same-bytes-again)) | two builds | the bytes are the same |
-| every test, with all of its cases (the first step of `assure`, crate by crate) | 2,239 tests, 2.6 hours of processor time | a key on the wire that nothing used, removed; 4 mistakes of tests, mended |
+| every test, with all of its cases (the first step of `assure`, crate by crate) | 2,239 tests, 2.6 hours of processor time | a key on the wire that nothing used, removed; 4 mistakes in tests, mended |
 | the second implementation ([tests/interop](../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
 ";
 

@@ -145,14 +145,18 @@ impl Project {
 
     /// The names of all jobs.
     pub fn jobs(&self) -> Vec<String> {
-        let jobs = self.table.get("jobs").and_then(Value::as_table);
-        jobs.map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
+        self.job_table().map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// All jobs by their names, if there is a table of them.
+    fn job_table(&self) -> Option<&Table> {
+        self.table.get("jobs").and_then(Value::as_table)
     }
 
     /// When what says which jobs can run was written last: the file that was read, and the agreements of its jobs, each of
     /// which is there only once both sides have agreed.
     pub fn written(&self) -> Vec<Option<SystemTime>> {
-        let jobs = self.table.get("jobs").and_then(Value::as_table).into_iter().flatten();
+        let jobs = self.job_table().into_iter().flatten();
         let agreements = jobs.filter_map(|(_, job)| job.get("agreement")?.as_str());
         let agreements = agreements.map(|agreement| modified(&self.path(agreement)));
         std::iter::once(self.modified).chain(agreements).collect()
@@ -166,11 +170,9 @@ impl Project {
 
     /// A job.
     pub fn job(&self, name: &str) -> Result<&Table, Failure> {
-        let jobs = self.table.get("jobs").and_then(Value::as_table);
-        let job = jobs.and_then(|jobs| jobs.get(name)).and_then(Value::as_table);
+        let job = self.job_table().and_then(|jobs| jobs.get(name)).and_then(Value::as_table);
         job.ok_or_else(|| {
-            let names =
-                jobs.map(|jobs| jobs.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+            let names = self.jobs();
             self.failed(&match names.is_empty() {
                 true => format!("there is no job `{name}`, nor any other"),
                 false => format!("there is no job `{name}`; there are {}", names.join(", ")),

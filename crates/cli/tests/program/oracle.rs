@@ -145,8 +145,8 @@ fn records(text: &[u8], delimiter: Delimiter) -> Option<Vec<Vec<String>>> {
     let input = Source::Memory { name: "text".to_owned(), bytes }.open(dialect).ok()?;
     let scan = input.read().ok()?;
     let header = scan.header();
-    let (mut records, width) = (Vec::new(), header.width());
-    records.extend((!header.is_missing()).then(|| header.fields()));
+    let width = header.width();
+    let mut records = Vec::from_iter((!header.is_missing()).then(|| header.fields()));
     let field = |field: &[u8]| String::from_utf8(field.to_vec()).unwrap();
     let read = scan.rows(|row| {
         records.push((0..width).map(|column| field(row.field(column))).collect());

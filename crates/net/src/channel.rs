@@ -14,7 +14,8 @@ use std::{
 use bytemuck::Pod;
 
 use crate::{
-    AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
+    AbortReason, CancelToken, Clock, Deviation, Error, Fingerprint, Gate, Meter, Result, SessionId,
+    Transport,
     connect::parallel::Parallel,
     meter::Flight,
     patience::{Ends, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
@@ -57,7 +58,7 @@ pub struct Channel {
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
     unflushed: bool,
-    last_send: Instant,
+    pub(crate) last_send: Instant,
     /// Bytes read ahead: `ahead[ahead_at..ahead_end]` is not consumed yet.
     ahead: Vec<u8>,
     ahead_at: usize,
@@ -70,6 +71,10 @@ pub struct Channel {
     pub(crate) ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
+    /// The party at the other end, where the connection has proven who it is.
+    pub(crate) peer: Option<Fingerprint>,
+    /// Asked before a party reveals anything.
+    pub(crate) gate: Option<Gate>,
     /// What protocols keep for later ones.
     pub(crate) kept: Option<Box<dyn std::any::Any + Send>>,
     /// How to get more connections to the peer.
@@ -100,6 +105,8 @@ impl Channel {
             arrival: None,
             ends: Ends::default(),
             alone: false,
+            peer: None,
+            gate: None,
             kept: None,
             parallel: None,
             early: None,
@@ -115,13 +122,6 @@ impl Channel {
     /// The time without a byte after which the peer is given up.
     pub fn stall_timeout(&self) -> Duration {
         self.stall
-    }
-
-    /// Measures timeouts by this clock instead of the system's.
-    pub fn with_clock(mut self, clock: Clock) -> Self {
-        self.last_send = clock.now();
-        self.clock = clock;
-        self
     }
 
     /// Ends the run with [`Error::Deadline`] if it is not over after this long, counted from now.

@@ -101,16 +101,30 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A channel over this connection, whose session is bound to it.
+    /// A channel over this connection, whose session is bound to it, and which knows the party at the other end.
     ///
     /// # Errors
     /// Same as [`Tls::exporter`].
     pub fn into_channel(self) -> Result<Channel> {
-        let exporter = self.tls.exporter()?;
-        let mut channel = Channel::new(self.tls);
+        let (exporter, peer) = (self.tls.exporter()?, self.tls.peer()?);
+        let mut channel = Channel::new(self.tls).with_peer(peer);
         channel.parallel = self.parallel;
         channel.bind("tls exporter", &exporter);
         Ok(channel)
+    }
+}
+
+impl Channel {
+    /// States who is at the other end. A [`Connection`] does so itself: call this only where the transport below has
+    /// authenticated the party by other means.
+    pub fn with_peer(mut self, peer: Fingerprint) -> Self {
+        self.peer = Some(peer);
+        self
+    }
+
+    /// The party at the other end; `None` where nothing has proven who it is.
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.peer
     }
 }
 

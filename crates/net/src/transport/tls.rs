@@ -84,6 +84,18 @@ impl Tls {
         exported.map_err(|e| Error::Io { phase: HANDSHAKE, source: io::Error::other(e) })
     }
 
+    /// The party at the other end, by the certificate whose key it has proven to hold.
+    ///
+    /// # Errors
+    /// [`Error::Io`] before the handshake has ended.
+    pub fn peer(&self) -> Result<Fingerprint> {
+        let certificate = self.connection.peer_certificates().and_then(|chain| chain.first());
+        let none = || io::Error::other("the other side has shown no certificate");
+        let certificate =
+            certificate.ok_or_else(|| Error::Io { phase: HANDSHAKE, source: none() })?;
+        Ok(Fingerprint::of(certificate))
+    }
+
     /// Encrypts a short text completely or not at all.
     fn write_all_or_nothing(&mut self, text: &[u8]) -> io::Result<()> {
         match self.write(text)? {

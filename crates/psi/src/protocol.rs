@@ -79,7 +79,8 @@ impl Setting {
 /// set.
 pub trait Sender: Send {
     /// The part of the protocol that needs the items: the agreed number of distinct ones, with digests as long
-    /// as the protocol takes.
+    /// as the protocol takes. Before the message from which the receiver learns the intersection, it asks
+    /// [`Channel::reveal`].
     ///
     /// # Errors
     /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and any error of the connection or the peer.

@@ -100,11 +100,11 @@ pub static RS21: Method = Method {
             }
             _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
         },
-        open: |query, receives, total, channel, rng| {
+        open: |query, receives, total, channel, randomness| {
             let role = if receives { Party::Second } else { Party::First };
             match query.aggregate {
-                Aggregate::Products => open::<u128>(query, role, total, channel, rng),
-                _ => open::<u64>(query, role, total, channel, rng),
+                Aggregate::Products => open::<u128>(query, role, total, channel, randomness),
+                _ => open::<u64>(query, role, total, channel, randomness),
             }
         },
     }),
@@ -319,7 +319,7 @@ fn repeat(matches: &WireBits, times: usize) -> Bits {
     WireBits::stack(&vec![matches; times]).to_bits()
 }
 
-/// Step 5, from this party's share of the result.
+/// Step 5, from this party's share of the result. `rng` makes this party's part of the noise.
 fn conclude<N: Number>(
     program: &Program<N>,
     role: Party,
@@ -556,14 +556,14 @@ fn open<N: Number>(
     role: Party,
     total: &Share,
     channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
+    (rng, noise): (&mut dyn CryptoRng, &mut dyn CryptoRng),
 ) -> Result<Option<Output>> {
     let program = Program::<N>::new(query);
     let triples = match program.circuit() {
         Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, rng)?,
         None => Triples::default(),
     };
-    conclude(&program, role, (total, triples), channel, rng)
+    conclude(&program, role, (total, triples), channel, noise)
 }
 
 fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {

@@ -201,9 +201,15 @@ pub struct ByPartitions {
     pub open: Open,
 }
 
-/// Opens a total; the receiver gets the output.
-pub type Open =
-    fn(Query, receives: bool, &Share, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Output>>;
+/// Opens a total; the receiver gets the output. Of the two generators, the first is fresh, and the second makes this party's
+/// part of the noise: with the same one, a repeated opening gives the same number.
+pub type Open = fn(
+    Query,
+    receives: bool,
+    &Share,
+    &mut Channel,
+    (&mut dyn CryptoRng, &mut dyn CryptoRng),
+) -> Result<Option<Output>>;
 
 /// The part of a method that needs no input but the query; it makes a party that is ready for its input.
 pub type Prepare<Party> = fn(Query, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;

@@ -27,6 +27,7 @@ pub fn tell(
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
     channel.phase("reveal");
+    channel.reveal()?;
     let mut key = [0; 32];
     rng.fill_bytes(&mut key);
     channel.send(KEY, &key)?;

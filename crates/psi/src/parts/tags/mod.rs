@@ -184,12 +184,14 @@ impl Tags {
                 refuse_duplicates(items)?;
                 return Err(Error::HashingFailure);
             };
+            channel.reveal()?;
             return Ok(channel.send(label, &encoded)?);
         }
         let tags = sort::sorted(count, self.bits, &make, |tag| *tag);
         drop(make);
         refuse_equal(&tags, |tag| *tag, items)?;
         let words = self.layout(count).encode(&tags, |tag| *tag);
+        channel.reveal()?;
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
@@ -211,6 +213,7 @@ impl Tags {
         let cut = |tagged: &Tagged| self.of(Block(tagged.tag()));
         refuse_equal(&tagged, cut, items)?;
         let words = self.layout(tagged.len()).encode(&tagged, cut);
+        channel.reveal()?;
         channel.send(label, bytemuck::cast_slice(&words))?;
         Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
     }

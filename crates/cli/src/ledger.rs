@@ -152,6 +152,10 @@ fn line(entry: &Entry) -> String {
         Event::Began { keys, peer_keys, .. } => {
             format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
         }
+        Event::WentOn { run, session } => {
+            format!("the run of line {run} was started again, {session} times in all")
+        }
+        Event::Revealed { matches, .. } => counted(*matches, "shared key"),
         Event::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
         Event::Failed { reason, .. } => reason.clone(),
         Event::Succeeded { matches: Some(matches), .. } => counted(*matches, "shared key"),

@@ -14,7 +14,7 @@ pub struct PolicyArgs {
     /// The fewest distinct keys that either side may bring
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     min_set: Option<u64>,
-    /// If fewer keys than this are shared, nothing is told to anybody
+    /// If fewer keys than this are shared, the side that finds out keeps the result back
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     min_result: Option<u64>,
     /// In an invitation, for rows, with --min-result: both sides compute first, by circuit PSI, whether so many keys are
@@ -36,6 +36,9 @@ pub struct PolicyArgs {
     /// The most runs in all
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_runs: Option<u64>,
+    /// How often the comparison of one partition may begin, where a run goes on after interruptions [default: 3]
+    #[arg(long, value_name = "N", value_parser = numbers::number)]
+    max_attempts: Option<u64>,
     /// By how many keys a set must differ from that of each earlier run, if it differs at all: of two runs whose sets
     /// differ by few keys, the results together can name those
     #[arg(long, value_name = "N", value_parser = numbers::number)]
@@ -59,6 +62,7 @@ impl PolicyArgs {
             epsilon_total: self.epsilon_total,
             max_runs_per_day: self.max_runs_per_day,
             max_runs: self.max_runs,
+            max_attempts: self.max_attempts,
             min_change: self.min_change,
             hours: self.hours,
             expires: self.expires,

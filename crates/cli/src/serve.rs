@@ -75,6 +75,8 @@ pub struct Args {
 /// What is known of a job.
 struct Job {
     name: String,
+    /// The other party of its agreement.
+    peer: Fingerprint,
     args: run::Args,
 }
 
@@ -242,9 +244,10 @@ impl Jobs {
             let agreement = partner::agreement(file)?;
             let Some(address) = agreement.document().listens(me) else { continue };
             all.addresses.insert(to_bind(address));
-            all.partners.insert(agreement.document().peer_of(me)?.fingerprint());
+            let peer = agreement.document().peer_of(me)?.fingerprint();
+            all.partners.insert(peer);
             args.within(share.memory, share.threads);
-            all.jobs.insert(agreement.hash(), Arc::new(Job { name, args }));
+            all.jobs.insert(agreement.hash(), Arc::new(Job { name, peer, args }));
         }
         Ok(all)
     }
@@ -253,7 +256,8 @@ impl Jobs {
 impl Service {
     /// Answers a partner who has called.
     fn receive(&self, visit: Visit, jobs: &BTreeMap<String, Arc<Job>>) {
-        let partner = visit.peer().to_string();
+        let caller = visit.peer();
+        let partner = caller.to_string();
         let (connection, place) = visit.into_parts();
         let Ok(channel) = connection.into_channel() else { return };
         let stop = self.leave.clone();
@@ -261,9 +265,12 @@ impl Service {
         channel.phase("terms");
         let asked = Partnership::asked_for(&mut channel);
         let job = match &asked {
-            Ok(Some(hash)) => {
-                jobs.get(hash).cloned().ok_or("there is no job of the agreement that it names")
-            }
+            // Other partners of this side know the hash of no agreement but their own; whoever learns it gets nothing by it.
+            Ok(Some(hash)) => jobs
+                .get(hash)
+                .filter(|job| job.peer == caller)
+                .cloned()
+                .ok_or("it has no agreement with this side that is the one it names"),
             Ok(None) => Err("it names no agreement"),
             Err(_) => Err("it does not say what it wants"),
         };

@@ -121,11 +121,23 @@ pub enum Error {
         /// The partition, counted from 0.
         partition: u32,
     },
-    /// A partition that is compared by tasks was begun too often.
+    /// The comparison of a partition was begun too often.
     #[error(
-        "partition {partition} was begun too often without coming to an end; the reasons are in the logs of the tasks"
+        "the comparison of partition {partition} was begun {attempts} times without coming to an end; remove the journals on \
+         both sides to begin a new run, or allow more with --max-attempts. Where tasks compare partitions, their logs say why"
     )]
     TooManyAttempts {
+        /// The partition, counted from 0.
+        partition: u32,
+        /// How often it may begin.
+        attempts: u64,
+    },
+    /// A partition may not be compared again, because its result was sent to the other side in a malicious protocol.
+    #[error(
+        "the result of partition {partition} was sent to the other side before the interruption, and a protocol against \
+         malicious parties never compares a partition again after that; remove the journals on both sides to begin a new run"
+    )]
+    AlreadyRevealed {
         /// The partition, counted from 0.
         partition: u32,
     },
@@ -161,6 +173,12 @@ impl Error {
     /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them than agreed.
     pub(crate) fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
         match error {
+            vesica_psi::Error::Channel(vesica_net::Error::Io { phase, source }) => {
+                // What the gate of this side said, if the error is its.
+                source
+                    .downcast()
+                    .unwrap_or_else(|source| Self::Net(vesica_net::Error::Io { phase, source }))
+            }
             vesica_psi::Error::Channel(error) => error.into(),
             vesica_psi::Error::TooManyItems { .. } => {
                 channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
@@ -182,7 +200,9 @@ impl Error {
             | Self::KeysChanged { .. }
             | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
-            Self::TooManyAttempts { .. } | Self::Origin { .. } => Class::Network,
+            Self::TooManyAttempts { .. } | Self::AlreadyRevealed { .. } | Self::Origin { .. } => {
+                Class::Network
+            }
             Self::List(error) => class_of_list(error),
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
@@ -209,7 +229,9 @@ impl Error {
             Class::Input => Some(AbortReason::Input),
             // Mostly both sides find this out at once, but a later release may know more.
             Class::Terms => Some(AbortReason::Terms),
-            Class::Network if matches!(self, Self::TooManyAttempts { .. }) => {
+            Class::Network
+                if matches!(self, Self::TooManyAttempts { .. } | Self::AlreadyRevealed { .. }) =>
+            {
                 Some(AbortReason::Internal)
             }
             Class::Network => None,

@@ -6,6 +6,7 @@ pub mod choice;
 pub mod memory;
 mod mirror;
 pub mod offer;
+pub(crate) mod pledge;
 pub mod resume;
 pub mod seed;
 pub mod terms;

@@ -1,8 +1,9 @@
 //! Where a run goes on that was interrupted.
 //!
 //! Both sides always say whether they keep a journal, and of which run: by a hash of what they agreed on when it began, and
-//! the number of partitions that are done. A run goes on after those that both have done. The messages come over a
-//! connection on which each side has proven who it is.
+//! the number of partitions that are done. A run goes on after those that both have done, and no side goes back behind what
+//! it has said before that it has done: it could bring other keys to the partitions that are compared once more. The messages
+//! come over a connection on which each side has proven who it is.
 
 use serde::{Deserialize, Serialize};
 use vesica_net::Channel;
@@ -24,6 +25,9 @@ pub(crate) struct Begun {
     pub(crate) partitions: u64,
     /// The seed of the run.
     pub(crate) seed: [u8; 32],
+    /// The line of this side's ledger where the run began, if it is under an agreement.
+    #[serde(default)]
+    pub(crate) line: Option<u64>,
 }
 
 const RESUME: &str = "vesica/resume";
@@ -72,11 +76,12 @@ impl Said {
     /// Agrees on the number of partitions that both sides have done, or that the run begins: `None`.
     ///
     /// If neither has done a partition, one may have been interrupted before its journal said which run it is. Such a run
-    /// begins again.
+    /// begins again. `confirmed` is how many partitions the other side has said earlier that it has done.
     ///
     /// # Errors
-    /// [`Error::Terms`] where the sides keep journals of different runs, or one keeps none; and what any receive can meet.
-    pub(crate) fn agree(self, channel: &mut Channel) -> Result<Option<u64>> {
+    /// [`Error::Terms`] where the sides keep journals of different runs, one keeps none, or the other side has done less than
+    /// it said earlier; and what any receive can meet.
+    pub(crate) fn agree(self, confirmed: u64, channel: &mut Channel) -> Result<Option<u64>> {
         let Self { message: ours, done } = self;
         let word = ours[0];
         let mut theirs = [0; LEN];
@@ -85,6 +90,16 @@ impl Said {
         if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0)
         {
             return Err(channel.malformed(RESUME, "not where a run is to go on").into());
+        }
+        if their_done < confirmed {
+            return Err(Error::Terms(vec![Difference {
+                what: "what is to be resumed",
+                here: format!("the other side had done {confirmed} partitions"),
+                there: format!(
+                    "{their_done} are done: its journal is gone or an older copy; remove the journals on both sides to begin \
+                     a new run, which counts as one"
+                ),
+            }]));
         }
         let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
         if theirs[..33] == ours[..33] {
@@ -126,7 +141,13 @@ mod tests {
 
     fn begun(seed: u8) -> Option<Begun> {
         let method = "rr22".to_owned();
-        Some(Begun { peer_keys: u64::from(seed), method, partitions: 8, seed: [seed; 32] })
+        Some(Begun {
+            peer_keys: u64::from(seed),
+            method,
+            partitions: 8,
+            seed: [seed; 32],
+            line: None,
+        })
     }
 
     type Side = (Option<Option<Begun>>, u64);
@@ -135,7 +156,7 @@ mod tests {
         let (a, b) = memory::pair();
         let side = |(begun, done): Side, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
-            Said::send(begun.as_ref(), done, &mut channel)?.agree(&mut channel)
+            Said::send(begun.as_ref(), done, &mut channel)?.agree(0, &mut channel)
         };
         thread::scope(|scope| {
             let there = scope.spawn(move || side(there, b));
@@ -208,6 +229,34 @@ mod tests {
         assert_eq!(hash(&Begun { peer_keys: 9, ..this.clone() }), hash(&this));
     }
 
+    /// A side that says that it has done less than it said before, or that it has lost its journal.
+    #[test]
+    fn a_side_does_not_go_back_behind_what_it_confirmed() {
+        for (theirs, done, is_allowed) in [
+            (Some(begun(1)), 4, true),
+            (Some(begun(1)), 3, true),
+            (Some(begun(1)), 2, false),
+            (Some(begun(1)), 0, false),
+            (Some(None), 0, false),
+        ] {
+            let (a, b) = memory::pair();
+            let outcome = thread::scope(|scope| {
+                scope.spawn(move || {
+                    let mut peer = Channel::new(b);
+                    let said = Said::send(theirs.as_ref(), done, &mut peer).unwrap();
+                    let _ = said.agree(0, &mut peer);
+                });
+                let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
+                let said = Said::send(Some(&begun(1)), 5, &mut channel).unwrap();
+                said.agree(3, &mut channel)
+            });
+            match is_allowed {
+                true => assert_eq!(outcome.unwrap(), Some(done)),
+                false => assert_eq!(outcome.unwrap_err().class(), Class::Terms, "{done}"),
+            }
+        }
+    }
+
     #[test]
     fn words_that_are_none_are_refused() {
         for (word, hash, done) in [(3, 0, 0), (NEW, 1, 0), (NONE, 0, 1)] {
@@ -218,7 +267,7 @@ mod tests {
             peer.flush().unwrap();
             let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
             let said = Said::send(Some(&None), 0, &mut channel).unwrap();
-            let error = said.agree(&mut channel).unwrap_err();
+            let error = said.agree(0, &mut channel).unwrap_err();
             assert_eq!(error.class(), Class::Peer);
         }
     }

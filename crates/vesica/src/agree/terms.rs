@@ -10,7 +10,10 @@ use vesica_planner::Candidate;
 use vesica_psi::Sizes;
 
 use crate::{
-    agree::offer::{Offer, WIRE_VERSION, WireOffer},
+    agree::{
+        offer::{Offer, WIRE_VERSION, WireOffer},
+        pledge::Pledge,
+    },
     difference::Difference,
     error::{Error, Result},
     keys::{normalize::TravellingName, null_values::NullValues},
@@ -55,14 +58,20 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Exchanges offers with the other side, and merges the two.
+    /// Exchanges offers with the other side, whose offer is held to what it has signed, and merges the two.
     ///
     /// # Errors
     /// [`Error::Terms`] with every difference, [`Error::Version`], and what any exchange can meet.
-    pub(crate) fn agree(offer: &Offer, parties: &Parties, channel: &mut Channel) -> Result<Self> {
+    pub(crate) fn agree(
+        offer: &Offer,
+        pledge: Option<&Pledge>,
+        parties: &Parties,
+        channel: &mut Channel,
+    ) -> Result<Self> {
         offer.check()?;
         let ours = WireOffer::new(offer, parties.role);
         let theirs = ours.exchange(channel)?;
+        pledge.map_or(Ok(()), |pledge| pledge.require(&theirs))?;
         let terms = Self::merge(&ours, &theirs, parties)?;
         channel.bind("vesica/terms", terms.hash().as_bytes());
         Ok(terms)
@@ -212,15 +221,20 @@ impl Terms {
         }
     }
 
+    /// The most distinct keys that a side may bring.
+    pub(crate) fn max_keys(&self, role: Role) -> u64 {
+        match role {
+            Role::A => self.max_rows_of_a,
+            Role::B => self.max_rows_of_b,
+        }
+    }
+
     /// Refuses sets that are larger than the other side accepts. Both sides come to the same result.
     ///
     /// # Errors
     /// [`Error::Terms`].
     pub(crate) fn check_sizes(&self, role: Role, mine: u64, peers: u64) -> Result<()> {
-        let (max_mine, max_peers) = match role {
-            Role::A => (self.max_rows_of_a, self.max_rows_of_b),
-            Role::B => (self.max_rows_of_b, self.max_rows_of_a),
-        };
+        let [max_mine, max_peers] = [role, role.other()].map(|side| self.max_keys(side));
         let mut differences = Vec::new();
         if mine > max_mine {
             let (here, there) = (format!("{mine} keys"), format!("accepts at most {max_mine}"));

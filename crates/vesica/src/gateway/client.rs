@@ -1,6 +1,7 @@
 //! What a cluster's driver and its tasks do: they ask their gateway, and compare partitions.
 
 use std::{
+    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -11,15 +12,16 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica_net::{
-    CancelToken, Fingerprint, Identity,
+    CancelToken, Fingerprint, Gate, Identity,
     connect::{self, Connection, Meeting},
 };
 use vesica_psi::Sizes;
+use zeroize::Zeroizing;
 
 use super::{
     keys::{Keys, Sketched},
     message::{
-        ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, LONGEST, TICKET, Token, Work, unhex,
+        ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, LONGEST, Secret, TICKET, Token, Work,
     },
 };
 use crate::{
@@ -59,7 +61,7 @@ pub struct Gateway {
 struct Told {
     counted: Counted,
     /// The seed of the run that it then heard of.
-    seed: Option<String>,
+    seed: Option<Secret>,
 }
 
 /// How a run ended.
@@ -157,7 +159,8 @@ impl Gateway {
         channel.phase("gateway");
         let encoded = serde_json::to_vec(ask).map_err(|_| Error::Bug("a question has JSON"))?;
         channel.send(ASK, &encoded)?;
-        let answer = channel.recv_len(ANSWER, LONGEST)?;
+        // It may hold secrets.
+        let answer = Zeroizing::new(channel.recv_len(ANSWER, LONGEST)?);
         let malformed = |_| channel.malformed(ANSWER, "not an answer of this version");
         let answer = serde_json::from_slice(&answer).map_err(malformed)?;
         // The answer is here, whether or not the gateway hears that.
@@ -337,7 +340,14 @@ impl Gateway {
                 let of = Attempt { role: call.role, session: &session, partition, attempt };
                 let mut channel =
                     permits::channel(connection, (&me, &peer), of, stall, &self.cancel)?;
-                permits::compare(&*gather, &loaded, &mut channel, &mut StdRng::from_rng(&mut rng))
+                let rng = &mut StdRng::from_rng(&mut rng);
+                permits::compare(
+                    &*gather,
+                    &loaded,
+                    self.gate(partition, attempt),
+                    &mut channel,
+                    rng,
+                )
             };
             let piece = match attempt_once() {
                 Ok(piece) => piece,
@@ -356,7 +366,23 @@ impl Gateway {
                 _ => return Err(unexpected()),
             }
         }
-        Err(Error::TooManyAttempts { partition }.into())
+        Err(Error::TooManyAttempts { partition, attempts: MOST_ATTEMPTS.into() }.into())
+    }
+
+    /// Asks the gateway before an attempt reveals anything.
+    fn gate(&self, partition: u32, attempt: u8) -> Gate {
+        let gateway = self.clone();
+        Box::new(move || match gateway.ask(&Ask::Reveals { partition, attempt }) {
+            Ok(Answer::Good) => Ok(()),
+            // The session was lost, or the attempt; another one may come.
+            Ok(_) => {
+                let lost = vesica_net::Error::Closed { phase: "partition" };
+                Err(io::Error::other(Error::from(lost)))
+            }
+            Err(Failed { message, .. }) => {
+                Err(io::Error::other(Error::Cluster { reason: message }))
+            }
+        })
     }
 
     /// Waits for the other side's task. `None` where the partition is done.
@@ -435,7 +461,7 @@ impl Tasks {
     /// A name for the run that tells nothing of its secrets, and is the same when it goes on after an interruption.
     pub fn name(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 name of a run");
-        hasher.update(self.work.seed.as_bytes());
+        hasher.update(self.work.seed.digits().as_bytes());
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
@@ -452,7 +478,7 @@ impl Tasks {
     fn facts(&self) -> Result<Facts> {
         let Work { role, sizes, .. } = &self.work;
         let unusable = || Error::Usage("not what there is to do".to_owned());
-        let bytes = |text: &str| unhex(text).ok_or_else(unusable);
+        let bytes = |secret: &Secret| secret.bytes().ok_or_else(unusable);
         let sides = Sides {
             my_keys: self.work.keys,
             peer_keys: self.work.peer_keys,

@@ -22,7 +22,10 @@ use super::message::{
 use crate::{
     agree::offer::WIRE_VERSION,
     error::{Class, Error, Result},
-    run::permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, Waited},
+    run::{
+        permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, Waited},
+        standing::Standing,
+    },
 };
 
 /// How long an answer may take that is only to ask again.
@@ -65,6 +68,8 @@ struct State {
     counted: Option<Counted>,
     work: Option<Work>,
     slots: Option<Arc<Slots>>,
+    /// What the run may still do.
+    standing: Option<Standing>,
     /// Whether all partitions are done.
     compared: bool,
     /// Whether the driver has everything where it stays.
@@ -94,6 +99,8 @@ struct Task {
     begun: Option<(u8, Fingerprint, [u8; TICKET])>,
     /// Whether its attempt is being passed on.
     joined: bool,
+    /// Whether it may send that from which the other side learns.
+    reveals: bool,
     found: bool,
 }
 
@@ -198,7 +205,7 @@ impl Cluster {
     }
 
     /// A session begins to compare partitions.
-    pub(super) fn start(&self, work: Work, slots: Arc<Slots>) {
+    pub(super) fn start(&self, work: Work, slots: Arc<Slots>, standing: Standing) {
         let mut state = self.state();
         if let Some(reason) = &state.stopped {
             slots.fail(Error::Cluster { reason: reason.clone() });
@@ -207,7 +214,7 @@ impl Cluster {
         let is_open = |partition: u32| partition < work.partitions && !slots.is_done(partition);
         state.assigned.retain(|_, partition| is_open(*partition));
         state.assigned.values().for_each(|partition| slots.claim(*partition));
-        (state.work, state.slots) = (Some(work), Some(slots));
+        (state.work, state.slots, state.standing) = (Some(work), Some(slots), Some(standing));
         (state.compared, state.staged) = (false, false);
         state.heard = Some(Instant::now());
         state.tasks.clear();
@@ -223,7 +230,7 @@ impl Cluster {
     /// A session was lost, and another one may come.
     pub(super) fn pause(&self) {
         let mut state = self.state();
-        state.slots = None;
+        (state.slots, state.standing) = (None, None);
         state.tasks.clear();
         state.tickets.clear();
     }
@@ -269,6 +276,7 @@ impl Cluster {
             Err(_) => refused("it is no question of this version of the program"),
         };
         let encoded = serde_json::to_vec(&answer).map_err(|_| Error::Bug("an answer has JSON"))?;
+        let encoded = Zeroizing::new(encoded);
         channel.send(ANSWER, &encoded)?;
         channel.finish()?;
         // Tasks are told how the run ended too, and a task that Spark began twice may ask before the driver does. A slot of
@@ -316,6 +324,7 @@ impl Cluster {
             Ask::Next { slot } => self.next(slot),
             Ask::Kept { slot, partition } => self.kept(slot, partition),
             Ask::Ready { partition, task } => self.ready(partition, task),
+            Ask::Reveals { partition, attempt } => self.reveals(partition, attempt),
             Ask::Found { partition, attempt, matches } => self.found(partition, attempt, matches),
             Ask::Here { is_staged } => self.here(is_staged),
             Ask::Stopped { reason } => {
@@ -483,7 +492,14 @@ impl Cluster {
                 }
                 _ => {
                     let asked = Instant::now();
-                    let task = Task { prepared, asked, begun: None, joined: false, found: false };
+                    let task = Task {
+                        prepared,
+                        asked,
+                        begun: None,
+                        joined: false,
+                        reveals: false,
+                        found: false,
+                    };
                     state.tasks.insert(partition, task);
                     slots.ready(partition, prepared);
                 }
@@ -505,12 +521,35 @@ impl Cluster {
         }
         let mut state = self.state();
         if let Some(task) = state.tasks.get_mut(&partition) {
+            task.reveals = false;
             if let Some((.., old)) = task.begun.replace((attempt, peer, ticket)) {
                 state.tickets.remove(&old);
             }
             state.tickets.insert(ticket, connection);
         }
         Answer::Begin { attempt, peer, ticket }
+    }
+
+    /// Lets an attempt reveal what it found, if the run may; otherwise the run ends. A question that is asked twice, because
+    /// its answer was lost, counts once.
+    fn reveals(&self, partition: u32, attempt: u8) -> Answer {
+        let mut state = self.state();
+        let (Some(slots), Some(standing)) = (state.slots.clone(), state.standing.clone()) else {
+            return Answer::Wait;
+        };
+        let task = state.tasks.get_mut(&partition);
+        let Some(task) = task.filter(|task| task.begun.is_some_and(|(begun, ..)| begun == attempt))
+        else {
+            return Answer::Again;
+        };
+        if !task.reveals {
+            if let Err(error) = standing.reveal_partition(partition) {
+                slots.fail(error);
+                return refused("the run may not reveal this partition again");
+            }
+            task.reveals = true;
+        }
+        Answer::Good
     }
 
     fn found(&self, partition: u32, attempt: u8, matches: Option<u64>) -> Answer {

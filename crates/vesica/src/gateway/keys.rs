@@ -1,6 +1,6 @@
 //! From rows to digests, on the machines of a cluster.
 
-use super::message::{KeysWanted, unhex};
+use super::message::KeysWanted;
 use crate::{
     error::{Error, Result},
     keys::{
@@ -126,7 +126,7 @@ impl Keys {
     /// # Errors
     /// [`Error::Usage`].
     pub fn sketch(&self, digests: &[[u8; 32]]) -> Result<Sketched> {
-        let secret = unhex(&self.wanted.sketch);
+        let secret = self.wanted.sketch.bytes();
         let secret = secret.ok_or(Error::Usage("not how keys are made".to_owned()))?;
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
         Ok(Sketched(Sketch::of(&SketchSecret::new(secret), &digests)))

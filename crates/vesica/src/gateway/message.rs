@@ -9,13 +9,13 @@ use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use vesica_net::{Fingerprint, Identity};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::{
     error::{Error, Result},
     keys::normalize::TravellingName,
     parties::Role,
-    partner::sketch::Sketch,
+    partner::{signed::hex, sketch::Sketch},
     run::permits::Prepared,
     table::output::{Access, Output},
 };
@@ -50,6 +50,8 @@ pub(crate) enum Ask {
     Kept { slot: u32, partition: u32 },
     /// A task is ready for a partition.
     Ready { partition: u32, task: Prepared },
+    /// An attempt is about to send that from which the other side learns.
+    Reveals { partition: u32, attempt: u8 },
     /// An attempt came to its end; a side that learns knows how many keys match.
     Found { partition: u32, attempt: u8, matches: Option<u64> },
     /// The driver is there, and says whether all that its slots found is where it stays.
@@ -108,14 +110,49 @@ pub(crate) enum Answer {
     },
 }
 
+/// Secret bytes in hexadecimal digits, which are wiped when they are dropped.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        Self(hex(bytes))
+    }
+
+    /// The bytes, if they are so many.
+    pub(super) fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        if self.0.len() != 2 * N || !self.0.is_ascii() {
+            return None;
+        }
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&self.0[2 * i..2 * i + 2], 16).ok()?;
+        }
+        Some(bytes)
+    }
+
+    /// The digits.
+    pub(super) fn digits(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Shows no secret.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
 /// How keys are made, as the agreement says.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeysWanted {
     pub(super) normalize: Vec<TravellingName>,
     pub(super) null_values: Vec<String>,
-    /// The secret under which the set is sketched, in hexadecimal digits.
-    pub(super) sketch: String,
+    /// The secret under which the set is sketched.
+    pub(super) sketch: Secret,
     pub(super) learns: bool,
 }
 
@@ -131,10 +168,10 @@ impl fmt::Debug for KeysWanted {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Work {
     pub(super) role: Role,
-    /// The session, the seed, and the secret for commitments, in hexadecimal digits.
-    pub(super) session: String,
-    pub(super) seed: String,
-    pub(super) secret: String,
+    pub(super) session: Secret,
+    pub(super) seed: Secret,
+    /// What commitments are made with.
+    pub(super) secret: Secret,
     pub(super) method: String,
     pub(super) partitions: u32,
     /// Partitions that are done.
@@ -219,16 +256,4 @@ impl FromStr for Token {
         let key = Identity::from_pem(key).map_err(|_| NONE)?;
         Ok(Self { gateway, key: Arc::new(key) })
     }
-}
-
-/// The bytes of hexadecimal digits.
-pub(super) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if text.len() != 2 * N || !text.is_ascii() {
-        return None;
-    }
-    for (i, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()?;
-    }
-    Some(bytes)
 }

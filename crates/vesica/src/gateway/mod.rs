@@ -32,17 +32,14 @@ pub use self::{
 
 use self::{
     cluster::{Cluster, End},
-    message::{KeysWanted, Work},
+    message::{KeysWanted, Secret, Work},
 };
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
     error::{Error, InputFault, Result},
     keys::counts::RowCounts,
     parties::Parties,
-    partner::{
-        partnership::{Partnership, Standing},
-        signed::hex,
-    },
+    partner::partnership::Partnership,
     run::{
         diagnosis::Diagnosis,
         job::{Shortfall, finish},
@@ -52,6 +49,7 @@ use crate::{
         permits::Slots,
         report::Report,
         session::{Computed, Elsewhere, Session},
+        standing::Standing,
     },
     task::query::Query,
 };
@@ -131,10 +129,17 @@ impl Serving {
             "a gateway has no keys to compare what they look like"
         } else if !matches!(self.way, Way::Connect(_) | Way::Listen(_)) {
             "each partition has a connection of its own, which neither a relay nor a folder gives: connect or listen"
+        } else if offer.learns == crate::Learns::Both && self.partnership.limits_results() {
+            "tasks reveal their results one by one, and a rule limits results: let one side learn, or leave out min-result, \
+             max-result and max-result-total"
         } else {
-            return self.partnership.check();
+            return self.partnership.check(Journal::line(&self.resume())?);
         };
         Err(Error::Usage(message.to_owned()))
+    }
+
+    fn resume(&self) -> Resume {
+        Resume { journal: self.journal.clone(), secret: JournalSecret::of(&self.me) }
     }
 
     /// Serves the cluster until its run has ended, and fills in `report`. What went wrong after the result was complete is
@@ -157,7 +162,7 @@ impl Serving {
         let wanted = KeysWanted {
             normalize: offer.keys.iter().map(Into::into).collect(),
             null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
-            sketch: hex(&*self.me.derive("vesica 1 sketches of sets")),
+            sketch: Secret::new(self.partnership.sketch_secret().as_bytes()),
             learns,
         };
         let cluster = Cluster::new(wanted, self.stall);
@@ -224,13 +229,13 @@ impl Serving {
                 .with_stall_timeout(self.stall)
                 .with_deadline(self.deadline.saturating_sub(began.elapsed()))
                 .with_cancel_token(cancel.clone());
-            let mut standing = Standing::new(self.partnership.clone());
+            let standing = Standing::new(Some(self.partnership.clone()), Some(&self.resume()))?;
             let ended = self.session(
                 (offer, &parties),
                 &mut channel,
                 (observer.clone(), cluster, cancel),
                 rng,
-                (report, &mut standing),
+                (report, &standing),
             );
             cluster.pause();
             let Err(error) = ended else { return ended };
@@ -257,14 +262,12 @@ impl Serving {
         channel: &mut vesica_net::Channel,
         (observer, cluster, cancel): (Arc<dyn Observer>, &Arc<Cluster>, &CancelToken),
         rng: &mut (dyn CryptoRng + Send),
-        (report, standing): (&mut Report, &mut Standing),
+        (report, standing): (&mut Report, &Standing),
     ) -> Result<Vec<Shortfall>> {
-        let mut session =
-            Session::open(offer, parties, &self.planner, 1, channel, observer.clone())?;
+        let run = (offer, standing.clone());
+        let mut session = Session::open(run, parties, &self.planner, 1, channel, observer.clone())?;
         report.set_terms(session.terms());
-        report.agreement = Some(standing.exchange_signatures(session.channel())?);
-        let secret = JournalSecret::of(&self.me);
-        let mut journal = Journal::open(&Resume { journal: self.journal.clone(), secret })?;
+        report.agreement = session.agreement();
         session.phase("read");
         let (waits, stops) = (cluster.clone(), cancel.clone());
         let counted = session.meanwhile(move || waits.counted(&stops))?;
@@ -286,24 +289,15 @@ impl Serving {
             rows: counts.read,
             keys: counts.used,
         };
-        let mut sketch = Some(counted.sketch);
-        let mut admit = |mine, peers, goes_on| {
-            let sketch = sketch.take().ok_or(Error::Bug("a run is admitted once"))?;
-            let warning = standing.begin((mine, peers), sketch, goes_on)?;
-            warning.iter().for_each(|warning| observer.warning(warning));
-            Ok(())
-        };
+        standing.describe(run, Some(counted.sketch));
         let mut start = |elsewhere: Elsewhere<'_>, slots: Arc<Slots>| {
-            cluster.start(self.work(&elsewhere), slots);
+            cluster.start(self.work(&elsewhere), slots, standing.clone());
         };
         let spill = std::env::temp_dir();
-        let noted = (&mut journal, run);
         let Computed { method, peer_items, partitions, attempts, found } =
-            session.compute_elsewhere(counts, &mut admit, &spill, noted, &mut start, rng)?;
+            session.compute_elsewhere(counts, &spill, &mut start, rng)?;
         cluster.compared();
-        standing.compared_in(attempts);
-        standing.check_result(found.outcome.shared())?;
-        report.attempts = Some(journal.attempts());
+        report.attempts = standing.sessions();
         report.partitions = Some(partitions);
         report.set_protocol(method.key(), method.adversary());
         report.peer_items = Some(peer_items);
@@ -314,9 +308,7 @@ impl Serving {
         session.phase("finish");
         let (waits, stops) = (cluster.clone(), cancel.clone());
         session.meanwhile(move || waits.staged(&stops))?;
-        let diagnosis = Diagnosis::none();
-        let kept = (None, Some(journal), Some(&*standing));
-        finish(session, self.report.clone(), report, diagnosis, kept)
+        finish(session, self.report.clone(), report, Diagnosis::none(), (None, attempts))
     }
 
     fn work(&self, elsewhere: &Elsewhere<'_>) -> Work {
@@ -324,9 +316,9 @@ impl Serving {
         let sizes = call.request.sizes;
         Work {
             role: call.role,
-            session: hex(session.as_bytes()),
-            seed: hex(seed.as_bytes()),
-            secret: hex(commitments),
+            session: Secret::new(session.as_bytes()),
+            seed: Secret::new(seed.as_bytes()),
+            secret: Secret::new(&**commitments),
             method: (*method).to_owned(),
             partitions: call.request.partitions as u32,
             done: *done as u32,

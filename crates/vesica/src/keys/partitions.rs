@@ -60,7 +60,7 @@ pub(crate) struct Partitions {
 }
 
 /// Bytes of an item.
-fn item_bytes(length: DigestLength) -> usize {
+pub(crate) fn item_bytes(length: DigestLength) -> usize {
     match length {
         DigestLength::Short => 16,
         DigestLength::Long => 32,

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     agree::{
         offer::{Offer, WireOffer},
+        pledge::Pledge,
         terms::Terms,
     },
     error::{Error, Result},
@@ -349,6 +350,18 @@ impl Agreement {
             true => self.proposal.offer.offer(INVITER),
             false => self.offer.offer(INVITER.other()),
         }
+    }
+
+    /// The offer that this party has signed, for a run in which it has this role.
+    ///
+    /// # Errors
+    /// As [`Agreement::peer_of`].
+    pub(crate) fn pledge_of(&self, party: Fingerprint, role: Role) -> Result<Pledge> {
+        self.peer_of(party)?;
+        Ok(match self.is_inviter(party) {
+            true => Pledge::new(&self.proposal.offer, INVITER, role),
+            false => Pledge::new(&self.offer, INVITER.other(), role),
+        })
     }
 
     /// The noise that a number gets, which hides any single key.

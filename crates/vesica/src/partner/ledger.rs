@@ -16,11 +16,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use vesica_net::{Certificate, Fingerprint, Identity};
 
-use super::{moment::Moment, policy::Past, signed::hex, sketch::Sketch};
-use crate::{
-    error::{Class, Error, Result},
-    task::noise::Epsilon,
+use super::{
+    checked::{self, Checked},
+    history::{History, Runs},
+    moment::Moment,
+    signed::hex,
+    sketch::Sketch,
 };
+use crate::error::{Class, Error, Result};
 
 /// What comes before a line in what is signed.
 const CONTEXT: &[u8] = b"vesica 1 line of a ledger\n";
@@ -59,7 +62,17 @@ pub enum Event {
         /// Distinct keys of the other side.
         peer_keys: u64,
         /// What is kept of this side's set.
-        sketch: Box<Sketch>,
+        sketch: KeptSet,
+        /// The other side's ledger, as it said when the run began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer_ledger: Option<Head>,
+    },
+    /// A run goes on after an interruption.
+    WentOn {
+        /// The number of the line where it began.
+        run: u64,
+        /// How often it was started, this time included.
+        session: u64,
     },
     /// A policy refused a run, or its result.
     Refused {
@@ -79,6 +92,13 @@ pub enum Event {
         /// The reason.
         reason: String,
     },
+    /// A result is about to be revealed to a side that learns it.
+    Revealed {
+        /// The number of the line where the run began.
+        run: u64,
+        /// Shared keys.
+        matches: u64,
+    },
     /// A run ended with a result.
     Succeeded {
         /// The number of the line where the run began.
@@ -87,7 +107,20 @@ pub enum Event {
         matches: Option<u64>,
         /// SHA-256 of the record that both sides signed.
         record: String,
+        /// The other side's ledger, as the record says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer_ledger: Option<Head>,
     },
+}
+
+/// A set as a ledger keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum KeptSet {
+    /// Its sketch.
+    Sketch(Box<Sketch>),
+    /// The number of an earlier line under the same agreement, which has the same set.
+    Line(u64),
 }
 
 impl Event {
@@ -95,9 +128,20 @@ impl Event {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Began { .. } => "began",
+            Self::WentOn { .. } => "went on",
             Self::Refused { .. } => "refused",
             Self::Failed { .. } => "failed",
+            Self::Revealed { .. } => "revealed",
             Self::Succeeded { .. } => "succeeded",
+        }
+    }
+
+    /// What makes two calls alike that failed before a run began; `None` for everything else.
+    pub(super) fn call(&self) -> Option<String> {
+        match self {
+            Self::Refused { run: None, rule, .. } => Some(format!("refused {rule}")),
+            Self::Failed { run: None, class, .. } => Some(format!("failed {class:?}")),
+            _ => None,
         }
     }
 }
@@ -118,6 +162,29 @@ pub struct Head {
     pub lines: u64,
     /// SHA-256 of the newest, as hexadecimal digits; of nothing, where there is none.
     pub hash: String,
+}
+
+impl Head {
+    /// Bytes of a head on the wire: the number of lines, and the hash.
+    pub(super) const BYTES: usize = 8 + 32;
+
+    /// A head as it travels.
+    pub(super) fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.lines.to_le_bytes());
+        if let Ok(hash) = blake3::Hash::from_hex(&self.hash) {
+            bytes[8..].copy_from_slice(hash.as_bytes());
+        }
+        bytes
+    }
+
+    /// A head that has travelled.
+    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let (lines, hash) = bytes.split_at(8);
+        let mut count = [0; 8];
+        count.copy_from_slice(lines);
+        Self { lines: u64::from_le_bytes(count), hash: hex(hash) }
+    }
 }
 
 impl Default for Head {
@@ -153,7 +220,7 @@ impl Ledger {
 
     /// As [`Ledger::read`], of this text.
     pub(crate) fn check_all(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        let (entries, head) = self.check(text, of)?;
+        let (entries, head) = self.check(text, Head::default(), of)?;
         // With the chain in order, the first line that is not this party's is the one to name.
         for (number, line) in text.lines().enumerate() {
             check_line(line, of)
@@ -162,12 +229,38 @@ impl Ledger {
         Ok((entries, head))
     }
 
-    /// Reads all lines, and checks the chain of hashes and the signature of the last line, which is of the whole chain.
+    /// Reads what the runs of all lines come to, and the newest line. Lines that were checked before are not read again.
     ///
     /// # Errors
     /// As [`Ledger::read`].
-    pub(crate) fn look(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        self.check(&self.text()?, of)
+    pub(crate) fn history(&self, me: &Identity) -> Result<(History, Head)> {
+        let failed = |error: io::Error| self.fault(error.to_string());
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let Checked { history, head, .. } =
+                    Checked::read(&self.path, me, 0).map_err(|fault| self.fault(fault))?;
+                return Ok((history, head));
+            }
+            opened => opened.map_err(failed)?,
+        };
+        file.lock_shared().map_err(failed)?;
+        let (checked, _) = self.look(&mut file, me)?;
+        Ok((checked.history, checked.head))
+    }
+
+    /// Checks the lines after those that were checked before: the chain of hashes, and the signature of the last line, which
+    /// is of the whole chain. Returns also how many bytes there were to read.
+    fn look(&self, file: &mut File, me: &Identity) -> Result<(Checked, u64)> {
+        let failed = |error: io::Error| self.fault(error.to_string());
+        let end = file.metadata().map_err(failed)?.len();
+        let mut checked = Checked::read(&self.path, me, end).map_err(|fault| self.fault(fault))?;
+        let start = checked.end;
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        let text = self.text_of(file)?;
+        let (entries, head) = self.check(&text, checked.head, &me.certificate())?;
+        entries.iter().for_each(|entry| checked.history.add(entry));
+        let read = text.len() as u64;
+        Ok((Checked { head, end: start + read, ..checked }, read))
     }
 
     /// What is in the file; nothing where there is none.
@@ -192,8 +285,9 @@ impl Ledger {
         Ok(text)
     }
 
-    fn check(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        let (mut entries, mut head) = (Vec::new(), Head::default());
+    /// The lines of a text, which follow on a line.
+    fn check(&self, text: &str, after: Head, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+        let (mut entries, mut head) = (Vec::new(), after.clone());
         for line in text.split_inclusive('\n') {
             let number = head.lines + 1;
             let changed = |what: &str| self.fault(format!("line {number} {what}"));
@@ -207,7 +301,9 @@ impl Ledger {
                 let changed_before =
                     text.lines().take(before).position(|l| check_line(l, of).is_err());
                 return Err(match changed_before {
-                    Some(line) => self.fault(format!("line {} {CHANGED}", line + 1)),
+                    Some(line) => {
+                        self.fault(format!("line {} {CHANGED}", after.lines + line as u64 + 1))
+                    }
                     None => changed(
                         "does not follow on the line before it: lines were taken out, added or moved",
                     ),
@@ -223,8 +319,8 @@ impl Ledger {
         Ok((entries, head))
     }
 
-    /// Adds a line, if `decide` does not refuse when it sees what there is. Nobody else adds any in the meantime. Returns
-    /// the number of the line.
+    /// Adds a line, if `decide` has one when it sees what there is. Nobody else adds any in the meantime. Returns the number
+    /// of the line.
     ///
     /// # Errors
     /// [`Error::Ledger`], and what `decide` returns.
@@ -232,8 +328,8 @@ impl Ledger {
         &self,
         me: &Identity,
         about: &Subject,
-        decide: impl FnOnce(&[Entry]) -> Result<Event>,
-    ) -> Result<u64> {
+        decide: impl FnOnce(&Runs) -> Result<Option<Event>>,
+    ) -> Result<Option<u64>> {
         let failed = |error: io::Error| self.fault(error.to_string());
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
@@ -241,18 +337,19 @@ impl Ledger {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&self.path).map_err(failed)?;
         file.lock().map_err(failed)?;
-        let (entries, head) = self.check(&self.text_of(&mut file)?, &me.certificate())?;
-        let event = decide(&entries)?;
-        let number = head.lines;
+        let (mut checked, read) = self.look(&mut file, me)?;
+        let Some(event) = decide(&checked.history.of(&about.agreement))? else { return Ok(None) };
+        let number = checked.head.lines;
         let entry = Entry {
             number,
-            previous: head.hash,
+            previous: checked.head.hash,
             time: Moment::now(),
             agreement: about.agreement.clone(),
             name: about.name.clone(),
             peer: about.peer.to_string(),
             event,
         };
+        checked.history.add(&entry);
         let unsigned = || self.fault("a line cannot be signed");
         let text = line(entry, me).ok_or_else(unsigned)?;
         let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -262,7 +359,13 @@ impl Ledger {
             let _ = file.set_len(end);
         }
         written.map_err(failed)?;
-        Ok(number)
+        if read > checked::WORTHWHILE {
+            let hash = hex(&Sha256::digest(text.trim_end_matches('\n')));
+            checked.head = Head { lines: number + 1, hash };
+            checked.end = end + text.len() as u64;
+            checked.keep(&self.path, me);
+        }
+        Ok(Some(number))
     }
 
     fn fault(&self, fault: impl Into<String>) -> Error {
@@ -277,22 +380,6 @@ pub(crate) struct Subject {
     pub(crate) agreement: String,
     pub(crate) name: String,
     pub(crate) peer: Fingerprint,
-}
-
-/// What was done under an agreement, of which each run has this ε.
-pub(crate) fn past(entries: &[Entry], agreement: &str, epsilon: Option<Epsilon>) -> Past {
-    let mut past = Past { epsilon, ..Past::default() };
-    for entry in entries.iter().filter(|entry| entry.agreement == agreement) {
-        match &entry.event {
-            Event::Began { sketch, .. } => {
-                past.begun.push(entry.time);
-                past.sketches.push((**sketch).clone());
-            }
-            Event::Succeeded { matches, .. } => past.told += matches.unwrap_or_default(),
-            Event::Refused { .. } | Event::Failed { .. } => {}
-        }
-    }
-    past
 }
 
 /// A line as this party writes it.

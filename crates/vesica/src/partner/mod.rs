@@ -5,8 +5,11 @@
 //! program of each side, against the [ledger](ledger::Ledger) of that side. At the end of a run both sign a
 //! [record](record::Record).
 
+pub(crate) mod account;
 pub(crate) mod agreement;
 pub(crate) mod armour;
+mod checked;
+mod history;
 pub(crate) mod ledger;
 pub(crate) mod moment;
 pub(crate) mod page;

@@ -45,6 +45,10 @@ pub struct Policy {
     /// The most runs in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
+    /// How often the comparison of one partition may begin, where a run goes on after interruptions;
+    /// [`DEFAULT_ATTEMPTS`] where this is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u64>,
     /// By how many keys this side's set must differ from that of each earlier run, if it differs at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_change: Option<u64>,
@@ -55,6 +59,9 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Day>,
 }
+
+/// How often the comparison of one partition may begin where no rule says otherwise.
+pub const DEFAULT_ATTEMPTS: u64 = 3;
 
 /// What a run is about to do.
 pub(crate) struct Intent<'a> {
@@ -71,8 +78,8 @@ pub(crate) struct Past {
     pub(crate) begun: Vec<Moment>,
     /// This side's sets.
     pub(crate) sketches: Vec<Sketch>,
-    /// Shared keys that were told, as far as this side knows.
-    pub(crate) told: u64,
+    /// Shared keys that were revealed, as far as this side knows.
+    pub(crate) revealed: u64,
     /// The ε of each run, where the number gets noise.
     pub(crate) epsilon: Option<Epsilon>,
 }
@@ -134,8 +141,8 @@ impl Policy {
             );
             return Err(Refusal::new("epsilon-total", reason));
         }
-        if let Some(most) = self.max_result_total.filter(|most| past.told >= *most) {
-            return Err(told_in_all(most, past.told));
+        if let Some(most) = self.max_result_total.filter(|most| past.revealed >= *most) {
+            return Err(told_in_all(most, past.revealed));
         }
         Ok(())
     }
@@ -179,9 +186,9 @@ impl Policy {
                 format!("more than {} are shared, so nothing is told", counted(most, "key"));
             return Err(Refusal::new("max-result", reason));
         }
-        match self.max_result_total.filter(|most| past.told.saturating_add(matches) > *most) {
+        match self.max_result_total.filter(|most| past.revealed.saturating_add(matches) > *most) {
             None => Ok(()),
-            Some(most) => Err(told_in_all(most, past.told)),
+            Some(most) => Err(told_in_all(most, past.revealed)),
         }
     }
 
@@ -191,7 +198,10 @@ impl Policy {
         let mut say = |sentence: Option<String>| said.extend(sentence);
         say(self.min_set.map(|n| format!("each side brings at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
-            format!("if fewer than {} are shared, nothing is told to anybody", counted(n, "key"))
+            format!(
+                "if fewer than {} are shared, the side that finds out keeps the result back",
+                counted(n, "key")
+            )
         }));
         say(self.threshold_first.then(|| {
             "both sides compute beforehand whether so many are shared, and compare rows only if they are".to_owned()
@@ -207,6 +217,9 @@ impl Policy {
             .max_runs_per_day
             .map(|n| format!("at most {} within 24 hours", counted(n, "run"))));
         say(self.max_runs.map(|n| format!("at most {} in all", counted(n, "run"))));
+        say(self.max_attempts.map(|n| {
+            format!("the comparison of a partition begins at most {}", counted(n, "time"))
+        }));
         say(self.min_change.map(|n| {
             format!(
                 "a set differs from those of earlier runs by at least {}, or not at all",
@@ -383,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_result_is_told_within_its_limits() {
-        let past = |told| Past { told, ..Past::default() };
+        let past = |revealed| Past { revealed, ..Past::default() };
         for (name, word, told, allowed, forbidden) in [
             ("min_result", "min-result", 0, 5, 4),
             ("max_result", "max-result", 0, 5, 6),
@@ -408,7 +421,11 @@ mod tests {
     fn every_rule_has_a_sentence() {
         let rules = [
             ("min_set", "2", "each side brings at least 2 keys"),
-            ("min_result", "2", "if fewer than 2 keys are shared, nothing is told to anybody"),
+            (
+                "min_result",
+                "2",
+                "if fewer than 2 keys are shared, the side that finds out keeps the result back",
+            ),
             (
                 "threshold_first",
                 "true",
@@ -419,6 +436,7 @@ mod tests {
             ("epsilon_total", "\"1.5\"", "the noise of all runs together has an ε of at most 1.5"),
             ("max_runs_per_day", "2", "at most 2 runs within 24 hours"),
             ("max_runs", "2", "at most 2 runs in all"),
+            ("max_attempts", "2", "the comparison of a partition begins at most 2 times"),
             (
                 "min_change",
                 "2",

@@ -13,7 +13,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(rule: &'static str, reason: String) -> Self {
+    pub(crate) fn new(rule: &'static str, reason: String) -> Self {
         Self { rule, reason }
     }
 

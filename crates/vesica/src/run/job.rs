@@ -22,13 +22,14 @@ use crate::{
         table_keys::TableKeys,
     },
     parties::Parties,
-    partner::partnership::{Partnership, Standing},
+    partner::partnership::Partnership,
     run::{
         diagnosis::Diagnosis,
         journal::{Journal, Resume, Run},
         observe::{Observer, Progress, Unit},
         report::Report,
         session::{Computed, Session},
+        standing::Standing,
     },
     table::{
         database,
@@ -301,7 +302,10 @@ impl Job {
 
     fn open(self) -> Result<Ready> {
         self.check()?;
-        self.partnership.as_ref().map_or(Ok(()), Partnership::check)?;
+        if let Some(partnership) = &self.partnership {
+            let journal = self.resume.as_ref().map(Journal::line).transpose()?;
+            partnership.check(journal.flatten())?;
+        }
         let most_bytes = self.planner.memory;
         let spill = Some(self.directory());
         let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
@@ -380,13 +384,16 @@ pub fn run(
     report: &mut Report,
 ) -> Result<Vec<Shortfall>> {
     report.set_parties(parties);
-    let mut standing = job.job.partnership.clone().map(Standing::new);
-    let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &mut standing));
-    if let (Err(error), Some(standing)) = (&ended, &standing)
-        && let Err(unnoted) = standing.failed(error)
-    {
-        observer.warning(&unnoted.to_string());
-    }
+    let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
+    let ended = standing.and_then(|standing| {
+        let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &standing));
+        if let Err(error) = &ended
+            && let Err(unnoted) = standing.failed(error)
+        {
+            observer.warning(&unnoted.to_string());
+        }
+        ended
+    });
     if let Err(error) = &ended {
         if let Some(reason) = error.abort_reason() {
             channel.abort(reason);
@@ -403,16 +410,14 @@ fn attempt(
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
-    (report, standing): (&mut Report, &mut Option<Standing>),
+    (report, standing): (&mut Report, &Standing),
 ) -> Result<Vec<Shortfall>> {
     let planner = job.planner.clone();
+    let run = (&job.offer, standing.clone());
     let mut session =
-        Session::open(&job.offer, parties, &planner, job.threads, channel, observer.clone())?;
+        Session::open(run, parties, &planner, job.threads, channel, observer.clone())?;
     report.set_terms(session.terms());
-    if let Some(standing) = standing {
-        report.agreement = Some(standing.exchange_signatures(session.channel())?);
-    }
-    let mut journal = job.resume.as_ref().map(Journal::open).transpose()?;
+    report.agreement = session.agreement();
     let (table, mut keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
@@ -424,24 +429,10 @@ fn attempt(
         rows: keys.counts().read,
         keys: keys.counts().used,
     };
-    let noted = journal.as_mut().map(|journal| (journal, run));
-    let threshold = standing.as_ref().and_then(Standing::threshold);
-    let mut sketch = keys.take_sketch();
-    let mut admit = |mine, peers, goes_on| match (&mut *standing, sketch.take()) {
-        (Some(standing), Some(sketch)) => {
-            let warning = standing.begin((mine, peers), sketch, goes_on)?;
-            warning.iter().for_each(|warning| observer.warning(warning));
-            Ok(())
-        }
-        _ => Ok(()),
-    };
+    standing.describe(run, keys.take_sketch());
     let Computed { method, peer_items, partitions, attempts, found } =
-        session.compute(keys, (&mut admit, threshold), (job.unmatched, &spill), noted, rng)?;
-    if let Some(standing) = standing {
-        standing.compared_in(attempts);
-        standing.check_result(found.outcome.shared())?;
-    }
-    report.attempts = journal.as_ref().map(Journal::attempts);
+        session.compute(keys, (job.unmatched, &spill), rng)?;
+    report.attempts = standing.sessions();
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
@@ -453,7 +444,7 @@ fn attempt(
         Some(content) => stage(&mut session, &job, table, content, observer)?,
         None => None,
     };
-    finish(session, job.report, report, diagnosis, (staged, journal, standing.as_ref()))
+    finish(session, job.report, report, diagnosis, (staged, attempts))
 }
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
@@ -465,22 +456,18 @@ pub(crate) fn finish(
     report_to: Option<PathBuf>,
     report: &mut Report,
     diagnosis: Diagnosis,
-    (result, journal, standing): (Option<Staged>, Option<Journal>, Option<&Standing>),
+    (result, attempts): (Option<Staged>, Option<u64>),
 ) -> Result<Vec<Shortfall>> {
     report.hints = session.diagnose(diagnosis, report)?;
-    let has_nothing = result.is_none() && standing.is_none();
+    let standing = session.standing().clone();
+    let has_nothing = result.is_none() && !standing.is_recorded();
     session.say(STAGED)?;
     if has_nothing {
         session.say(WRITTEN)?;
     }
     session.hear(STAGED)?;
-    let record = match standing {
-        Some(standing) => {
-            let (terms, channel) = session.parts();
-            Some(standing.sign(report, terms, channel)?)
-        }
-        None => None,
-    };
+    let (terms, channel) = session.parts();
+    let record = standing.sign(attempts, report, terms, channel)?;
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     if !has_nothing {
         session.say(WRITTEN)?;
@@ -491,14 +478,14 @@ pub(crate) fn finish(
     let unkept = shown.and_then(|shown| shown.keep().err());
     let (meter, unconfirmed) = session.close();
     // If the other side did not confirm, it may need this side once more.
-    if let Some(journal) = journal.filter(|_| unconfirmed.is_none()) {
-        journal.remove();
+    if unconfirmed.is_none() {
+        standing.complete();
     }
     report.set_costs(&meter);
     report.succeed();
     let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
     report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
-    let recorded = standing.zip(record).map_or(Ok(()), |(standing, record)| standing.keep(&record));
+    let recorded = record.map_or(Ok(()), |record| standing.keep(&record));
     let unrecorded = recorded.err().map(Shortfall::Record);
     let reported = report_to.map(|path| report.stage(&path).and_then(Staged::show));
     let (unreported, also_unkept) = match reported {

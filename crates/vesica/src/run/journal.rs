@@ -97,13 +97,44 @@ pub(crate) enum Kind {
     Attempt,
     /// What was found in the next partition.
     Piece,
-    /// A partition begins that tasks compare: its number, and what the connecting and the listening side have committed to.
-    Commitments,
+    /// The comparison of a partition begins: see [`Begins`].
+    Begins,
+    /// This side is about to send that from which the other side learns which keys of this partition match.
+    Reveals,
+    /// How many partitions the other side says that it has done.
+    Confirmed,
+}
+
+/// The beginning of a partition's comparison.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Begins {
+    partition: u32,
+    /// The commitments of the connecting and the listening side, where tasks compare it.
+    commitments: Option<[[u8; 32]; 2]>,
+    /// Partitions that the other side says it has done.
+    peer_done: u64,
+}
+
+/// What a journal says of one partition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tried {
+    /// How often its comparison began.
+    pub(crate) begun: u64,
+    /// How often its result was sent to the other side.
+    pub(crate) revealed: u64,
 }
 
 impl Kind {
     pub(crate) fn of(byte: u8) -> Option<Self> {
-        let all = [Self::Header, Self::Attempt, Self::Piece, Self::Commitments];
+        let all = [
+            Self::Header,
+            Self::Attempt,
+            Self::Piece,
+            Self::Begins,
+            Self::Reveals,
+            Self::Confirmed,
+        ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
@@ -127,6 +158,9 @@ pub(crate) struct Journal {
     /// Derives secrets of this run.
     secret: JournalSecret,
     committed: BTreeMap<u32, [[u8; 32]; 2]>,
+    tried: BTreeMap<u32, Tried>,
+    /// Partitions that the other side says it has done.
+    peer_done: u64,
     records: Vec<Record>,
     /// The records that hold what was found in partitions, in their order.
     pieces: Vec<usize>,
@@ -135,6 +169,18 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// The line of the ledger where the run of a journal began, if there is a journal and it is of a run under an agreement.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub(crate) fn line(resume: &Resume) -> Result<Option<u64>> {
+        if !resume.journal.exists() {
+            return Ok(None);
+        }
+        let journal = Self::open(resume)?;
+        Ok(journal.found().and_then(|(_, begun)| begun.line))
+    }
+
     /// Opens the journal, or creates an empty one.
     ///
     /// # Errors
@@ -179,6 +225,8 @@ impl Journal {
             attempts: 0,
             secret: resume.secret.clone(),
             committed: BTreeMap::new(),
+            tried: BTreeMap::new(),
+            peer_done: 0,
             records: Vec::new(),
             pieces: Vec::new(),
             end: START as u64,
@@ -220,13 +268,30 @@ impl Journal {
                     self.pieces.truncate(done as usize);
                 }
                 Kind::Piece => self.pieces.push(number),
-                Kind::Commitments => {
-                    let (partition, commitments) = self.told(number)?;
-                    self.committed.insert(partition, commitments);
+                Kind::Begins => {
+                    let begins = self.told(number)?;
+                    self.see(&begins);
+                }
+                Kind::Reveals => {
+                    let partition: u32 = self.told(number)?;
+                    self.tried.entry(partition).or_default().revealed += 1;
+                }
+                Kind::Confirmed => {
+                    let done: u64 = self.told(number)?;
+                    self.peer_done = done.max(self.peer_done);
                 }
             }
         }
         Ok(())
+    }
+
+    fn see(&mut self, begins: &Begins) {
+        let Begins { partition, commitments, peer_done } = *begins;
+        self.tried.entry(partition).or_default().begun += 1;
+        self.peer_done = peer_done.max(self.peer_done);
+        if let Some(commitments) = commitments {
+            self.committed.insert(partition, commitments);
+        }
     }
 
     /// What a record tells that is no piece.
@@ -333,12 +398,18 @@ impl Journal {
         for number in self.pieces.clone() {
             show(&self.record(number)?)?;
         }
-        let is_same = self.found.as_ref().is_some_and(|(_, found)| *found == begun);
+        // A ledger that was replaced has another line for the same run.
+        let is_same = self
+            .found
+            .as_ref()
+            .is_some_and(|(_, found)| Begun { line: begun.line, ..found.clone() } == begun);
         if !is_same {
             self.end = START as u64;
             self.records.clear();
             self.pieces.clear();
             self.committed.clear();
+            self.tried.clear();
+            self.peer_done = 0;
         }
         // What is left of a record that was being written goes as well.
         self.file.set_len(self.end).map_err(|e| self.failed(e))?;
@@ -359,15 +430,59 @@ impl Journal {
         self.write(Kind::Piece, piece)
     }
 
-    /// Notes what the connecting and the listening side have committed to in a partition that begins.
+    /// Notes that the comparison of a partition begins, with the commitments of both sides where tasks compare it.
     ///
     /// # Errors
     /// [`Error::Journal`].
-    pub(crate) fn commit(&mut self, partition: u32, commitments: [[u8; 32]; 2]) -> Result<()> {
-        if self.committed.insert(partition, commitments) == Some(commitments) {
-            return Ok(());
+    pub(crate) fn begins(
+        &mut self,
+        partition: u32,
+        commitments: Option<[[u8; 32]; 2]>,
+    ) -> Result<()> {
+        let begins = Begins { partition, commitments, peer_done: self.peer_done };
+        self.tell(Kind::Begins, &begins)?;
+        self.see(&begins);
+        Ok(())
+    }
+
+    /// Notes that the result of a partition is about to be sent to the other side.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub(crate) fn reveals(&mut self, partition: u32) -> Result<()> {
+        self.tell(Kind::Reveals, &partition)?;
+        self.tried.entry(partition).or_default().revealed += 1;
+        Ok(())
+    }
+
+    /// What is known of a partition that is not done.
+    pub(crate) fn tried(&self, partition: u32) -> Tried {
+        self.tried.get(&partition).copied().unwrap_or_default()
+    }
+
+    /// How often results were sent once more.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.tried.values().map(|tried| tried.revealed.saturating_sub(1)).sum()
+    }
+
+    /// How many partitions the other side has said that it has done.
+    pub(crate) fn peer_done(&self) -> u64 {
+        self.peer_done
+    }
+
+    /// Takes note of how many partitions the other side says that it has done; at once on the disk, or with the next
+    /// partition that begins.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub(crate) fn confirm(&mut self, peer_done: u64, at_once: bool) -> Result<()> {
+        if peer_done > self.peer_done {
+            self.peer_done = peer_done;
+            if at_once {
+                self.tell(Kind::Confirmed, &peer_done)?;
+            }
         }
-        self.tell(Kind::Commitments, &(partition, commitments))
+        Ok(())
     }
 
     /// What the two sides have committed to in partitions that were begun.
@@ -375,10 +490,10 @@ impl Journal {
         &self.committed
     }
 
-    /// The secret under which this side commits to partitions, the same in each session of a run.
-    pub(crate) fn commitment_secret(&self, seed: &[u8; 32]) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 commitments to partitions");
-        *hasher.update(&self.secret.0).update(seed).finalize().as_bytes()
+    /// A secret of this side for a purpose in the run of this seed, the same in each session of it.
+    pub(crate) fn secret_for(&self, purpose: &'static str, seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new_derive_key(purpose);
+        Zeroizing::new(*hasher.update(&self.secret.0).update(seed).finalize().as_bytes())
     }
 
     /// Ends the journal of a run that is complete on both sides.

@@ -9,4 +9,5 @@ mod partitions;
 pub(crate) mod permits;
 pub mod report;
 pub mod session;
+pub(crate) mod standing;
 mod threshold;

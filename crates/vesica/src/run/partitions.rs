@@ -24,15 +24,11 @@ use vesica_net::{Channel, Turns};
 use zeroize::Zeroizing;
 
 use crate::{
-    agree::seed::Seed,
     error::{Error, Result},
     keys::partitions::Partitions,
-    run::{
-        journal::Journal,
-        permits::{Committed, Step},
-    },
+    run::{permits::Step, standing::Standing},
     table::pieces,
-    task::interface::Gather,
+    task::interface::{Gather, Reveal},
 };
 
 /// The number of connections that a side proposes.
@@ -53,7 +49,8 @@ pub(super) struct Work<'a> {
     /// As many as there are threads: where there are more connections than that, one of them always waits.
     turns: Turns,
     range: Range<usize>,
-    recorded: Mutex<Recorded<'a>>,
+    standing: Standing,
+    recorded: Mutex<Recorded>,
     /// Whether a connection has failed.
     failed: AtomicBool,
     /// The first error.
@@ -61,23 +58,19 @@ pub(super) struct Work<'a> {
 }
 
 /// What was found so far.
-pub(super) struct Recorded<'a> {
+pub(super) struct Recorded {
     /// The partition that is recorded next.
     next: usize,
     /// Later ones that are done.
     waiting: BTreeMap<usize, Zeroizing<Vec<u8>>>,
     pieces: pieces::Adding,
-    journal: Option<&'a mut Journal>,
+    standing: Standing,
 }
 
-impl<'a> Recorded<'a> {
+impl Recorded {
     /// What is to be recorded from this partition on; what was found in those before is in `pieces`.
-    pub(super) fn new(
-        next: usize,
-        pieces: pieces::Adding,
-        journal: Option<&'a mut Journal>,
-    ) -> Self {
-        Self { next, waiting: BTreeMap::new(), pieces, journal }
+    pub(super) fn new(next: usize, pieces: pieces::Adding, standing: Standing) -> Self {
+        Self { next, waiting: BTreeMap::new(), pieces, standing }
     }
 
     /// All that was found.
@@ -88,36 +81,24 @@ impl<'a> Recorded<'a> {
         self.pieces.finish()
     }
 
-    /// The secret under which this side commits to partitions, and what both sides have committed to in earlier sessions.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] without a journal: whoever forgets commitments could be shown one set after another.
-    pub(super) fn commitments(&self, seed: &Seed) -> Result<([u8; 32], Committed)> {
-        let message = "the other side compares partitions by tasks on other machines: keep a journal, with --resume";
-        let journal = self.journal.as_ref().ok_or_else(|| Error::Usage(message.to_owned()))?;
-        Ok((journal.commitment_secret(seed.as_bytes()), journal.committed().clone()))
-    }
-
     /// Notes a step of tasks.
     ///
     /// # Errors
-    /// [`Error::Journal`] and [`Error::Output`].
+    /// As [`Standing::begin_partition`], [`Error::Journal`] and [`Error::Output`].
     pub(super) fn note(&mut self, step: Step) -> Result<()> {
         match step {
-            Step::Begins { partition, commitments } => match &mut self.journal {
-                Some(journal) => journal.commit(partition, commitments),
-                None => Ok(()),
-            },
+            Step::Begins { partition, commitments } => {
+                self.standing.begin_partition(partition, Some(commitments))
+            }
             Step::Done { partition, found } => self.put(partition, found),
+            Step::PeerHas { done } => self.standing.confirm(done, false),
         }
     }
 
     pub(super) fn put(&mut self, partition: usize, piece: Zeroizing<Vec<u8>>) -> Result<()> {
         self.waiting.insert(partition, piece);
         while let Some(piece) = self.waiting.remove(&self.next) {
-            if let Some(journal) = &mut self.journal {
-                journal.add(&piece)?;
-            }
+            self.standing.add(&piece)?;
             self.pieces.push(&piece)?;
             self.next += 1;
         }
@@ -152,19 +133,19 @@ pub(super) fn agree(mine: Option<usize>, channel: &mut Channel) -> Result<Lanes>
 }
 
 impl<'a> Work<'a> {
-    /// The partitions of this range; what was found in those before is in `pieces`.
+    /// The partitions of this range; what was found in those before is recorded.
     pub(super) fn new(
         gather: &'a dyn Gather,
         partitions: &'a Partitions,
         threads: usize,
         range: Range<usize>,
-        pieces: pieces::Adding,
-        journal: Option<&'a mut Journal>,
+        recorded: Recorded,
     ) -> Self {
-        let recorded = Mutex::new(Recorded::new(range.start, pieces, journal));
+        let standing = recorded.standing.clone();
+        let recorded = Mutex::new(recorded);
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
         let turns = Turns::new(threads);
-        Self { gather, partitions, threads, turns, range, recorded, failed, error }
+        Self { gather, partitions, threads, turns, range, standing, recorded, failed, error }
     }
 
     /// Compares them over so many connections, and returns what was found in all.
@@ -227,7 +208,7 @@ impl<'a> Work<'a> {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Recorded<'a>> {
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
         // After a panic the run fails.
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,11 +264,15 @@ impl<'a> Work<'a> {
                 || self.partitions.load(partition, &mut padding),
                 || self.gather.prepare(channel, rng),
             );
-            let loaded = loaded?;
-            let piece = party.and_then(|party| party.run(&loaded, channel, rng));
+            let (loaded, number) = (loaded?, partition as u32);
+            self.standing.begin_partition(number, None)?;
+            channel.set_gate(Some(self.standing.gate(number)));
+            let piece = party.and_then(|party| party.run(&loaded, Reveal::AtTheEnd, channel, rng));
+            channel.set_gate(None);
             piece.map_err(|error| Error::of_protocol(error, channel))
         })?;
-        self.recorded().put(partition, piece)
+        self.recorded().put(partition, piece)?;
+        self.standing.exchange_done(false, channel).map(drop)
     }
 }
 
@@ -355,7 +340,8 @@ mod tests {
         let method = methods.iter().find(|method| method.key() == "rr22").unwrap();
         let gather = method.gather(&call).unwrap();
         let pieces = pieces::Adding::create(&spill)?;
-        let work = Work::new(&*gather, &all, connections, 0..COUNT, pieces, None);
+        let recorded = Recorded::new(0, pieces, Standing::new(None, None)?);
+        let work = Work::new(&*gather, &all, connections, 0..COUNT, recorded);
         let mut channel = channel.with_parallel(role == Role::A, ends);
         let ended = work.run(connections, &mut channel, &mut rng);
         // As `run` does.

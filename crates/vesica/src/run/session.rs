@@ -18,7 +18,7 @@ use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
-use vesica_psi::{Cost, Sizes};
+use vesica_psi::{Adversary, Cost, Sizes};
 
 use crate::{
     agree::{
@@ -30,18 +30,23 @@ use crate::{
         terms::Terms,
     },
     error::{Error, Result},
-    keys::{counts::RowCounts, keyset::KeySet, partitions, table_keys::TableKeys},
+    keys::{
+        counts::RowCounts,
+        keyset::KeySet,
+        partitions::{self, Partitions},
+        table_keys::TableKeys,
+    },
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
-        journal::{Journal, Run},
         observe::{Observer, Progress, Unit},
         partitions::{self as work, Lanes, POLL, Recorded, Work},
         report::Report,
+        standing::{DONE, Limits, Place, Standing},
     },
     table::{pieces, rows::MAX_ROWS},
     task::{
-        interface::{Call, Found, Gather, Method, Request},
+        interface::{Call, Found, Gather, Method, Randomness, Request},
         learned::{Side, Sides},
     },
 };
@@ -51,19 +56,22 @@ const READY: &str = "vesica/ready";
 pub(crate) use self::elsewhere::Elsewhere;
 
 /// A session whose terms are agreed.
-pub struct Session<'a> {
+pub(crate) struct Session<'a> {
     terms: Terms,
     parties: &'a Parties,
     inputs: &'a PlannerInputs,
     channel: &'a mut Channel,
     pool: Arc<ThreadPool>,
     observer: Arc<dyn Observer>,
+    standing: Standing,
+    /// The agreement under which the run takes place.
+    agreement: Option<String>,
     /// How often partitions were begun, where tasks of a side compared them.
     attempts: Option<u64>,
 }
 
 /// What a run gave this side, and by which method.
-pub struct Computed {
+pub(crate) struct Computed {
     /// The method that ran.
     pub(crate) method: Box<dyn Method>,
     /// The size of the other side's set.
@@ -77,25 +85,40 @@ pub struct Computed {
 }
 
 impl<'a> Session<'a> {
-    /// Agrees on terms. `threads` threads compute; 0 takes one per processor.
+    /// Makes sure of the other side, agrees on terms and shows each other the signatures under the agreement, if there is one.
+    /// `threads` threads compute; 0 takes one per processor.
     ///
     /// # Errors
-    /// As [`Terms::agree`].
-    pub fn open(
-        offer: &Offer,
+    /// As [`Standing::require_peer`], [`Terms::agree`] and [`Standing::exchange_signatures`].
+    pub(crate) fn open(
+        (offer, standing): (&Offer, Standing),
         parties: &'a Parties,
         inputs: &'a PlannerInputs,
         threads: usize,
         channel: &'a mut Channel,
         observer: Arc<dyn Observer>,
     ) -> Result<Self> {
+        standing.require_peer(parties, channel)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
         channel.phase("terms");
         observer.phase("terms");
         watch(channel, &observer, None);
-        let terms = Terms::agree(offer, parties, channel)?;
-        Ok(Self { terms, parties, inputs, channel, pool, observer, attempts: None })
+        let pledge = standing.pledge(parties)?;
+        let terms = Terms::agree(offer, pledge.as_ref(), parties, channel)?;
+        let agreement = standing.exchange_signatures(channel)?;
+        let attempts = None;
+        Ok(Self { terms, parties, inputs, channel, pool, observer, standing, agreement, attempts })
+    }
+
+    /// What the run may still do.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// The hash of the agreement under which the run takes place.
+    pub(crate) fn agreement(&self) -> Option<String> {
+        self.agreement.clone()
     }
 
     /// The terms.
@@ -165,25 +188,20 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
-    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where there is a journal, the
-    /// run goes on where it says. `admit` is asked before anything of the keys leaves this side; if there is a threshold, the run
-    /// goes on only if so many keys are shared.
+    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where this side keeps a
+    /// journal, the run goes on where it says.
     ///
     /// # Errors
-    /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
-    pub fn compute(
+    /// Sets that are larger than agreed, what the rules refuse, and whatever the connection or the other side makes go wrong.
+    pub(crate) fn compute(
         &mut self,
         keys: TableKeys,
-        (admit, threshold): (Admit<'_>, Option<u64>),
         (unmatched, spill): (bool, &Path),
-        journal: Option<(&mut Journal, Run)>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let noted = journal.as_ref().map(|(journal, run)| (&**journal, run));
-        let (mut opening, committed) =
-            self.open_sets(keys.counts(), unmatched, noted, admit, rng)?;
+        let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
         // A run that goes on has passed it.
-        if let Some(least) = threshold.filter(|_| opening.begun.is_none()) {
+        if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
             self.require(least, &keys, &opening.call, rng)?;
         }
         let are_held = matches!(keys, TableKeys::Held(_));
@@ -191,14 +209,16 @@ impl<'a> Session<'a> {
         let Opening { call, peer_items, done, .. } = opening;
         let partitions = call.request.partitions;
         let found = match keys {
-            TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
+            TableKeys::Held(set) if partitions == 1 && !self.standing.is_kept() => {
                 self.run((&*method, cost), call, seed, set, rng)?
             }
             keys => {
-                let resumed = journal.map(|(journal, run)| Resumed { journal, run, done });
-                self.run_partitions((&*method, cost), call, (keys, seed), spill, resumed, rng)?
+                let whole = (keys, seed);
+                self.run_partitions((&*method, cost), call, whole, (spill, done), rng)?
             }
         };
+        // A side that the other has told knows only now.
+        self.standing.reveal(found.outcome.shared())?;
         let (partitions, attempts) = (partitions as u64, self.attempts);
         Ok(Computed { method, peer_items, partitions, attempts, found })
     }
@@ -209,22 +229,20 @@ impl<'a> Session<'a> {
         &mut self,
         counts: RowCounts,
         unmatched: bool,
-        noted: Option<(&Journal, &Run)>,
-        admit: Admit<'_>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<(Opening, Committed)> {
         let my_items = counts.used;
-        let begun = noted.map(|(journal, run)| journal.begun(run)).transpose()?;
-        let done = noted.map_or(0, |(journal, _)| journal.done());
+        let Place { begun, done, peer_done } = self.standing.place()?;
         self.channel.send(READY, &my_items.to_le_bytes())?;
         let resumption = Said::send(begun.as_ref(), done, self.channel)?;
         let draw = Draw::commit(self.parties.role, self.channel, rng)?;
         let (whole, peer_items) = self.sizes(my_items)?;
         self.phase("seed");
-        let done = resumption.agree(self.channel)?;
+        let done = resumption.agree(peer_done, self.channel)?;
         let committed = draw.receive(self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
-        admit(my_items, peer_items, begun.is_some())?;
+        let warning = self.standing.admit(my_items, peer_items, begun.as_ref())?;
+        warning.iter().for_each(|warning| self.observer.warning(warning));
         let call = Call {
             request: self.terms.request(whole),
             role: self.parties.role,
@@ -284,7 +302,7 @@ impl<'a> Session<'a> {
         watch(self.channel, &self.observer, cost);
         let channel = &mut *self.channel;
         let digests = set.take_digests();
-        let found = self.pool.install(|| {
+        let found = self.pool.install(|| -> Result<Found> {
             let (items, party) = rayon::join(
                 || {
                     let items = seed.items(&digests, method.item_length());
@@ -293,34 +311,34 @@ impl<'a> Session<'a> {
                 },
                 || method.prepare(call, channel, rng),
             );
-            party.and_then(|party| party.run(items.items(), &set, channel, rng))
+            let ran = party.and_then(|party| party.run(items.items(), &set, channel, rng));
+            let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
+            self.standing.reveal(unrevealed.shared)?;
+            (unrevealed.reveal)(channel, rng)
         });
-        let found = found.map_err(|error| Error::of_protocol(error, self.channel));
         watch(self.channel, &self.observer, None);
         found
     }
 
     /// Sorts the keys into partitions, and runs a party on one after the other, from the first that is not done. The next one
-    /// is read while a party prepares.
+    /// is read while a party prepares. What all of them come to is revealed at the end.
     fn run_partitions(
         &mut self,
         (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
         (keys, seed): (TableKeys, Seed),
-        spill: &Path,
-        mut resumed: Option<Resumed<'_>>,
+        (spill, done): (&Path, u64),
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let (gathered, pieces, done) =
-            begin_partitions(method, &call, (spill, &seed), &mut resumed)?;
-        let (count, directory) = (call.request.partitions, spill.to_owned());
+        let (gathered, pieces) = self.begin_partitions(method, &call, (spill, &seed), done)?;
+        let (count, done) = (call.request.partitions, done as usize);
+        let directory = spill.to_owned();
         self.phase("partitions");
         let length = method.item_length();
         let (partitions, seed) =
             self.meanwhile(move || Ok((keys.partition(&seed, count, length, &directory)?, seed)))?;
         self.phase(method.key());
-        let (threads, journal) =
-            (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
+        let threads = self.pool.current_num_threads();
         let mine = match self.channel.has_parallel() {
             true => (threads + 1).min(count - done).min(self.fit(method, &call)),
             false => 1,
@@ -338,26 +356,71 @@ impl<'a> Session<'a> {
             ..cost
         });
         watch(self.channel, &self.observer, cost);
+        let recorded = Recorded::new(done, pieces, self.standing.clone());
         let pieces = match lanes {
             Lanes::Connections(connections) => {
-                let work =
-                    Work::new(&*gathered, &partitions, threads, done..count, pieces, journal);
+                let work = Work::new(&*gathered, &partitions, threads, done..count, recorded);
                 work.run(connections, self.channel, rng)?
             }
             Lanes::Permits => {
-                let recorded = Recorded::new(done, pieces, journal);
                 let slots = (mine.clamp(1, threads), threads);
-                self.compare_by_permits(
-                    (&*gathered, &partitions),
-                    (&seed, count, done),
-                    slots,
-                    recorded,
-                    rng,
-                )?
+                let compared = (&*gathered, &partitions, &call);
+                self.compare_by_permits(compared, (&seed, count, done), slots, recorded, rng)?
             }
         };
         watch(self.channel, &self.observer, None);
-        gathered.finish(pieces, self.channel, rng)
+        self.conclude(gathered, pieces, Some(&partitions), &seed, rng)
+    }
+
+    /// Begins the journal, or goes on with it, and makes a file for what is found, with what was found before.
+    fn begin_partitions(
+        &self,
+        method: &dyn Method,
+        call: &Call,
+        (spill, seed): (&Path, &Seed),
+        done: u64,
+    ) -> Result<(Box<dyn Gather>, pieces::Adding)> {
+        let gathered = method.gather(call).ok_or_else(|| {
+            let message = format!("runs of `{}` cannot be resumed", method.key());
+            Error::Usage(message)
+        })?;
+        let mut pieces = pieces::Adding::create(spill)?;
+        let begun = Begun {
+            peer_keys: call.sides.keys(Side::Peer),
+            method: method.key().to_owned(),
+            partitions: call.request.partitions as u64,
+            seed: *seed.as_bytes(),
+            line: None,
+        };
+        let sizes = call.request.sizes;
+        let limits = Limits {
+            peer_keys: begun.peer_keys,
+            max_peer_keys: self.terms.max_keys(self.parties.role.other()),
+            of_partition: if call.receives() { sizes.sender } else { sizes.receiver } as u64,
+            is_malicious: method.adversary() == Adversary::Malicious,
+        };
+        self.standing.begin(begun, done, limits, |piece| pieces.push(piece))?;
+        Ok((gathered, pieces))
+    }
+
+    /// Puts together what was found in all partitions, checks the rules for it, and reveals it.
+    fn conclude(
+        &mut self,
+        gathered: Box<dyn Gather>,
+        pieces: pieces::Pieces,
+        partitions: Option<&Partitions>,
+        seed: &Seed,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let all = self.standing.done();
+        if self.standing.exchange_done(true, self.channel)? != all {
+            return Err(self.channel.malformed(DONE, "not all partitions are done").into());
+        }
+        let mut noise = self.standing.noise(seed, &mut *rng);
+        let mut randomness = Randomness { rng: &mut *rng, noise: &mut noise };
+        let unrevealed = gathered.finish(pieces, partitions, self.channel, &mut randomness)?;
+        self.standing.reveal(unrevealed.shared)?;
+        (unrevealed.reveal)(self.channel, rng)
     }
 
     /// How many partitions fit into this side's memory at a time.
@@ -482,33 +545,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Begins the journal, or what there is of it. Returns also how many partitions are done.
-fn begin_partitions(
-    method: &dyn Method,
-    call: &Call,
-    (spill, seed): (&Path, &Seed),
-    resumed: &mut Option<Resumed<'_>>,
-) -> Result<(Box<dyn Gather>, pieces::Adding, usize)> {
-    let gathered = method.gather(call).ok_or_else(|| {
-        let message = format!("runs of `{}` cannot be resumed", method.key());
-        Error::Usage(message)
-    })?;
-    let mut pieces = pieces::Adding::create(spill)?;
-    let Some(resumed) = resumed else { return Ok((gathered, pieces, 0)) };
-    let begun = Begun {
-        peer_keys: call.sides.keys(Side::Peer),
-        method: method.key().to_owned(),
-        partitions: call.request.partitions as u64,
-        seed: *seed.as_bytes(),
-    };
-    let add = |piece: &[u8]| pieces.push(piece);
-    resumed.journal.begin(resumed.run.clone(), begun, resumed.done, add)?;
-    Ok((gathered, pieces, resumed.done as usize))
-}
-
-/// Refuses a run on so many keys of this side and of the other, which goes on where it was interrupted or begins.
-pub type Admit<'a> = &'a mut dyn FnMut(u64, u64, bool) -> Result<()>;
-
 /// What both sides know of the sets and of an earlier attempt.
 struct Opening {
     whole: Sizes,
@@ -517,14 +553,6 @@ struct Opening {
     call: Call,
     begun: Option<Begun>,
     /// Partitions that both sides have done.
-    done: u64,
-}
-
-/// A run that can be resumed.
-struct Resumed<'a> {
-    journal: &'a mut Journal,
-    run: Run,
-    /// How many partitions both sides have done.
     done: u64,
 }
 

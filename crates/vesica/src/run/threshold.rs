@@ -75,10 +75,12 @@ impl Session<'_> {
         let channel = self.channel();
         let found = pool.install(|| {
             let items = seed.items(set.digests(), method.item_length());
-            let party = method.prepare(call, channel, rng)?;
-            party.run(items.items(), set, channel, rng)
-        });
-        let found = found.map_err(|error| Error::of_protocol(error, self.channel()))?;
+            let prepared = method.prepare(call, channel, rng);
+            let ran = prepared.and_then(|party| party.run(items.items(), set, channel, rng));
+            let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
+            // It is one bit, which no rule limits.
+            (unrevealed.reveal)(channel, rng)
+        })?;
         match found.outcome.answer {
             Some(QueryResult::AtLeast(true)) => Ok(()),
             _ => Err(Refusal::too_few(least).into()),

@@ -14,12 +14,15 @@ use zeroize::Zeroizing;
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::{keyset::KeySet, partitions::Partition},
+    keys::{
+        keyset::KeySet,
+        partitions::{Partition, Partitions},
+    },
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
-            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
-            Task,
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+            Request, Reveal, RevealStep, Task, Unrevealed,
         },
         learned::{FOLLOWING, Learned, Side, Sides},
         noise::Noise,
@@ -315,32 +318,48 @@ enum End {
 }
 
 impl Party for Prepared {
-    fn run(
+    fn run<'a>(
         self: Box<Self>,
-        items: Items<'_>,
-        set: &KeySet,
+        items: Items<'a>,
+        set: &'a KeySet,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Found> {
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { number, method, query, call, end } = *self;
-        let both = call.sides.both_learn();
         let values = Values::of(set, &call.request);
         let answer = match end {
             End::Sender(party) => {
                 party.send(items, &values.values, channel, rng)?;
                 channel.flush()?;
-                both.then(|| aggregate::learn(&query, channel)).transpose()?
+                None
             }
-            End::Receiver(party) => {
-                let answer = party.receive(items, &values.values, channel, rng)?;
-                if both {
-                    aggregate::tell(answer, channel)?;
-                }
-                Some(answer)
-            }
+            End::Receiver(party) => Some(party.receive(items, &values.values, channel, rng)?),
         };
-        Ok(found((number, method), query, &call, answer, values.clamped))
+        Ok(unrevealed((number, method), query, call, answer, values.clamped))
     }
+}
+
+/// What a method found, before the side that has the number tells the other. So many of this side's keys have clamped values.
+fn unrevealed<'a>(
+    (number, method): (Number, &'static aggregate::Method),
+    query: aggregate::Query,
+    call: Call,
+    mut answer: Option<Output>,
+    clamped: u64,
+) -> Unrevealed<'a> {
+    let result = answer.map(|answer| number.result(answer, call.request.scale));
+    let shared = Outcome { answer: result, ..Outcome::default() }.shared();
+    let reveal: RevealStep<'a> = Box::new(move |channel, _| {
+        if call.sides.both_learn() {
+            let revealed = match answer {
+                Some(answer) => aggregate::tell(answer, channel),
+                None => aggregate::learn(&query, channel).map(|learned| answer = Some(learned)),
+            };
+            revealed.map_err(|error| Error::of_protocol(error, channel))?;
+        }
+        Ok(found((number, method), query, &call, answer, clamped))
+    });
+    Unrevealed { shared, reveal }
 }
 
 /// The values of this side's keys.
@@ -400,6 +419,7 @@ impl PartitionParty for Adder {
     fn run(
         self: Box<Self>,
         partition: &Partition,
+        _: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
@@ -421,12 +441,13 @@ impl Gather for Adding {
         Ok(Box::new(Adder { adder, request: call.request }))
     }
 
-    fn finish(
+    fn finish<'a>(
         self: Box<Self>,
         pieces: Pieces,
+        _: Option<&'a Partitions>,
         channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Found> {
+        randomness: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
         let Self { number, method, by_partitions, query, call } = *self;
         let (mut total, mut all_clamped) = (Share::default(), 0);
         for piece in pieces.iter() {
@@ -439,21 +460,10 @@ impl Gather for Adding {
             total.add(&Share { count, sum });
             all_clamped += clamped as u64;
         }
-        let opened = (by_partitions.open)(query, call.receives(), &total, channel, rng);
-        let mut answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
-        if call.sides.both_learn() {
-            match answer {
-                Some(answer) => {
-                    let told = aggregate::tell(answer, channel);
-                    told.map_err(|error| Error::of_protocol(error, channel))?;
-                }
-                None => {
-                    let learned = aggregate::learn(&query, channel);
-                    answer = Some(learned.map_err(|error| Error::of_protocol(error, channel))?);
-                }
-            }
-        }
-        Ok(found((number, method), query, &call, answer, all_clamped))
+        let Randomness { rng, noise } = randomness;
+        let opened = (by_partitions.open)(query, call.receives(), &total, channel, (rng, noise));
+        let answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
+        Ok(unrevealed((number, method), query, call, answer, all_clamped))
     }
 }
 

@@ -18,7 +18,10 @@ use zeroize::Zeroizing;
 use crate::{
     difference::Difference,
     error::Result,
-    keys::{keyset::KeySet, partitions::Partition},
+    keys::{
+        keyset::KeySet,
+        partitions::{Partition, Partitions},
+    },
     parties::{Role, Security},
     table::{pieces::Pieces, sent_columns::SentColumns, written::Matched},
     task::{
@@ -241,27 +244,48 @@ pub(crate) trait Gather: Send + Sync {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn PartitionParty>>;
 
-    /// What was found in all, from what was found in each. Both sides end together.
+    /// Puts together what was found in each partition. Where the other side has not learned its part yet, that takes the
+    /// partitions themselves.
     ///
     /// # Errors
     /// As [`Party::run`], and [`Error::Output`](crate::Error::Output).
-    fn finish(
+    fn finish<'a>(
         self: Box<Self>,
         pieces: Pieces,
+        partitions: Option<&'a Partitions>,
         channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Found>;
+        randomness: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>>;
+}
+
+/// The randomness of a run's end.
+pub(crate) struct Randomness<'a> {
+    /// Fresh randomness.
+    pub(crate) rng: &'a mut dyn CryptoRng,
+    /// The randomness of a number's noise, which is the same where the end of a run is repeated: otherwise each repetition
+    /// would show the number with other noise.
+    pub(crate) noise: &'a mut dyn CryptoRng,
+}
+
+/// The moment at which a side that finds matches in a partition reveals them, where both sides learn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reveal {
+    /// With the partition: tasks on other machines compare it.
+    WithPartition,
+    /// With all others, once the rules have been checked for all of them together.
+    AtTheEnd,
 }
 
 /// A party prepared for a partition.
 pub(crate) trait PartitionParty: Send {
-    /// Runs the method, and the step by which both sides learn. Returns what was found, as a piece for [`Gather::finish`].
+    /// Runs the method. Returns what was found, as a piece for [`Gather::finish`].
     ///
     /// # Errors
     /// As [`Party::run`].
     fn run(
         self: Box<Self>,
         partition: &Partition,
+        reveal: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>>;
@@ -269,17 +293,36 @@ pub(crate) trait PartitionParty: Send {
 
 /// A prepared party, which is used once.
 pub(crate) trait Party: Send {
-    /// Runs the method, and the step by which both sides learn. `set` is the key set from which the items come.
+    /// Runs the method. `set` is the key set from which the items come.
     ///
     /// # Errors
     /// Whatever the connection or the other side makes go wrong.
-    fn run(
+    fn run<'a>(
         self: Box<Self>,
-        items: Items<'_>,
-        set: &KeySet,
+        items: Items<'a>,
+        set: &'a KeySet,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Found>;
+    ) -> vesica_psi::Result<Unrevealed<'a>>;
+}
+
+/// A result before the step by which both sides learn it, so that rules are checked before anything is revealed.
+pub(crate) struct Unrevealed<'a> {
+    /// Shared keys, where this side knows how many.
+    pub(crate) shared: Option<u64>,
+    /// Takes that step, where there is one.
+    pub(crate) reveal: RevealStep<'a>,
+}
+
+/// The step by which both sides learn a result.
+pub(crate) type RevealStep<'a> =
+    Box<dyn FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<Found> + Send + 'a>;
+
+impl Unrevealed<'_> {
+    /// The result of a side that reveals nothing and learns no more.
+    pub(crate) fn complete(found: Found) -> Self {
+        Self { shared: found.outcome.shared(), reveal: Box::new(move |_, _| Ok(found)) }
+    }
 }
 
 /// What a run gave this side.

@@ -19,12 +19,15 @@ use zeroize::Zeroizing;
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::{keyset::KeySet, partitions::Partition},
+    keys::{
+        keyset::KeySet,
+        partitions::{Partition, Partitions},
+    },
     table::{output::Access, pieces::Pieces, sent_columns::SentColumns},
     task::{
         interface::{
-            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
-            Task,
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+            Request, Reveal, Task, Unrevealed,
         },
         join_pieces, joined,
         learned::{Learned, Sides},
@@ -193,6 +196,7 @@ impl PartitionParty for Joining {
     fn run(
         self: Box<Self>,
         partition: &Partition,
+        _: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
@@ -229,18 +233,20 @@ impl Gather for ByPartitions {
         Ok(Box::new(Joining::prepare(self.protocol, self.call.clone(), channel, rng)?))
     }
 
-    fn finish(
+    fn finish<'a>(
         self: Box<Self>,
         pieces: Pieces,
+        _: Option<&'a Partitions>,
         _: &mut Channel,
-        _: &mut dyn CryptoRng,
-    ) -> Result<Found> {
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
         let Self { protocol, call } = *self;
         let sent = call.sent.clone().ok_or(Error::Bug("in a join columns are sent"))?;
         let learned = |matches| learned(call.sides, protocol, &sent, matches);
         if !call.receives() {
             let learned = learned(None);
-            return Ok(Found { outcome: Outcome::default(), learned, content: None });
+            let found = Found { outcome: Outcome::default(), learned, content: None };
+            return Ok(Unrevealed::complete(found));
         }
         let found = join_pieces::found(pieces, sent.clone(), call.rows, call.unmatched)?;
         let learned = learned(Some(found.matches));
@@ -250,27 +256,28 @@ impl Gather for ByPartitions {
             unreadable: Some(found.unreadable),
             ..Outcome::default()
         };
-        Ok(Found { outcome, learned, content: Some(Content::Rows(found.rows)) })
+        let content = Some(Content::Rows(found.rows));
+        Ok(Unrevealed::complete(Found { outcome, learned, content }))
     }
 }
 
 impl Party for Joining {
-    fn run(
+    fn run<'a>(
         self: Box<Self>,
-        items: Items<'_>,
-        set: &KeySet,
+        items: Items<'a>,
+        set: &'a KeySet,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Found> {
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { protocol, call: Call { request, sides, sent, unmatched, .. }, end } = *self;
         let sent = sent.expect("in a join columns are sent");
         let learned = |sent: &SentColumns, matches| learned(sides, protocol, sent, matches);
-        match end {
+        let found = match end {
             End::Sender(party) => {
                 party.send_with(items, set.payloads(), channel, rng)?;
                 channel.flush()?;
                 let learned = learned(&sent, None);
-                Ok(Found { outcome: Outcome::default(), learned, content: None })
+                Found { outcome: Outcome::default(), learned, content: None }
             }
             End::Receiver(party) => {
                 let opened = party.receive_with(items, request.payload_len, channel, rng)?;
@@ -283,9 +290,10 @@ impl Party for Joining {
                     unreadable: Some(unreadable),
                     ..Outcome::default()
                 };
-                Ok(Found { outcome, learned, content: Some(Content::Rows(rows)) })
+                Found { outcome, learned, content: Some(Content::Rows(rows)) }
             }
-        }
+        };
+        Ok(Unrevealed::complete(found))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod learned;
 pub(crate) mod noise;
 pub(crate) mod outcome;
 pub(crate) mod query;
+mod row_pieces;
 pub(crate) mod rows;
 pub(crate) mod shares;
 pub(crate) mod stage;

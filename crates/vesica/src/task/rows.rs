@@ -3,23 +3,27 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Status, reveal};
+use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Setting, Status, reveal};
 use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::{keyset::KeySet, partitions::Partition},
+    keys::{
+        keyset::KeySet,
+        partitions::{Partition, Partitions},
+    },
     table::{output::Access, pieces::Pieces, written::Matched},
     task::{
         aligned::aligned,
         interface::{
-            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
-            Task,
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+            Request, Reveal, RevealStep, Task, Unrevealed,
         },
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
+        row_pieces,
     },
     words::{counted, grouped},
 };
@@ -162,87 +166,100 @@ impl Intersecting {
 }
 
 impl Party for Intersecting {
-    fn run(
+    fn run<'a>(
         self: Box<Self>,
-        items: Items<'_>,
-        set: &KeySet,
+        items: Items<'a>,
+        set: &'a KeySet,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Found> {
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { protocol, call, end } = *self;
-        let matches = end.matches(&call, items, channel, rng)?;
-        let count = matches.as_ref().map(|matches| matches.len() as u64);
-        let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
-        let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
-        let rows = matches.map(|matches| match call.aligned {
-            true => aligned(&matches, items, set),
-            false => Matched { rows: set.rows_of(&matches), ..Matched::default() },
+        let setting = call.request.setting();
+        let mut matches = end.matches(items, channel, rng)?;
+        let shared = matches.as_ref().map(|matches| matches.len() as u64);
+        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
+            if call.sides.both_learn() {
+                let revealed = reveal(&mut matches, items, setting, channel, rng);
+                revealed.map_err(|error| Error::of_protocol(error, channel))?;
+            }
+            let count = matches.as_ref().map(|matches| matches.len() as u64);
+            let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
+            let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
+            let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
+            let outcome = Outcome {
+                matches: count,
+                matches_of_identifiers,
+                rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
+                ..Outcome::default()
+            };
+            let learned = learned(call.sides, protocol, count);
+            Ok(Found { outcome, learned, content: rows.map(Content::Rows) })
         });
-        let outcome = Outcome {
-            matches: count,
-            matches_of_identifiers,
-            rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
-            ..Outcome::default()
-        };
-        let learned = learned(call.sides, protocol, count);
-        Ok(Found { outcome, learned, content: rows.map(Content::Rows) })
+        Ok(Unrevealed { shared, reveal })
     }
 }
 
 impl End {
-    /// The positions, ascending, of this side's keys that the other side has too; `None` where this side does not
-    /// learn them.
+    /// The positions, ascending, of this side's keys that the other side has too; `None` for the sender.
     fn matches(
         self,
-        call: &Call,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Option<Vec<u32>>> {
-        let (setting, both) = (call.request.setting(), call.sides.both_learn());
         match self {
             Self::Sender(party) => {
                 party.send(items, channel, rng)?;
                 channel.flush()?;
-                both.then(|| reveal::learn(items, setting, channel)).transpose()
+                Ok(None)
             }
-            Self::Receiver(party) => {
-                let matches = party.receive(items, channel, rng)?;
-                if both {
-                    reveal::tell(items.at(&matches).items(), setting, channel, rng)?;
-                }
-                Ok(Some(matches))
-            }
+            Self::Receiver(party) => Ok(Some(party.receive(items, channel, rng)?)),
         }
     }
 }
 
+/// The step by which the sender learns the matches as well, which the receiver has.
+fn reveal(
+    matches: &mut Option<Vec<u32>>,
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> vesica_psi::Result<()> {
+    match matches {
+        Some(matches) => reveal::tell(items.at(matches).items(), setting, channel, rng)?,
+        None => *matches = Some(reveal::learn(items, setting, channel)?),
+    }
+    Ok(())
+}
+
+/// The rows that bear these keys.
+pub(super) fn matched(matches: &[u32], aligned: bool, items: Items<'_>, set: &KeySet) -> Matched {
+    match aligned {
+        true => self::aligned(matches, items, set),
+        false => Matched { rows: set.rows_of(matches), ..Matched::default() },
+    }
+}
+
 impl PartitionParty for Intersecting {
-    /// The number of matches, how many of them are of each identifier, the rows, and the numbers of their matches; or nothing
-    /// where this side does not learn them.
     fn run(
         self: Box<Self>,
         partition: &Partition,
+        when: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
         let Self { call, end, .. } = *self;
-        let Partition { set, items, rows } = partition;
-        let items = items.items();
-        let Some(matches) = end.matches(&call, items, channel, rng)? else {
-            return Ok(Zeroizing::default());
-        };
-        let mut of_identifiers = vec![0u64; call.sides.identifiers];
-        let identifiers = rows.identifiers_of(set, &matches);
-        identifiers.into_iter().for_each(|identifier| of_identifiers[identifier] += 1);
-        let matched = match call.aligned {
-            true => aligned(&matches, items, set),
-            false => Matched { rows: set.rows_of(&matches), ..Matched::default() },
-        };
-        let matched_rows = matched.rows.iter().map(|row| rows.row(*row));
-        let numbers = [matches.len() as u64].into_iter().chain(of_identifiers);
-        let numbers = numbers.chain(matched_rows).chain(matched.ids.into_iter().flatten());
-        Ok(Zeroizing::new(numbers.flat_map(u64::to_le_bytes).collect()))
+        let items = partition.items.items();
+        let mut matches = end.matches(items, channel, rng)?;
+        let both = call.sides.both_learn();
+        if both && when == Reveal::WithPartition {
+            reveal(&mut matches, items, call.request.setting(), channel, rng)?;
+        }
+        let is_revealed = !both || when == Reveal::WithPartition;
+        Ok(matches.map_or_else(Zeroizing::default, |matches| {
+            row_pieces::piece(&matches, &call, partition, is_revealed)
+        }))
     }
 }
 
@@ -261,71 +278,32 @@ impl Gather for ByPartitions {
         Ok(Box::new(Intersecting::prepare(self.protocol, self.call.clone(), channel, rng)?))
     }
 
-    fn finish(
+    fn finish<'a>(
         self: Box<Self>,
         pieces: Pieces,
+        partitions: Option<&'a Partitions>,
         _: &mut Channel,
-        _: &mut dyn CryptoRng,
-    ) -> Result<Found> {
-        let Self { protocol, call: Call { sides, aligned, .. } } = *self;
-        let mut all = Gathered::new(sides.identifiers, aligned);
-        for piece in pieces.iter() {
-            all.add(&piece?).ok_or(Error::Bug("a piece that is not of rows"))?;
-        }
-        let Gathered { matches, of_identifiers, mut rows, ids } = all;
-        if ids.is_none() {
-            rows.sort_unstable();
-            // A row may match by several of its identifiers.
-            rows.dedup();
-        }
-        let several = matches.filter(|_| sides.identifiers > 1);
-        let outcome = Outcome {
-            matches,
-            matches_of_identifiers: several.map(|_| of_identifiers),
-            rows_written: matches.map(|_| rows.len() as u64),
-            ..Outcome::default()
-        };
-        let content = matches.map(|_| Content::Rows(Matched { rows, ids, received: None }));
-        Ok(Found { outcome, learned: learned(sides, protocol, matches), content })
-    }
-}
-
-/// What was found in the partitions so far.
-struct Gathered {
-    matches: Option<u64>,
-    /// How many of them are of each identifier.
-    of_identifiers: Vec<u64>,
-    rows: Vec<u64>,
-    /// Where matches are numbered, the number of each row.
-    ids: Option<Vec<u64>>,
-}
-
-impl Gathered {
-    fn new(identifiers: usize, aligned: bool) -> Self {
-        let of_identifiers = vec![0; identifiers];
-        Self { matches: None, of_identifiers, rows: Vec::new(), ids: aligned.then(Vec::new) }
-    }
-
-    /// Takes what was found in the next partition; `None` for bytes that say nothing.
-    fn add(&mut self, piece: &[u8]) -> Option<()> {
-        let (numbers, rest) = piece.as_chunks();
-        if piece.is_empty() || !rest.is_empty() {
-            return piece.is_empty().then_some(());
-        }
-        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
-        let before = self.matches.unwrap_or_default();
-        self.matches = Some(before + numbers.next()?);
-        for of_identifier in &mut self.of_identifiers {
-            *of_identifier += numbers.next()?;
-        }
-        let Some(ids) = &mut self.ids else {
-            self.rows.extend(numbers);
-            return Some(());
-        };
-        let rows = numbers.len() / 2;
-        self.rows.extend(numbers.by_ref().take(rows));
-        ids.extend(numbers.map(|id| id + before));
-        (ids.len() == self.rows.len()).then_some(())
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let Self { protocol, call } = *self;
+        let shared = row_pieces::matches(&pieces)?;
+        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
+            if call.receives() && call.sides.both_learn() {
+                row_pieces::reveal(&pieces, (protocol, &call), channel, rng)?;
+            }
+            let mut all = row_pieces::Gathered::new(&call, protocol.digest);
+            for (number, piece) in pieces.iter().enumerate() {
+                let mut piece = piece?;
+                if piece.is_empty() && call.sides.i_learn {
+                    let partitions = partitions.ok_or(Error::Bug("partitions are kept"))?;
+                    let partition = partitions.load(number, rng)?;
+                    piece = row_pieces::learn(&partition, &call, channel)?;
+                }
+                all.add(&piece)?;
+            }
+            Ok(all.found(|matches| learned(call.sides, protocol, matches)))
+        });
+        Ok(Unrevealed { shared, reveal })
     }
 }
 

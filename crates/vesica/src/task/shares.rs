@@ -17,13 +17,16 @@ use zeroize::Zeroizing;
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::{keyset::KeySet, partitions::Partition},
+    keys::{
+        keyset::KeySet,
+        partitions::{Partition, Partitions},
+    },
     parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
-            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
-            Task, WriteText,
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+            Request, Reveal, Task, Unrevealed, WriteText,
         },
         learned::{FOLLOWING, Learned, Sides},
         outcome::Outcome,
@@ -164,20 +167,21 @@ enum End {
 }
 
 impl Party for Prepared {
-    fn run(
+    fn run<'a>(
         self: Box<Self>,
-        items: Items<'_>,
-        set: &KeySet,
+        items: Items<'a>,
+        set: &'a KeySet,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Found> {
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
         let call = self.call.clone();
         let shares = self.share(items, set, channel, rng)?;
         let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
         let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
         let (sides, receiver) = (call.sides, call.receiver());
-        Ok(found(sides, bins, Box::new(move |out| write(&shares, receiver, &rows, out))))
+        let write: WriteText = Box::new(move |out| write(&shares, receiver, &rows, out));
+        Ok(Unrevealed::complete(found(sides, bins, write)))
     }
 }
 
@@ -186,6 +190,7 @@ impl PartitionParty for Prepared {
     fn run(
         self: Box<Self>,
         partition: &Partition,
+        _: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
@@ -217,12 +222,13 @@ impl Gather for ByPartitions {
         Ok(Box::new(Prepared::new(self.call.clone(), channel, rng)?))
     }
 
-    fn finish(
+    fn finish<'a>(
         self: Box<Self>,
         pieces: Pieces,
+        _: Option<&'a Partitions>,
         _: &mut Channel,
-        _: &mut dyn CryptoRng,
-    ) -> Result<Found> {
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
         let Call { request, sides, .. } = self.call;
         let outline = outline(&request);
         let bins = (outline.bins() * request.partitions) as u64;
@@ -240,7 +246,7 @@ impl Gather for ByPartitions {
             }
             Ok(())
         };
-        Ok(found(sides, bins, Box::new(write)))
+        Ok(Unrevealed::complete(found(sides, bins, Box::new(write))))
     }
 }
 

@@ -9,7 +9,7 @@ fn run() -> Run {
 }
 
 fn begun() -> Begun {
-    Begun { peer_keys: 9, method: "rr22".to_owned(), partitions: 4, seed: [3; 32] }
+    Begun { peer_keys: 9, method: "rr22".to_owned(), partitions: 4, seed: [3; 32], line: Some(8) }
 }
 
 fn resume(folder: &tempfile::TempDir) -> Resume {
@@ -77,11 +77,12 @@ fn commitments_are_remembered() {
     let all = BTreeMap::from([(0, [[1; 32], [2; 32]]), (3, [[3; 32], [4; 32]])]);
     let mut journal = Journal::open(&resume).unwrap();
     begin(&mut journal, begun(), 0).unwrap();
-    let secret = journal.commitment_secret(&begun().seed);
-    journal.commit(0, all[&0]).unwrap();
+    let secret = |journal: &Journal, seed: [u8; 32]| *journal.secret_for("test", &seed);
+    let first = secret(&journal, begun().seed);
+    journal.begins(0, Some(all[&0])).unwrap();
     journal.add(b"first").unwrap();
-    journal.commit(3, all[&3]).unwrap();
-    journal.commit(3, all[&3]).unwrap();
+    journal.begins(3, Some(all[&3])).unwrap();
+    journal.begins(3, Some(all[&3])).unwrap();
     for done in [1, 0, 0] {
         drop(journal);
         journal = Journal::open(&resume).unwrap();
@@ -89,14 +90,58 @@ fn commitments_are_remembered() {
         assert_eq!(begin(&mut journal, begun(), done).unwrap().len() as u64, done);
         assert_eq!(*journal.committed(), all);
     }
-    assert_eq!(journal.commitment_secret(&begun().seed), secret);
-    assert_ne!(journal.commitment_secret(&[0; 32]), secret);
-    let records = journal.records.iter();
-    assert_eq!(records.filter(|record| record.kind == Kind::Commitments).count(), 2);
+    assert_eq!(secret(&journal, begun().seed), first);
+    assert_ne!(secret(&journal, [0; 32]), first);
     begin(&mut journal, Begun { seed: [4; 32], ..begun() }, 0).unwrap();
     assert!(journal.committed().is_empty());
     drop(journal);
     assert!(Journal::open(&resume).unwrap().committed().is_empty());
+}
+
+/// What was tried and what the other side confirmed outlast everything but a run that begins anew.
+#[test]
+fn attempts_are_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let resume = resume(&folder);
+    let mut journal = Journal::open(&resume).unwrap();
+    begin(&mut journal, begun(), 0).unwrap();
+    journal.confirm(2, false).unwrap();
+    journal.begins(1, None).unwrap();
+    journal.confirm(3, false).unwrap();
+    journal.reveals(1).unwrap();
+    let found = |journal: &Journal| (journal.tried(1), journal.peer_done(), journal.repeated());
+    assert_eq!(found(&journal), (Tried { begun: 1, revealed: 1 }, 3, 0));
+    drop(journal);
+    // What is confirmed is on the disk with the next partition that begins, or at once.
+    let mut journal = Journal::open(&resume).unwrap();
+    assert_eq!(found(&journal), (Tried { begun: 1, revealed: 1 }, 2, 0));
+    begin(&mut journal, begun(), 0).unwrap();
+    journal.begins(1, None).unwrap();
+    journal.reveals(1).unwrap();
+    journal.confirm(4, true).unwrap();
+    drop(journal);
+    let mut journal = Journal::open(&resume).unwrap();
+    assert_eq!(found(&journal), (Tried { begun: 2, revealed: 2 }, 4, 1));
+    assert_eq!(journal.tried(0), Tried::default());
+    // Another line of the ledger is no other run.
+    begin(&mut journal, Begun { line: None, ..begun() }, 0).unwrap();
+    assert_eq!(found(&journal), (Tried { begun: 2, revealed: 2 }, 4, 1));
+    begin(&mut journal, Begun { seed: [4; 32], ..begun() }, 0).unwrap();
+    drop(journal);
+    assert_eq!(found(&Journal::open(&resume).unwrap()), (Tried::default(), 0, 0));
+}
+
+#[test]
+fn the_line_of_the_ledger_is_read_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let resume = resume(&folder);
+    assert_eq!(Journal::line(&resume).unwrap(), None);
+    assert!(!resume.journal.exists());
+    let mut journal = Journal::open(&resume).unwrap();
+    begin(&mut journal, begun(), 0).unwrap();
+    assert!(refused(Journal::line(&resume)).contains("another run uses it"));
+    drop(journal);
+    assert_eq!(Journal::line(&resume).unwrap(), Some(8));
 }
 
 #[test]

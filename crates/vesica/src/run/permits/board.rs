@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use vesica_net::Fingerprint;
 
-/// How often a partition may be begun. An honest side loses an attempt with a machine or a connection.
+/// How often a partition may begin in a session, whatever the sides allow. An honest side loses an attempt with a machine or a
+/// connection.
 pub(crate) const MOST_ATTEMPTS: u8 = 16;
 
 /// The most changes that a side tells in a turn.
@@ -65,6 +66,8 @@ pub(crate) enum Change {
 pub(crate) struct Turn {
     /// Slots that could take a partition.
     pub(crate) idle: u32,
+    /// Partitions that are on the side's disk, from the first on.
+    pub(crate) done: u64,
     pub(crate) changes: Vec<Change>,
 }
 
@@ -295,7 +298,7 @@ mod tests {
     }
 
     fn turn(idle: u32, changes: &[Change]) -> Turn {
-        Turn { idle, changes: changes.to_vec() }
+        Turn { idle, done: 0, changes: changes.to_vec() }
     }
 
     fn ready(partition: u32) -> Change {

@@ -16,7 +16,7 @@ mod threads;
 use std::time::{Duration, Instant};
 
 use rand::CryptoRng;
-use vesica_net::{CancelToken, Channel, Fingerprint, Identity, connect::Connection};
+use vesica_net::{CancelToken, Channel, Fingerprint, Gate, Identity, connect::Connection};
 use zeroize::Zeroizing;
 
 pub(crate) use self::{
@@ -30,7 +30,7 @@ use crate::{
     error::{Error, Result},
     keys::partitions::Partition,
     parties::Role,
-    task::interface::Gather,
+    task::interface::{Gather, Reveal},
 };
 
 const TURN: &str = "vesica/turn";
@@ -50,6 +50,8 @@ pub(crate) enum Step {
     Begins { partition: u32, commitments: [[u8; 32]; 2] },
     /// Both sides have what was found in a partition.
     Done { partition: usize, found: Zeroizing<Vec<u8>> },
+    /// The other side says how many partitions it has on its disk.
+    PeerHas { done: u64 },
 }
 
 /// Turns with the other side until all partitions are done.
@@ -77,21 +79,23 @@ impl<'a> Dispatch<'a> {
     }
 
     /// Takes turns until all partitions are done, and lets each step be noted before it is taken. Returns how many attempts
-    /// there were.
+    /// there were. `done` says how many partitions this side has on its disk.
     ///
     /// # Errors
-    /// What a slot meets that ends the run; a side that says what cannot be, or whose keys changed; a partition that was
-    /// begun too often; and what any exchange can meet.
+    /// What a slot meets that ends the run; a side that says what cannot be, or whose keys changed; a partition that may not
+    /// begin again; and what any exchange can meet.
     pub(crate) fn run(
         mut self,
         channel: &mut Channel,
+        done: impl Fn() -> u64,
         mut note: impl FnMut(Step) -> Result<()>,
     ) -> Result<u64> {
         let mut moved = Instant::now();
         while !self.board.is_done() {
             let (idle, changes) = self.slots.changes(MOST_CHANGES, TICK)?;
-            let mine = Turn { idle, changes };
+            let mine = Turn { idle, done: done(), changes };
             let theirs = exchange(&mine, channel)?;
+            note(Step::PeerHas { done: theirs.done })?;
             let said = match self.role {
                 Role::A => [mine, theirs],
                 Role::B => [theirs, mine],
@@ -135,7 +139,9 @@ impl<'a> Dispatch<'a> {
             Fault::Changed { side, partition } if side == self.role as usize => {
                 Error::KeysChanged { partition }
             }
-            Fault::TooOften { partition } => Error::TooManyAttempts { partition },
+            Fault::TooOften { partition } => {
+                Error::TooManyAttempts { partition, attempts: MOST_ATTEMPTS.into() }
+            }
             Fault::Changed { .. } => malformed("the keys of a partition changed between attempts"),
             Fault::Impossible { side } if side == self.role as usize => {
                 Error::Bug("a turn of this side cannot be")
@@ -180,19 +186,21 @@ pub(crate) fn channel(
     Ok(channel)
 }
 
-/// Compares a partition over an attempt's channel, up to the end that both sides know of, and returns what was found.
-/// Where that fails, the other side's task is told why.
+/// Compares a partition over an attempt's channel, up to the end that both sides know of, and returns what was found. The
+/// gate is asked before this side reveals anything. Where that fails, the other side's task is told why.
 ///
 /// # Errors
-/// Those of the method, and what any exchange can meet.
+/// Those of the method and of the gate, and what any exchange can meet.
 pub(crate) fn compare(
     gather: &dyn Gather,
     loaded: &Partition,
+    gate: Gate,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Zeroizing<Vec<u8>>> {
+    channel.set_gate(Some(gate));
     let party = gather.prepare(channel, rng);
-    let ran = party.and_then(|party| party.run(loaded, channel, rng));
+    let ran = party.and_then(|party| party.run(loaded, Reveal::WithPartition, channel, rng));
     let ran = ran.map_err(|error| Error::of_protocol(error, channel));
     let ended = ran.and_then(|piece| Ok(channel.finish().map(|()| piece)?));
     if let Err(error) = &ended
@@ -237,7 +245,7 @@ mod tests {
             slots.ready(0, Prepared { fingerprint, commitment: [1; 32] });
             let mut channel = Channel::new(b).with_stall_timeout(Duration::from_secs(20));
             let dispatch = Dispatch::new(Role::B, (4, 0), &Committed::new(), &slots, patience);
-            dispatch.run(&mut channel, |_| Ok(())).unwrap_err()
+            dispatch.run(&mut channel, || 0, |_| Ok(())).unwrap_err()
         })
     }
 
@@ -248,23 +256,23 @@ mod tests {
             "",
             "{}",
             "[1]",
-            "{\"idle\":5000,\"changes\":[]}",
-            "{\"idle\":0,\"changes\":[{\"kept\":{\"partition\":0,\"attempt\":1}}]}",
-            "{\"idle\":0,\"changes\":[{\"kept\":{\"partition\":4,\"attempt\":0}}]}",
-            "{\"idle\":0,\"changes\":[],\"more\":1}",
+            "{\"idle\":5000,\"done\":0,\"changes\":[]}",
+            "{\"idle\":0,\"done\":0,\"changes\":[{\"kept\":{\"partition\":0,\"attempt\":1}}]}",
+            "{\"idle\":0,\"done\":0,\"changes\":[{\"kept\":{\"partition\":4,\"attempt\":0}}]}",
+            "{\"idle\":0,\"done\":0,\"changes\":[],\"more\":1}",
         ] {
             let error = answer(turn, long);
             assert_eq!(error.class(), Class::Peer, "{turn}: {error}");
         }
-        let long_turn = format!("{{\"idle\":0,\"changes\":[]{}}}", " ".repeat(MAX_TURN));
+        let long_turn = format!("{{\"idle\":0,\"done\":0,\"changes\":[]{}}}", " ".repeat(MAX_TURN));
         assert_eq!(answer(&long_turn, long).class(), Class::Peer);
     }
 
     /// A side that never has a slot is given up, and so is one whose slots take a partition and drop it again and again.
     #[test]
     fn a_side_that_compares_nothing_is_given_up() {
-        let flips = "{\"idle\":1,\"changes\":[{\"held\":{\"partition\":0}},{\"dropped\":{\"partition\":0}}]}";
-        for turn in ["{\"idle\":0,\"changes\":[]}", flips] {
+        let flips = "{\"idle\":1,\"done\":0,\"changes\":[{\"held\":{\"partition\":0}},{\"dropped\":{\"partition\":0}}]}";
+        for turn in ["{\"idle\":0,\"done\":0,\"changes\":[]}", flips] {
             let error = answer(turn, Duration::from_millis(300));
             assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
         }

@@ -15,6 +15,7 @@ use crate::{
     error::{Error, Result},
     keys::partitions::{Commitments, Partition, Partitions},
     parties::Role,
+    run::standing::Standing,
     task::interface::Gather,
 };
 
@@ -29,6 +30,7 @@ pub(crate) struct Threads<'a> {
     pub(crate) session: &'a [u8],
     pub(crate) stall: Duration,
     pub(crate) commitments: Commitments,
+    pub(crate) standing: Standing,
     pub(crate) cancel: CancelToken,
 }
 
@@ -124,6 +126,7 @@ impl Threads<'_> {
         let attempt = Attempt { role: self.role, session: self.session, partition, attempt };
         let mut channel =
             super::channel(connection, (me, &peer), attempt, self.stall, &self.cancel)?;
-        pool.install(|| super::compare(self.gather, loaded, &mut channel, rng))
+        let gate = self.standing.gate(partition);
+        pool.install(|| super::compare(self.gather, loaded, gate, &mut channel, rng))
     }
 }

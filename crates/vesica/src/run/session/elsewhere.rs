@@ -4,8 +4,9 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
 use vesica_net::{CancelToken, SessionId};
+use zeroize::Zeroizing;
 
-use super::{Admit, Computed, Opening, Resumed, Session, begin_partitions, watch};
+use super::{Computed, Opening, Session, watch};
 use crate::{
     agree::seed::Seed,
     error::{Error, Result},
@@ -14,7 +15,6 @@ use crate::{
         partitions::{Commitments, Partitions},
     },
     run::{
-        journal::{Journal, Run},
         observe::{Progress, Unit},
         partitions::{self as work, Recorded},
         permits::{Dispatch, Slots, Step, Threads},
@@ -35,17 +35,17 @@ pub(crate) struct Elsewhere<'a> {
     /// Partitions that are done.
     pub(crate) done: usize,
     /// The secret under which this side commits to partitions.
-    pub(crate) commitments: [u8; 32],
+    pub(crate) commitments: Zeroizing<[u8; 32]>,
 }
 
 impl Session<'_> {
     /// Compares partitions in threads of this process with a side that has tasks elsewhere.
     pub(super) fn compare_by_permits(
         &mut self,
-        (gather, partitions): (&dyn Gather, &Partitions),
+        (gather, partitions, call): (&dyn Gather, &Partitions, &Call),
         (seed, count, done): (&Seed, usize, usize),
         slots: (usize, usize),
-        mut recorded: Recorded<'_>,
+        mut recorded: Recorded,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<pieces::Pieces> {
         if !self.channel.has_parallel() {
@@ -53,7 +53,13 @@ impl Session<'_> {
                            own: let one side listen and the other connect";
             return Err(Error::Usage(message.to_owned()));
         }
-        let (secret, committed) = recorded.commitments(seed)?;
+        if call.sides.both_learn() && self.standing.limits_results() {
+            let message = "the other side compares partitions by tasks on other machines, which reveal their results one by one, \
+                           and a rule limits results: let one side learn, or leave out min-result, max-result and \
+                           max-result-total";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let (secret, committed) = self.standing.commitments(seed)?;
         let (role, session) = (self.parties.role, self.channel.session());
         let threads = Threads {
             gather,
@@ -61,14 +67,17 @@ impl Session<'_> {
             role,
             session: session.as_bytes(),
             stall: self.channel.stall_timeout(),
-            commitments: Commitments::new(secret),
+            commitments: Commitments::new(*secret),
+            standing: self.standing.clone(),
             cancel: CancelToken::default(),
         };
         let hub = Slots::new(done);
         let dispatch = Dispatch::new(role, (count, done), &committed, &hub, LONGEST_PAUSE);
         let channel = &mut *self.channel;
-        let attempts = threads
-            .serve(&hub, slots, rng, || dispatch.run(channel, |step| recorded.note(step)))?;
+        let standing = self.standing.clone();
+        let attempts = threads.serve(&hub, slots, rng, || {
+            dispatch.run(channel, || standing.done(), |step| recorded.note(step))
+        })?;
         self.attempts = Some(attempts);
         recorded.finish()
     }
@@ -80,34 +89,32 @@ impl Session<'_> {
     pub(crate) fn compute_elsewhere(
         &mut self,
         counts: RowCounts,
-        admit: Admit<'_>,
         spill: &Path,
-        (journal, run): (&mut Journal, Run),
         start: &mut dyn FnMut(Elsewhere<'_>, Arc<Slots>),
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let noted = Some((&*journal, &run));
-        let (mut opening, committed) = self.open_sets(counts, false, noted, admit, rng)?;
+        let (mut opening, committed) = self.open_sets(counts, false, rng)?;
         let (method, _, seed) = self.pick(&mut opening, committed, false)?;
         let Opening { call, peer_items, done, .. } = opening;
-        let mut resumed = Some(Resumed { journal, run, done });
-        let (gathered, pieces, done) =
-            begin_partitions(&*method, &call, (spill, &seed), &mut resumed)?;
+        let (gathered, pieces) = self.begin_partitions(&*method, &call, (spill, &seed), done)?;
+        let done = done as usize;
         let count = call.request.partitions;
         self.phase(method.key());
         let slots = Arc::new(Slots::new(done));
         let (method_key, session) = (method.key(), self.channel.session());
-        let mut recorded = Recorded::new(done, pieces, resumed.map(|resumed| resumed.journal));
-        let (commitments, committed) = recorded.commitments(&seed)?;
-        let (call, seed) = (&call, &seed);
-        let elsewhere = Elsewhere { call, method: method_key, seed, session, done, commitments };
+        let (commitments, committed) = self.standing.commitments(&seed)?;
+        let standing = self.standing.clone();
+        let mut recorded = Recorded::new(done, pieces, standing.clone());
+        let elsewhere =
+            Elsewhere { call: &call, method: method_key, seed: &seed, session, done, commitments };
         start(elsewhere, slots.clone());
         let compared = work::agree(None, self.channel).and_then(|_| {
             watch(self.channel, &self.observer, None);
             let all = (count, done);
             let dispatch = Dispatch::new(self.parties.role, all, &committed, &slots, LONGEST_PAUSE);
             let mut compared = done as u64;
-            dispatch.run(self.channel, |step| {
+            let on_disk = || standing.done();
+            dispatch.run(self.channel, on_disk, |step| {
                 if let Step::Done { .. } = step {
                     compared += 1;
                     self.observer.progress(Progress::of(compared, count as u64, Unit::Partitions));
@@ -117,7 +124,8 @@ impl Session<'_> {
         });
         slots.end();
         let attempts = Some(compared?);
-        let found = gathered.finish(recorded.finish()?, self.channel, rng)?;
+        let found = self.conclude(gathered, recorded.finish()?, None, &seed, rng)?;
+        self.standing.reveal(found.outcome.shared())?;
         Ok(Computed { method, peer_items, partitions: count as u64, attempts, found })
     }
 }

@@ -272,6 +272,22 @@ fn what_does_not_fit_together_is_found_when_it_is_accepted() {
     with(&[&["mail"], &address[..]].concat()).assert(0, &["this side alone learns it"]);
 }
 
+/// Rules count what the ledger says: a side that starts a new one is refused by its partner.
+#[test]
+fn a_partner_whose_ledger_was_replaced_is_refused() {
+    let projects = Projects::new(200);
+    projects.agree(&[], &[]);
+    projects.run_well();
+    let ledger = projects.path(Accepter, "vesica.ledger");
+    let kept = fs::read(&ledger).unwrap();
+    fs::remove_file(&ledger).unwrap();
+    let [inviter, accepter] = projects.run(&[], &[]);
+    inviter.assert(8, &["the other side's ledger has 0 lines", "partner-ledger"]);
+    accepter.assert(8, &["its policy refuses the run"]);
+    fs::write(&ledger, kept).unwrap();
+    projects.run_well();
+}
+
 /// Each rule, broken on each side by its own policy; with every change, on one of the two.
 #[test]
 fn every_rule_refuses_on_each_side_and_leaves_a_line() {
@@ -456,7 +472,7 @@ fn a_ledger_or_record_that_was_changed_anywhere_is_found() {
     let good = fs::read(&ledger).unwrap();
     let verify = ["ledger", "verify", "--record", "acme.record"];
     let lines: Vec<_> = good.split_inclusive(|byte| *byte == b'\n').collect();
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 6);
     for at in (0..good.len()).step_by(good.len() / 40) {
         let mut changed = good.clone();
         changed[at] ^= 1;
@@ -467,7 +483,7 @@ fn a_ledger_or_record_that_was_changed_anywhere_is_found() {
         (lines[1..].concat(), "does not follow on"),
         ([lines[0], lines[2], lines[1], lines[3]].concat(), "does not follow on"),
         ([lines[0], lines[0]].concat(), "does not follow on"),
-        (lines[..3].concat(), "lines are missing at the end"),
+        (lines[..5].concat(), "lines are missing at the end"),
         (good[..good.len() - 1].to_vec(), "is not complete"),
     ] {
         fs::write(&ledger, wrong).unwrap();

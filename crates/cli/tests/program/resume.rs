@@ -170,7 +170,8 @@ fn ten_million_rows_go_on_after_they_were_killed() {
 fn interrupted() -> (Lab, [String; 2]) {
     let (lab, expected) = lab();
     let [a, b] = start(&lab);
-    let size = || fs::metadata(lab.file(Listening, "journal")).map_or(0, |found| found.len());
+    // The side that has the matches first.
+    let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
     let started = Instant::now();
     // A partition takes some 2,000 bytes.
     while size() < 5_000 {
@@ -248,7 +249,8 @@ fn a_sum_goes_on() {
     });
     let flags = flags.each_ref().map(|flags| flags.iter().map(String::as_str).collect::<Vec<_>>());
     let [a, b] = lab.start(&flags[0], &flags[1]);
-    let size = || fs::metadata(lab.file(Listening, "journal")).map_or(0, |found| found.len());
+    // The side that has the matches first.
+    let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
     // The header, and a share or two.
     let started = Instant::now();
     while size() < 600 {

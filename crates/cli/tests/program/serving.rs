@@ -11,6 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use vesica::partnership::{Agreement, Signed};
+use vesica_net::{AbortReason, CancelToken, Error, Identity, connect};
 use vesica_testkit::assurance;
 
 use crate::harness::{Ended, Running, vesica};
@@ -130,6 +133,51 @@ impl Town {
         stream.read_to_string(&mut text).unwrap();
         text
     }
+}
+
+/// A partner that names another partner's agreement, whose hash and signatures are no secret.
+#[test]
+fn a_partner_gets_nothing_by_the_agreement_of_another() {
+    let town = Town::new(2, &[]);
+    let mut service = town.serve(&[]);
+    town.run(0, &[]).end().assert(0, &[]);
+    let ledger = || fs::read_to_string(town.path("service", "vesica.ledger")).unwrap();
+    let before = ledger();
+    let of = |who: &str| {
+        let text = fs::read_to_string(town.path(who, "vesica.identity")).unwrap();
+        Identity::from_pem(&text).unwrap()
+    };
+    let (me, service_print, cancel) =
+        (of("p1"), of("service").fingerprint(), CancelToken::default());
+    let wait = Duration::from_secs(20);
+    let observer = &|_: &connect::Event<'_>| {};
+    let meeting = connect::Meeting {
+        me: &me,
+        peer: &service_print,
+        wait,
+        stall: wait,
+        proxy: None,
+        cancel: &cancel,
+        observer,
+    };
+    let mut channel = connect::dial(&town.address, &meeting).unwrap().into_channel().unwrap();
+    // What p0 says, but for who says it.
+    let agreement = fs::read_to_string(town.path("p0", "p0.agreement")).unwrap();
+    let agreement = Signed::<Agreement>::from_file(&agreement).unwrap();
+    let envelope: serde_json::Value = serde_json::from_str(&agreement.to_json()).unwrap();
+    let payload = STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
+    let mut offer = serde_json::from_slice::<serde_json::Value>(&payload).unwrap()["offer"].take();
+    offer["agreement"] = agreement.hash().into();
+    channel.send("vesica/terms", offer.to_string().as_bytes()).unwrap();
+    let answer = channel.recv_len("vesica/terms", 1 << 12).unwrap_err();
+    let aborted = matches!(answer, Error::Aborted { reason: AbortReason::Terms, .. });
+    assert!(aborted, "{answer}");
+    service.until("it has no agreement with this side that is the one it names");
+    // Nothing is booked on the other partner.
+    assert_eq!(ledger(), before);
+    town.run(1, &[]).end().assert(0, &[]);
+    service.signal("TERM");
+    service.end().assert(0, &[]);
 }
 
 /// Somebody who means no good, until the others are done.

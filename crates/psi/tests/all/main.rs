@@ -9,6 +9,7 @@ mod conformance;
 mod confused_peer;
 mod deviating_peer;
 mod effective_inputs;
+mod gate;
 mod key;
 mod mutations;
 mod noise;

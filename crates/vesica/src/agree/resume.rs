@@ -91,18 +91,18 @@ impl Said {
         {
             return Err(channel.malformed(RESUME, "not where a run is to go on").into());
         }
-        if their_done < confirmed {
-            return Err(Error::Terms(vec![Difference {
-                what: "what is to be resumed",
-                here: format!("the other side had done {confirmed} partitions"),
-                there: format!(
-                    "{their_done} are done: its journal is gone or an older copy; remove the journals on both sides to begin \
-                     a new run, which counts as one"
-                ),
-            }]));
-        }
         let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
         if theirs[..33] == ours[..33] {
+            if their_done < confirmed {
+                return Err(Error::Terms(vec![Difference {
+                    what: "what is to be resumed",
+                    here: format!("the other side had done {confirmed} partitions"),
+                    there: format!(
+                        "{their_done} are done: its journal is gone or an older copy; remove the journals on both sides to begin \
+                         a new run, which counts as one"
+                    ),
+                }]));
+            }
             return Ok((word == BEGUN).then(|| done.min(their_done)));
         } else if is_new {
             return Ok(None);

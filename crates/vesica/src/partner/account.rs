@@ -264,3 +264,24 @@ fn require_grown(known: &Head, shown: &Head) -> Result<()> {
     );
     Err(Refusal::new("partner-ledger", reason).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_did_not_grow_from_what_it_was_is_refused() {
+        let head = |lines, hash: &str| Head { lines, hash: hash.to_owned() };
+        let known = head(5, "a");
+        for (shown, is_allowed) in [
+            (head(5, "a"), true),
+            (head(6, "b"), true),
+            (head(5, "b"), false),
+            (head(4, "a"), false),
+            (Head::default(), false),
+        ] {
+            assert_eq!(require_grown(&known, &shown).is_ok(), is_allowed, "{shown:?}");
+        }
+        assert!(require_grown(&Head::default(), &Head::default()).is_ok());
+    }
+}

@@ -413,3 +413,6 @@ fn check_line(line: &str, of: &Certificate) -> std::result::Result<(), &'static 
 fn message(entry: &Entry) -> Vec<u8> {
     [CONTEXT, &serde_json::to_vec(entry).unwrap_or_default()].concat()
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,7 +108,8 @@ impl Standing {
     pub(crate) fn require_peer(&self, parties: &Parties, channel: &Channel) -> Result<()> {
         let peer = channel.peer();
         if peer.is_some_and(|peer| peer.to_string() != parties.peer) {
-            return Err(Error::Bug("a connection to another party than that of the run"));
+            let message = "the connection is to another party than that of the run";
+            return Err(Error::Usage(message.to_owned()));
         }
         match &self.state().account {
             Some(account) => account.partnership().require_peer(peer),

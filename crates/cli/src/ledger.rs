@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use vesica::{
     partnership::{self, Entry, Event, Ledger, Record, Signed},
-    report::{counted, grouped},
+    report::{counted, grouped, shown},
 };
 use vesica_net::{Certificate, Fingerprint};
 
@@ -76,7 +76,7 @@ pub fn run(args: &LedgerArgs) -> Result<(), Failure> {
         LedgerCommand::Show(which) => {
             let (entries, ..) = which.read()?;
             let lines: String = entries.iter().map(|entry| line(entry) + "\n").collect();
-            crate::print(&lines)
+            crate::print_lines(&lines)
         }
         LedgerCommand::Export(which) => {
             let (entries, ..) = which.read()?;
@@ -162,6 +162,8 @@ fn line(entry: &Entry) -> String {
         Event::Succeeded { matches: None, .. } => "the other side learned the result".to_owned(),
     };
     format!("{number:>5}  {time}  {name}  {:<9}  {what}", event.word())
+    // A text of the other side must not look like a line of its own.
+    let (name, what) = (shown(name), shown(&what));
 }
 
 /// A line as JSON without what is kept of sets.
@@ -191,7 +193,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.record.display()
         )));
     }
-    crate::print(&format!(
+    crate::print_lines(&format!(
         "{}: both parties signed it, and nobody changed it since\nagreement  {} {}\nrun        {} to {}\nkeys       {} \
          of {}\n           {} of {}\n",
         args.record.display(),

@@ -182,9 +182,19 @@ fn failed(failure: &Failure) -> u8 {
     failure.code
 }
 
-/// Prints a line on the terminal. A terminal that is gone is no reason to stop.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+/// Prints lines on the terminal, in which nothing acts on it, whoever wrote them. A terminal that is gone is no reason to stop.
+fn say(lines: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", shown_lines(lines));
+}
+
+/// Prints the requested lines, likewise.
+fn print_lines(lines: &str) -> Result<(), Failure> {
+    print(&shown_lines(lines))
+}
+
+/// Lines as they are shown.
+fn shown_lines(lines: &str) -> String {
+    lines.split('\n').map(vesica::report::shown).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints the requested output.

@@ -262,7 +262,7 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     for sentence in proposal.sentences() {
         text += &format!("  - {sentence}\n");
     }
-    crate::print(&text)
+    crate::print_lines(&text)
 }
 
 fn has_signed(agreement: &Signed<Agreement>, party: vesica_net::Fingerprint) -> &'static str {

@@ -6,3 +6,4 @@ pub mod digest;
 pub mod encoding;
 pub mod normalize;
 pub mod null_values;
+pub mod shown;

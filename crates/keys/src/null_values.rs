@@ -3,15 +3,17 @@
 //! Two companies whose exports write `NULL` for a missing address share that text and nothing else. A key column
 //! that is normalised at all treats such values as empty; one that is compared as bytes does not.
 
-use crate::normalize::Normalize;
+use crate::{normalize::Normalize, shown::is_plain};
 
 /// Values that cannot be null values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullValuesError {
-    /// One holds a control character.
-    #[error("a null value holds a control character")]
-    Control,
+    /// One holds a control or format character, or a separator other than the space.
+    #[error(
+        "a null value holds a control or format character, or a separator other than the space"
+    )]
+    Unseen,
     /// They have more than [`NullValues::MAX_BYTES`].
     #[error("null values have at most {} bytes together", NullValues::MAX_BYTES)]
     Length,
@@ -87,8 +89,8 @@ impl NullValues {
             values.into_iter().map(normalised).filter(|value| !value.is_empty()).collect();
         values.sort();
         values.dedup();
-        if values.iter().any(|value| value.chars().any(char::is_control)) {
-            return Err(NullValuesError::Control);
+        if !values.iter().all(|value| is_plain(value)) {
+            return Err(NullValuesError::Unseen);
         }
         if values.iter().map(|value| value.len() + 1).sum::<usize>() > Self::MAX_BYTES {
             return Err(NullValuesError::Length);
@@ -191,7 +193,9 @@ mod tests {
 
     #[test]
     fn they_are_bounded() {
-        assert!(NullValues::new(["a\u{1b}[31m"]).is_err());
+        for text in ["a\u{1b}[31m", "a\u{202e}b", "a\u{2028}b", "a\u{a0}b"] {
+            assert_eq!(NullValues::new([text]), Err(NullValuesError::Unseen), "{text:?}");
+        }
         assert!(NullValues::new([&"x".repeat(NullValues::MAX_BYTES)]).is_err());
         assert!(NullValues::new([&"x".repeat(NullValues::MAX_BYTES - 1)]).is_ok());
         assert!(NullValues::new(NullValues::default().values()).is_ok());

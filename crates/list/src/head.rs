@@ -2,6 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
+use vesica_keys::shown::is_plain;
 use vesica_params::{Adversary, tag};
 
 use crate::{
@@ -191,8 +192,10 @@ impl Head {
         let wrong = |what| Err(Error::NotAHead(what));
         let texts = self.keys.iter().chain(&self.null_values).chain([&self.name]);
         let mut texts = texts.chain(self.labels.iter().flat_map(|labels| &labels.columns));
-        if texts.any(|text| text.chars().any(char::is_control)) {
-            return wrong("a name holds a control character");
+        if !texts.all(|text| is_plain(text)) {
+            return wrong(
+                "a name holds a control or format character, or a separator other than the space",
+            );
         }
         if self.suite != SUITE {
             return wrong("its group or hash is not known");

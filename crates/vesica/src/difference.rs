@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use vesica_keys::shown::shown;
+
 /// Something the two sides do not agree on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
@@ -22,6 +24,19 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (here: {}; there: {})", self.what, self.here, self.there)
+        let [here, there] = [&self.here, &self.there].map(|said| shown(said));
+        write!(f, "{} (here: {here}; there: {there})", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_other_side_says_does_not_act_on_a_screen() {
+        let there = "a\u{1b}[2K\n\u{202e}b".to_owned();
+        let said = Difference { what: "columns", here: "c".to_owned(), there }.to_string();
+        assert_eq!(said, "columns (here: c; there: a\u{fffd}[2K\u{fffd}\u{fffd}b)");
     }
 }

@@ -189,3 +189,4 @@ pub mod report {
         words::{bytes, counted, grouped},
     };
 }
+    pub use vesica_keys::shown::shown;

@@ -31,6 +31,11 @@ POSTCODES = {
 CLASSES = {"9": "[0-9]", "1": "[1-9]", "A": "[A-Z]", "B": "[ABD-HJLNP-UW-Z]", "C": "[ABCEGHJ-NPRSTV-Z]", "K": "[ABCEGHJ-NPRSTVXY]"}
 
 
+def is_plain(text):
+    """Whether each character is seen as what it is: no control or format character, no separator but the space."""
+    return all(c == " " or unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp", "Zs") for c in text)
+
+
 def collapse(text):
     return " ".join(part for part in re.split(f"[{WHITE}]+", text) if part)
 

@@ -4,13 +4,12 @@ import base64
 import hashlib
 import json
 import re
-import unicodedata
 from math import ceil, log2
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from . import voprf
+from . import keys, voprf
 from .errors import Refused
 from .lists import decode_list, encode_list, list_length, pow2
 from .primitives import derive, hash_of, keyed, le64
@@ -212,8 +211,8 @@ def _check(head):
     labels = head["labels"]
     columns = labels["columns"] if labels else []
     texts = [head["name"], *head["keys"], *head["null_values"], *columns]
-    if any(unicodedata.category(c) == "Cc" for text in texts for c in text):
-        raise Refused("a control character")
+    if not all(keys.is_plain(text) for text in texts):
+        raise Refused("a character that is not seen")
     if head["suite"] != "ristretto255-SHA512":
         raise Refused("another suite")
     if not head["keys"] or not 1 <= len(head["parts"]) <= 2**10:

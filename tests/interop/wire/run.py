@@ -116,6 +116,8 @@ def read_offer(data):
     nulls = offer["null_values"]
     if any(not isinstance(v, str) or not v or keys.lower(v) != v for v in nulls):
         raise Refused("null_values are not normalised")
+    if not all(keys.is_plain(v) for v in nulls):
+        raise Refused("null_values are not plain")
     coded = [v.encode() for v in nulls]
     if sorted(set(coded)) != coded or sum(len(v) + 1 for v in coded) > 1024:
         raise Refused("null_values are not in order")

@@ -60,7 +60,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "list",
         purpose: "a published set: its OPRF, its format, and both sides as pure functions of bytes",
-        below: &["params", "primitives", "structures"],
+        below: &["params", "primitives", "structures", "keys"],
         never: "a channel, files, sockets, clocks",
     },
     Layer {

@@ -44,6 +44,7 @@ mod resume;
 mod run_report;
 #[cfg(unix)]
 mod serving;
+mod shown_texts;
 #[cfg(feature = "stores")]
 mod stores;
 #[cfg(unix)]

@@ -38,7 +38,7 @@ impl Projects {
         projects
     }
 
-    fn table(&self, side: Side, name: &str, column: &str, keys: std::ops::Range<usize>) {
+    pub fn table(&self, side: Side, name: &str, column: &str, keys: std::ops::Range<usize>) {
         let rows: String = keys.map(|key| format!("u{key}@example.org,{key}\n")).collect();
         fs::write(self.path(side, name), format!("{column},n\n{rows}")).unwrap();
     }
@@ -61,7 +61,7 @@ impl Projects {
         command
     }
 
-    fn ended(&self, side: Side, arguments: &[&str]) -> Ended {
+    pub fn ended(&self, side: Side, arguments: &[&str]) -> Ended {
         Running::start(self.command(side, arguments)).end()
     }
 
@@ -73,7 +73,7 @@ impl Projects {
     }
 
     /// Carries a file to the other side.
-    fn send(&self, from: Side, name: &str) {
+    pub fn send(&self, from: Side, name: &str) {
         let to = if from == Inviter { Accepter } else { Inviter };
         fs::copy(self.path(from, name), self.path(to, name)).unwrap();
     }
@@ -105,7 +105,7 @@ impl Projects {
     }
 
     /// Runs the job on both sides, with these flags.
-    fn run(&self, inviter: &[&str], accepter: &[&str]) -> [Ended; 2] {
+    pub fn run(&self, inviter: &[&str], accepter: &[&str]) -> [Ended; 2] {
         let start = |side, flags: &[&str]| {
             let wait: &[&str] = if flags.contains(&"--wait") { &[] } else { &["--wait", "30"] };
             let all = [&["run", "acme", "--threads", "1"], wait, flags].concat();
@@ -139,7 +139,7 @@ pub fn free_port() -> u16 {
 }
 
 /// The fingerprint in an identity.
-fn print_of(identity: &Path) -> String {
+pub fn print_of(identity: &Path) -> String {
     let identity = identity.to_str().unwrap();
     crate::harness::ended(&["fingerprint", identity]).out.trim().to_owned()
 }

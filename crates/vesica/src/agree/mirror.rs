@@ -89,6 +89,7 @@ impl WireOffer {
             format!("to find out: {}; {learner}", self.query.describe()),
             format!("rows are compared by {keys}"),
         ];
+        said.extend(self.unusual_null_values());
         if let Some(sent) = &self.sends {
             said.push(format!("the inviting side sends, for matching rows, {}", sent.describe()));
         }
@@ -110,6 +111,15 @@ impl WireOffer {
         said.extend(self.protocol.as_ref().map(|name| format!("by the protocol {name}")));
         said.push(format!("this side may bring at most {} keys", grouped(self.max_peer_rows)));
         said
+    }
+
+    /// Which values count as empty, where these are others than by default.
+    fn unusual_null_values(&self) -> Option<String> {
+        let keys: Vec<_> = self.keys.iter().filter_map(TravellingName::known).collect();
+        let values = null_values(&self.null_values, &keys).ok()?;
+        let is_default = values == NullValues::default();
+        let values = values.describe();
+        (!is_default).then(|| format!("values that count as empty, and make no key: {values}"))
     }
 }
 
@@ -247,6 +257,14 @@ mod tests {
             said(&several(vec![1, 2]))[1],
             "rows are compared by email, or phone:DE + lower"
         );
+        let null_values = |values: NullValues| {
+            said(&Offer { null_values: values, ..offer(Learns::Both) })[2].clone()
+        };
+        let some = NullValues::new(["x", "ann@example.org"]).unwrap();
+        let expected = "values that count as empty, and make no key: ann@example.org, x";
+        assert_eq!(null_values(some), expected);
+        let expected = "values that count as empty, and make no key: only empty ones";
+        assert_eq!(null_values(NullValues::none()), expected);
         let full = Offer {
             minimum: 1,
             noise: Some(serde_json::from_str("{\"epsilon\":\"0.5\",\"clamp\":null}").unwrap()),

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use vesica_keys::shown::shown;
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
     connect::{Connection, Server, Visit},
@@ -328,7 +329,7 @@ impl Cluster {
             Ask::Found { partition, attempt, matches } => self.found(partition, attempt, matches),
             Ask::Here { is_staged } => self.here(is_staged),
             Ask::Stopped { reason } => {
-                let reason = shown(&reason);
+                let reason = first_line(&reason);
                 let mut state = self.state();
                 self.stop_run(&mut state, reason);
                 Answer::Good
@@ -597,9 +598,8 @@ fn refused(reason: &str) -> Answer {
     Answer::Refused { reason: reason.to_owned() }
 }
 
-/// What a cluster says, safe to show.
-fn shown(text: &str) -> String {
+/// The first line of what a cluster says, safe to show.
+fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    let plain = line.chars().filter(|c| !c.is_control()).take(LONGEST_REASON);
-    plain.collect()
+    shown(line).chars().take(LONGEST_REASON).collect()
 }

@@ -102,6 +102,21 @@ impl Document for Proposal {
     fn signers(&self) -> Vec<&Party> {
         vec![&self.inviter]
     }
+
+    fn fault(&self) -> Option<&'static str> {
+        let mut places = self.address.iter().chain(&self.relay);
+        if self.version != 1 {
+            Some("it is not of this version")
+        } else if check_name(&self.name).is_err() {
+            Some("its name is not made of letters, digits, hyphens and underscores")
+        } else if !places.all(|address| check_address(address).is_ok()) {
+            Some("its address is none")
+        } else if self.address.is_some() && self.relay.is_some() {
+            Some("it names two places to meet")
+        } else {
+            self.offer.fault()
+        }
+    }
 }
 
 impl Document for Agreement {
@@ -110,6 +125,22 @@ impl Document for Agreement {
 
     fn signers(&self) -> Vec<&Party> {
         vec![&self.proposal.inviter, &self.accepter]
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let Self { proposal, address, .. } = self;
+        let places = [&proposal.address, &proposal.relay, address].into_iter().flatten();
+        if self.version != 1 {
+            Some("it is not of this version")
+        } else if !address.iter().all(|address| check_address(address).is_ok()) {
+            Some("its address is none")
+        } else if places.count() != 1 {
+            Some("it does not name one place to meet")
+        } else if proposal.inviter == self.accepter {
+            Some("its two parties are one")
+        } else {
+            proposal.fault().or_else(|| self.offer.fault())
+        }
     }
 }
 
@@ -169,10 +200,7 @@ impl Invitation {
     pub fn from_text(text: &str) -> std::result::Result<Self, SignedError> {
         let signed: Signed<Proposal> = armour::unwrap(INVITATION, text)?;
         signed.require_all()?;
-        match signed.document().fault() {
-            None => Ok(Self(signed)),
-            Some(_) => Err(SignedError::Malformed(Proposal::NAME)),
-        }
+        Ok(Self(signed))
     }
 
     /// What this side offers if it accepts and has nothing to add: the mirror image of what is proposed.
@@ -233,17 +261,6 @@ impl Invitation {
 }
 
 impl Proposal {
-    fn fault(&self) -> Option<&'static str> {
-        let is_named = check_name(&self.name).is_ok();
-        let mut places = self.address.iter().chain(&self.relay);
-        let is_reached = places.all(|address| check_address(address).is_ok())
-            && (self.address.is_none() || self.relay.is_none());
-        if self.version != 1 || !is_named || !is_reached {
-            return Some("not a proposal of this version");
-        }
-        self.offer.fault()
-    }
-
     /// What is proposed, in plain words, for the side that is invited.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = self.offer.sentences();
@@ -269,7 +286,7 @@ impl Signed<Agreement> {
     /// [`SignedError`].
     pub fn from_text(text: &str) -> std::result::Result<Self, SignedError> {
         let signed: Self = armour::unwrap(REPLY, text)?;
-        signed.checked()
+        signed.signed_by_accepter()
     }
 
     /// The agreement in a file.
@@ -277,25 +294,11 @@ impl Signed<Agreement> {
     /// # Errors
     /// [`SignedError`].
     pub fn from_file(text: &str) -> std::result::Result<Self, SignedError> {
-        Self::from_json(text)?.checked()
+        Self::from_json(text)?.signed_by_accepter()
     }
 
-    fn checked(self) -> std::result::Result<Self, SignedError> {
-        let agreement = self.document();
-        let accepter = agreement.accepter.fingerprint();
-        let is_one = agreement.version == 1
-            && agreement.proposal.fault().is_none()
-            && agreement.offer.fault().is_none()
-            && agreement.address.as_deref().is_none_or(|address| check_address(address).is_ok())
-            && [&agreement.proposal.address, &agreement.proposal.relay, &agreement.address]
-                .into_iter()
-                .flatten()
-                .count()
-                == 1
-            && agreement.proposal.inviter != agreement.accepter;
-        if !is_one {
-            return Err(SignedError::Malformed(Agreement::NAME));
-        }
+    fn signed_by_accepter(self) -> std::result::Result<Self, SignedError> {
+        let accepter = self.document().accepter.fingerprint();
         match self.is_signed_by(accepter) {
             true => Ok(self),
             false => Err(SignedError::Unsigned(accepter)),
@@ -455,8 +458,11 @@ fn nonce() -> Result<String> {
     Ok(hex(&nonce))
 }
 
-/// Names are names of files too.
-fn check_name(name: &str) -> Result<()> {
+/// Refuses what is no name of an agreement, a job and files of it.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
         true => Ok(()),

@@ -2,9 +2,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
+use vesica_keys::shown::shown;
 
 use super::{
-    record::{Record, Statement},
+    record::{Record, Statement, word},
     signed::Signed,
 };
 use crate::words::{counted, grouped};
@@ -83,7 +84,7 @@ pub fn of(record: &Signed<Record>) -> String {
 /// Text as HTML shows it.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in shown(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -116,12 +117,7 @@ fn side(side: &Statement) -> String {
 
 /// What was to be found out, as a noun.
 fn question(record: &Record) -> String {
-    let word = match &record.query {
-        serde_json::Value::String(word) => word.clone(),
-        serde_json::Value::Object(map) => map.keys().next().cloned().unwrap_or_default(),
-        _ => String::new(),
-    };
-    match word.as_str() {
+    match word(&record.query).unwrap_or_default() {
         "rows" => "which keys both sides have".to_owned(),
         "join" => format!(
             "which keys both sides have, and for these the columns {}",

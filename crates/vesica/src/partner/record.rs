@@ -4,13 +4,15 @@
 //! fingerprints alone.
 
 use serde::{Deserialize, Serialize};
+use vesica_keys::shown::is_plain;
 use vesica_net::{Channel, Identity};
 
 use super::{
+    agreement::check_name,
     ledger::Head,
     moment::Moment,
     party::Party,
-    signed::{Document, Signed},
+    signed::{Document, Signed, is_hash},
 };
 use crate::{
     agree::{offer::WIRE_VERSION, terms::Terms},
@@ -23,6 +25,9 @@ const SIGNATURE: &str = "vesica/signature";
 
 /// The longest statement on the wire, in bytes.
 const MAX_STATEMENT: usize = 1 << 13;
+
+/// More lines than any ledger has.
+const MAX_LINES: u64 = 1 << 48;
 
 /// The longest signature, in bytes; one of Ed25519 has 64.
 const MAX_SIGNATURE: usize = 64;
@@ -92,6 +97,52 @@ impl Document for Record {
     fn signers(&self) -> Vec<&Party> {
         vec![&self.a.party, &self.b.party]
     }
+
+    /// Whoever reads a record need not trust those who signed it.
+    fn fault(&self) -> Option<&'static str> {
+        let hashes = [&self.agreement, &self.terms, &self.session];
+        let words = [Some(self.protocol.as_str()), Some(&self.security), word(&self.query)];
+        if check_name(&self.name).is_err() {
+            Some("its name is not made of letters, digits, hyphens and underscores")
+        } else if !hashes.into_iter().all(|hash| is_hash(hash)) {
+            Some("a hash in it is none")
+        } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
+            Some("its query, protocol or security is no word")
+        } else if !self.columns_sent.iter().all(|name| is_plain(name)) {
+            Some("the name of a column in it holds a character that is not seen")
+        } else {
+            self.a.fault().or_else(|| self.b.fault())
+        }
+    }
+}
+
+/// The word of a query: the query itself, or what its number is called.
+pub(super) fn word(query: &serde_json::Value) -> Option<&str> {
+    match query {
+        serde_json::Value::String(word) => Some(word),
+        serde_json::Value::Object(map) if map.len() == 1 => map.keys().next().map(String::as_str),
+        _ => None,
+    }
+}
+
+/// Whether a text is a word as the catalogue has them: small letters, digits and hyphens.
+fn is_word(text: &str) -> bool {
+    let plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(plain)
+}
+
+impl Statement {
+    /// What is wrong with it, if anything is.
+    fn fault(&self) -> Option<&'static str> {
+        let is_plain = self.program.bytes().all(|byte| byte.is_ascii_graphic());
+        if self.program.len() > 64 || !is_plain {
+            Some("the version of a program is none")
+        } else if !is_hash(&self.ledger.hash) || self.ledger.lines > MAX_LINES {
+            Some("the newest line of a ledger is none")
+        } else {
+            None
+        }
+    }
 }
 
 /// What both sides know of the run.
@@ -123,13 +174,10 @@ pub(crate) fn agree(
     let received = channel.recv_len(STATEMENT, MAX_STATEMENT)?;
     let theirs: Statement = serde_json::from_slice(&received)
         .map_err(|_| channel.malformed(STATEMENT, "not a statement of this version"))?;
-    let is_plain =
-        |text: &str| text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let is_true = theirs.party == *peer
-        && theirs.keys == facts.peer_keys
-        && is_plain(&theirs.program)
-        && is_plain(&theirs.ledger.hash);
-    if !is_true {
+    if let Some(fault) = theirs.fault() {
+        return Err(channel.malformed(STATEMENT, fault).into());
+    }
+    if theirs.party != *peer || theirs.keys != facts.peer_keys {
         return Err(channel.malformed(STATEMENT, "it is not of this side or this run").into());
     }
     let (a, b) = match role {
@@ -274,7 +322,7 @@ mod tests {
     #[test]
     fn a_statement_of_another_run_is_refused() {
         type Change = fn(&mut Statement);
-        let changes: [Change; 7] = [
+        let changes: [Change; 12] = [
             |said| said.keys += 1,
             |said| said.party = (&Identity::generate().unwrap()).into(),
             |said| said.program.push('v'),
@@ -282,6 +330,11 @@ mod tests {
             |said| said.program = "ü".to_owned(),
             |said| said.ledger.hash.push('0'),
             |said| said.ledger.hash = "\n".to_owned(),
+            |said| said.ledger.hash = "g".repeat(64),
+            |said| said.ledger.hash = "A".repeat(64),
+            |said| said.ledger.hash.truncate(63),
+            |said| said.ledger.lines = MAX_LINES + 1,
+            |said| said.ledger.lines = u64::MAX,
         ];
         for (number, change) in changes.into_iter().enumerate() {
             let error = error_of(change, None);

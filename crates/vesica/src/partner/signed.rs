@@ -20,6 +20,11 @@ pub trait Document: Serialize + DeserializeOwned {
 
     /// The parties who may sign it.
     fn signers(&self) -> Vec<&Party>;
+
+    /// What is wrong with it though it is signed, if anything is: what would not be safe to use or to show.
+    fn fault(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A document and the signatures under it, each of which holds.
@@ -53,6 +58,9 @@ pub enum SignedError {
     /// It is not an envelope with such a document.
     #[error("it is not {0}, or a damaged one")]
     Malformed(&'static str),
+    /// It says what no document of its kind may say, though its parties signed it.
+    #[error("it is {0} that cannot be used: {1}")]
+    Unusable(&'static str, &'static str),
     /// It is a document of another version of the program.
     #[error("it is {0} of another version of the program; install the same release on both sides")]
     Version(&'static str),
@@ -178,6 +186,9 @@ impl<D: Document> Signed<D> {
                 true => malformed(),
                 false => SignedError::Version(D::NAME),
             })?;
+        if let Some(fault) = document.fault() {
+            return Err(SignedError::Unusable(D::NAME, fault));
+        }
         let mut signed = Self { document, payload, signatures: Vec::new() };
         for signature in &envelope.signatures {
             let stranger = || SignedError::Stranger("somebody".to_owned());
@@ -205,6 +216,11 @@ fn of_version_1(payload: &[u8]) -> bool {
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a text is a hash of 256 bits, as documents hold them.
+pub(crate) fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

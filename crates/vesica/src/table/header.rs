@@ -3,6 +3,8 @@
 //! Nobody can tell a header from a row of data by looks. So fields of the first line are shown only where one
 //! of the columns that were asked for is among them.
 
+use vesica_keys::shown::shown;
+
 use crate::error::InputFault;
 
 /// The fields of a table's first line: the names of its columns, if it has a header.
@@ -83,7 +85,7 @@ impl Header {
 
     /// The fields as text that is safe to show, whatever they are. They may be data.
     pub fn fields(&self) -> Vec<String> {
-        self.fields.iter().map(|field| shown(field)).collect()
+        self.names().iter().map(|name| shown(name).into_owned()).collect()
     }
 
     /// The positions of the columns with these names, which can be keys or added up as far as their types go.
@@ -174,12 +176,6 @@ impl Header {
         let names: Vec<_> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
         format!("it has {}{more}", names.join(", "))
     }
-}
-
-/// A field without anything that a terminal would obey.
-fn shown(field: &[u8]) -> String {
-    let text = String::from_utf8_lossy(field);
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 #[cfg(test)]

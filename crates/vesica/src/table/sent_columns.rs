@@ -5,6 +5,7 @@
 //! not are zeros. So payloads of long and short values, and of keys with many rows and with few, look alike.
 
 use serde::{Deserialize, Serialize};
+use vesica_keys::shown::is_plain;
 use vesica_psi::payload::MAX_LEN;
 use vesica_structures::packed::{self, LENGTH, MISSING, PRESENT};
 
@@ -46,8 +47,12 @@ impl SentColumns {
             Some(format!(
                 "a side sends 1 to {MAX_COLUMNS} columns, with names of {MAX_NAMES} bytes"
             ))
-        } else if columns.iter().any(|name| name.is_empty() || name.chars().any(char::is_control)) {
-            Some("a column that is sent has a name without control characters".to_owned())
+        } else if columns.iter().any(|name| name.is_empty() || !is_plain(name)) {
+            Some(
+                "a column that is sent has a name without control and format characters, and without separators other \
+                 than the space; rename it"
+                    .to_owned(),
+            )
         } else if twice.is_some() {
             Some("a column is sent once".to_owned())
         } else if (*bytes as usize) < least || *bytes as usize > MAX_LEN {
@@ -248,6 +253,9 @@ mod tests {
             (&["a", "a"], 64),
             (&["a", ""], 64),
             (&["a\u{1b}[31m"], 64),
+            (&["tier\u{202e}exe"], 64),
+            (&["a\u{2028}b"], 64),
+            (&["a\u{a0}b"], 64),
             (&["a"], MAX_LEN as u32 + 1),
         ] {
             assert!(sent(columns, bytes).fault().is_some(), "{columns:?} {bytes}");

@@ -22,6 +22,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
+use vesica_keys::shown::shown;
 
 use crate::table::header::ColumnType;
 
@@ -47,8 +48,7 @@ pub(crate) fn is_uuid(field: &Field) -> bool {
 pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     const LONGEST: usize = 60;
     let name = if uuid { "UUID".to_owned() } else { field.data_type().to_string() };
-    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let name = name.chars().take(LONGEST).map(shown).collect();
+    let name = shown(&name).chars().take(LONGEST).collect();
     let kind = field.data_type();
     ColumnType { name, unsuitable: unsuitable(kind), unsent: unsent(kind) }
 }

@@ -1,0 +1,96 @@
+//! Text that somebody else wrote: whether it is plain, and how it is shown.
+//!
+//! A terminal obeys control characters. Format characters reorder what stands beside them or are not seen at all, and
+//! separators end a line or look like a space. So a name with such a character is refused where it arrives, and what is shown
+//! of any other text has none.
+
+use std::borrow::Cow;
+
+/// Ranges of format characters and of separators other than the space (general categories Cf, Zl, Zp and Zs), in order.
+const UNSEEN: [(char, char); 24] = [
+    ('\u{a0}', '\u{a0}'),
+    ('\u{ad}', '\u{ad}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{1680}', '\u{1680}'),
+    ('\u{180e}', '\u{180e}'),
+    ('\u{2000}', '\u{200f}'),
+    ('\u{2028}', '\u{202f}'),
+    ('\u{205f}', '\u{2064}'),
+    ('\u{2066}', '\u{206f}'),
+    ('\u{3000}', '\u{3000}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{fff9}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0001}', '\u{e0001}'),
+    ('\u{e0020}', '\u{e007f}'),
+];
+
+/// Whether a character is neither a control nor a format character, and no separator but the space.
+fn is_plain_character(c: char) -> bool {
+    let place = UNSEEN.partition_point(|(first, _)| *first <= c);
+    let is_unseen = place.checked_sub(1).is_some_and(|before| c <= UNSEEN[before].1);
+    !c.is_control() && !is_unseen
+}
+
+/// Whether a text has only characters that are seen as what they are: no control or format character, and no separator
+/// but the space.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || text.chars().all(is_plain_character)
+}
+
+/// A text as it is shown: with U+FFFD in the place of each character that is not plain.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let seen = |c| if is_plain_character(c) { c } else { char::REPLACEMENT_CHARACTER };
+    Cow::Owned(text.chars().map(seen).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of `regex` are those of Unicode.
+    #[cfg(feature = "phone")]
+    #[test]
+    fn every_character_is_judged_by_its_category() {
+        let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}--\x20]$").unwrap();
+        let mut buffer = [0; 4];
+        for c in '\0'..=char::MAX {
+            let text = &*c.encode_utf8(&mut buffer);
+            assert_eq!(is_plain(text), !unseen.is_match(text), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn plain_text_is_shown_as_it_is() {
+        for text in ["", "last, first", "Größe", "e\u{301}mail", "名前", "=1+1", "<b>"] {
+            assert!(is_plain(text) && matches!(shown(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_acts_on_a_screen_is_replaced() {
+        for (text, seen) in [
+            ("a\u{1b}[2Kb", "a\u{fffd}[2Kb"),
+            ("a\nb\tc\rd", "a\u{fffd}b\u{fffd}c\u{fffd}d"),
+            ("\u{202e}cba\u{2066}", "\u{fffd}cba\u{fffd}"),
+            ("a\u{2028}b\u{2029}c\u{85}d", "a\u{fffd}b\u{fffd}c\u{fffd}d"),
+            ("ad\u{200b}min\u{ad}\u{e0041}", "ad\u{fffd}min\u{fffd}\u{fffd}"),
+            ("a\u{a0}b\u{3000}c", "a\u{fffd}b\u{fffd}c"),
+        ] {
+            assert!(!is_plain(text), "{text:?}");
+            assert_eq!(shown(text), seen);
+        }
+    }
+}

@@ -50,10 +50,8 @@ pub fn jobs(text: &str) -> Result<Vec<Job>, String> {
 /// # Errors
 /// As `vesica accept` complains of the file.
 pub fn with_job(text: &str, name: &str, key: Vec<Vec<String>>) -> Result<String, String> {
-    let entry = JobEntry { name: name.to_owned(), input: None, key, answer: None, output: None };
-    let project = read(text)?;
-    let new = project.check_new(name).and_then(|()| project.with(name, &entry.table()));
-    new.map_err(|failure| failure.message)
+    let entry = JobEntry { name: name.to_owned(), key, ..JobEntry::default() };
+    read(text)?.with(name, &entry.table()).map_err(|failure| failure.message)
 }
 
 fn read(text: &str) -> Result<Project, String> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use vesica::{
+    files::{Protected, check_results},
     partnership::{self, Entry, Event, Ledger, Record, Signed},
     report::{counted, grouped, shown},
 };
@@ -161,9 +162,9 @@ fn line(entry: &Entry) -> String {
         Event::Succeeded { matches: Some(matches), .. } => counted(*matches, "shared key"),
         Event::Succeeded { matches: None, .. } => "the other side learned the result".to_owned(),
     };
-    format!("{number:>5}  {time}  {name}  {:<9}  {what}", event.word())
     // A text of the other side must not look like a line of its own.
     let (name, what) = (shown(name), shown(&what));
+    format!("{number:>5}  {time}  {name}  {:<9}  {what}", event.word())
 }
 
 /// A line as JSON without what is kept of sets.
@@ -232,5 +233,33 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     if args.html == Path::new("-") {
         return crate::print(&page);
     }
+    let record = Protected::new("the record", &args.record);
+    check_results(&[Protected::new("the page", &args.html)], &[record], None)?;
     document::put(&args.html, &page)
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica::{Class, partnership::Moment};
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_whatever_the_other_side_has_said() {
+        let reason = "no\n    4  2026  acme  succeeded\u{1b}[2K\u{202e}".to_owned();
+        let text = String::new;
+        let entry = Entry {
+            number: 3,
+            previous: text(),
+            time: Moment::now(),
+            agreement: text(),
+            name: "ac\u{2028}me".to_owned(),
+            peer: text(),
+            event: Event::Failed { run: None, class: Class::Peer, reason },
+        };
+        let line = line(&entry);
+        let said =
+            "ac\u{fffd}me  failed     no\u{fffd}    4  2026  acme  succeeded\u{fffd}[2K\u{fffd}";
+        assert!(line.ends_with(said), "{line}");
+    }
 }

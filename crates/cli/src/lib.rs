@@ -35,6 +35,7 @@ mod reference;
 mod relay;
 mod run;
 mod serve;
+mod stamp;
 mod terms;
 
 use std::{

@@ -13,7 +13,7 @@ use vesica::{
 
 use crate::{
     columns::{self, Names},
-    document::{of_file, put, read},
+    document::{of_file, put, put_new, read},
     exit::Failure,
     keygen,
     policy::PolicyArgs,
@@ -52,6 +52,9 @@ pub struct InviteArgs {
 pub struct AcceptArgs {
     /// The file with the invitation; `-` is standard input
     invitation: PathBuf,
+    /// The name of this side's job and files for the agreement [default: the name that the inviting side proposes]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     #[command(flatten)]
     job: JobArgs,
     /// Where this side listens, as the other side reaches it, if the inviting side does not
@@ -104,7 +107,7 @@ struct JobArgs {
     /// This side's key columns, as in `run`
     #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
     key: Vec<Names>,
-    /// The file for this side's result, if it gets one [default: named like the agreement, in the format of the input]
+    /// The file for this side's result, if it gets one [default: named like the job, in the format of the input]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -147,17 +150,12 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
         (None, None) => Place::There,
     };
     let invitation = Invitation::new(&me, &args.name, &offer, place, args.policy.policy())?;
-    let file = project.path(&format!("{}.invite", args.name));
-    if file.exists() {
-        return Err(Failure::input(format!(
-            "{}: exists already: remove it to invite anew, or choose another name",
-            file.display()
-        )));
-    }
-    project.check_new(&args.name)?;
+    let file = project.path(format!("{}.invite", args.name));
+    let entry = args.job.entry(&args.name, &offer, args.answer.column.as_deref());
+    project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
     let text = invitation.to_text();
-    put(&file, &text)?;
-    project.add(&args.job.entry(&args.name, &offer, args.answer.column.as_deref()))?;
+    put_new(&file, &text)?;
+    project.add(&entry)?;
     crate::print(&text)?;
     crate::say(&format!(
         "The invitation is above and in {0}: send it to the other side, by mail or chat. It says nothing secret, but \
@@ -174,10 +172,14 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     let text = read(&args.invitation)?;
     let invitation = Invitation::from_text(&text).map_err(|e| of_file(&args.invitation, &e))?;
     let proposal = invitation.proposal();
-    let (name, inviter) = (&proposal.name, proposal.inviter.fingerprint());
-    crate::say(&format!("{inviter} proposes the agreement `{name}`:"));
+    // The name is a proposal too: what it is called here is for this side to say.
+    let name = args.name.as_ref().unwrap_or(&proposal.name);
+    crate::say(&format!(
+        "{} proposes the agreement `{}`:",
+        proposal.inviter.fingerprint(),
+        proposal.name
+    ));
     proposal.sentences().iter().for_each(|sentence| crate::say(&format!("  - {sentence}")));
-    project.check_new(name)?;
     let mut offer = invitation.answer()?;
     let (columns, identifiers) = columns::identifiers(&args.job.key);
     if columns.len() != offer.keys.len() || identifiers != offer.identifiers {
@@ -200,14 +202,18 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
         return Err(Failure::usage("this side brings values: name the column with --values"));
     }
     let agreement = invitation.accept(&me, &offer, args.address.clone())?;
+    let mut entry = args.job.entry(name, &offer, args.values.as_deref());
+    entry.agreement_hash = Some(agreement.hash());
+    let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
+    let rename = "choose another name for it here with --name";
+    project.check_new(&entry, &[&file, &reply], rename)?;
     if !args.yes && !asked("Accept?")? {
         return Err(Failure::cancelled());
     }
-    let reply = project.path(&format!("{name}.reply"));
-    put(&project.path(&format!("{name}.agreement")), &agreement.to_json())?;
+    put_new(&file, &agreement.to_json())?;
     let text = agreement.to_text();
-    put(&reply, &text)?;
-    project.add(&args.job.entry(name, &offer, args.values.as_deref()))?;
+    put_new(&reply, &text)?;
+    project.add(&entry)?;
     crate::print(&text)?;
     crate::say(&format!(
         "The reply is above and in {}: send it back. Then compare these words on the phone, which are the same on both \
@@ -225,10 +231,15 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let reply = Signed::<Agreement>::from_text(&read(&args.reply)?)
         .map_err(|error| of_file(&args.reply, &error))?;
     let name = reply.document().proposal.name.clone();
-    let file = project.path(&format!("{name}.invite"));
+    let file = project.path(format!("{name}.invite"));
     let invitation = read(&file)?;
     let invitation = Invitation::from_text(&invitation).map_err(|error| of_file(&file, &error))?;
     let agreement = reply.confirm(&me, &invitation)?;
+    let file = project.path(format!("{name}.agreement"));
+    if file.symlink_metadata().is_ok() {
+        return confirmed_before(&project, &file, &agreement);
+    }
+    project.check_binding(&file, &agreement.hash())?;
     crate::say(&format!(
         "{} accepted `{name}`. Compare these words on the phone, which are the same on both sides:\n  {}",
         agreement.document().accepter.fingerprint(),
@@ -237,9 +248,35 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     if !args.yes && !asked("Are they?")? {
         return Err(Failure::cancelled());
     }
-    put(&project.path(&format!("{name}.agreement")), &agreement.to_json())?;
-    crate::say(&format!("The agreement is in {name}.agreement. Runs: `vesica run {name}`."));
+    put_new(&file, &agreement.to_json())?;
+    project.bind(&file, &agreement.hash())?;
+    let runs = project.jobs_under(&file);
+    let runs: Vec<_> = runs.iter().map(|job| format!("`vesica run {job}`")).collect();
+    let runs = if runs.is_empty() { "no job is under it".to_owned() } else { runs.join(", ") };
+    crate::say(&format!("The agreement is in {name}.agreement. Runs: {runs}."));
     Ok(())
+}
+
+/// Confirming once more the reply that was confirmed changes nothing; another one is refused. An invitation makes one
+/// agreement.
+fn confirmed_before(
+    project: &Project,
+    file: &Path,
+    reply: &Signed<Agreement>,
+) -> Result<(), Failure> {
+    let there = agreement(file)?;
+    if there.hash() == reply.hash() {
+        project.bind(file, &there.hash())?;
+        crate::say(&format!("{} is confirmed already; nothing was changed.", file.display()));
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{}: there is an agreement already, with {}, and this is another reply to the same invitation, by {}; nothing was \
+         changed. For another agreement, make another invitation",
+        file.display(),
+        there.document().accepter.fingerprint(),
+        reply.document().accepter.fingerprint()
+    )))
 }
 
 /// Shows an agreement.
@@ -269,6 +306,22 @@ fn has_signed(agreement: &Signed<Agreement>, party: vesica_net::Fingerprint) -> 
     if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
 }
 
+/// The agreement in a file, which has to be the one of this hash, where there is one.
+pub fn agreement_of(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>, Failure> {
+    let found = agreement(file)?;
+    match hash.is_none_or(|hash| hash == found.hash()) {
+        true => Ok(found),
+        false => Err(Failure::input(format!(
+            "{}: the job is for another agreement than the one in this file, which is between {} and {}; put the right one \
+             back, or change `agreement-hash` of the job to {}",
+            file.display(),
+            found.document().proposal.inviter.fingerprint(),
+            found.document().accepter.fingerprint(),
+            found.hash()
+        ))),
+    }
+}
+
 /// The agreement in a file.
 pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
     if !file.exists() {
@@ -295,6 +348,8 @@ impl JobArgs {
             key: self.key.iter().map(|Names(names)| names.clone()).collect(),
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
+            output_is_default: self.output.is_none(),
+            agreement_hash: None,
         }
     }
 }

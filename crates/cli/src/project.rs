@@ -3,6 +3,9 @@
 //! A job is a table in which each flag of `run` has its key. The job becomes a command line, which is read like any other: so
 //! there is one list of flags, and one judge of what they may be.
 
+mod binding;
+mod files;
+
 use std::{
     ffi::OsString,
     fs,
@@ -12,6 +15,8 @@ use std::{
 
 use clap::{ArgAction, ArgMatches, Command, parser::ValueSource};
 use toml::{Table, Value};
+
+pub use self::files::LEDGER;
 
 use crate::{document, exit::Failure};
 
@@ -52,21 +57,39 @@ pub struct Project {
 }
 
 /// A job for the project file.
+#[derive(Default)]
 pub struct JobEntry {
     pub name: String,
     pub input: Option<PathBuf>,
     pub key: Vec<Vec<String>>,
     pub answer: Option<String>,
     pub output: Option<PathBuf>,
+    /// Whether nobody named the output.
+    pub output_is_default: bool,
+    /// The hash of the agreement, if there is one yet.
+    pub agreement_hash: Option<String>,
 }
 
 impl JobEntry {
+    /// The file of the agreement.
+    pub fn agreement(&self) -> String {
+        format!("{}.agreement", self.name)
+    }
+
+    /// The file of the record.
+    pub fn record(&self) -> String {
+        format!("{}.record", self.name)
+    }
+
     /// The job as it is in the file.
     pub fn table(&self) -> Table {
         let mut job = Table::new();
         let path = |path: &Path| Value::from(path.to_string_lossy().into_owned());
-        job.insert("agreement".to_owned(), format!("{}.agreement", self.name).into());
-        job.insert("record".to_owned(), format!("{}.record", self.name).into());
+        job.insert("agreement".to_owned(), self.agreement().into());
+        if let Some(hash) = &self.agreement_hash {
+            job.insert(binding::KEY.to_owned(), hash.clone().into());
+        }
+        job.insert("record".to_owned(), self.record().into());
         if let Some(input) = &self.input {
             job.insert("input".to_owned(), path(input));
         }
@@ -139,13 +162,24 @@ impl Project {
     }
 
     /// A path of the project.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.file.with_file_name(name)
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.file.with_file_name(name.as_ref())
     }
 
     /// The names of all jobs.
     pub fn jobs(&self) -> Vec<String> {
         self.job_table().map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Whether there is a job of this name.
+    fn has_job(&self, name: &str) -> bool {
+        self.job_table().is_some_and(|jobs| jobs.contains_key(name))
+    }
+
+    /// All jobs with their names.
+    fn job_tables(&self) -> impl Iterator<Item = (&String, &Table)> {
+        let jobs = self.job_table().into_iter().flatten();
+        jobs.filter_map(|(name, job)| Some((name, job.as_table()?)))
     }
 
     /// All jobs by their names, if there is a table of them.
@@ -156,8 +190,7 @@ impl Project {
     /// When what says which jobs can run was written last: the file that was read, and the agreements of its jobs, each of
     /// which is there only once both sides have agreed.
     pub fn written(&self) -> Vec<Option<SystemTime>> {
-        let jobs = self.job_table().into_iter().flatten();
-        let agreements = jobs.filter_map(|(_, job)| job.get("agreement")?.as_str());
+        let agreements = self.job_tables().filter_map(|(_, job)| job.get("agreement")?.as_str());
         let agreements = agreements.map(|agreement| modified(&self.path(agreement)));
         std::iter::once(self.modified).chain(agreements).collect()
     }
@@ -180,16 +213,6 @@ impl Project {
         })
     }
 
-    /// Refuses a job that cannot be added.
-    pub fn check_new(&self, name: &str) -> Result<(), Failure> {
-        let jobs = self.table.get("jobs").and_then(Value::as_table);
-        match jobs.is_some_and(|jobs| jobs.contains_key(name)) {
-            false => self.with(name, &Table::new()).map(drop),
-            true => Err(self
-                .failed(&format!("has a job `{name}` already; remove it, or choose another name"))),
-        }
-    }
-
     /// Adds a job at the end of the file.
     pub fn add(&self, entry: &JobEntry) -> Result<(), Failure> {
         // It may have changed while the user was asked.
@@ -199,6 +222,10 @@ impl Project {
 
     /// The text with another job at its end.
     pub fn with(&self, name: &str, job: &Table) -> Result<String, Failure> {
+        if self.has_job(name) {
+            let what = format!("has a job `{name}` already; remove it, or choose another name");
+            return Err(self.failed(&what));
+        }
         let job = toml::to_string(job).map_err(|_| Failure::bug("a job has TOML"))?;
         let text = format!("{}\n\n[jobs.{name}]\n{job}", self.text.trim_end());
         match text.parse::<Table>() {
@@ -357,10 +384,9 @@ mod tests {
         assert_eq!(text.unwrap(), "jobs.a.key = \"k\"\n\n[jobs.b]\n");
         // A table in a line is complete.
         let closed = project("jobs = { a = { key = \"k\" } }").unwrap();
-        for error in [closed.with("b", &job).err(), closed.check_new("b").err()] {
-            assert!(message(error.unwrap()).contains("write each as a table, such as [jobs.b]"));
-        }
-        assert!(message(closed.check_new("a").unwrap_err()).contains("has a job `a` already"));
+        let said = message(closed.with("b", &job).unwrap_err());
+        assert!(said.contains("write each as a table, such as [jobs.b]"), "{said}");
+        assert!(message(closed.with("a", &job).unwrap_err()).contains("has a job `a` already"));
     }
 
     #[test]
@@ -369,7 +395,7 @@ mod tests {
             let key = key.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect());
             let key = key.collect();
             let name = "a".to_owned();
-            let entry = JobEntry { name, input: None, key, answer: None, output: None };
+            let entry = JobEntry { name, key, ..JobEntry::default() };
             entry.table()["key"].to_string()
         };
         assert_eq!(key(&[&["email"]]), "\"email\"");

@@ -19,7 +19,7 @@ use vesica::{
         Delimiter, Destination, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected,
         Resume,
     },
-    partnership::{Moment, Partnership, Policy},
+    partnership::{Agreement, Partnership, Policy, Signed},
     report::ResultForm,
 };
 use vesica_net::{CancelToken, Channel, Fingerprint, Identity, Proxy, connect::Meeting};
@@ -33,7 +33,9 @@ use crate::{
     memory, numbers, partner,
     policy::PolicyArgs,
     progress::Show,
+    project::{LEDGER, Project},
     query,
+    stamp::Stamp,
     terms::{self, QueryArg, TermsArgs},
 };
 
@@ -61,6 +63,9 @@ pub struct Args {
     /// settles the terms, so that no flag does
     #[arg(long, value_name = "FILE", conflicts_with_all = ["peer", "TermsArgs"])]
     agreement: Option<PathBuf>,
+    /// With --agreement: the hash of the agreement, which `vesica agreement` shows; a file with another one is refused
+    #[arg(long, value_name = "HASH", requires = "agreement")]
+    agreement_hash: Option<String>,
     /// With --agreement: the ledger of all runs [default: vesica.ledger beside the agreement]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -164,6 +169,9 @@ pub struct Args {
     /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
+    /// Files of the project that no result may replace.
+    #[arg(skip)]
+    of_project: Vec<Protected>,
 }
 
 /// How the two sides reach each other.
@@ -203,8 +211,11 @@ enum Join {
     Left,
 }
 
-pub fn run(args: Args) -> Result<(), Failure> {
+pub fn run(mut args: Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
+    if let Some(job) = &args.job {
+        args.of_project = Project::open(args.project.as_deref())?.protected(job);
+    }
     let mut meet = |met: &Met<'_>| args.meet(met, &cancel);
     let (report, ended) = args.carried_out(&cancel, &mut meet);
     args.show(&report);
@@ -223,9 +234,16 @@ pub struct Met<'a> {
 pub type Meet<'a> = &'a mut dyn FnMut(&Met<'_>) -> Result<(Role, Channel), Failure>;
 
 impl Args {
-    /// The file of the agreement, if the run is under one.
-    pub fn agreement(&self) -> Option<&Path> {
-        self.agreement.as_deref()
+    /// The agreement, if the run is under one that is there.
+    pub fn agreement(&self) -> Result<Option<Signed<Agreement>>, Failure> {
+        let file = self.agreement.as_deref().filter(|file| file.exists());
+        file.map(|file| partner::agreement_of(file, self.agreement_hash.as_deref())).transpose()
+    }
+
+    /// As a job of a project, with files that no result may replace, and under this agreement whatever comes into its file.
+    pub fn of_project(&mut self, protected: Vec<Protected>, agreement_hash: String) {
+        self.of_project = protected;
+        self.agreement_hash = Some(agreement_hash);
     }
 
     /// Uses no more memory, and as many threads, where the flags do not say otherwise.
@@ -271,9 +289,14 @@ impl Args {
         report: &mut Report,
         report_file: &mut Option<PathBuf>,
     ) -> Result<(), Failure> {
-        let mut job = self.job()?;
+        let stamp = Stamp::now()?;
+        let mut job = self.job(&stamp)?;
         job.check_files()?;
         report_file.clone_from(&job.report);
+        let shown = |path: &Path| path.display().to_string();
+        report.output = job.output.as_ref().and_then(Destination::path).map(shown);
+        report.record =
+            job.partnership.as_ref().and_then(|under| under.record.as_deref()).map(shown);
         if job.partnership.is_none() {
             job.check()?;
         }
@@ -339,11 +362,13 @@ impl Args {
                 crate::say(&format!("vesica: warning: the report cannot be shown: {message}"));
             }
         } else if report.failure.is_none() && !self.quiet {
-            report.summary(self.output.as_deref()).iter().for_each(|line| crate::say(line));
+            // Where a number goes if nobody said where, nobody needs to hear.
+            let output = self.output.as_ref().and(report.output.as_deref()).map(Path::new);
+            report.summary(output).iter().for_each(|line| crate::say(line));
         }
     }
 
-    fn job(&self) -> Result<Job, Failure> {
+    fn job(&self, stamp: &Stamp) -> Result<Job, Failure> {
         let (names, _) = columns::identifiers(&self.key);
         let stdout = Some(Path::new("-"));
         if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
@@ -351,7 +376,7 @@ impl Args {
             return Err(Failure::usage(message));
         }
         let (duplicates, rows) = self.duplicates;
-        let partnership = self.partnership()?;
+        let partnership = self.partnership(stamp)?;
         let offer = match &partnership {
             Some(partnership) => self.agreed(partnership)?,
             None => {
@@ -364,7 +389,7 @@ impl Args {
                 self.terms.offer(&self.key, &self.answer, rows)?
             }
         };
-        let mut output = self.output.as_deref().map(stamped);
+        let mut output = self.output.as_deref().map(|path| stamp.path(path));
         if output.is_none() && offer.learns != Learns::Peer {
             match offer.query.result_form() {
                 ResultForm::Rows => {
@@ -407,7 +432,7 @@ impl Args {
             output: output.map(Destination::Path),
             select: self.select.as_ref().map(|names| names.0.clone()),
             unmatched: self.join == Join::Left,
-            report: self.report.as_deref().map(stamped),
+            report: self.report.as_deref().map(|path| stamp.path(path)),
             protected: self.protected(),
             threads: self.threads,
             planner: PlannerInputs {
@@ -421,15 +446,15 @@ impl Args {
     }
 
     /// The agreement under which the run takes place, if there is one.
-    fn partnership(&self) -> Result<Option<Partnership>, Failure> {
+    fn partnership(&self, stamp: &Stamp) -> Result<Option<Partnership>, Failure> {
         let Some(file) = &self.agreement else { return Ok(None) };
-        let agreement = partner::agreement(file)?;
-        let beside = || file.with_file_name("vesica.ledger");
+        let agreement = partner::agreement_of(file, self.agreement_hash.as_deref())?;
+        let beside = || file.with_file_name(LEDGER);
         let ledger = self.ledger.clone().unwrap_or_else(beside);
         let me = Arc::new(keygen::load(&self.identity)?);
         let mut partnership = Partnership::new(me, agreement, ledger, self.policy.policy())?;
         partnership.file = Some(file.clone());
-        partnership.record = self.record.as_deref().map(stamped);
+        partnership.record = self.record.as_deref().map(|path| stamp.path(path));
         Ok(Some(partnership))
     }
 
@@ -477,17 +502,9 @@ impl Args {
     fn protected(&self) -> Vec<Protected> {
         let figures =
             vesica::files::figures_file().map(|path| Protected::new("the calibration", path));
-        [Protected::new("the identity", &self.identity)].into_iter().chain(figures).collect()
+        let identity = Protected::new("the identity", &self.identity);
+        [identity].into_iter().chain(figures).chain(self.of_project.iter().cloned()).collect()
     }
-}
-
-/// A path with the moment in place of `{time}`, as in `results/{time}.csv`.
-fn stamped(path: &Path) -> PathBuf {
-    let Some(text) = path.to_str().filter(|text| text.contains("{time}")) else {
-        return path.to_owned();
-    };
-    let now: String = Moment::now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
-    PathBuf::from(text.replace("{time}", &now))
 }
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {

@@ -29,7 +29,7 @@ use vesica_net::{
 pub use self::log::{Form, Log};
 
 use self::{metrics::Metrics, turns::Turns};
-use crate::{cancel, exit::Failure, keygen, memory, numbers, partner, project::Project, run};
+use crate::{cancel, exit::Failure, keygen, memory, numbers, project::Project, run};
 
 /// How long a partner may take from its handshake to saying which agreement it means.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -228,6 +228,7 @@ fn reload(
 impl Jobs {
     fn read(project: &Project, me: Fingerprint, share: Share) -> Result<Self, Failure> {
         let mut all = Self::default();
+        project.check_files()?;
         for name in project.jobs() {
             let command = run::Args::augment_args(clap::Command::new("vesica run"));
             let flags = project.flags(&name, &command, &[])?;
@@ -240,13 +241,13 @@ impl Jobs {
             };
             let matches = command.try_get_matches_from(flags).map_err(failed)?;
             let mut args = run::Args::from_arg_matches(&matches).map_err(failed)?;
-            let Some(file) = args.agreement().filter(|file| file.exists()) else { continue };
-            let agreement = partner::agreement(file)?;
+            let Some(agreement) = args.agreement()? else { continue };
             let Some(address) = agreement.document().listens(me) else { continue };
             all.addresses.insert(to_bind(address));
             let peer = agreement.document().peer_of(me)?.fingerprint();
             all.partners.insert(peer);
             args.within(share.memory, share.threads);
+            args.of_project(project.protected(&name), agreement.hash());
             all.jobs.insert(agreement.hash(), Arc::new(Job { name, peer, args }));
         }
         Ok(all)

@@ -149,7 +149,7 @@ pub mod lists {
 /// Agreements with partners: invitations, policies, ledgers and records.
 pub mod partnership {
     pub use crate::partner::{
-        agreement::{Agreement, Invitation, Place, Proposal},
+        agreement::{Agreement, Invitation, Place, Proposal, check_name},
         ledger::{Entry, Event, Head, Ledger},
         moment::{Day, Hours, Moment},
         page::of as page,
@@ -188,5 +188,5 @@ pub mod report {
         },
         words::{bytes, counted, grouped},
     };
-}
     pub use vesica_keys::shown::shown;
+}

@@ -25,6 +25,7 @@ mod gateway_hostile;
 mod harness;
 mod hostile;
 mod joins;
+mod kept_files;
 #[cfg(unix)]
 mod losses;
 mod meeting;

@@ -209,6 +209,11 @@ pub(crate) fn rename(temporary: TempPath, path: &Path) -> io::Result<()> {
     name(path, || temporary.persist(path).map_err(|error| error.error))
 }
 
+/// As [`rename`], to a name that nothing has.
+pub(crate) fn rename_to_free(temporary: TempPath, path: &Path) -> io::Result<()> {
+    name(path, || temporary.persist_noclobber(path).map_err(|error| error.error))
+}
+
 /// Removes a file.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     ask(path, Call::Remove)?;

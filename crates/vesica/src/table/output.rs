@@ -40,6 +40,8 @@ pub struct Output {
     named: PathBuf,
     target: Target,
     access: Access,
+    /// Whether a file that has the name by the end is replaced.
+    replaces: bool,
     /// What is written, where that is known.
     content: Dialect,
 }
@@ -65,7 +67,7 @@ impl Output {
             Destination::Memory(matched) => {
                 let target = Target::Memory(matched.clone());
                 let (named, content) = (PathBuf::from("the matched rows"), Dialect::default());
-                Ok(Self { named, target, access, content })
+                Ok(Self { named, target, access, replaces: true, content })
             }
         }
     }
@@ -96,10 +98,24 @@ impl Output {
         });
         match located {
             Ok(target) => {
-                Ok(Self { named: path.to_owned(), target, access, content: Dialect::default() })
+                let (named, content) = (path.to_owned(), Dialect::default());
+                Ok(Self { named, target, access, replaces: true, content })
             }
             Err(source) => Err(Error::Output { path: path.to_owned(), source }),
         }
+    }
+
+    /// As [`Output::prepare`], for a file that takes no other's place: not that of one that is there now, nor of one that
+    /// is there when it gets its name.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn prepare_new(path: &Path, access: Access) -> Result<Self> {
+        if fs::symlink_metadata(path).is_ok() {
+            let source = io::ErrorKind::AlreadyExists.into();
+            return Err(Error::Output { path: path.to_owned(), source });
+        }
+        Ok(Self { replaces: false, ..Self::prepare(path, access)? })
     }
 
     /// With the form in which the content will be written, which a database has to know.
@@ -239,7 +255,7 @@ impl Staged {
         let Some(Self { output, content }) = self.write_stream()? else { return Ok(Shown(None)) };
         let shown = match (content, &output.target) {
             (Content::Draft(draft), Target::File { path, directory }) => {
-                draft.publish(path, directory)
+                draft.publish(path, directory, output.replaces)
             }
             (Content::Upload(upload), _) => upload.complete(),
             (Content::Table(transaction), _) => transaction.commit(),
@@ -325,13 +341,14 @@ impl Draft {
         }
     }
 
-    fn publish(self, path: &Path, directory: &Path) -> io::Result<()> {
+    fn publish(self, path: &Path, directory: &Path, replaces: bool) -> io::Result<()> {
         #[cfg(not(target_os = "linux"))]
         let _ = directory;
         match self {
             #[cfg(target_os = "linux")]
-            Self::Nameless(file) => nameless::publish(&file, path, directory),
-            Self::Named(_, temporary) => disk::rename(temporary, path),
+            Self::Nameless(file) => nameless::publish(&file, path, directory, replaces),
+            Self::Named(_, temporary) if replaces => disk::rename(temporary, path),
+            Self::Named(_, temporary) => disk::rename_to_free(temporary, path),
         }
     }
 }
@@ -392,9 +409,14 @@ mod nameless {
     }
 
     /// Gives the file its name. A link cannot take another file's place, but a rename can.
-    pub(super) fn publish(file: &File, path: &Path, directory: &Path) -> io::Result<()> {
+    pub(super) fn publish(
+        file: &File,
+        path: &Path,
+        directory: &Path,
+        replaces: bool,
+    ) -> io::Result<()> {
         match link(file, path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && replaces => {
                 let named = tempfile::Builder::new()
                     .prefix(super::PREFIX)
                     .make_in(directory, |temporary| link(file, temporary))?;
@@ -442,6 +464,34 @@ mod tests {
         let failing = prepare(&path).unwrap().stage(|_| Err(io::ErrorKind::Other.into()));
         assert!(matches!(failing, Err(Error::Output { .. })));
         assert_eq!(listing(scratch.path()), [""; 0]);
+    }
+
+    /// Whether the name is taken before the work or during it, and whether the file has a name meanwhile or not.
+    #[test]
+    fn a_new_file_takes_no_other_place() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("out");
+        let staged = |path: &Path| {
+            let new = Output::prepare_new(path, Access::Usual).unwrap();
+            new.stage(|out| out.write_all(b"new")).unwrap()
+        };
+        let (first, second) = (staged(&path), staged(&path));
+        first.commit().unwrap();
+        let error = second.commit().unwrap_err();
+        assert!(error.to_string().contains("exists"), "{error}");
+        assert!(Output::prepare_new(&path, Access::Usual).is_err());
+        assert_eq!(listing(scratch.path()), ["out"]);
+        let temporary = tempfile::NamedTempFile::new_in(scratch.path()).unwrap();
+        let named = Draft::Named(File::open(temporary.path()).unwrap(), temporary.into_temp_path());
+        let published = named.publish(&path, scratch.path(), false);
+        assert_eq!(published.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        #[cfg(unix)]
+        {
+            let dangling = scratch.path().join("dangling");
+            std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+            assert!(Output::prepare_new(&dangling, Access::Usual).is_err());
+        }
     }
 
     #[test]

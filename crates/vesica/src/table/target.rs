@@ -39,7 +39,7 @@ impl Protected {
 pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Source>) -> Result<()> {
     let mut taken: Vec<(&str, Slot)> = Vec::new();
     for file in protected {
-        taken.extend(Slot::of_file(&file.path).map(|slot| (file.what.as_str(), slot)));
+        taken.extend(Slot::of_place(&file.path).map(|slot| (file.what.as_str(), slot)));
     }
     taken.extend(input.and_then(Slot::of_input).map(|slot| ("the input", slot)));
     for Protected { what, path } in results {
@@ -204,6 +204,14 @@ enum Slot {
 }
 
 impl Slot {
+    /// The place of a file, an object or a table.
+    fn of_place(path: &Path) -> Option<Self> {
+        match remote::address(path).or_else(|| database::address(path)) {
+            Some(address) => Some(Self::Object(address.to_owned())),
+            None => Self::of_file(path),
+        }
+    }
+
     /// The place of a file; `None` where not even its directory exists.
     fn of_file(path: &Path) -> Option<Self> {
         if let Ok(found) = fs::metadata(path) {
@@ -302,6 +310,18 @@ mod tests {
         }
         assert_eq!(refused(&[&at("other")], &[&at("secret")]), None);
         assert_eq!(refused(&[&at("sub/secret")], &[&at("secret")]), None);
+    }
+
+    #[test]
+    fn places_outside_of_the_file_system_are_known_by_their_addresses() {
+        for address in ["s3://bucket/key", "adbc:postgresql#matched"].map(Path::new) {
+            let message = refused(&[address], &[address]).unwrap();
+            assert!(message.contains("would replace secret 0"), "{message}");
+        }
+        assert_eq!(
+            refused(&[Path::new("s3://bucket/other")], &[Path::new("s3://bucket/key")]),
+            None
+        );
     }
 
     #[test]

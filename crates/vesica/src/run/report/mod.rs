@@ -57,6 +57,10 @@ pub struct Report {
     pub terms_hash: Option<String>,
     /// The hash of the agreement under which the run took place.
     pub agreement: Option<String>,
+    /// Where this side's result is, if it gets one; `None` where the run failed.
+    pub output: Option<String>,
+    /// Where the record is that both sides signed; `None` where the run failed.
+    pub record: Option<String>,
     /// What was read.
     pub input: Option<InputDigest>,
     /// This side's rows.
@@ -175,6 +179,8 @@ impl Report {
             terms: None,
             terms_hash: None,
             agreement: None,
+            output: None,
+            record: None,
             input: None,
             rows: None,
             peer_items: None,
@@ -247,6 +253,7 @@ impl Report {
         self.failure = Some(Failure { class, reason });
         self.ended = Some(now());
         (self.outcome, self.learned) = (Outcome::default(), None);
+        (self.output, self.record) = (None, None);
         self.hints.clear();
     }
 

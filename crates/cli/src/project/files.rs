@@ -1,0 +1,213 @@
+//! The files of all jobs of a project, so that no result of one takes the place of another's file.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+use vesica::files::{Protected, check_results};
+
+use super::{JobEntry, Project, is_file};
+use crate::{exit::Failure, stamp};
+
+/// Keys of a job whose files a run reads or adds to, and what these are.
+const KEPT: [(&str, &str); 5] = [
+    ("identity", "the identity"),
+    ("agreement", "the agreement"),
+    ("ledger", "the ledger"),
+    ("input", "the input"),
+    ("query-file", "the query"),
+];
+
+/// Keys of a job whose files a run replaces, and what these are.
+const REPLACED: [(&str, &str); 4] = [
+    ("output", "the output"),
+    ("record", "the record"),
+    ("report", "the report"),
+    ("resume", "the journal"),
+];
+
+/// What lies beside an agreement, and what it is.
+const BESIDE: [(&str, &str); 2] = [("invite", "the invitation"), ("reply", "the reply")];
+
+/// The name of a ledger where the job names none.
+pub const LEDGER: &str = "vesica.ledger";
+
+impl Project {
+    /// The files that no result of this job may replace: those of all other jobs, those that this one reads, and the
+    /// project's own.
+    pub fn protected(&self, job: &str) -> Vec<Protected> {
+        let own = [("the project file", self.file.clone()), ("the identity", self.identity())];
+        let mut all: Vec<_> =
+            own.into_iter().map(|(what, path)| Protected::new(what, path)).collect();
+        for (name, table) in self.job_tables() {
+            all.extend(self.files_of(name, table, &KEPT));
+            all.extend(self.beside_agreement(name, table));
+            if name != job {
+                all.extend(self.files_of(name, table, &REPLACED));
+            }
+        }
+        all
+    }
+
+    /// Refuses jobs of which one would replace a file of another, or one of its own that is no result.
+    pub fn check_files(&self) -> Result<(), Failure> {
+        self.job_tables().try_for_each(|(name, table)| {
+            let results = self.files_of(name, table, &REPLACED);
+            Ok(check_results(&results, &self.protected(name), None)?)
+        })
+    }
+
+    /// Refuses a job that cannot be added: one whose name, or the name of one of whose files, is taken. `written` are the
+    /// files that are about to be written with it, and `rename` says how it gets another name.
+    pub fn check_new(
+        &self,
+        entry: &JobEntry,
+        written: &[&Path],
+        rename: &str,
+    ) -> Result<(), Failure> {
+        let name = &entry.name;
+        vesica::partnership::check_name(name)?;
+        if self.has_job(name) {
+            return Err(self.failed(&format!("has a job `{name}` already; {rename}")));
+        }
+        let with_it = self.with(name, &entry.table())?;
+        let result = entry.output.as_deref().filter(|_| entry.output_is_default);
+        let record = PathBuf::from(entry.record());
+        let new = [Some(record.as_path()), result].into_iter().flatten().map(|new| self.path(new));
+        let written = written.iter().map(|path| path.to_path_buf());
+        if let Some(taken) = new.chain(written).find(|path| path.symlink_metadata().is_ok()) {
+            let way = match result.is_some_and(|result| self.path(result) == taken) {
+                true => format!("name another file for the result with --output, or {rename}"),
+                false => format!("{rename}, or move the file away"),
+            };
+            let what = format!("{}: exists already and is not replaced: {way}", taken.display());
+            return Err(Failure::input(what));
+        }
+        Self::read(self.file.clone(), with_it)?.check_files()
+    }
+
+    /// Files of these kinds that a job names. What holds `{time}` is another file in each run.
+    fn files_of(&self, name: &str, job: &Table, kinds: &[(&str, &str)]) -> Vec<Protected> {
+        let place = |key: &str| job.get(key).and_then(Value::as_str);
+        let named = kinds.iter().filter_map(|(key, what)| Some((place(key)?, what)));
+        let named = named.filter(|(place, _)| *place != "-" && !stamp::is_pattern(place));
+        let file = |(place, what): (&str, &&str)| {
+            let path = if is_file(place) { self.path(place) } else { PathBuf::from(place) };
+            Protected::new(format!("{what} of job `{name}`"), path)
+        };
+        named.map(file).collect()
+    }
+
+    /// The ledger, the invitation and the reply of a job under an agreement.
+    fn beside_agreement(&self, name: &str, job: &Table) -> Vec<Protected> {
+        let Some(agreement) = job.get("agreement").and_then(Value::as_str) else {
+            return Vec::new();
+        };
+        let agreement = self.path(agreement);
+        let texts = BESIDE.map(|(extension, what)| (what, agreement.with_extension(extension)));
+        let ledger = ("the ledger", agreement.with_file_name(LEDGER));
+        let all = texts.into_iter().chain((!job.contains_key("ledger")).then_some(ledger));
+        all.map(|(what, path)| Protected::new(format!("{what} of job `{name}`"), path)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of these jobs, in a directory with a file `there.csv`.
+    fn said(jobs: &str) -> Option<String> {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::write(scratch.path().join("there.csv"), "k\n").unwrap();
+        let project = Project::read(scratch.path().join("vesica.toml"), jobs.to_owned());
+        project.ok().unwrap().check_files().err().map(|failure| failure.message)
+    }
+
+    /// Each file of one job as each result of another: a line for each.
+    #[test]
+    fn no_result_takes_the_place_of_another_jobs_file() {
+        let files = [
+            ("input", "there.csv", "the input"),
+            ("input", "gone.csv", "the input"),
+            ("query-file", "q.sql", "the query"),
+            ("identity", "other.identity", "the identity"),
+            ("ledger", "other.ledger", "the ledger"),
+            ("agreement", "x.agreement", "the agreement"),
+            ("output", "o.csv", "the output"),
+            ("output", "s3://bucket/o.csv", "the output"),
+            ("record", "x.record", "the record"),
+            ("report", "x.json", "the report"),
+            ("resume", "x.run", "the journal"),
+        ];
+        for (key, file, what) in files {
+            for (result, _) in REPLACED {
+                let jobs = format!("jobs.z.{key} = \"{file}\"\njobs.b.{result} = \"{file}\"\n");
+                let message = said(&jobs).unwrap();
+                assert!(message.contains(&format!("would replace {what} of job `z`")), "{message}");
+            }
+        }
+        for (file, what) in [
+            ("vesica.toml", "the project file"),
+            ("vesica.identity", "the identity"),
+            ("a.invite", "the invitation of job `a`"),
+            ("a.reply", "the reply of job `a`"),
+            ("vesica.ledger", "the ledger of job `a`"),
+            ("./there.csv", "the input of job `a`"),
+        ] {
+            let jobs = format!(
+                "[jobs.a]\nagreement = \"a.agreement\"\ninput = \"there.csv\"\n[jobs.b]\noutput = \"{file}\"\n"
+            );
+            let message = said(&jobs).unwrap();
+            assert!(message.contains(&format!("would replace {what}")), "{message}");
+        }
+        // The default output, where the input is called like the agreement.
+        let own = said("jobs.a = { input = \"x.csv\", output = \"x.csv\" }");
+        assert!(own.unwrap().contains("would replace the input of job `a`"));
+    }
+
+    #[test]
+    fn jobs_may_share_what_no_run_replaces_and_what_is_new_in_each() {
+        for shared in ["input = \"there.csv\"", "ledger = \"l\"", "output = \"{time}.csv\""] {
+            let jobs = format!("[jobs.a]\n{shared}\n[jobs.b]\n{shared}\n");
+            assert_eq!(said(&jobs), None, "{shared}");
+        }
+        assert_eq!(said("jobs.a.output = \"-\"\njobs.b.output = \"-\""), None);
+    }
+
+    #[test]
+    fn a_job_whose_files_are_there_is_not_added() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        let project =
+            Project::read(at("vesica.toml"), "jobs.b.input = \"customers.csv\"".to_owned());
+        let project = project.ok().unwrap();
+        let entry = |name: &str, output: &str, is_default| JobEntry {
+            name: name.to_owned(),
+            key: vec![vec!["k".to_owned()]],
+            output: Some(output.into()),
+            output_is_default: is_default,
+            ..JobEntry::default()
+        };
+        let refused = |entry: &JobEntry| {
+            let agreement = at(&format!("{}.agreement", entry.name));
+            project
+                .check_new(entry, &[&agreement], "rename it")
+                .err()
+                .map(|failure| failure.message)
+        };
+        assert_eq!(refused(&entry("a", "a.csv", true)), None);
+        assert!(refused(&entry("b", "b.csv", true)).unwrap().contains("has a job `b` already"));
+        assert!(refused(&entry("a/b", "b.csv", true)).unwrap().contains("letters, digits"));
+        let message = refused(&entry("a", "customers.csv", true)).unwrap();
+        assert!(message.contains("would replace the input of job `b`"), "{message}");
+        for (taken, way) in
+            [("a.agreement", "rename it"), ("a.record", "rename it"), ("a.csv", "--output")]
+        {
+            std::fs::write(at(taken), "").unwrap();
+            let message = refused(&entry("a", "a.csv", true)).unwrap();
+            assert!(message.contains("exists already") && message.contains(way), "{message}");
+            // Whoever names an output may mean one that is there.
+            assert_eq!(refused(&entry("a", "a.csv", false)).is_some(), taken != "a.csv");
+            std::fs::remove_file(at(taken)).unwrap();
+        }
+    }
+}

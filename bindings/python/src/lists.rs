@@ -9,7 +9,7 @@ use rand::{
 };
 use vesica::{
     Error, Result, Source,
-    files::{Destination, Duplicates, MatchedTable, Nulls},
+    files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
     lists::{Found, LookUp, Origin, Publication, Published, lists_cache, look_up},
 };
 use vesica_net::{CancelToken, Fingerprint};
@@ -179,7 +179,7 @@ pub fn lookup(
     let found = observed(observer, cancel, move |observer| {
         look_up(&job, &mut origin, trust, &observer, &mut random()?)
     })?;
-    let Found { keys, matches, rows: written, beyond_promise } =
+    let Found { keys, matches, rows: written, beyond_promise, .. } =
         found.map_err(|error| errors::of(py, &error))?;
     let rows = rows.take().map(|rows| Py::new(py, Table(rows))).transpose()?;
     Ok(LookedUp { rows, keys, matches, written, beyond_promise })
@@ -219,6 +219,7 @@ impl Asking {
                 None => Destination::Memory(rows),
             },
             all: self.all,
+            formulas: Formulas::default(),
             batch: self.batch,
         };
         Ok((job, Stoppable { place, cancel }, (publisher, cache, Some(self.budget))))

@@ -54,6 +54,10 @@ pub struct Args {
     /// Write all rows; those that are not in the list have no labels
     #[arg(long)]
     all: bool,
+    /// What becomes of labels that a spreadsheet would take for formulas, in CSV: keep them as they are, or escape them with
+    /// an apostrophe before each
+    #[arg(long, value_enum, default_value = "keep")]
+    formulas: run::FormulaTexts,
     /// The directory in which lists are kept from one time to the next [default: vesica/lists below $XDG_CACHE_HOME or
     /// ~/.cache]
     #[arg(long, value_name = "DIR")]
@@ -99,6 +103,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         nulls: Nulls::Skip,
         output: args.output.clone().into(),
         all: args.all,
+        formulas: args.formulas.into(),
         batch: args.batch as usize,
     };
     let cache = args.cache.clone().or_else(lists_cache);
@@ -121,6 +126,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             "{} of {keys} are in the list; {rows} written",
             grouped(found.matches)
         ));
+        found.formulas.iter().for_each(|column| crate::say(&column.sentence()));
     }
     Ok(())
 }

@@ -16,8 +16,8 @@ use rand::{
 use vesica::{
     Class, Job, Learns, Offer, Parties, Query, Report, Role, Way,
     files::{
-        Delimiter, Destination, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected,
-        Resume,
+        Delimiter, Destination, Duplicates, Format, Formulas, JournalSecret, Nulls, PlannerInputs,
+        Protected, Resume,
     },
     partnership::{Agreement, Partnership, Policy, Signed},
     report::ResultForm,
@@ -97,6 +97,10 @@ pub struct Args {
     /// have no values in the columns that are added (left)
     #[arg(long, value_enum, default_value = "inner", requires = "receive")]
     join: Join,
+    /// In a join, on the side that receives: what becomes of received texts that a spreadsheet would take for formulas, in
+    /// CSV: keep them as they are, or escape them with an apostrophe before each
+    #[arg(long, value_enum, default_value = "keep")]
+    formulas: FormulaTexts,
     /// The file for this side's matched rows, its number or its shares; `-` is standard output, and adbc:DRIVER#TABLE a
     /// new table of a database. Rows have the format of the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
@@ -209,6 +213,22 @@ enum NullRows {
 enum Join {
     Inner,
     Left,
+}
+
+/// What becomes of received texts that begin like formulas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormulaTexts {
+    Keep,
+    Escape,
+}
+
+impl From<FormulaTexts> for Formulas {
+    fn from(texts: FormulaTexts) -> Self {
+        match texts {
+            FormulaTexts::Keep => Self::Keep,
+            FormulaTexts::Escape => Self::Escape,
+        }
+    }
 }
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -432,6 +452,7 @@ impl Args {
             output: output.map(Destination::Path),
             select: self.select.as_ref().map(|names| names.0.clone()),
             unmatched: self.join == Join::Left,
+            formulas: self.formulas.into(),
             report: self.report.as_deref().map(|path| stamp.path(path)),
             protected: self.protected(),
             threads: self.threads,

@@ -98,6 +98,7 @@ pub mod files {
             arrow::memory::ArrowTable,
             destination::{Destination, MatchedTable},
             format::Format,
+            formulas::Formulas,
             guard::is_guarded,
             output::{Access, Output, Shown, Staged},
             sent_columns::{DEFAULT_BYTES, SentColumns},
@@ -180,7 +181,7 @@ pub mod report {
                 Failure, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun, Status,
             },
         },
-        table::digest::InputDigest,
+        table::{digest::InputDigest, formulas::ColumnFormulas},
         task::{
             learned::Learned,
             outcome::{Decimal, Outcome, QueryResult},

@@ -1,4 +1,4 @@
-//! What a partner writes does not act on a screen, even if it signs it with a program of its own.
+//! What a partner writes acts neither on a screen nor in a sheet, even if it signs it with a program of its own.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use vesica::files::load_identity;
 use vesica_net::Identity;
 
 use crate::{
-    harness::Ended,
+    harness::{Connecting, Ended, Lab, Listening, Running},
     partners::{
         Projects,
         Side::{Accepter, Inviter},
@@ -219,4 +219,55 @@ fn an_invitation_with_such_a_text_is_refused() {
             .ended(Inviter, &[&["invite", "b"], &invite[2..], &["--send", &named]].concat());
         assert_eq!(refused.code, Some(2), "{text:?}: {refused:?}");
     }
+}
+
+/// Texts of the other side that a spreadsheet would compute.
+#[test]
+fn received_formulas_are_named_and_escaped_on_request() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k,v\na,=1+1\nb,2\nc,3\n");
+    lab.write(
+        Listening,
+        "k,note,=cmd\na,\"=HYPERLINK(\"\"http://a.example\"\",\"\"b\"\")\",-5\nb,@SUM(1),plain\nc,+49 30 1234,-2+3\n",
+    );
+    let sends = ["--send", "note,=cmd", "--learns", "peer"];
+    let receives = ["--receive", "--learns", "me"];
+    let [x, _] = lab.run(&receives, &sends);
+    let note = "2 values in the received column `note` begin like a formula of a spreadsheet";
+    let both = "the name of the received column `=cmd` and 1 value in it begin like a formula";
+    x.assert(0, &[note, both, "--formulas escape"]);
+    let kept = "k,v,note,=cmd\na,=1+1,\"=HYPERLINK(\"\"http://a.example\"\",\"\"b\"\")\",-5\nb,2,@SUM(1),plain\n\
+                c,3,+49 30 1234,-2+3\n";
+    assert_eq!(lab.output(Connecting).unwrap(), kept);
+    let found = |escaped| {
+        json!([
+            {"column": "note", "name": false, "values": 2, "escaped": escaped},
+            {"column": "=cmd", "name": true, "values": 1, "escaped": escaped}
+        ])
+    };
+    assert_eq!(lab.report(Connecting)["formulas"], found(false));
+    assert_eq!(lab.report(Listening)["formulas"], json!([]));
+
+    let escapes = [&receives[..], &["--formulas", "escape"]].concat();
+    // In partitions, rows come another way.
+    for more in [&[][..], &["--partitions", "2"]] {
+        let [x, _] = lab.run(&[&escapes[..], more].concat(), &[&sends[..], more].concat());
+        x.assert(0, &[note, both, "an apostrophe stands before each"]);
+        let escaped = kept
+            .replace(",=cmd", ",'=cmd")
+            .replace("\"=HYPER", "\"'=HYPER")
+            .replace("@SUM", "'@SUM")
+            .replace("-2+3", "'-2+3");
+        assert_eq!(lab.output(Connecting).unwrap(), escaped);
+        assert_eq!(lab.report(Connecting)["formulas"], found(true));
+    }
+    let alone = |party, flags: &[&str]| {
+        Running::start(lab.command(party, &["--connect", "127.0.0.1:1"], flags)).end()
+    };
+    let sender = [&sends[..], &["--formulas", "escape"]].concat();
+    alone(Listening, &sender).assert(2, &["by the side that receives columns"]);
+    lab.write(Connecting, "{\"k\":\"a\"}\n");
+    let output = lab.path("joined.ndjson");
+    let escapes = [&escapes[..], &["--output", output.to_str().unwrap()]].concat();
+    alone(Connecting, &escapes).assert(2, &["formulas are escaped in CSV"]);
 }

@@ -17,6 +17,7 @@ use crate::{
     run::observe::{Observer, Progress, Unit},
     table::{
         destination::Destination,
+        formulas::{ColumnFormulas, Findings, Formulas},
         input::Columns,
         output::{Access, Output},
         sent_columns::SentColumns,
@@ -40,12 +41,14 @@ pub struct LookUp {
     pub output: Destination,
     /// Write all rows, those that are not in the list without a label.
     pub all: bool,
+    /// What becomes of labels that begin like formulas, in delimited text.
+    pub formulas: Formulas,
     /// Items of a question.
     pub batch: usize,
 }
 
 /// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Distinct keys of the table.
     pub keys: u64,
@@ -55,6 +58,8 @@ pub struct Found {
     pub rows: u64,
     /// Whether more keys were asked for than the list's promise of right answers is for.
     pub beyond_promise: bool,
+    /// Columns of labels with texts that a spreadsheet would take for formulas.
+    pub formulas: Vec<ColumnFormulas>,
 }
 
 /// Brings the list up to date, asks, and writes the matched rows.
@@ -99,9 +104,10 @@ pub fn look_up(
     let found = ask(origin, &list, set.digests(), job.batch, &**observer, rng)?;
     let matches = found.iter().flatten().count() as u64;
     observer.phase("finish");
-    let matched = matched(&set, found, list.head().labels.as_ref(), job.all);
+    let mut matched = matched(&set, found, list.head().labels.as_ref(), job.all);
     let rows = matched.rows.len() as u64;
     let done = |done| observer.progress(Progress::of(done, rows, Unit::Rows));
+    let formulas = stage::watch_formulas(&job.output, &table, &mut matched, job.formulas);
     let staged = stage::rows(&job.output, output, &table, (&matched, None), done)?;
     staged.commit()?;
     let beyond_promise = keys > list.head().queries;
@@ -110,7 +116,8 @@ pub fn look_up(
             "more keys were looked up than the list promises right answers for: some may be said to be in it that are not",
         );
     }
-    Ok(Found { keys, matches, rows, beyond_promise })
+    let formulas = formulas.map(Findings::into_columns).unwrap_or_default();
+    Ok(Found { keys, matches, rows, beyond_promise, formulas })
 }
 
 /// The rows to write, with what labels say.

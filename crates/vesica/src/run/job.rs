@@ -35,6 +35,7 @@ use crate::{
         database,
         destination::Destination,
         format::Format,
+        formulas::{Findings, Formulas},
         input::{Columns, Input},
         output::{Access, Output, Staged},
         rows::Table,
@@ -77,6 +78,8 @@ pub struct Job {
     /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
     /// columns that it receives.
     pub unmatched: bool,
+    /// In a join, on the side that receives: what becomes of received texts that begin like formulas, in delimited text.
+    pub formulas: Formulas,
     /// The file for the report.
     pub report: Option<PathBuf>,
     /// Files that no result may replace, such as this side's identity. The input and the results themselves
@@ -146,6 +149,7 @@ impl Job {
             output: None,
             select: None,
             unmatched: false,
+            formulas: Formulas::default(),
             report: None,
             protected: Vec::new(),
             threads: 0,
@@ -212,6 +216,8 @@ impl Job {
         let rows = sends.as_ref().map_or(1, |sent| sent.rows);
         let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
             "rows that match nothing are kept in a join, by the side that receives columns"
+        } else if self.formulas == Formulas::Escape && (sends.is_some() || !kind.takes_columns) {
+            "formulas are escaped in a join, by the side that receives columns"
         } else if self.duplicates == Duplicates::All && sends.is_none() {
             "all rows of a key are for the side that sends columns; every matching row of the other side is written \
              anyway"
@@ -328,6 +334,10 @@ impl Job {
         if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
         }
+        if self.formulas == Formulas::Escape && input.format() != Format::Csv {
+            let message = "formulas are escaped in CSV, which the output is if the input is";
+            return Err(Error::Usage(message.to_owned()));
+        }
         Ok(Ready { job: self, input })
     }
 
@@ -441,7 +451,7 @@ fn attempt(
 
     session.phase("finish");
     let staged = match found.content {
-        Some(content) => stage(&mut session, &job, table, content, observer)?,
+        Some(content) => stage(&mut session, &job, table, content, observer, report)?,
         None => None,
     };
     finish(session, job.report, report, diagnosis, (staged, attempts))
@@ -543,13 +553,17 @@ fn stage(
     table: Option<Table>,
     content: Content,
     observer: Arc<dyn Observer>,
+    report: &mut Report,
 ) -> Result<Option<Staged>> {
     let Some(to) = job.output.clone() else { return Ok(None) };
     let (access, select) = (job.offer.query.kind.access, job.select.clone());
-    session.meanwhile(move || {
+    let formulas = job.formulas;
+    let (staged, found) = session.meanwhile(move || {
         let output = Output::to(&to, access)?;
+        let mut found = None;
         let staged = match (content, table) {
-            (Content::Rows(rows), Some(table)) => {
+            (Content::Rows(mut rows), Some(table)) => {
+                found = stage::watch_formulas(&to, &table, &mut rows, formulas);
                 let all = rows.rows.len() as u64;
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
                 stage::rows(&to, output, &table, (&rows, select.as_deref()), done)
@@ -557,6 +571,8 @@ fn stage(
             (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
-        staged.map(Some)
-    })
+        Ok((staged?, found))
+    })?;
+    report.formulas = found.map(Findings::into_columns).unwrap_or_default();
+    Ok(Some(staged))
 }

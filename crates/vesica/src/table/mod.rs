@@ -10,6 +10,7 @@ pub mod destination;
 pub mod digest;
 pub(crate) mod disk;
 pub mod format;
+pub mod formulas;
 pub(crate) mod guard;
 pub mod header;
 mod ingest;

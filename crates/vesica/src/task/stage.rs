@@ -9,6 +9,7 @@ use crate::{
         database,
         destination::Destination,
         format::Format,
+        formulas::{Findings, Formulas},
         output::{Output, Staged},
         rows::Table,
         source::{Delimiter, Dialect},
@@ -35,6 +36,19 @@ pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
         _ if !format.is_text() && Compression::of_name(path).is_some() => refused("packed text"),
         _ => Ok(()),
     }
+}
+
+/// Has received texts that begin like formulas counted, and treated like this, where the rows go to a file of delimited text:
+/// nothing else is opened by a spreadsheet that would compute them.
+pub(crate) fn watch_formulas(
+    to: &Destination,
+    table: &Table,
+    rows: &mut Matched,
+    formulas: Formulas,
+) -> Option<Findings> {
+    let is_file = to.path().is_some_and(|path| database::address(path).is_none());
+    let is_opened = is_file && table.format() == Format::Csv;
+    is_opened.then(|| rows.watch_formulas(formulas)).flatten()
 }
 
 /// Puts these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the

@@ -22,6 +22,7 @@ use crate::{
     parties::{Parties, Role, Security},
     table::{
         digest::InputDigest,
+        formulas::ColumnFormulas,
         output::{Access, Output, Staged},
     },
     task::{learned::Learned, outcome::Outcome},
@@ -78,6 +79,8 @@ pub struct Report {
     /// What was found, as far as this side learns it. In JSON its fields stand among the others.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Received columns with texts that a spreadsheet would take for formulas.
+    pub formulas: Vec<ColumnFormulas>,
     /// Why nothing may have matched, and what a diagnosis found.
     pub hints: Vec<String>,
     /// Who learned what; `None` where the run failed.
@@ -189,6 +192,7 @@ impl Report {
             protocol: None,
             security: None,
             outcome: Outcome::default(),
+            formulas: Vec::new(),
             hints: Vec::new(),
             learned: None,
             seconds: 0.0,
@@ -255,6 +259,7 @@ impl Report {
         (self.outcome, self.learned) = (Outcome::default(), None);
         (self.output, self.record) = (None, None);
         self.hints.clear();
+        self.formulas.clear();
     }
 
     /// The report as JSON, with a line end after it.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Report, SecurityOfRun};
 use crate::{
+    table::formulas::ColumnFormulas,
     task::interface::Context,
     words::{counted, grouped},
 };
@@ -14,6 +15,7 @@ impl Report {
         let mut lines = Vec::new();
         lines.extend(self.result(output));
         lines.extend(self.columns());
+        lines.extend(self.formulas.iter().map(ColumnFormulas::sentence));
         lines.extend(self.left_out());
         lines.push(self.costs());
         lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));

@@ -183,7 +183,7 @@ fn failed(failure: &Failure) -> u8 {
     failure.code
 }
 
-/// Prints lines on the terminal, in which nothing acts on it, whoever wrote them. A terminal that is gone is no reason to stop.
+/// Prints lines on the terminal, without characters that act on it. The program goes on if the terminal is gone.
 fn say(lines: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", shown_lines(lines));
 }

@@ -54,8 +54,8 @@ pub struct Args {
     /// Write all rows; those that are not in the list have no labels
     #[arg(long)]
     all: bool,
-    /// What becomes of labels that a spreadsheet would take for formulas, in CSV: keep them as they are, or escape them with
-    /// an apostrophe before each
+    /// Keep labels that a spreadsheet would take for formulas as they are in CSV, or escape them with an apostrophe before
+    /// each
     #[arg(long, value_enum, default_value = "keep")]
     formulas: run::FormulaTexts,
     /// The directory in which lists are kept from one time to the next [default: vesica/lists below $XDG_CACHE_HOME or

@@ -306,7 +306,7 @@ fn has_signed(agreement: &Signed<Agreement>, party: vesica_net::Fingerprint) -> 
     if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
 }
 
-/// The agreement in a file, which has to be the one of this hash, where there is one.
+/// The agreement in a file. It must have this hash, where one is given.
 pub fn agreement_of(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>, Failure> {
     let found = agreement(file)?;
     match hash.is_none_or(|hash| hash == found.hash()) {

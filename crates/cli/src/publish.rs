@@ -10,7 +10,7 @@ use vesica::{
     Normalize,
     files::{DEFAULT_BYTES, Delimiter, Dialect, Duplicates, Format, KeyColumn, NullValues, Nulls},
     lists::{DEFAULT_LAMBDA, DEFAULT_QUERIES, Publication, Published, publish},
-    report::grouped,
+    report::{grouped, shown},
 };
 
 use crate::{
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_BYTES, requires = "labels")]
     label_bytes: u32,
     /// What the list is called
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", value_parser = plain)]
     name: String,
     /// How many keys one client may look up in an epoch with the promise of right answers below
     #[arg(long, value_name = "N", default_value_t = DEFAULT_QUERIES, value_parser = numbers::number)]
@@ -86,6 +86,17 @@ pub struct Args {
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     progress: Show,
+}
+
+/// A name that clients do not refuse.
+fn plain(name: &str) -> Result<String, String> {
+    match shown(name) == name {
+        true => Ok(name.to_owned()),
+        false => Err(
+            "a name has no control and format characters, and no separators other than the space"
+                .to_owned(),
+        ),
+    }
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {

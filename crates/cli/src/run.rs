@@ -97,8 +97,8 @@ pub struct Args {
     /// have no values in the columns that are added (left)
     #[arg(long, value_enum, default_value = "inner", requires = "receive")]
     join: Join,
-    /// In a join, on the side that receives: what becomes of received texts that a spreadsheet would take for formulas, in
-    /// CSV: keep them as they are, or escape them with an apostrophe before each
+    /// In a join, on the side that receives: keep received texts that a spreadsheet would take for formulas as they are in
+    /// CSV, or escape them with an apostrophe before each
     #[arg(long, value_enum, default_value = "keep")]
     formulas: FormulaTexts,
     /// The file for this side's matched rows, its number or its shares; `-` is standard output, and adbc:DRIVER#TABLE a
@@ -215,7 +215,7 @@ enum Join {
     Left,
 }
 
-/// What becomes of received texts that begin like formulas.
+/// The treatment of received texts that begin like formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FormulaTexts {
     Keep,
@@ -260,7 +260,7 @@ impl Args {
         file.map(|file| partner::agreement_of(file, self.agreement_hash.as_deref())).transpose()
     }
 
-    /// As a job of a project, with files that no result may replace, and under this agreement whatever comes into its file.
+    /// Makes it a job of a project, with files that no result may replace, and binds it to the agreement of this hash.
     pub fn of_project(&mut self, protected: Vec<Protected>, agreement_hash: String) {
         self.of_project = protected;
         self.agreement_hash = Some(agreement_hash);

@@ -1,4 +1,4 @@
-//! What stands for `{time}` in the paths of a run's results.
+//! The text that stands for `{time}` in the paths of a run's results.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,11 @@ use crate::exit::Failure;
 
 const PATTERN: &str = "{time}";
 
-/// The moment of a run, followed by 64 random bits: so that no two runs have the same, whatever their time and wherever they
-/// take place.
+/// The moment of a run, followed by 64 random bits, so that no two runs have the same.
 pub struct Stamp(String);
 
 impl Stamp {
-    /// That of a run that begins now.
+    /// The stamp of a run that begins now.
     pub fn now() -> Result<Self, Failure> {
         let mut random = [0; 8];
         SysRng

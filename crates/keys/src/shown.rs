@@ -1,8 +1,8 @@
 //! Text that somebody else wrote: whether it is plain, and how it is shown.
 //!
 //! A terminal obeys control characters. Format characters reorder what stands beside them or are not seen at all, and
-//! separators end a line or look like a space. So a name with such a character is refused where it arrives, and what is shown
-//! of any other text has none.
+//! separators end a line or look like a space. So a name with such a character is refused where it arrives, and any other
+//! text is shown without it.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// The tables of `regex` are those of Unicode.
+    /// `regex` has the tables of Unicode.
     #[cfg(feature = "phone")]
     #[test]
     fn every_character_is_judged_by_its_category() {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_acts_on_a_screen_is_replaced() {
+    fn characters_that_act_on_a_screen_are_replaced() {
         for (text, seen) in [
             ("a\u{1b}[2Kb", "a\u{fffd}[2Kb"),
             ("a\nb\tc\rd", "a\u{fffd}b\u{fffd}c\u{fffd}d"),

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_other_side_says_does_not_act_on_a_screen() {
+    fn texts_of_the_other_side_do_not_act_on_a_screen() {
         let there = "a\u{1b}[2K\n\u{202e}b".to_owned();
         let said = Difference { what: "columns", here: "c".to_owned(), there }.to_string();
         assert_eq!(said, "columns (here: c; there: a\u{fffd}[2K\u{fffd}\u{fffd}b)");

@@ -25,14 +25,14 @@ const REPLACED: [(&str, &str); 4] = [
     ("resume", "the journal"),
 ];
 
-/// What lies beside an agreement, and what it is.
+/// Extensions of files beside an agreement, and what these are.
 const BESIDE: [(&str, &str); 2] = [("invite", "the invitation"), ("reply", "the reply")];
 
 /// The name of a ledger where the job names none.
 pub const LEDGER: &str = "vesica.ledger";
 
 impl Project {
-    /// The files that no result of this job may replace: those of all other jobs, those that this one reads, and the
+    /// The files that no result of this job may replace: all files of other jobs, the job's own input and the like, and the
     /// project's own.
     pub fn protected(&self, job: &str) -> Vec<Protected> {
         let own = [("the project file", self.file.clone()), ("the identity", self.identity())];
@@ -48,7 +48,7 @@ impl Project {
         all
     }
 
-    /// Refuses jobs of which one would replace a file of another, or one of its own that is no result.
+    /// Refuses a job that would replace a file of another job, or its own input and the like.
     pub fn check_files(&self) -> Result<(), Failure> {
         self.job_tables().try_for_each(|(name, table)| {
             let results = self.files_of(name, table, &REPLACED);
@@ -114,7 +114,7 @@ impl Project {
 mod tests {
     use super::*;
 
-    /// What is said of these jobs, in a directory with a file `there.csv`.
+    /// The refusal of these jobs, in a directory with a file `there.csv`.
     fn said(jobs: &str) -> Option<String> {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::write(scratch.path().join("there.csv"), "k\n").unwrap();
@@ -205,7 +205,7 @@ mod tests {
             std::fs::write(at(taken), "").unwrap();
             let message = refused(&entry("a", "a.csv", true)).unwrap();
             assert!(message.contains("exists already") && message.contains(way), "{message}");
-            // Whoever names an output may mean one that is there.
+            // An output that was named may be there already.
             assert_eq!(refused(&entry("a", "a.csv", false)).is_some(), taken != "a.csv");
             std::fs::remove_file(at(taken)).unwrap();
         }

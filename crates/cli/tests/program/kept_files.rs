@@ -103,7 +103,7 @@ fn an_invitation_replaces_nothing_and_its_result_is_no_input() {
     invite("b", &onto).assert(2, &["replace the input of job `customers`"]);
 }
 
-/// An invitation makes one agreement, whoever else answers it.
+/// An invitation makes one agreement, also if a second party answers it.
 #[test]
 fn a_second_reply_is_refused_and_the_first_stands() {
     let projects = Projects::new(40);

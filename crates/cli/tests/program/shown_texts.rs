@@ -1,4 +1,4 @@
-//! What a partner writes acts neither on a screen nor in a sheet, even if it signs it with a program of its own.
+//! Texts of a partner act neither on a screen nor in a sheet, even if it signs them with a program of its own.
 
 use std::fs;
 
@@ -138,6 +138,9 @@ fn a_record_with_such_a_text_is_refused() {
     for case in cases(&FIELDS) {
         read(&with(&record, case.0, case.1)).iter().for_each(|ended| assert_refused(ended, &case));
     }
+    let mut alone = record.clone();
+    alone["b"]["party"] = alone["a"]["party"].clone();
+    read(&alone)[1].assert(3, &["its two parties are one"]);
     // The newest line of a ledger is a hash and a number.
     for (field, value) in [
         ("/a/ledger/hash", json!("f".repeat(63))),
@@ -146,7 +149,7 @@ fn a_record_with_such_a_text_is_refused() {
     ] {
         let mut forged = record.clone();
         *forged.pointer_mut(field).unwrap() = value;
-        read(&forged)[0].assert(3, &["the newest line of a ledger is none"]);
+        read(&forged)[0].assert(3, &["the newest line of a ledger is not a number and a hash"]);
     }
 }
 
@@ -172,7 +175,7 @@ fn an_agreement_or_a_reply_with_such_a_text_is_refused() {
     let [shown, confirmed] = read(&agreement);
     shown.assert(0, &[]);
     assert!(shown.out.contains("make no key: gone, none"), "{shown:?}");
-    // It is read; written anew, it has another hash.
+    // It can be read. Its members have another order, and so it has another hash.
     confirmed.assert(3, &["this is another reply to the same invitation"]);
     let [shown, _] = read(&with(&agreement, "/offer/sends/columns/0", "Größe, in cm"));
     shown.assert(0, &[]);
@@ -218,6 +221,7 @@ fn an_invitation_with_such_a_text_is_refused() {
         let refused = projects
             .ended(Inviter, &[&["invite", "b"], &invite[2..], &["--send", &named]].concat());
         assert_eq!(refused.code, Some(2), "{text:?}: {refused:?}");
+        projects.ended(Inviter, &["publish", "--name", text]).assert(2, &["a name has no control"]);
     }
 }
 

@@ -110,7 +110,7 @@ impl Document for Proposal {
         } else if check_name(&self.name).is_err() {
             Some("its name is not made of letters, digits, hyphens and underscores")
         } else if !places.all(|address| check_address(address).is_ok()) {
-            Some("its address is none")
+            Some("its address is not a host and a port")
         } else if self.address.is_some() && self.relay.is_some() {
             Some("it names two places to meet")
         } else {
@@ -133,7 +133,7 @@ impl Document for Agreement {
         if self.version != 1 {
             Some("it is not of this version")
         } else if !address.iter().all(|address| check_address(address).is_ok()) {
-            Some("its address is none")
+            Some("its address is not a host and a port")
         } else if places.count() != 1 {
             Some("it does not name one place to meet")
         } else if proposal.inviter == self.accepter {
@@ -458,7 +458,7 @@ fn nonce() -> Result<String> {
     Ok(hex(&nonce))
 }
 
-/// Refuses what is no name of an agreement, a job and files of it.
+/// Refuses a name that an agreement, its job and its files cannot have.
 ///
 /// # Errors
 /// [`Error::Usage`].

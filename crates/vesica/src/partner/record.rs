@@ -26,7 +26,7 @@ const SIGNATURE: &str = "vesica/signature";
 /// The longest statement on the wire, in bytes.
 const MAX_STATEMENT: usize = 1 << 13;
 
-/// More lines than any ledger has.
+/// The most lines that a ledger may be said to have.
 const MAX_LINES: u64 = 1 << 48;
 
 /// The longest signature, in bytes; one of Ed25519 has 64.
@@ -98,18 +98,22 @@ impl Document for Record {
         vec![&self.a.party, &self.b.party]
     }
 
-    /// Whoever reads a record need not trust those who signed it.
+    /// Finds a fault in it: a reader need not trust the parties who signed it.
     fn fault(&self) -> Option<&'static str> {
         let hashes = [&self.agreement, &self.terms, &self.session];
         let words = [Some(self.protocol.as_str()), Some(&self.security), word(&self.query)];
-        if check_name(&self.name).is_err() {
+        if self.a.party == self.b.party {
+            Some("its two parties are one")
+        } else if check_name(&self.name).is_err() {
             Some("its name is not made of letters, digits, hyphens and underscores")
         } else if !hashes.into_iter().all(|hash| is_hash(hash)) {
-            Some("a hash in it is none")
+            Some("one of its hashes does not have 64 hexadecimal digits")
         } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
-            Some("its query, protocol or security is no word")
+            Some("its query, protocol or security is not a word")
         } else if !self.columns_sent.iter().all(|name| is_plain(name)) {
-            Some("the name of a column in it holds a character that is not seen")
+            Some(
+                "the name of a column holds a control or format character, or a separator other than the space",
+            )
         } else {
             self.a.fault().or_else(|| self.b.fault())
         }
@@ -132,13 +136,13 @@ fn is_word(text: &str) -> bool {
 }
 
 impl Statement {
-    /// What is wrong with it, if anything is.
+    /// Finds a fault in it, if there is one.
     fn fault(&self) -> Option<&'static str> {
         let is_plain = self.program.bytes().all(|byte| byte.is_ascii_graphic());
         if self.program.len() > 64 || !is_plain {
-            Some("the version of a program is none")
+            Some("the version of a program does not have at most 64 characters of ASCII")
         } else if !is_hash(&self.ledger.hash) || self.ledger.lines > MAX_LINES {
-            Some("the newest line of a ledger is none")
+            Some("the newest line of a ledger is not a number and a hash")
         } else {
             None
         }

@@ -21,7 +21,7 @@ pub trait Document: Serialize + DeserializeOwned {
     /// The parties who may sign it.
     fn signers(&self) -> Vec<&Party>;
 
-    /// What is wrong with it though it is signed, if anything is: what would not be safe to use or to show.
+    /// Finds a fault in it though it is signed: a content that would not be safe to use or to show.
     fn fault(&self) -> Option<&'static str> {
         None
     }

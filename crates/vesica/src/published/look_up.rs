@@ -41,7 +41,7 @@ pub struct LookUp {
     pub output: Destination,
     /// Write all rows, those that are not in the list without a label.
     pub all: bool,
-    /// What becomes of labels that begin like formulas, in delimited text.
+    /// The treatment of labels that begin like formulas, in delimited text.
     pub formulas: Formulas,
     /// Items of a question.
     pub batch: usize,

@@ -78,7 +78,7 @@ pub struct Job {
     /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
     /// columns that it receives.
     pub unmatched: bool,
-    /// In a join, on the side that receives: what becomes of received texts that begin like formulas, in delimited text.
+    /// In a join, on the side that receives: the treatment of received texts that begin like formulas, in delimited text.
     pub formulas: Formulas,
     /// The file for the report.
     pub report: Option<PathBuf>,

@@ -1,8 +1,8 @@
 //! Received texts that a spreadsheet would take for formulas.
 //!
-//! The other side chooses its values and the names of its columns. A spreadsheet that opens delimited text computes each field
-//! that begins like a formula, which may show a link, send what stands in other cells, or start a program. So they are counted and
-//! named, and get an apostrophe before them on request, as OWASP describes under "CSV injection".
+//! The other side chooses its values and the names of its columns. A spreadsheet that opens delimited text computes each
+//! field that begins like a formula, which may show a link, send the content of other cells, or start a program. So such
+//! texts are counted and named, and get an apostrophe before them on request, as OWASP describes under "CSV injection".
 
 use std::{
     borrow::Cow,
@@ -21,7 +21,7 @@ use crate::{
     words::counted,
 };
 
-/// What becomes of received texts that begin like formulas, in delimited text.
+/// The treatment of received texts that begin like formulas, in delimited text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Formulas {
     /// They stay as they are.
@@ -38,14 +38,14 @@ pub struct ColumnFormulas {
     pub column: String,
     /// Whether the name itself is one of them.
     pub name: bool,
-    /// How many of the values that were written are.
+    /// The number of such values among those that were written.
     pub values: u64,
     /// Whether they got an apostrophe before them.
     pub escaped: bool,
 }
 
 impl ColumnFormulas {
-    /// What is said of it to whoever opens the output.
+    /// A sentence for a person who opens the output.
     pub fn sentence(&self) -> String {
         let Self { column, name, values, escaped } = self;
         let column = shown(column);
@@ -68,7 +68,7 @@ impl ColumnFormulas {
     }
 }
 
-/// Whether spreadsheets take a field for a formula. A number with its sign, such as `-5` or `+49 30 1234`, is none.
+/// Whether spreadsheets take a field for a formula, which they do not with a signed number, such as `-5` or `+49 30 1234`.
 fn is_formula(text: &str) -> bool {
     match text.chars().next() {
         Some(
@@ -101,7 +101,7 @@ impl Formulas {
     }
 }
 
-/// What is found while rows are written.
+/// Counts of formulas that grow while rows are written.
 pub(crate) struct Findings {
     formulas: Formulas,
     names: Vec<String>,

@@ -105,8 +105,8 @@ impl Output {
         }
     }
 
-    /// As [`Output::prepare`], for a file that takes no other's place: not that of one that is there now, nor of one that
-    /// is there when it gets its name.
+    /// As [`Output::prepare`], for a file that takes no other's place, whether the other is there now or appears before
+    /// this one gets its name.
     ///
     /// # Errors
     /// [`Error::Output`].

@@ -38,8 +38,8 @@ pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
     }
 }
 
-/// Has received texts that begin like formulas counted, and treated like this, where the rows go to a file of delimited text:
-/// nothing else is opened by a spreadsheet that would compute them.
+/// Has received texts that begin like formulas counted and treated like this, where the rows go to a file of delimited
+/// text: spreadsheets compute nothing in other files.
 pub(crate) fn watch_formulas(
     to: &Destination,
     table: &Table,

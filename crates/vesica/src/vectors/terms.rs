@@ -79,6 +79,8 @@ fn offers() -> Value {
         ("a query that is not known", with("wanted", json!("everything"))),
         ("null values out of order", with("null_values", json!(["b", "a"]))),
         ("null values that are not normalised", with("null_values", json!(["A"]))),
+        ("null values with a format character", with("null_values", json!(["a\u{202e}b"]))),
+        ("null values with a separator", with("null_values", json!(["a\u{a0}b"]))),
         ("a common order where one side learns", {
             let mut offer = good.clone();
             (offer["align"], offer["a_learns"]) = (json!(true), json!(false));

@@ -58,9 +58,9 @@ pub struct Report {
     pub terms_hash: Option<String>,
     /// The hash of the agreement under which the run took place.
     pub agreement: Option<String>,
-    /// Where this side's result is, if it gets one; `None` where the run failed.
+    /// The place of this side's result, if it gets one; `None` where the run failed.
     pub output: Option<String>,
-    /// Where the record is that both sides signed; `None` where the run failed.
+    /// The file of the record that both sides signed; `None` where the run failed.
     pub record: Option<String>,
     /// What was read.
     pub input: Option<InputDigest>,

@@ -9,7 +9,7 @@ use rand::{
 use vesica::{
     Observer, Report, Way,
     cluster::{Event, Serving, Token},
-    files::PlannerInputs,
+    files::{PlannerInputs, Protected, check_results},
     partnership::Partnership,
     report::{Progress, Unit, described},
 };
@@ -124,6 +124,17 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage("say how to reach the other side: --listen or --connect"))?;
     let beside = || args.agreement.with_file_name("vesica.ledger");
     let ledger = args.ledger.clone().unwrap_or_else(beside);
+    let file = |what, path: &PathBuf| Protected::new(what, path);
+    let kept = [
+        file("the agreement", &args.agreement),
+        file("the identity", &args.identity),
+        file("the ledger", &ledger),
+        file("the token", &args.token),
+    ];
+    let others = [("the record", &args.record), ("the report", &args.report)];
+    let others = others.into_iter().filter_map(|(what, path)| Some(file(what, path.as_ref()?)));
+    let results: Vec<_> = [file("the journal", &args.journal)].into_iter().chain(others).collect();
+    check_results(&results, &kept, None)?;
     let mut partnership = Partnership::new(me.clone(), agreement, ledger, args.policy.policy())?;
     partnership.file = Some(args.agreement.clone());
     partnership.record = args.record;

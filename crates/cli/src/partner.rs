@@ -13,7 +13,7 @@ use vesica::{
 
 use crate::{
     columns::{self, Names},
-    document::{of_file, put, put_new, read},
+    document::{of_file, put_new, read},
     exit::Failure,
     keygen,
     policy::PolicyArgs,
@@ -128,7 +128,7 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
         true => keygen::load(&identity)?,
         false => keygen::generate(&identity)?,
     };
-    put(&file, project::TEMPLATE)?;
+    put_new(&file, project::TEMPLATE)?;
     crate::print(&format!("{}\n", me.fingerprint()))?;
     crate::say(&format!(
         "{} is ready. The line above is this side's fingerprint; {} is its secret key. Next: `vesica invite NAME --key \

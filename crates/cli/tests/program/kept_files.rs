@@ -172,6 +172,35 @@ fn no_job_replaces_a_file_of_another() {
     projects.ended(Inviter, &["serve"]).assert(2, &["would replace", "record"]);
 }
 
+/// Commands beside `run` whose results have a file of this side's own.
+#[test]
+fn no_command_replaces_what_it_reads() {
+    let projects = Projects::new(20);
+    projects.agree(&[], &[]);
+    let print = print_of(&projects.path(Inviter, "vesica.identity"));
+    let gateway = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
+    let cluster = ["--cluster", "127.0.0.1:0", "--token", "my.token", "--journal"];
+    let gateway = [&gateway[..], &cluster].concat();
+    let lookup = ["lookup", "--list", ".", "--publisher", &print, "--key", "email", "--input"];
+    let before = files(&projects, Inviter);
+    for (command, more, said) in [
+        (&gateway[..], &["vesica.ledger"][..], "replace the ledger"),
+        (&gateway, &["j", "--record", "acme.agreement"], "replace the agreement"),
+        (&gateway, &["j", "--report", "my.token"], "replace the token"),
+        (&gateway, &["j", "--report", "j"], "replace the journal"),
+        (&lookup, &["customers.csv", "--output", "customers.csv"], "replace the input"),
+    ] {
+        let refused = projects.ended(Inviter, &[command, more].concat());
+        refused.assert(2, &[said]);
+        assert_eq!(files(&projects, Inviter), before, "{more:?}");
+    }
+    projects.run_well();
+    let record = projects.read(Inviter, "acme.record");
+    let page = ["report", "acme.record", "--html", "./acme.record"];
+    projects.ended(Inviter, &page).assert(2, &["replace the record"]);
+    assert_eq!(projects.read(Inviter, "acme.record"), record);
+}
+
 /// Runs of one moment, two at a time, whose results, records and reports go to one place each.
 #[test]
 fn no_run_replaces_the_results_of_another() {

@@ -22,6 +22,7 @@ use crate::{
         output::{Access, Output},
         sent_columns::SentColumns,
         source::{Dialect, Source},
+        target::{self, Protected},
         written::{Matched, Received},
     },
     task::stage,
@@ -75,6 +76,8 @@ pub fn look_up(
 ) -> Result<Found> {
     let agreed: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
     let fetching = Fetching { publisher, keys: Some(&agreed), budget, cache: &cache };
+    let result = job.output.path().map(|path| Protected::new("the output", path));
+    target::check(result.as_slice(), &[], Some(&job.input))?;
     let output = Output::to(&job.output, Access::Usual)?;
     let input = job.input.clone().open(job.dialect.clone())?;
     let list = fetch(origin, &fetching, &**observer)?;

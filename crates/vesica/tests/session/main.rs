@@ -18,7 +18,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
     Class, Error, Job, Learns, Normalize, Observer, Offer, Parties, Report, Role, Security,
     Shortfall, Source,
-    files::{Delimiter, Duplicates, Nulls, PlannerInputs},
+    files::{Delimiter, Duplicates, Formulas, Nulls, PlannerInputs},
     report::{Outcome, Progress},
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
@@ -57,6 +57,7 @@ impl Bench {
             output: Some(self.path(&format!("{name} out.csv")).into()),
             select: None,
             unmatched: false,
+            formulas: Formulas::default(),
             report: Some(self.path(&format!("{name} report.json"))),
             protected: Vec::new(),
             threads: 1,

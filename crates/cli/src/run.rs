@@ -313,10 +313,6 @@ impl Args {
         let mut job = self.job(&stamp)?;
         job.check_files()?;
         report_file.clone_from(&job.report);
-        let shown = |path: &Path| path.display().to_string();
-        report.output = job.output.as_ref().and_then(Destination::path).map(shown);
-        report.record =
-            job.partnership.as_ref().and_then(|under| under.record.as_deref()).map(shown);
         if job.partnership.is_none() {
             job.check()?;
         }

@@ -394,6 +394,10 @@ pub fn run(
     report: &mut Report,
 ) -> Result<Vec<Shortfall>> {
     report.set_parties(parties);
+    let place = |path: &Path| path.display().to_string();
+    report.output = job.job.output.as_ref().and_then(Destination::path).map(place);
+    let record = job.job.partnership.as_ref().and_then(|under| under.record.as_deref());
+    report.record = record.map(place);
     let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
     let ended = standing.and_then(|standing| {
         let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &standing));

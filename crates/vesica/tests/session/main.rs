@@ -244,8 +244,8 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "agreement answer attempts bins_written bytes_received bytes_sent clamped ended failure fingerprints hints input learned matches \
-         matches_of_identifiers partitions peak_memory_bytes peer_items phases program protocol report_version role \
+        "agreement answer attempts bins_written bytes_received bytes_sent clamped ended failure fingerprints formulas hints input learned matches \
+         matches_of_identifiers output partitions peak_memory_bytes peer_items phases program protocol record report_version role \
          rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");

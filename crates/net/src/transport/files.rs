@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::folder::{Directory, Folder};
+pub use self::folder::{Directory, Folder, open_regular};
 pub(crate) use self::join::Names;
 use self::{
     folder::TEMPORARY,

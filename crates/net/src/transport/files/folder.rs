@@ -89,21 +89,27 @@ impl Folder for Directory {
     }
 
     fn has(&self, name: &str) -> io::Result<bool> {
-        Ok(self.0.join(name).exists())
+        match fs::symlink_metadata(self.0.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => found.map(|_| true),
+        }
     }
 
     fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>> {
         let path = self.0.join(name);
-        // Checked before it is opened: opening a pipe would wait for its writer.
-        let metadata = match fs::symlink_metadata(&path) {
+        let file = match open_regular(&path, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            metadata => metadata?,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(invalid("is no file that this program writes"));
+            }
+            file => file?,
         };
-        if !metadata.is_file() || metadata.len() > longest as u64 {
+        let len = file.metadata()?.len();
+        if len > longest as u64 {
             return Err(invalid("is no file that this program writes"));
         }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize);
-        File::open(path)?.take(longest as u64 + 1).read_to_end(&mut bytes)?;
+        let mut bytes = Vec::with_capacity(len as usize);
+        file.take(longest as u64 + 1).read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     }
 
@@ -135,7 +141,8 @@ impl Folder for Directory {
     fn lock(&self, name: &str) -> io::Result<Option<File>> {
         let path = self.0.join(name);
         loop {
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            let mut options = OpenOptions::new();
+            let file = open_regular(&path, options.create(true).truncate(false).write(true))?;
             match file.try_lock() {
                 // Its last holder may have removed it in the meantime.
                 Ok(()) if !is_still(&file, &path) => {}
@@ -152,11 +159,45 @@ impl Folder for Directory {
     }
 }
 
+/// Opens a regular file in a directory where others may write, who can put a link, a pipe or a device in its place at any
+/// moment: no link is followed, nothing is waited for, and what was opened is a regular file.
+///
+/// # Errors
+/// [`InvalidData`](io::ErrorKind::InvalidData) for what is no regular file, and those of the system.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    const IRREGULAR: &str = "it is no regular file";
+    #[cfg(unix)]
+    let options = {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed())
+    };
+    match options.open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(_) => Err(invalid(IRREGULAR)),
+        Err(error) if is_irregular(&error) => Err(invalid(IRREGULAR)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the system would not open a file because it is a link, a pipe without a reader, or a directory.
+#[cfg(unix)]
+fn is_irregular(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let known = [Errno::LOOP, Errno::MLINK, Errno::NXIO, Errno::ISDIR];
+    Errno::from_io_error(error).is_some_and(|error| known.contains(&error))
+}
+
+#[cfg(not(unix))]
+fn is_irregular(_error: &io::Error) -> bool {
+    false
+}
+
 #[cfg(unix)]
 fn is_still(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let id = |found: &fs::Metadata| (found.dev(), found.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
+    matches!((file.metadata(), fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
 }
 
 /// On these systems an open file cannot be removed.

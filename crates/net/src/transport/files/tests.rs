@@ -302,3 +302,38 @@ fn a_directory_that_is_not_there_is_named() {
     let error = Files::open("/nowhere/at/all", Side::A).err().unwrap();
     assert!(error.to_string().starts_with("the directory /nowhere/at/all cannot be used"));
 }
+
+/// What somebody else who may write there puts in the place of each file: it is refused at once, and nothing is written where a
+/// link leads.
+#[cfg(target_os = "linux")]
+#[test]
+fn links_and_pipes_are_neither_followed_nor_waited_for() {
+    use std::{os::unix::fs::symlink, process::Command};
+    let plant_pipe = |at: &Path, _: &Path| {
+        assert!(Command::new("mkfifo").arg(at).status().unwrap().success());
+    };
+    let plant_link = |at: &Path, to: &Path| symlink(to, at).unwrap();
+    let plants: [(&str, &dyn Fn(&Path, &Path)); 2] = [("pipe", &plant_pipe), ("link", &plant_link)];
+    for name in
+        ["a.vesica-lock", "b-0000000000.vesica", "a-0000000000.vesica", "a-0000000000.vesica-part"]
+    {
+        for (kind, plant) in plants {
+            let (directory, elsewhere) =
+                (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let created = elsewhere.path().join("created");
+            plant(&directory.path().join(name), &created);
+            let opened = Files::open(directory.path(), Side::A);
+            // A hello of the other side that is none yet is waited for.
+            match opened {
+                Ok(mut files) => {
+                    assert!(name.starts_with("b-") && !files.try_join().unwrap(), "{name}: {kind}")
+                }
+                Err(error) => {
+                    let known = matches!(error, Error::Directory { .. } | Error::LeftOver { .. });
+                    assert!(known && !name.starts_with("b-"), "{name}: {kind}: {error}");
+                }
+            }
+            assert!(!created.exists(), "{name}: {kind}");
+        }
+    }
+}

@@ -59,8 +59,8 @@ pub struct Args {
     /// The other party's fingerprint, as it told you
     #[arg(long, value_name = "FINGERPRINT")]
     peer: Option<Fingerprint>,
-    /// The agreement with the other party, made by `vesica invite` and `vesica accept`: it says who the other party is, and
-    /// settles the terms, so that no flag does
+    /// The agreement with the other party, made by `vesica invite` and `vesica accept`: it says who the other party
+    /// is, and settles the terms, so that no flag does
     #[arg(long, value_name = "FILE", conflicts_with_all = ["peer", "TermsArgs"])]
     agreement: Option<PathBuf>,
     /// With --agreement: the hash of the agreement, which `vesica agreement` shows; a file with another one is refused
@@ -80,21 +80,22 @@ pub struct Args {
     input: PathBuf,
     #[command(flatten)]
     rows: query::Args,
-    /// The table's format: csv, ndjson, parquet, arrow or arrow-stream [default: told from its content, or else its name]
+    /// The table's format: csv, ndjson, parquet, arrow or arrow-stream [default: told from its content, or else its
+    /// name]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
     /// The columns that make up the key, by name and with commas between them; the other side may call them
-    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'. Given more than once, each is an
-    /// identifier of its own, and a row matches if any of its identifiers does, each compared with the other side's at
-    /// the same place: --key email --key last,phone
+    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'. Given more than once, each is
+    /// an identifier of its own, and a row matches if any of its identifiers does, each compared with the other
+    /// side's at the same place: --key email --key last,phone
     #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
     key: Vec<Names>,
     #[command(flatten)]
     terms: TermsArgs,
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query, help = terms::query_help())]
     answer: QueryArg,
-    /// With --receive: write the matched rows alone (inner), or all rows of this side, of which those that match nothing
-    /// have no values in the columns that are added (left)
+    /// With --receive: write the matched rows alone (inner), or all rows of this side, of which those that match
+    /// nothing have no values in the columns that are added (left)
     #[arg(long, value_enum, default_value = "inner", requires = "receive")]
     join: Join,
     /// In a join, on the side that receives: keep received texts that a spreadsheet would take for formulas as they are in
@@ -102,7 +103,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "keep")]
     formulas: FormulaTexts,
     /// The file for this side's matched rows, its number or its shares; `-` is standard output, and adbc:DRIVER#TABLE a
-    /// new table of a database. Rows have the format of the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
+    /// new table of a database. Rows have the format of the input; CSV and NDJSON are packed where the name ends in
+    /// .gz or .zst [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The columns of the matched rows to write, in this order, with commas between them [default: all]
@@ -116,8 +118,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "skip")]
     nulls: NullRows,
     /// Rows that repeat a key: let the key take part once and output every row that bears it if it matches (first), or
-    /// treat them as an error (error). With --send, of such rows the first is sent; all:N sends all, and treats more than
-    /// N rows of a key as an error. The other side receives N times --send-bytes for each key
+    /// treat them as an error (error). With --send, of such rows the first is sent; all:N sends all, and treats more
+    /// than N rows of a key as an error. The other side receives N times --send-bytes for each key
     #[arg(long, default_value = "first", value_name = "HOW", value_parser = terms::duplicates)]
     duplicates: (Duplicates, u32),
     /// What separates the fields: comma, semicolon, tab, bar or auto
@@ -140,8 +142,8 @@ pub struct Args {
     /// the directory of the output, or else that of temporary files]
     #[arg(long, value_name = "DIR")]
     spill: Option<PathBuf>,
-    /// Note in this file how far the run is, encrypted for this identity, so that the same command goes on there if either
-    /// side is interrupted; both sides must name one. The file is removed when both have their results
+    /// Note in this file how far the run is, encrypted for this identity, so that the same command goes on there if
+    /// either side is interrupted; both sides must name one. The file is removed when both have their results
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Threads to compute with [default: one per processor]
@@ -157,8 +159,8 @@ pub struct Args {
     /// Wait this long for the other side to appear
     #[arg(long, default_value = "300", value_name = "SECONDS", value_parser = seconds)]
     wait: Duration,
-    /// Dial out through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT, with NAME:PASSWORD@ before the host if
-    /// it asks for them
+    /// Dial out through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT, with NAME:PASSWORD@ before the
+    /// host if it asks for them
     #[arg(long, value_name = "URL", env = "VESICA_PROXY", hide_env_values = true)]
     proxy: Option<Proxy>,
     /// Give up on the other side after this long without a sign of life
@@ -188,11 +190,12 @@ struct Endpoint {
     /// Connect to the other side, as in partner.example.org:7788
     #[arg(long, value_name = "ADDR", group = "endpoint")]
     connect: Option<String>,
-    /// Meet the other side at the relay of this address instead, to which both sides connect; docs/partners.md describes it
+    /// Meet the other side at the relay of this address instead, to which both sides connect; docs/partners.md
+    /// describes it
     #[arg(long, value_name = "ADDR", group = "endpoint")]
     relay: Option<String>,
-    /// Exchange files in this directory instead, which must exist and which both sides can read and write; or objects of a
-    /// store, as in s3://BUCKET/PREFIX
+    /// Exchange files in this directory instead, which must exist and which both sides can read and write; or objects
+    /// of a store, as in s3://BUCKET/PREFIX
     #[arg(long, visible_alias = "exchange", value_name = "DIR", group = "endpoint")]
     exchange_dir: Option<PathBuf>,
 }
@@ -273,8 +276,8 @@ impl Args {
         self.quiet = true;
     }
 
-    /// Carries out the run and makes its report, which is written to its file, if it has one. A panic is the defect of one
-    /// run.
+    /// Carries out the run and makes its report, which is written to its file, if it has one. A panic is the defect
+    /// of one run.
     pub fn carried_out(
         &self,
         cancel: &CancelToken,
@@ -326,6 +329,10 @@ impl Args {
         let partnership = partnership.as_ref();
         let peer = partnership.map(|partnership| partnership.peer().fingerprint()).or(self.peer);
         let peer = peer.ok_or_else(|| Failure::usage("say who the other side is with --peer"))?;
+        if peer == me.fingerprint() {
+            let message = "the other side's fingerprint is this side's own: nobody compares a table with itself";
+            return Err(Failure::usage(message));
+        }
         let met = Met { me: &me, peer, way: self.way(&me, partnership), partnership };
         let (my_print, its_print) = (me.fingerprint().to_string(), peer.to_string());
         report.fingerprints.me = Some(my_print.clone());

@@ -196,3 +196,36 @@ fn a_side_that_waits_in_a_run_says_for_what() {
     let ended = process.end();
     ended.assert(0, &["agreeing on terms", "read 2 rows", "intersecting ("]);
 }
+
+/// Another user of the directory puts a pipe in the place of a file, which keeps its reader waiting.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_a_directory_keeps_nobody_waiting() {
+    let lab = lab();
+    let plant = |name: &str| {
+        let shared = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(shared.path().join(name)).status();
+        assert!(made.unwrap().success());
+        shared
+    };
+    let side = ["--side", "a", "--wait", "1"];
+    let shared = plant("a.vesica-lock");
+    let alone = exchange(&lab, Connecting, shared.path().to_str().unwrap(), &side).end();
+    alone.assert(4, &["cannot be used: it is not a regular file"]);
+    let shared = plant("b-0000000000.vesica");
+    let directory = shared.path().to_str().unwrap();
+    exchange(&lab, Connecting, directory, &side).end().assert(4, &["did not appear in"]);
+    let mut waits = exchange(&lab, Connecting, directory, &["--side", "a"]);
+    waits.until("for the other side in ");
+    waits.signal("TERM");
+    waits.end().assert(130, &["stopped on request"]);
+}
+
+#[test]
+fn nobody_meets_itself() {
+    let lab = lab();
+    let own = &lab.prints[Connecting as usize];
+    let way = ["--connect", "127.0.0.1:1"];
+    let alone = Running::start(lab.command(Connecting, &way, &["--peer", own])).end();
+    alone.assert(2, &["the other side's fingerprint is this side's own"]);
+}

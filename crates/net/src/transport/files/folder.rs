@@ -10,8 +10,8 @@ use std::{
 /// The extension of a file that is being written.
 pub(super) const TEMPORARY: &str = "vesica-part";
 
-/// A place for files, which both parties can read and write: a directory, or the objects of a store that begin with the same
-/// words.
+/// A place for files, which both parties can read and write: a directory, or the objects of a store that begin with
+/// the same words.
 pub trait Folder: Send {
     /// Its name in messages.
     fn name(&self) -> &Path;
@@ -36,8 +36,8 @@ pub trait Folder: Send {
     /// A file; `None` if there is none.
     ///
     /// # Errors
-    /// What the place cannot do, and [`InvalidData`](io::ErrorKind::InvalidData) for what is longer than this many bytes, or no
-    /// file.
+    /// What the place cannot do, and [`InvalidData`](io::ErrorKind::InvalidData) for what is longer than this many
+    /// bytes, or no file.
     fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>>;
 
     /// Writes a file of these pieces, in the place of one of this name. It appears whole or not at all.
@@ -52,7 +52,8 @@ pub trait Folder: Send {
     /// What the place cannot do.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Locks a file of this name, which holds until [`Folder::unlock`] or the end of the process. `None` where there are no locks.
+    /// Locks a file of this name, which holds until [`Folder::unlock`] or the end of the process. `None` where there
+    /// are no locks.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process holds it, and what the place cannot do.
@@ -159,13 +160,13 @@ impl Folder for Directory {
     }
 }
 
-/// Opens a regular file in a directory where others may write, who can put a link, a pipe or a device in its place at any
-/// moment: no link is followed, nothing is waited for, and what was opened is a regular file.
+/// Opens a regular file in a directory where others may write, who can put a link, a pipe or a device in its place at
+/// any moment: no link is followed, nothing is waited for, and what was opened is a regular file.
 ///
 /// # Errors
-/// [`InvalidData`](io::ErrorKind::InvalidData) for what is no regular file, and those of the system.
+/// [`InvalidData`](io::ErrorKind::InvalidData) if it is not a regular file, and the system's errors.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    const IRREGULAR: &str = "it is no regular file";
+    const IRREGULAR: &str = "it is not a regular file";
     #[cfg(unix)]
     let options = {
         use rustix::fs::OFlags;

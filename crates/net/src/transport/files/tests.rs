@@ -303,17 +303,18 @@ fn a_directory_that_is_not_there_is_named() {
     assert!(error.to_string().starts_with("the directory /nowhere/at/all cannot be used"));
 }
 
-/// What somebody else who may write there puts in the place of each file: it is refused at once, and nothing is written where a
-/// link leads.
+/// Another user of the directory puts a pipe or a link in the place of each file: it is refused at once, and nothing
+/// is written where a link leads.
 #[cfg(target_os = "linux")]
 #[test]
 fn links_and_pipes_are_neither_followed_nor_waited_for() {
     use std::{os::unix::fs::symlink, process::Command};
-    let plant_pipe = |at: &Path, _: &Path| {
+    type Plant = fn(&Path, &Path);
+    let plant_pipe: Plant = |at, _| {
         assert!(Command::new("mkfifo").arg(at).status().unwrap().success());
     };
-    let plant_link = |at: &Path, to: &Path| symlink(to, at).unwrap();
-    let plants: [(&str, &dyn Fn(&Path, &Path)); 2] = [("pipe", &plant_pipe), ("link", &plant_link)];
+    let plant_link: Plant = |at, to| symlink(to, at).unwrap();
+    let plants: [(&str, Plant); 2] = [("pipe", plant_pipe), ("link", plant_link)];
     for name in
         ["a.vesica-lock", "b-0000000000.vesica", "a-0000000000.vesica", "a-0000000000.vesica-part"]
     {
@@ -323,7 +324,7 @@ fn links_and_pipes_are_neither_followed_nor_waited_for() {
             let created = elsewhere.path().join("created");
             plant(&directory.path().join(name), &created);
             let opened = Files::open(directory.path(), Side::A);
-            // A hello of the other side that is none yet is waited for.
+            // The other side may still write its hello.
             match opened {
                 Ok(mut files) => {
                     assert!(name.starts_with("b-") && !files.try_join().unwrap(), "{name}: {kind}")

@@ -1,16 +1,16 @@
 //! The journal of a run that can be resumed.
 //!
-//! It says which run this is, and holds what was found in each partition that is done. A run that is started again with it
-//! reads its table again, makes sure that it is the same, and goes on at the first partition that not both sides have done.
-//! What was prepared for a partition is never used twice: an unfinished one begins anew.
+//! It says which run this is, and holds what was found in each partition that is done. A run that is started again
+//! with it reads its table again, makes sure that it is the same, and goes on at the first partition that not both
+//! sides have done. What was prepared for a partition is never used twice: an unfinished one begins anew.
 //!
-//! The file is a name and a random salt, and then records, each with its length and kind, a nonce, and what it holds under AES-256-GCM. The
-//! key is derived from the salt and the identity of this side, so that nobody else can read or write a journal. A record knows its
-//! place, and so records cannot be exchanged; the last one may be cut, if the process was killed while it was written.
+//! The file is a name and a random salt, and then records, each with its length and kind, a nonce, and what it holds
+//! under AES-256-GCM. The key is derived from the salt and the identity of this side, so that nobody else can read or
+//! write a journal. A record knows its place, and so records cannot be exchanged; the last one may be cut, if the
+//! process was killed while it was written.
 
 use std::{
     collections::BTreeMap,
-    fs::OpenOptions,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -147,8 +147,9 @@ struct Record {
     len: u32,
 }
 
-/// An open journal, which no other process can open. Records are only ever added at the end, also where a run goes on after
-/// fewer partitions than there are pieces: so a kill in the middle leaves whole records and the beginning of one.
+/// An open journal, which no other process can open. Records are only ever added at the end, also where a run goes on
+/// after fewer partitions than there are pieces: so a kill in the middle leaves whole records and the beginning of
+/// one.
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
@@ -188,14 +189,7 @@ impl Journal {
     pub(crate) fn open(resume: &Resume) -> Result<Self> {
         let path = resume.journal.clone();
         let failed = |error: io::Error| fault(&path, &error.to_string());
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = File::open_with(&path, &options).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(fault(&path, "it is no regular file"));
-        }
+        let mut file = File::own(&path).map_err(failed)?;
         file.try_lock().map_err(|_| fault(&path, "another run uses it at the moment"))?;
         let len = file.metadata().map_err(failed)?.len();
         let mut start = Vec::with_capacity(START);

@@ -11,6 +11,7 @@ use std::{
 };
 
 use tempfile::TempPath;
+use vesica_net::files::open_regular;
 
 /// A call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,6 +70,30 @@ impl File {
 
     pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> io::Result<Self> {
         Self::create(path, || options.open(path))
+    }
+
+    /// A regular file of this user, for reading and writing, which is created if it is not there: in a directory
+    /// where others write, too, nothing else is taken for it, and no link is followed.
+    ///
+    /// # Errors
+    /// [`InvalidData`](io::ErrorKind::InvalidData) if it is not a regular file,
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) if it belongs to another user, and the system's errors.
+    pub(crate) fn own(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = Self::create(path, || open_regular(path, &mut options))?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::uid(&file.metadata()?)
+            != rustix::process::geteuid().as_raw()
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "it belongs to another user",
+            ));
+        }
+        Ok(file)
     }
 
     /// A file for which the system finds a name in this directory, and which is gone when it is closed.

@@ -46,7 +46,7 @@ pub struct Output {
     content: Dialect,
 }
 
-/// Who may read a file that is new. One that takes the place of another has that one's owner and permissions.
+/// Who may read a file that is new. One that takes the place of another has that one's group and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
     /// Whoever may read any new file of this user: the umask decides.
@@ -353,18 +353,21 @@ impl Draft {
     }
 }
 
-/// Gives a file the owner and the permissions of the one that it replaces.
+/// Gives a file the group and the permissions of the one that it replaces, which must be of the same user: another
+/// user could read the result.
 #[cfg(unix)]
 fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let (owner, group) = (replaced.uid(), replaced.gid());
+    let refused = |kind| {
+        let why = "the file there belongs to another user or group; name another file, or remove that one first";
+        io::Error::new(kind, why)
+    };
     let found = file.metadata()?;
-    if (found.uid(), found.gid()) != (owner, group) {
-        fchown(file, Some(owner), Some(group)).map_err(|error| {
-            let why = "the file there belongs to another user or group, and its replacement could not; \
-                       name another file, or remove that one first";
-            io::Error::new(error.kind(), why)
-        })?;
+    if found.uid() != replaced.uid() {
+        return Err(refused(io::ErrorKind::PermissionDenied));
+    }
+    if found.gid() != replaced.gid() {
+        fchown(file, None, Some(replaced.gid())).map_err(|error| refused(error.kind()))?;
     }
     file.set_permissions(fs::Permissions::from_mode(replaced.mode() & 0o777))
 }
@@ -536,17 +539,53 @@ mod tests {
     /// Only the superuser can give a file away, and so make one that belongs to somebody else.
     #[cfg(unix)]
     #[test]
-    fn a_replaced_file_keeps_its_owner() {
+    fn a_replaced_file_keeps_its_group_and_that_of_another_user_is_refused() {
         use std::os::unix::fs::{MetadataExt, chown};
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("out");
         fs::write(&path, "old").unwrap();
         let owner = |path: &Path| fs::metadata(path).map(|m| (m.uid(), m.gid())).unwrap();
         let before = owner(&path);
-        let (user, group) = if before.0 == 0 { (12345, 54321) } else { before };
-        chown(&path, Some(user), Some(group)).unwrap();
+        if before.0 != 0 {
+            return write(&path, b"new").unwrap();
+        }
+        chown(&path, None, Some(54321)).unwrap();
         write(&path, b"new").unwrap();
-        assert_eq!((owner(&path), fs::read(&path).unwrap()), ((user, group), b"new".to_vec()));
+        assert_eq!((owner(&path), fs::read(&path).unwrap()), ((0, 54321), b"new".to_vec()));
+        chown(&path, Some(12345), None).unwrap();
+        let error = write(&path, b"newer").unwrap_err().to_string();
+        assert!(error.contains("belongs to another user"), "{error}");
+        assert_eq!((owner(&path), fs::read(&path).unwrap()), ((12345, 54321), b"new".to_vec()));
+        assert_eq!(listing(scratch.path()), ["out"]);
+    }
+
+    /// The system does not follow such a link, and so the program must not.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_that_another_user_has_put_where_all_may_write_is_not_followed() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+        let scratch = tempfile::tempdir().unwrap();
+        let (shared, mine) = (scratch.path().join("shared"), scratch.path().join("mine"));
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::write(&mine, "precious").unwrap();
+        let link = shared.join("link");
+        symlink(&mine, &link).unwrap();
+        write(&link, b"my own").unwrap();
+        assert_eq!(fs::read(&mine).unwrap(), b"my own");
+        if fs::metadata(&mine).unwrap().uid() != 0 {
+            return;
+        }
+        lchown(&link, Some(12345), Some(54321)).unwrap();
+        for name in ["link", "sub/../link", "./link"] {
+            fs::create_dir_all(shared.join("sub")).unwrap();
+            let error = write(&shared.join(name), b"x").unwrap_err().to_string();
+            assert!(error.contains("a link of another user"), "{name}: {error}");
+        }
+        assert_eq!(fs::read(&mine).unwrap(), b"my own");
+        // Where only this user may write, this user has allowed the link.
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
+        write(&link, b"again").unwrap();
     }
 
     #[test]

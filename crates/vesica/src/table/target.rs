@@ -4,12 +4,13 @@
 //! names that differ in upper and lower case where the file system does not care.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, Metadata, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use unicode_normalization::UnicodeNormalization;
+use vesica_net::files::open_regular;
 
 use crate::{
     error::{Error, Result},
@@ -97,6 +98,7 @@ impl Target {
         // What is open under a number is appended to, also where it is a file.
         let open_already = path == Path::new("/dev/stderr")
             || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory));
+        refuse_planted(path)?;
         let path = match fs::canonicalize(path) {
             Ok(real) if !open_already => real,
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -148,6 +150,27 @@ fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
+/// Refuses a link that another user has put into a directory where all may write, such as a temporary one: the rule
+/// by which Linux itself follows links there, which finding out where a path leads does not go by.
+#[cfg(unix)]
+fn refuse_planted(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    const OPEN_TO_ALL: u32 = 0o1002;
+    let Ok(link) = fs::symlink_metadata(path) else { return Ok(()) };
+    let directory = fs::metadata(directory_of(path))?;
+    let is_open = directory.mode() & OPEN_TO_ALL == OPEN_TO_ALL;
+    let me = rustix::process::geteuid().as_raw();
+    if link.is_symlink() && is_open && ![me, directory.uid()].contains(&link.uid()) {
+        return Err(refused("it is a link of another user, in a directory where all may write"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_planted(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -183,7 +206,8 @@ fn is_device(_found: &Metadata) -> bool {
 fn holds_a_private_key(path: &Path) -> bool {
     const BEGINNING: u64 = 1 << 14;
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
+    let opened = open_regular(path, OpenOptions::new().read(true));
+    let read = opened.and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
     let key = b"PRIVATE KEY-----";
     read.is_ok()
         && text.trim_ascii_start().starts_with(b"-----BEGIN ")
@@ -242,7 +266,7 @@ impl Slot {
 #[cfg(unix)]
 fn standard_stream(stream: impl std::os::fd::AsFd) -> Option<Slot> {
     use std::os::unix::fs::FileTypeExt;
-    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let file = fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
     let found = file.metadata().ok()?;
     let kind = found.file_type();
     (kind.is_file() || kind.is_fifo()).then(|| Slot::existing(Path::new(""), &found))

@@ -241,7 +241,35 @@ fn a_journal_is_a_regular_file_of_one_identity() {
     #[cfg(unix)]
     {
         let nothing = Resume { journal: "/dev/null".into(), secret: JournalSecret([1; 32]) };
-        assert!(refused(Journal::open(&nothing)).contains("it is no regular file"));
+        assert!(refused(Journal::open(&nothing)).contains("it is not a regular file"));
+    }
+}
+
+/// Another user may have put something in its place, in a directory where both write.
+#[cfg(unix)]
+#[test]
+fn a_journal_is_not_written_through_a_link_nor_into_the_file_of_another_user() {
+    use std::os::unix::fs::{MetadataExt, chown, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (resume, other) = (resume(&folder), folder.path().join("other"));
+    for is_there in [false, true] {
+        if is_there {
+            std::fs::write(&other, "").unwrap();
+        }
+        symlink(&other, &resume.journal).unwrap();
+        assert!(refused(Journal::open(&resume)).contains("it is not a regular file"));
+        assert_eq!(std::fs::read(&other).unwrap_or_default(), b"");
+        std::fs::remove_file(&resume.journal).unwrap();
+    }
+    assert!(std::process::Command::new("mkfifo").arg(&resume.journal).status().unwrap().success());
+    assert!(refused(Journal::open(&resume)).contains("it is not a regular file"));
+    std::fs::remove_file(&resume.journal).unwrap();
+    std::fs::write(&resume.journal, "").unwrap();
+    // Only the superuser can make a file of somebody else.
+    if std::fs::metadata(&other).unwrap().uid() == 0 {
+        chown(&resume.journal, Some(12345), None).unwrap();
+        assert!(refused(Journal::open(&resume)).contains("it belongs to another user"));
+        assert_eq!(std::fs::read(&resume.journal).unwrap(), b"");
     }
 }
 

@@ -11,7 +11,7 @@ use vesica::{
 use crate::{
     columns::{self, Names},
     exit::Failure,
-    query, run, terms,
+    memory, query, run, terms,
 };
 
 #[derive(clap::Args)]
@@ -24,8 +24,8 @@ pub struct Args {
     /// [more than once: several identifiers, as in `run`]
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
     key: Vec<Names>,
-    /// List the columns by the fields of the first line, with their types where they have any, and do nothing else. If a
-    /// CSV file has no header, the fields are data
+    /// List the columns by the fields of the first line, with their types where they have any, and do nothing else.
+    /// If a CSV file has no header, the fields are data
     #[arg(long, conflicts_with_all = ["key", "json"])]
     columns: bool,
     /// Values that count as empty in key columns that are normalised, as in `run`
@@ -40,6 +40,10 @@ pub struct Args {
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = run::delimiter)]
     delimiter: Delimiter,
+    /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
+    /// ulimit allow]
+    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    memory: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -47,7 +51,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = args.rows.source(&args.file)?;
-    let dialect = Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
+    let (format, delimiter, most_bytes) = (args.format, args.delimiter, args.memory);
+    let dialect = Dialect { format, delimiter, most_bytes, spill: None };
     if args.key.is_empty() {
         let opened = input.open(dialect)?;
         let header = opened.header();

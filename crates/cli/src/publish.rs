@@ -29,8 +29,8 @@ pub struct Args {
     input: PathBuf,
     #[command(flatten)]
     rows: query::Args,
-    /// The directory of the list, which is made if there is none. What is in DIR/public is for everybody and can be copied to
-    /// any web server or store; DIR/private is secret
+    /// The directory of the list, which is made if there is none. What is in DIR/public is for everybody and can be
+    /// copied to any web server or store; DIR/private is secret
     #[arg(long, value_name = "DIR")]
     list: PathBuf,
     /// The publisher's identity, made by `vesica keygen`: it signs the list
@@ -48,8 +48,8 @@ pub struct Args {
     /// Give these columns, of the first row with a key, to those who ask for the key
     #[arg(long, value_name = "COLS", value_parser = columns::key)]
     labels: Option<Names>,
-    /// With --labels: bytes that a row's values are padded to, two more for each value than it is long. The list has so many
-    /// more for each item
+    /// With --labels: bytes that a row's values are padded to, two more for each value than it is long. The list has
+    /// so many more for each item
     #[arg(long, value_name = "N", default_value_t = DEFAULT_BYTES, requires = "labels")]
     label_bytes: u32,
     /// What the list is called
@@ -58,7 +58,8 @@ pub struct Args {
     /// How many keys one client may look up in an epoch with the promise of right answers below
     #[arg(long, value_name = "N", default_value_t = DEFAULT_QUERIES, value_parser = numbers::number)]
     queries: u64,
-    /// Some one of these answers says that a key is in the list although it is not, with a probability of at most 2^-BITS
+    /// Some one of these answers says that a key is in the list although it is not, with a probability of at most
+    /// 2^-BITS
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LAMBDA, value_parser = clap::value_parser!(u32).range(10..=80))]
     lambda: u32,
     /// The most items that the list may have before the next epoch [default: the next power of two]
@@ -79,8 +80,8 @@ pub struct Args {
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
-    /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or ulimit
-    /// allow]
+    /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
+    /// ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
@@ -107,7 +108,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let column = |(name, normalize)| KeyColumn { name, normalize };
     let job = Publication {
         input: args.rows.source(&args.input)?,
-        dialect: Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() },
+        dialect: Dialect {
+            format: args.format,
+            delimiter: args.delimiter,
+            most_bytes: args.memory,
+            spill: None,
+        },
         columns: names.into_iter().zip(profiles).map(column).collect(),
         null_values: match &args.null_values {
             Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,

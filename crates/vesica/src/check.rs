@@ -44,8 +44,8 @@ pub struct Check {
     pub key_columns: Vec<ColumnFindings>,
 }
 
-/// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is empty
-/// where all make up one.
+/// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is
+/// empty where all make up one.
 ///
 /// # Errors
 /// Whatever is wrong with the table.
@@ -56,8 +56,11 @@ pub fn check(
     identifiers: &[u8],
     null_values: &NullValues,
 ) -> Result<Check> {
+    let dialect: Dialect = dialect.into();
+    let memory = dialect.most_bytes;
     let input = input.open(dialect)?;
     let reading = Reading {
+        memory,
         keys: keys.to_vec(),
         identifiers: identifiers.to_vec(),
         null_values: null_values.clone(),

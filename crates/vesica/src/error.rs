@@ -225,6 +225,9 @@ impl Error {
             _ if matches!(self, Self::Net(vesica_net::Error::Deadline { .. })) => {
                 Some(AbortReason::Cancelled)
             }
+            _ if matches!(self, Self::Net(vesica_net::Error::TurnLost { .. })) => {
+                Some(AbortReason::Busy)
+            }
             Class::Input if matches!(self, Self::Output { .. }) => Some(AbortReason::Output),
             Class::Input => Some(AbortReason::Input),
             // Mostly both sides find this out at once, but a later release may know more.
@@ -316,12 +319,25 @@ pub enum InputFault {
     Changed,
     /// What has to be in memory at once takes more than there may be.
     #[error(
-        "holds more than {} where all of it has to be in memory: the keys of all rows, one row, or one batch of \
-         Arrow; raise --memory, or split it",
+        "holds more than {} where all of it has to be in memory: the keys of all rows, or one batch of Arrow; raise --memory, or \
+         split it",
         bytes(*max as f64)
     )]
     TooLarge {
         /// The most bytes that there may be.
+        max: u64,
+    },
+    /// A record of a text, or its header, is so long that it is hardly one.
+    #[error(
+        "{}has a row of more than {}, and a row has to be in memory whole; a quotation mark that nothing closes makes one row of all that \
+         follows. Mend it, or split it: a row may have an eighth of --memory, and at most 64 MiB",
+        line.map_or(String::new(), |line| format!("line {line} ")),
+        bytes(*max as f64)
+    )]
+    LongRecord {
+        /// The line where it begins, where that is known.
+        line: Option<u64>,
+        /// The most bytes that it may have.
         max: u64,
     },
     /// A line is no JSON object.

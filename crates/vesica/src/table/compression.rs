@@ -47,14 +47,22 @@ impl Compression {
         if is("gz") { Some(Self::Gzip) } else { is("zst").then_some(Self::Zstd) }
     }
 
-    /// Unpacks what is read. What is damaged or cut short is an error of any kind but [`io::ErrorKind::Interrupted`].
+    /// Unpacks what is read, and holds about `held_bytes` for that. Input that is damaged, cut short, or asks for
+    /// more is an error of any kind but [`io::ErrorKind::Interrupted`].
     pub(crate) fn unpack(
         self,
         packed: impl Read + Send + 'static,
+        held_bytes: u64,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Self::Zstd => Box::new(zstd::Decoder::new(packed)?),
+            Self::Zstd => {
+                let mut decoder = zstd::Decoder::new(packed)?;
+                // Of 8 MiB, which every decoder should have (RFC 8878, section 3.1.1.1.2), to 128 MiB.
+                let window = held_bytes.max(1).ilog2().clamp(23, 27);
+                decoder.window_log_max(window)?;
+                Box::new(decoder)
+            }
         })
     }
 
@@ -95,7 +103,7 @@ mod tests {
             assert_eq!(Compression::of_beginning(&packed), Ok(Some(packing)));
             let unpacked = |packed: Vec<u8>| {
                 let mut bytes = Vec::new();
-                packing.unpack(io::Cursor::new(packed))?.read_to_end(&mut bytes)?;
+                packing.unpack(io::Cursor::new(packed), 1 << 30)?.read_to_end(&mut bytes)?;
                 io::Result::Ok(bytes)
             };
             // Two of them are as good as one.

@@ -24,7 +24,7 @@ use crate::{
         source::{Delimiter, Dialect, Head, SNIFFED_ROWS, Source},
         spool::Spool,
         stored::Stored,
-        text::{Text, unreadable},
+        text::{Text, longest_record, unreadable},
     },
 };
 
@@ -186,7 +186,7 @@ impl Opening {
             return self.open_stored(format, raw);
         }
         if let Some(packing) = packing {
-            let unpacked = packing.unpack(raw.reader());
+            let unpacked = packing.unpack(raw.reader(), self.dialect.held_bytes());
             reader = unpacked.map_err(|error| self.fault(InputFault::Io(error)))?;
             (head, ended) = (Vec::new(), false);
         }
@@ -224,6 +224,7 @@ impl Opening {
         packing: Option<Compression>,
     ) -> Result<Input> {
         let mut looked_at = 0;
+        let longest = longest_record(self.dialect.held_bytes()).max(SAMPLE as u64);
         let delimiter = self.dialect.delimiter;
         loop {
             // A long header is looked at again only when it has doubled.
@@ -236,6 +237,9 @@ impl Opening {
             }
             if ended {
                 break;
+            }
+            if head.len() as u64 >= longest {
+                return Err(self.fault(InputFault::LongRecord { line: Some(1), max: longest }));
             }
             let read = read_some(&mut *rest, &mut head);
             let read = read.map_err(|error| self.fault(unreadable(packing, error)))?;
@@ -325,8 +329,8 @@ impl Input {
         Error::Input { file: self.name.clone(), fault }
     }
 
-    /// Makes sure that these columns are there and have types that a run can read. A table without even a header has none
-    /// to be found, and in NDJSON a later line may have what the first one lacks.
+    /// Makes sure that these columns are there and have types that a run can read. A table without even a header has
+    /// none to be found, and in NDJSON a later line may have what the first one lacks.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -370,7 +374,8 @@ impl Input {
         self.scan(Columns { keys: &names, ..Columns::default() }, all)
     }
 
-    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory or to disk.
+    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory
+    /// or to disk.
     ///
     /// # Errors
     /// As [`Source::open`], and as [`Input::require`].
@@ -386,7 +391,7 @@ impl Input {
             Body::Text(body) => {
                 let TextBody { raw, packing, layout, dialect } = *body;
                 let stored = raw.into_stored(&name, &dialect)?;
-                let text = Text::new(stored, packing, dialect.most_bytes());
+                let text = Text::new(stored, packing, dialect.held_bytes());
                 match layout {
                     TextLayout::Ndjson(first, body) => {
                         let others: Vec<_> =
@@ -426,6 +431,8 @@ fn read_some(from: &mut dyn Read, to: &mut Vec<u8>) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// Gives a few bytes at a time, and panics where somebody asks for more than there is.
@@ -490,5 +497,45 @@ mod tests {
         }
         let source = Source::Memory { name: "t".into(), bytes: b"k\n".to_vec() };
         assert!(source.open(Delimiter::Auto).unwrap().is_empty());
+    }
+
+    /// Each kind of text that is one record for long, packed and not: its reader gives up at an eighth of the memory.
+    #[test]
+    fn a_record_is_bounded_in_every_text() {
+        const MEMORY: u64 = 1 << 23;
+        let long = |begins: &str| [begins.as_bytes(), &vec![b'a'; MEMORY as usize / 4]].concat();
+        let texts = [
+            (long("k,v\n1,2\n"), Some("line 3 ")),
+            (long("k,v\n1,2\n3,\""), Some("line 3 ")),
+            (long("k,"), None),
+            (long("k,\"v"), None),
+            (long("{\"k\":1}\n{\"k\":\""), Some("line 2 ")),
+            (long("{\"k\":\""), None),
+        ];
+        for (text, place) in texts {
+            let shown = String::from_utf8_lossy(&text[..20]).into_owned();
+            let mut forms = vec![text.clone()];
+            for packing in [Compression::Gzip, Compression::Zstd] {
+                let mut packed = Vec::new();
+                packing.pack(&mut packed, |out| out.write_all(&text)).unwrap();
+                forms.push(packed);
+            }
+            for bytes in forms {
+                let dialect = Dialect { most_bytes: Some(MEMORY), ..Dialect::default() };
+                let source = Source::Memory { name: "t".into(), bytes };
+                let columns = Columns { keys: &["k"], ..Columns::default() };
+                let read = source.open(dialect).and_then(|input| input.read_columns(columns));
+                let error = read.and_then(|scan| scan.rows(|_| Ok(()))).err();
+                let error = error.map(|error| error.to_string()).unwrap_or_default();
+                assert!(error.contains("has a row of more than 1.0 MiB"), "{shown}: {error}");
+                assert!(error.contains(place.unwrap_or("line 1 ")), "{shown}: {error}");
+            }
+        }
+        // One that is as long as it may be.
+        let row = "a".repeat(MEMORY as usize / 8 - 100);
+        let bytes = format!("k\n{row}\n{row}\n").into_bytes();
+        let dialect = Dialect { most_bytes: Some(MEMORY), ..Dialect::default() };
+        let input = Source::Memory { name: "t".into(), bytes }.open(dialect).unwrap();
+        assert!(input.read().unwrap().rows(|_| Ok(())).is_ok());
     }
 }

@@ -49,8 +49,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object, and what begins
-    /// with `adbc:` a table of a database.
+    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object, and
+    /// what begins with `adbc:` a table of a database.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         if let Some(address) = database::address(&path) {
@@ -153,17 +153,26 @@ pub struct Dialect {
     pub format: Option<Format>,
     /// What separates the fields of a row, in delimited text.
     pub delimiter: Delimiter,
-    /// The most bytes that a part of it may have that has to be in memory whole; `None` for the budget of a user who names
-    /// none.
+    /// The most bytes that a part of it may have that has to be in memory whole; `None` for the budget of a user who
+    /// names none.
     pub most_bytes: Option<u64>,
     /// The directory for what comes through a pipe and does not fit into memory; `None` for that of temporary files.
     pub spill: Option<PathBuf>,
 }
 
+/// A reading of a text holds up to this part of the memory: a record twice, once as its fields are, and other
+/// readings at the same time.
+const PART: u64 = 8;
+
 impl Dialect {
     /// The most bytes that a part may have that has to be in memory whole.
     pub(crate) fn most_bytes(&self) -> u64 {
         self.most_bytes.unwrap_or_else(host::budget)
+    }
+
+    /// The most bytes of a text that are held at a time: for each reading, and for what unpacks it.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.most_bytes() / PART
     }
 }
 

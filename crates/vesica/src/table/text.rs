@@ -26,13 +26,17 @@ use crate::{
 /// Bytes of a block: few enough to stay in the cache until the last reader is done with them.
 const BLOCK: usize = 1 << 18;
 
+/// The most bytes of a record, however much memory there is: one that has more is hardly one, but what follows a
+/// quotation mark that nothing closes.
+const LONGEST: u64 = 1 << 26;
+
 /// A text, wherever it is.
 #[derive(Clone)]
 pub(crate) struct Text {
     stored: Stored,
     packing: Option<Compression>,
-    /// The most bytes that a record may have.
-    most_bytes: u64,
+    /// The most bytes that are held of it at a time.
+    held_bytes: u64,
 }
 
 /// What the first reading of a text found out.
@@ -49,8 +53,8 @@ pub(crate) struct Facts {
 
 impl Text {
     /// What is stored, unpacked if it is packed.
-    pub(crate) fn new(stored: Stored, packing: Option<Compression>, most_bytes: u64) -> Self {
-        Self { stored, packing, most_bytes }
+    pub(crate) fn new(stored: Stored, packing: Option<Compression>, held_bytes: u64) -> Self {
+        Self { stored, packing, held_bytes }
     }
 
     /// An [`Error::Input`] of this text.
@@ -70,7 +74,9 @@ impl Text {
         let seen = Seen::new(digested);
         let stored = Hashing(self.stored.reader(0), seen.clone());
         let from: Box<dyn Read + Send> = match self.packing {
-            Some(packing) => packing.unpack(stored).map_err(|error| self.unreadable(error))?,
+            Some(packing) => {
+                packing.unpack(stored, self.held_bytes).map_err(|error| self.unreadable(error))?
+            }
             None => Box::new(stored),
         };
         Ok(Blocks {
@@ -145,6 +151,11 @@ impl Text {
         }
         Ok(ends)
     }
+}
+
+/// The most bytes of a record, or of a header, where `held_bytes` of a text may be held.
+pub(crate) fn longest_record(held_bytes: u64) -> u64 {
+    held_bytes.min(LONGEST)
 }
 
 /// How the lines of a text end.
@@ -268,7 +279,7 @@ impl Blocks {
     /// Reads on, and says whether there was anything more.
     ///
     /// # Errors
-    /// [`InputFault::Io`], [`InputFault::Damaged`], and [`InputFault::TooLarge`] of a record.
+    /// [`InputFault::Io`], [`InputFault::Damaged`] and [`InputFault::LongRecord`].
     pub(crate) fn fill(&mut self) -> Result<bool> {
         if self.has_ended {
             return Ok(false);
@@ -280,11 +291,12 @@ impl Blocks {
         self.start -= passed;
         self.end -= passed;
         if self.end == self.buffer.len() {
-            if self.end as u64 > self.text.most_bytes {
-                let max = self.text.most_bytes;
-                return Err(self.text.fault(InputFault::TooLarge { max }));
+            let max = longest_record(self.text.held_bytes);
+            if self.end as u64 >= max {
+                let line = self.text.place(0, self.offset).line;
+                return Err(self.text.fault(InputFault::LongRecord { line, max }));
             }
-            self.buffer.resize(2 * self.end, 0);
+            self.buffer.resize((2 * self.end).min(max as usize), 0);
         }
         let read = loop {
             match self.from.read(&mut self.buffer[self.end..]) {
@@ -356,8 +368,8 @@ pub(crate) trait Lines {
     fn into_blocks(self) -> Blocks;
 }
 
-/// Shows the lines of these rows, counted from 0, in the order asked for, each with its number in that order. `lines` is at
-/// the first row of a text of which an earlier reading found `facts`.
+/// Shows the lines of these rows, counted from 0, in the order asked for, each with its number in that order. `lines`
+/// is at the first row of a text of which an earlier reading found `facts`.
 ///
 /// # Errors
 /// As [`Blocks::finish_again`], and whatever `show` returns.

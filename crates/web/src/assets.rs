@@ -1,6 +1,10 @@
 //! Files that are served beside a list, such as a page that looks keys up.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read},
+    path::Path,
+};
 
 use bytes::Bytes;
 use hyper::{
@@ -11,13 +15,16 @@ use hyper::{
     },
 };
 
+use vesica_net::files::open_regular;
+
 use crate::files::{Body, empty, full};
 
-/// What a page may load and do: scripts, styles, pictures and requests of its own origin, WebAssembly, and nothing else.
+/// What a page may load and do: scripts, styles, pictures and requests of its own origin, WebAssembly, and nothing
+/// else.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/// Media types by the ends of names.
+/// Media types by the ends of names. Files with other names are not served.
 const TYPES: [(&str, &str); 8] = [
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
@@ -28,9 +35,6 @@ const TYPES: [(&str, &str); 8] = [
     ("png", "image/png"),
     ("txt", "text/plain; charset=utf-8"),
 ];
-
-/// What is served of files of other names, which browsers do not take for a page or a script.
-const OTHER: &str = "application/octet-stream";
 
 /// What the name of a compressed file ends with.
 const BROTLI: &str = ".br";
@@ -63,11 +67,12 @@ impl std::fmt::Display for AssetError {
 }
 
 impl Asset {
-    /// Reads all files of a folder and of those in it. Its `index.html` is what is at `/`; those whose names begin with a dot are
-    /// left out. A file whose name is that of another and `.br` is what those get of the other who take Brotli.
+    /// Reads the files of a page, known by the ends of their names, in a folder and in its folders. Other files, and
+    /// names that begin with a dot, are left out. `index.html` is at `/`. A file named like another with `.br` behind
+    /// is its form for clients that take Brotli.
     ///
     /// # Errors
-    /// [`AssetError`] where one cannot be read, where there is no `index.html`, and where they are too large.
+    /// [`AssetError`] if one cannot be read or is a link, if `index.html` is missing, and if they are too large.
     pub fn of_folder(folder: &Path) -> Result<Vec<Self>, AssetError> {
         let mut assets = Vec::new();
         read(folder, "", DEEPEST, &mut MOST_BYTES.clone(), &mut assets)?;
@@ -132,29 +137,29 @@ fn read(
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let (at, path) = (entry.path(), format!("{below}/{name}"));
-        let about = fs::metadata(&at).map_err(failed)?;
         if name.starts_with('.') {
             continue;
         }
-        if about.is_dir() {
+        // A link could lead to any file of this user.
+        if fs::symlink_metadata(&at).map_err(failed)?.is_dir() {
             read(&at, &path, depth - 1, left, assets)?;
             continue;
         }
+        let end = name.strip_suffix(BROTLI).unwrap_or(&name).rsplit('.').next();
+        let known = TYPES.iter().find(|(known, _)| Some(*known) == end);
+        let Some((_, media_type)) = known else { continue };
+        let failed = |error: io::Error| AssetError(format!("{}: {error}", at.display()));
+        let mut file = open_regular(&at, OpenOptions::new().read(true)).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
         *left = left.checked_sub(about.len()).ok_or_else(|| {
             AssetError(format!(
                 "the files to serve have more than {} MiB together",
                 MOST_BYTES >> 20
             ))
         })?;
-        let content = fs::read(&at).map_err(failed)?.into();
-        let end = name.rsplit('.').next().unwrap_or_default();
-        let known = TYPES.iter().find(|(known, _)| *known == end);
-        assets.push(Asset {
-            path,
-            media_type: known.map_or(OTHER, |(_, known)| known),
-            content,
-            brotli: None,
-        });
+        let mut content = Vec::new();
+        file.by_ref().take(about.len()).read_to_end(&mut content).map_err(failed)?;
+        assets.push(Asset { path, media_type, content: content.into(), brotli: None });
     }
     Ok(())
 }
@@ -171,7 +176,16 @@ mod tests {
         let error = Asset::of_folder(folder.path()).unwrap_err().to_string();
         assert!(error.ends_with("has no index.html"), "{error}");
         fs::create_dir(folder.path().join("wasm")).unwrap();
-        let names = ["index.html", ".hidden", "wasm/a.wasm", "wasm/a.wasm.br", "wasm/notes"];
+        let names = [
+            "index.html",
+            ".hidden",
+            "wasm/a.wasm",
+            "wasm/a.wasm.br",
+            "wasm/notes",
+            "vesica.identity",
+            "customers.csv",
+            "customers.csv.br",
+        ];
         names.into_iter().for_each(write);
         let assets = Asset::of_folder(folder.path()).unwrap();
         let mut found: Vec<_> =
@@ -185,7 +199,6 @@ mod tests {
                 ("/index.html", html),
                 ("/page.js", script),
                 ("/wasm/a.wasm", "application/wasm"),
-                ("/wasm/notes", OTHER),
             ]
         );
         let module = assets.iter().find(|asset| asset.path == "/wasm/a.wasm").unwrap();
@@ -200,5 +213,19 @@ mod tests {
         }
         let missing = folder.path().join("missing");
         assert!(Asset::of_folder(&missing).is_err());
+        // The target of a link does not belong to the page.
+        #[cfg(unix)]
+        for (to, name) in [("vesica.identity", "notes.txt"), ("wasm", "more")] {
+            let link = folder.path().join(name);
+            std::os::unix::fs::symlink(folder.path().join(to), &link).unwrap();
+            let refused = Asset::of_folder(folder.path()).err().map(|error| error.to_string());
+            let named = refused
+                .as_ref()
+                .is_some_and(|error| error.contains("notes.txt: it is not a regular file"));
+            assert!(named || name == "more", "{refused:?}");
+            let served = Asset::of_folder(folder.path()).unwrap_or_default();
+            assert!(!served.iter().any(|asset| asset.path.starts_with("/more")), "{name}");
+            fs::remove_file(&link).unwrap();
+        }
     }
 }

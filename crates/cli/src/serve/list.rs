@@ -12,12 +12,12 @@ use crate::{exit::Failure, keygen, numbers};
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Serve the list in this directory, made by `vesica publish`, instead of jobs: its files, and answers to questions about
-    /// keys
+    /// Serve the list in this directory, made by `vesica publish`, instead of jobs: its files, and answers to
+    /// questions about keys
     #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "runs", "memory"])]
     pub list: Option<PathBuf>,
-    /// With --list: the publisher's identity, whose certificate the service shows. Clients who know the fingerprint accept
-    /// it, browsers do not
+    /// With --list: the publisher's identity, whose certificate the service shows. Clients who know the fingerprint
+    /// accept it, browsers do not
     #[arg(long, value_name = "FILE", requires = "list")]
     identity: Option<PathBuf>,
     /// With --list: a certificate that browsers accept, with its chain, in PEM
@@ -44,14 +44,15 @@ pub struct Args {
     /// With --list: keys that all clients together may ask for at once
     #[arg(long, value_name = "N", default_value = "100000", value_parser = numbers::number, requires = "list")]
     burst: u64,
-    /// With --list: answer clients with a token alone. The file has a line for each, with a name and the SHA-256 of the token
-    /// [default: anybody; a client is an address]
+    /// With --list: answer clients with a token alone. The file has a line for each, with a name and the SHA-256 of
+    /// the token [default: anybody; a client is an address]
     #[arg(long, value_name = "FILE", requires = "list")]
     clients: Option<PathBuf>,
     /// With --list: pages of this origin may ask, as in https://shop.example.org; * for all
     #[arg(long, value_name = "ORIGIN", requires = "list")]
     origin: Vec<String>,
-    /// With --list: serve the files in this directory too, such as the page that `cargo xtask browser` builds; index.html is at /
+    /// With --list: serve the files of a page in this directory too, such as those that `cargo xtask browser` builds;
+    /// index.html is at /
     #[arg(long, value_name = "DIR", requires = "list")]
     demo: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks the program to end in order, and ends it if that takes too long; the second ends it at once.
+//! Ctrl-C and SIGTERM: the first asks the program to end in order, and ends it if that takes too long; the second
+//! ends it at once.
 
 use std::{process, thread, time::Duration};
 
@@ -6,8 +7,9 @@ use vesica_net::CancelToken;
 
 use crate::exit::{CANCELLED, Failure};
 
-/// How long the program may take to end in order. What waits for the other side or computes looks at the token more often than that;
-/// a call of the system that does not return, as on a file system that is gone, must not keep the program for ever.
+/// The time in which the program must end in order. Code that waits for the other side or computes looks at the token
+/// more often than that; a system call that does not return, for example on a file system that is gone, must not keep
+/// the program running forever.
 const ENDING: Duration = Duration::from_secs(10);
 
 /// A token that is cancelled when the user or the system asks this process to stop.
@@ -55,7 +57,7 @@ mod tests {
 
     /// Not a test of its own: what the next one runs in a process of its own.
     #[test]
-    #[ignore = "started by one_signal_ends_a_program_that_is_blocked: it waits for ever"]
+    #[ignore = "started by one_signal_ends_a_program_that_is_blocked: it never ends"]
     fn blocked() {
         ends_within(Duration::ZERO).unwrap();
         println!("ready");

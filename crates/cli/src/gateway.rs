@@ -1,6 +1,11 @@
 //! `gateway`: this party's side of a run whose partitions are compared by tasks of a cluster.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    mem::{Discriminant, discriminant},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use rand::{
     SeedableRng,
@@ -21,7 +26,7 @@ use crate::{
     keygen, memory, numbers, partner,
     policy::PolicyArgs,
     run,
-    serve::{Form, Log},
+    serve::{Counted, Form, Log},
 };
 
 #[derive(clap::Args)]
@@ -35,13 +40,13 @@ pub struct Args {
     /// Listen for this side's cluster at this address, as in 0.0.0.0:7790
     #[arg(long, value_name = "ADDR")]
     cluster: String,
-    /// The file of the token that admits the cluster, which is created if it does not exist. Whoever has it can take part in
-    /// the run for this side
+    /// The file of the token that admits the cluster, which is created if it does not exist. Whoever has it can take
+    /// part in the run for this side
     #[arg(long, value_name = "FILE")]
     token: PathBuf,
-    /// Note in this file how far the run is, encrypted for this identity: after an interruption the same command goes on
-    /// there. The other side keeps a journal as well (`vesica run --resume`). The file is removed when both have their
-    /// results
+    /// Note in this file how far the run is, encrypted for this identity: after an interruption the same command goes
+    /// on there. The other side keeps a journal as well (`vesica run --resume`). The file is removed when both have
+    /// their results
     #[arg(long, value_name = "FILE")]
     journal: PathBuf,
     /// Listen for the other side at this address [default: where the agreement says]
@@ -61,7 +66,8 @@ pub struct Args {
     report: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The memory that a task of the cluster may use, as in 1G: the sets are compared in so many partitions that each fits
+    /// The memory that a task of the cluster may use, as in 1G: the sets are compared in so many partitions that each
+    /// fits
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory::amount)]
     task_memory: u64,
     /// Compare the sets in at least so many partitions, rounded up to a power of two: each is a task
@@ -161,8 +167,11 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let (form, mut report) = (args.log, Report::begin());
-    let tell = move |event: &Event<'_>| tell(Log::new(form), event);
+    let strangers = Arc::new(Counted::new(Log::new(form)));
+    let counted = strangers.clone();
+    let tell = move |event: &Event<'_>| tell(Log::new(form), &counted, event);
     let ended = serving.run(Arc::new(Teller(form)), tell, &cancel, rng, &mut report);
+    strangers.end();
     match ended {
         Ok(shortfalls) => {
             let matches = report.outcome.matches.map(|matches| matches.to_string());
@@ -183,7 +192,15 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     }
 }
 
-fn tell(log: Log, event: &Event<'_>) {
+/// A caller that was turned away, by where it called and why.
+#[derive(PartialEq, Eq, Hash)]
+enum Stranger {
+    There(Discriminant<vesica_net::Error>),
+    Here(Discriminant<vesica_net::Error>),
+}
+
+fn tell(log: Log, strangers: &Counted<Stranger>, event: &Event<'_>) {
+    strangers.look();
     match event {
         Event::Serving { address } => log.event("serving", &[("cluster", &address.to_string())]),
         Event::Meeting(connect::Event::Listening { address }) => {
@@ -194,10 +211,12 @@ fn tell(log: Log, event: &Event<'_>) {
             log.event("waiting for the other side", &[("at", place), ("seconds", &left)]);
         }
         Event::Meeting(connect::Event::TurnedAway { why }) => {
-            log.event("turned away", &[("why", &why.to_string())]);
+            let facts = vec![("why", why.to_string())];
+            strangers.event(Stranger::There(discriminant(*why)), "turned away", facts);
         }
         Event::TurnedAway { why } => {
-            log.event("turned away", &[("from", "the cluster"), ("why", &why.to_string())]);
+            let facts = vec![("from", "the cluster".to_owned()), ("why", why.to_string())];
+            strangers.event(Stranger::Here(discriminant(*why)), "turned away", facts);
         }
         Event::Lost { why } => log.event("lost the other side", &[("why", &why.to_string())]),
         _ => {}

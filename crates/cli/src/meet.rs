@@ -10,8 +10,8 @@ const MOST_LINES: usize = 20;
 /// Prints what happens until the two sides have connected.
 pub struct Teller {
     quiet: bool,
-    /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the other
-    /// side.
+    /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the
+    /// other side.
     says_address: bool,
     turned_away: Cell<usize>,
 }
@@ -54,7 +54,7 @@ fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
         Some(Error::Unreachable { source, .. }) => {
             format!("nobody answers at {place} yet ({source})")
         }
-        Some(engaged @ (Error::InARun | Error::NoPlace)) => engaged.to_string(),
+        Some(engaged @ (Error::InARun | Error::Later | Error::NoPlace)) => engaged.to_string(),
         Some(error) => {
             format!("{place} takes connections, but the other side is not there yet ({error})")
         }

@@ -1,17 +1,17 @@
 //! `relay`: a meeting place for parties who can both only dial out.
 
-use std::time::Duration;
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use vesica_net::{
     Fingerprint,
-    relay::{Event, Limits, Relay},
+    relay::{Event, Limits, Refusal, Relay},
 };
 
 use crate::{
     cancel,
     exit::Failure,
     memory, numbers, run,
-    serve::{Form, Log},
+    serve::{Counted, Form, Log},
 };
 
 #[derive(clap::Args)]
@@ -19,12 +19,19 @@ pub struct Args {
     /// Listen at this address, as in 0.0.0.0:7799
     #[arg(long, value_name = "ADDR")]
     listen: String,
+    /// The addresses by which parties reach the relay, as in relay.example.org:7799: a party that names another one
+    /// is turned away [default: that of --listen, which then names a host]
+    #[arg(long, value_name = "ADDR", num_args = 1..)]
+    address: Vec<String>,
     /// The fingerprints of those who may use the relay
     #[arg(long, value_name = "FINGERPRINT", required = true, num_args = 1..)]
     admit: Vec<Fingerprint>,
     /// The most pairs at a time
     #[arg(long, value_name = "N", default_value = "64", value_parser = numbers::number)]
     pairs: u64,
+    /// The most pairs of one party at a time, and the most others for whom it may wait
+    #[arg(long, value_name = "N", default_value = "8", value_parser = numbers::number)]
+    party_pairs: u64,
     /// The most bytes of a pair, both ways together, as in 50G
     #[arg(long, value_name = "SIZE", default_value = "1T", value_parser = memory::amount)]
     quota: u64,
@@ -41,37 +48,70 @@ pub struct Args {
 
 pub fn relay(args: &Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
+    let most = |number: u64| number.min(1 << 14) as usize;
     let limits = Limits {
         admitted: args.admit.iter().copied().collect(),
-        pairs: args.pairs.min(1 << 14) as usize,
+        addresses: addresses(args)?,
+        pairs: most(args.pairs),
+        of_one: most(args.party_pairs),
         bytes: args.quota,
         wait: args.wait,
         idle: args.idle,
     };
-    let form = args.log;
-    let relay = Relay::bind(&args.listen, limits, move |event| tell(Log::new(form), event))?;
+    let log = Log::new(args.log);
+    let counted = Arc::new(Counted::new(log));
+    let events = counted.clone();
+    let relay = Relay::bind(&args.listen, limits, move |event| tell(&events, event))?;
     let address = relay.address().map_err(|_| Failure::bug("a listener has an address"))?;
-    Log::new(form).event("listening", &[("address", &address.to_string())]);
+    log.event("listening", &[("address", &address.to_string())]);
     relay.run(&cancel);
-    Log::new(form).event("stopped", &[]);
+    counted.end();
+    log.event("stopped", &[]);
     Ok(())
 }
 
-fn tell(log: Log, event: &Event) {
+/// The addresses by which parties reach the relay.
+fn addresses(args: &Args) -> Result<Vec<String>, Failure> {
+    if !args.address.is_empty() {
+        return Ok(args.address.clone());
+    }
+    let host = args.listen.rsplit_once(':').map_or("", |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_any = host.parse().is_ok_and(|host: IpAddr| host.is_unspecified());
+    if host.is_empty() || is_any {
+        let message = "say with --address at which addresses parties reach the relay, as in relay.example.org:7799";
+        return Err(Failure::usage(message));
+    }
+    Ok(vec![args.listen.clone()])
+}
+
+/// An event, without its numbers.
+#[derive(PartialEq, Eq, Hash)]
+enum Kind {
+    Waits(Fingerprint),
+    Met([Fingerprint; 2]),
+    Parted([Fingerprint; 2]),
+    TurnedAway(Refusal),
+}
+
+fn tell(log: &Counted<Kind>, event: &Event) {
+    let party = |name, party: &Fingerprint| (name, party.to_string());
+    let parties =
+        |[one, other]: &[Fingerprint; 2]| vec![party("party", one), party("other party", other)];
     match event {
-        Event::Waits { party } => log.event("waits", &[("party", &party.to_string())]),
-        Event::Met { parties: [one, other] } => {
-            log.event("met", &[("party", &one.to_string()), ("other party", &other.to_string())]);
+        Event::Waits { party: who } => {
+            log.event(Kind::Waits(*who), "waits", vec![party("party", who)]);
         }
-        Event::Parted { parties: [one, other], bytes } => log.event(
-            "parted",
-            &[
-                ("party", &one.to_string()),
-                ("other party", &other.to_string()),
-                ("bytes", &bytes.to_string()),
-            ],
-        ),
-        Event::TurnedAway { why } => log.event("turned away", &[("why", why)]),
+        Event::Met { parties: who } => log.event(Kind::Met(*who), "met", parties(who)),
+        Event::Parted { parties: who, bytes } => {
+            let mut facts = parties(who);
+            facts.push(("bytes", bytes.to_string()));
+            log.event(Kind::Parted(*who), "parted", facts);
+        }
+        Event::TurnedAway { why } => {
+            log.event(Kind::TurnedAway(*why), "turned away", vec![("why", why.to_string())]);
+        }
+        Event::Second => log.look(),
         _ => {}
     }
 }

@@ -1,7 +1,7 @@
 //! `serve`: the jobs of a project, for many partners at one address.
 //!
-//! Each partner is known by its key, and the agreement that it names says which job it wants. Runs wait for their turn, the
-//! first come first; a run that waits, reads or fails does not concern the others.
+//! Each partner is known by its key, and the agreement that it names says which job it wants. Runs wait for their
+//! turn, the first come first; a run that waits, reads or fails does not concern the others.
 
 mod list;
 mod log;
@@ -10,6 +10,7 @@ mod turns;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem::discriminant,
     path::PathBuf,
     sync::{
         Arc,
@@ -22,11 +23,11 @@ use std::{
 use clap::{Args as _, FromArgMatches as _};
 use vesica::{Class, Report, Role, partnership::Partnership, to_bind};
 use vesica_net::{
-    AbortReason, CancelToken, Channel, Fingerprint,
+    AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace,
     connect::{Server, Visit},
 };
 
-pub use self::log::{Form, Log};
+pub use self::log::{Counted, Form, Log};
 
 use self::{metrics::Metrics, turns::Turns};
 use crate::{cancel, exit::Failure, keygen, memory, numbers, project::Project, run};
@@ -54,8 +55,8 @@ pub struct Args {
     /// The most runs at a time; others wait for their turn, the first come first [default: one per processor]
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     runs: Option<u64>,
-    /// The most memory that all runs together may use, of which each has an equal part, as in 2G [default: three quarters of
-    /// what the machine, its control group or ulimit allow]
+    /// The most memory that all runs together may use, of which each has an equal part, as in 2G [default: three
+    /// quarters of what the machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
     /// Answer health checks and show metrics (OpenMetrics) at this address of this machine, as in 127.0.0.1:9788, or at
@@ -68,6 +69,15 @@ pub struct Args {
     /// When asked to stop, wait this long for runs to end
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
     grace: Duration,
+    /// A partner that has this side wait for longer than this, without data to show for it, loses its turn if others
+    /// wait for theirs. It may take a second longer for every 10,000 bytes that have moved, and time that this side
+    /// computes does not count
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
+    hold: Duration,
+    /// Calls of one partner in a minute, after as many at once: one that calls more often is asked to call again
+    /// later, which its program does as long as its --wait allows
+    #[arg(long, value_name = "N", default_value = "30", value_parser = numbers::number)]
+    partner_rate: u64,
     #[command(flatten)]
     list: list::Args,
 }
@@ -97,10 +107,12 @@ struct Service {
     leave: CancelToken,
     stop: CancelToken,
     connected: AtomicUsize,
+    /// The longest wait for a partner while others wait for their turn.
+    hold: Duration,
 }
 
 pub fn serve(args: &Args) -> Result<(), Failure> {
-    let asked_to_stop = cancel::on_signal()?;
+    let asked_to_stop = cancel::on_signal_within(args.grace)?;
     if args.list.list.is_some() {
         let log = Log::new(args.log);
         let places = (args.listen.as_deref(), args.metrics.as_deref());
@@ -131,6 +143,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         }
     };
     let mut server = Server::bind(&address, &me, jobs.partners.clone(), PATIENCE)?;
+    server.set_pace(pace(args.partner_rate), Clock::default());
     let service = Arc::new(Service {
         log: Log::new(args.log),
         metrics: Metrics::default(),
@@ -138,7 +151,9 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         leave: CancelToken::default(),
         stop: CancelToken::default(),
         connected: AtomicUsize::new(0),
+        hold: args.hold,
     });
+    let strangers = Counted::new(service.log);
     if let Some(place) = &args.metrics {
         let service = service.clone();
         metrics::publish(place, move || metrics::of_runs(&service))?;
@@ -161,10 +176,11 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
                 &service.log,
             );
             threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
+            strangers.look();
         }
         let turned_away = &mut |why: vesica_net::Error| {
             service.metrics.turned_away();
-            service.log.event("turned away", &[("why", &why.to_string())]);
+            strangers.event(discriminant(&why), "turned away", vec![("why", why.to_string())]);
         };
         let has_room = service.connected.load(Ordering::Relaxed) < CONNECTIONS;
         match has_room.then(|| server.turn(turned_away)).flatten() {
@@ -179,6 +195,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
             None => thread::sleep(PAUSE),
         }
     }
+    strangers.end();
     service.log.event("stopping", &[("runs", &service.turns.running().to_string())]);
     drop(server);
     service.leave.cancel();
@@ -191,6 +208,12 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     }
     service.log.event("stopped", &[]);
     Ok(())
+}
+
+/// The pace of each partner.
+fn pace(a_minute: u64) -> Pace {
+    let a_minute = u32::try_from(a_minute).unwrap_or(u32::MAX).max(1);
+    Pace { at_once: a_minute, interval: Duration::from_secs(60) / a_minute }
 }
 
 /// The part of the machine that each run has.
@@ -291,7 +314,8 @@ impl Service {
         };
         let waited = waiting.elapsed();
         self.log.event("began", &[("job", &job.name), ("partner", &partner)]);
-        let mut channel = Some(channel);
+        let turns = self.turns.clone();
+        let mut channel = Some(channel.with_turn(self.hold, move || turns.waiting() > 0));
         let mut meet = |_: &run::Met<'_>| {
             let channel = channel.take().ok_or(Failure::bug("a channel is used once"))?;
             Ok((Role::B, channel))

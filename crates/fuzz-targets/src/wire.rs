@@ -1,10 +1,17 @@
 //! Messages of a connection.
 
-use std::io::{self, Cursor, Read, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Cursor, Read, Write},
+};
 
 use sha2::{Digest, Sha256};
 use vesica::{WIRE_VERSION, decoders};
-use vesica_net::{Channel, Deviation, Error, Identity, files::read_file, relay};
+use vesica_net::{
+    Channel, Deviation, Error, Identity,
+    files::read_file,
+    relay::{self, Refusal},
+};
 
 use crate::{
     Valid,
@@ -67,8 +74,8 @@ fn received(channel: &mut Channel, step: u8, size: usize) -> Result<(), Error> {
     }
 }
 
-/// An offer is refused, or its own form is read again to the same form. Version 0 stands for the version of this program, so that
-/// a corpus outlives a version.
+/// An offer is refused, or its own form is read again to the same form. Version 0 stands for the version of this
+/// program, so that a corpus outlives a version.
 pub fn offer(data: &[u8], valid: &mut Valid) {
     let version = format!("\"version\":{WIRE_VERSION}");
     let mut content = with_secrets(data);
@@ -84,46 +91,50 @@ pub fn offer(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// What a caller says to a relay: any bytes, or what a party says, of which a byte is changed or none. A relay hears who is
-/// admitted and has signed its challenge, and nobody else.
+/// What a caller says to a relay: any bytes, or what a party says, of which a byte is changed or none. A relay hears
+/// who is admitted and has signed its challenge, and nobody else.
 pub fn relay_call(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (mode, challenge) = (bytes.byte() % 3, bytes.array());
     let fingerprints = PARTIES.each_ref().map(|party| party.fingerprint());
-    let admitted = [fingerprints[0]].into();
-    let hear = |said: Vec<u8>| relay::hear(Sent(Cursor::new(said)), &challenge, &admitted);
+    // The second one is admitted where the first wants to meet it.
+    let admitted: BTreeSet<_> =
+        fingerprints.into_iter().take(if mode == 1 { 2 } else { 1 }).collect();
+    let addresses = [HERE.to_owned()];
+    let hear = |said: &[u8]| relay::hear(said, &challenge, &addresses, &admitted);
     if mode == 0 {
-        assert!(hear(bytes.0.to_vec()).is_err(), "nobody signed");
+        assert!(hear(bytes.0).is_err(), "nobody signed");
         return;
     }
     let (me, other) = (usize::from(mode - 1), usize::from(2 - mode));
     let mut said = call(&PARTIES[me], &PARTIES[other], &challenge);
     let (place, change) = (bytes.below(said.len()), bytes.byte());
     said[place] ^= change;
-    let heard = hear(said);
+    let heard = hear(&said);
     match (change, me) {
         (0, 0) => {
             assert_eq!(heard, Ok(fingerprints));
             valid.note("call");
         }
-        (0, _) => assert_eq!(heard, Err(NOT_ADMITTED)),
+        (0, _) => assert_eq!(heard, Err(Refusal::NotAdmitted)),
         // A changed certificate is that of another party, whose signature may hold.
         _ => assert!(heard.is_err(), "a changed byte is overlooked"),
     }
 }
 
-/// Why a relay turns away a party that has proved who it is.
-const NOT_ADMITTED: &str = "it is not admitted";
+/// The address of the relay.
+const HERE: &str = "relay.example.org:7799";
 
 /// What a party says that wants to meet another.
 fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
     // A fingerprint is the first 160 bits.
     let peer = &Sha256::digest(other.certificate().as_der())[..20];
-    let message = [b"vesica 1 relay\n", challenge, peer].concat();
+    let (here, length) = (HERE.as_bytes(), [HERE.len() as u8]);
+    let message = [b"vesica 2 relay\n", challenge, &length, here, peer].concat();
     let signature = me.sign(&message).expect("a key that signs");
     let certificate = me.certificate();
     let der = certificate.as_der();
-    [&(der.len() as u16).to_le_bytes()[..], der, peer, &signature].concat()
+    [&(der.len() as u16).to_le_bytes()[..], der, &length, here, peer, &signature].concat()
 }
 
 /// What a cluster asks and its gateway answers.
@@ -149,7 +160,8 @@ pub fn key_profile(data: &[u8], valid: &mut Valid) {
     valid.note("profile");
 }
 
-/// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not find.
+/// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not
+/// find.
 pub fn exchange_file(data: &[u8], valid: &mut Valid) {
     const HEADER: usize = 49;
     let mut bytes = Bytes(data);

@@ -124,12 +124,6 @@ impl Channel {
         self.stall
     }
 
-    /// Ends the run with [`Error::Deadline`] if it is not over after this long, counted from now.
-    pub fn with_deadline(mut self, after: Duration) -> Self {
-        self.ends.run_after(after, self.clock.now());
-        self
-    }
-
     /// Enters a phase: what follows is metered under this name, and errors name it.
     pub fn phase(&mut self, name: &'static str) {
         self.meter.enter(name);
@@ -580,8 +574,11 @@ impl Channel {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase });
         }
-        self.ends.check(self.clock.now(), phase)?;
-        let moved = match self.turns.without(|| operation(self.transport.as_mut())) {
+        let (began, bytes) = (self.clock.now(), self.meter.sent() + self.meter.received());
+        self.ends.check(began, bytes, phase)?;
+        let moved = self.turns.without(|| operation(self.transport.as_mut()));
+        self.ends.spend(self.clock.since(began));
+        let moved = match moved {
             Ok(0) => Err(Error::Closed { phase }),
             Ok(moved) => Ok(Some(moved)),
             Err(error) if crate::transport::is_blocked(&error) => Ok(None),

@@ -80,6 +80,34 @@ pub enum Error {
         /// The fingerprint of this party.
         presented: Fingerprint,
     },
+    /// A relay has no place for this party at the moment.
+    #[error(
+        "the relay at {address} has no place for this side: there are as many pairs as it takes, or as many of one of \
+         the two sides; try again later"
+    )]
+    RelayFull {
+        /// Where the relay is.
+        address: String,
+    },
+    /// A relay does not go by the address at which this party dials it.
+    #[error(
+        "the relay at {address} does not go by this address; use the one that its operator names, or have it start the relay \
+         with --address {address} if it is the right one"
+    )]
+    OtherRelay {
+        /// Where the relay is.
+        address: String,
+    },
+    /// A relay does not admit the other party.
+    #[error(
+        "the relay at {address} does not admit the other side; give its operator that side's fingerprint, {peer}"
+    )]
+    PeerNotAdmitted {
+        /// Where the relay is.
+        address: String,
+        /// The fingerprint of the other party.
+        peer: Fingerprint,
+    },
     /// The party at the other end is none of those that are expected.
     #[error("{presented} is none of the parties that are expected; no data was sent")]
     Stranger {
@@ -110,6 +138,9 @@ pub enum Error {
          party still running?"
     )]
     InARun,
+    /// One of the two, which is the expected one, has called the other too often.
+    #[error("called too often: the side that is called asks to be called again later")]
+    Later,
     /// The other side has no place for this caller.
     #[error("the other side is busy: more callers than it has places for are waiting there")]
     NoPlace,
@@ -222,6 +253,17 @@ pub enum Error {
         /// The phase this party was in.
         phase: &'static str,
         /// The time that it had.
+        after: Duration,
+    },
+    /// The other side kept this one waiting while others waited for their turn.
+    #[error(
+        "the other side lost its turn during phase `{phase}`: others wait for theirs, and this side had waited for it for {:.0} s",
+        after.as_secs_f64()
+    )]
+    TurnLost {
+        /// The phase this party was in.
+        phase: &'static str,
+        /// How long this party had waited.
         after: Duration,
     },
     /// This party was asked to stop.
@@ -354,6 +396,8 @@ pub enum AbortReason {
     Output = 6,
     /// Its policy refuses the run.
     Policy = 7,
+    /// Others wait for it, and this party kept it waiting for too long.
+    Busy = 8,
 }
 
 impl AbortReason {
@@ -364,7 +408,8 @@ impl AbortReason {
 
     /// The reason with this code; an unknown code counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour, Self::Output, Self::Policy]
+        use AbortReason::{Busy, Cancelled, Input, Misbehaviour, Output, Policy, Terms};
+        [Input, Terms, Cancelled, Misbehaviour, Output, Policy, Busy]
             .into_iter()
             .find(|reason| reason.code() == code)
             .unwrap_or(Self::Internal)
@@ -380,6 +425,7 @@ impl std::fmt::Display for AbortReason {
             Self::Misbehaviour => "it says that we broke the protocol",
             Self::Output => "it could not write its result",
             Self::Policy => "its policy refuses the run",
+            Self::Busy => "others wait for it, and this side kept it waiting; try again later",
             Self::Internal => "it failed for a reason of its own",
         })
     }
@@ -388,12 +434,12 @@ impl std::fmt::Display for AbortReason {
 #[cfg(test)]
 mod tests {
     use super::AbortReason::{
-        self, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
+        self, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
     };
 
     #[test]
     fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
-        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy] {
+        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy, Busy] {
             assert_eq!(AbortReason::from_code(reason.code()), reason);
         }
         assert_eq!(AbortReason::from_code(0), Internal);

@@ -30,7 +30,9 @@ mod exchange;
 mod gate;
 pub mod identity;
 pub mod meter;
+mod pace;
 mod patience;
+mod places;
 pub mod relay;
 mod session;
 pub mod transport;
@@ -45,6 +47,7 @@ pub use error::{AbortReason, Deviation, Error, Result};
 pub use gate::Gate;
 pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};
+pub use pace::Pace;
 pub use patience::Patience;
 pub use session::SessionId;
 pub use transport::{

@@ -2,12 +2,18 @@
 //!
 //! The stall timeout ends a wait in which nothing happens. A peer that sends very little could still hold a run for
 //! days: a byte now and then, or keep-alive messages without end. Each message therefore has a deadline of its own.
-//! From its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept what is sent at that rate;
-//! keep-alive messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
+//! From its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept what is sent at that
+//! rate; keep-alive messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
+//!
+//! A party that serves many gives each a turn. While others wait for theirs, a peer that has this party wait without
+//! bytes to show for it loses its turn long before: see [`Channel::with_turn`].
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use crate::{Clock, Error, Result};
+use crate::{Channel, Clock, Error, Result};
 
 /// How long to wait for something, and by which clock.
 #[derive(Debug, Clone)]
@@ -79,13 +85,38 @@ impl Wait {
     }
 }
 
+/// The turn of a peer at a party for which others may wait.
+#[derive(Clone)]
+struct Turn {
+    /// The longest wait for the peer while others wait for this party.
+    hold: Duration,
+    /// Whether others wait.
+    is_wanted: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The time for which this party has waited for the peer in all.
+    waited: Duration,
+}
+
+impl Turn {
+    /// Ends a turn in which this party has waited for longer than `hold` and the time that these bytes take at the
+    /// least rate.
+    fn check(&self, bytes: u64, phase: &'static str) -> Result<()> {
+        let moving = Duration::from_secs(bytes / LEAST_RATE);
+        match self.waited > self.hold.saturating_add(moving) && (self.is_wanted)() {
+            true => Err(Error::TurnLost { phase, after: self.waited }),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The moments after which a channel no longer waits for anything.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Ends {
     /// The end of the whole run, and the time it was given.
     run: Option<(Instant, Duration)>,
     /// The end of last words, once the run is otherwise over.
     last_words: Option<Instant>,
+    /// The peer's turn, where others may wait for theirs.
+    turn: Option<Turn>,
 }
 
 impl Ends {
@@ -96,24 +127,55 @@ impl Ends {
 
     /// The run is over, and all remaining attempts share one deadline.
     pub(crate) fn begin_last_words(&mut self, now: Instant) {
-        self.run = None;
+        (self.run, self.turn) = (None, None);
         self.last_words.get_or_insert(now + LAST_WORDS);
     }
 
-    /// An error if one of the deadlines has passed.
-    pub(crate) fn check(&self, now: Instant, phase: &'static str) -> Result<()> {
+    /// This party has spent so long on moving bytes, or on waiting for some.
+    pub(crate) fn spend(&mut self, time: Duration) {
+        self.turn.iter_mut().for_each(|turn| turn.waited += time);
+    }
+
+    /// An error if one of the deadlines has passed, in a run that has moved this number of bytes.
+    pub(crate) fn check(&self, now: Instant, bytes: u64, phase: &'static str) -> Result<()> {
         if self.last_words.is_some_and(|end| now >= end) {
             return Err(Error::Stalled { phase, after: LAST_WORDS });
         }
-        match self.run.filter(|(end, _)| now >= *end) {
-            Some((_, after)) => Err(Error::Deadline { phase, after }),
-            None => Ok(()),
+        if let Some((_, after)) = self.run.filter(|(end, _)| now >= *end) {
+            return Err(Error::Deadline { phase, after });
         }
+        self.turn.as_ref().map_or(Ok(()), |turn| turn.check(bytes, phase))
+    }
+}
+
+impl Channel {
+    /// Ends the run with [`Error::Deadline`] if it is not over after this long, counted from now.
+    pub fn with_deadline(mut self, after: Duration) -> Self {
+        self.ends.run_after(after, self.clock.now());
+        self
+    }
+
+    /// Ends the run with [`Error::TurnLost`] when others wait, as `is_wanted` says, and this party has waited for the
+    /// peer for longer than `hold` and a second for every 10,000 bytes that have moved. Time that this party computes
+    /// does not count.
+    pub fn with_turn(
+        mut self,
+        hold: Duration,
+        is_wanted: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let is_wanted = Arc::new(is_wanted);
+        self.ends.turn = Some(Turn { hold, is_wanted, waited: Duration::ZERO });
+        self
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{self, Read, Write},
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
     use super::*;
 
     #[test]
@@ -130,5 +192,75 @@ mod tests {
         assert!(allowed(wait, 5560) && !allowed(wait, 5561));
         wait.extend(u64::MAX);
         assert!(allowed(wait, 1 << 30));
+    }
+
+    #[test]
+    fn a_turn_lasts_as_long_as_bytes_show_for_it_or_nobody_else_wants_one() {
+        let wanted = Arc::new(AtomicBool::new(false));
+        let wants = wanted.clone();
+        let is_wanted = Arc::new(move || wants.load(Ordering::Relaxed));
+        let turn = Turn { hold: Duration::from_secs(60), is_wanted, waited: Duration::ZERO };
+        let mut ends = Ends { turn: Some(turn), ..Ends::default() };
+        let now = Instant::now();
+        ends.spend(Duration::from_secs(61));
+        assert!(ends.check(now, 0, "p").is_ok(), "nobody else wants it");
+        wanted.store(true, Ordering::Relaxed);
+        assert!(matches!(ends.check(now, 0, "p"), Err(Error::TurnLost { .. })));
+        assert!(ends.check(now, 10_000, "p").is_ok());
+        ends.spend(Duration::from_secs(1));
+        assert!(ends.check(now, 19_999, "p").is_err() && ends.check(now, 20_000, "p").is_ok());
+        // What is left to say is said.
+        ends.begin_last_words(now);
+        assert!(ends.check(now, 0, "p").is_ok());
+    }
+
+    /// A peer that says once a second that it is at work, `left` times, and then answers.
+    struct AtWork {
+        clock: Clock,
+        said: Vec<u8>,
+        left: u32,
+    }
+
+    impl Read for AtWork {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            if self.said.is_empty() {
+                let label: &[u8] = if self.left > 0 { b"busy" } else { b"answer" };
+                self.said = [&[label.len() as u8], label, &[0; 8]].concat();
+                self.left = self.left.saturating_sub(1);
+                self.clock.advance(Duration::from_secs(1));
+            }
+            let len = buf.len().min(self.said.len());
+            buf[..len].copy_from_slice(&self.said[..len]);
+            self.said.drain(..len);
+            Ok(len)
+        }
+    }
+
+    impl Write for AtWork {
+        fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+            Ok(buf.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_peer_that_is_at_work_for_long_keeps_nobody_from_a_turn() {
+        let hold = Duration::from_secs(60);
+        let answer = |left, is_wanted| {
+            let clock = Clock::default();
+            let peer = AtWork { clock: clock.clone(), said: Vec::new(), left };
+            let channel = Channel::new(peer).with_clock(clock.clone());
+            let mut channel = channel.with_turn(hold, move || is_wanted);
+            let began = clock.now();
+            (channel.recv_len("answer", 0).map(drop), clock.since(began))
+        };
+        assert!(answer(50, true).0.is_ok());
+        assert!(answer(5000, false).0.is_ok(), "nobody else wants the turn");
+        let (lost, after) = answer(5000, true);
+        assert!(matches!(lost, Err(Error::TurnLost { .. })), "{lost:?}");
+        assert!(after > hold && after < hold + Duration::from_secs(3), "{after:?}");
     }
 }

@@ -1,45 +1,41 @@
 //! A relay between parties who can both only dial out.
 //!
-//! Each party dials the relay, proves who it is, and says whom it wants to meet. When two parties want to meet each other,
-//! the relay says so to both and from then on copies bytes both ways. The two set up TLS with each other through it, so the
-//! relay, and whoever pretends to be it, sees who meets whom, when and how much, and nothing else.
+//! Each party dials the relay, [proves](proof) who it is and that it means this relay, and says whom it wants to
+//! meet. When two parties want to meet each other, the relay says so to both and from then on copies bytes both ways.
+//! The two set up TLS with each other through it, so the relay, and anybody who pretends to be it, sees who meets
+//! whom, when and how much, and nothing else.
 //!
-//! The relay begins with a fixed text of 16 bytes and a random challenge of 32. A party answers with the length of its certificate in two bytes
-//! (little endian), the certificate in DER, the fingerprint of the party that it wants to meet, and its signature of the challenge
-//! and that fingerprint. The relay answers with bytes, each of which is a word, until one ends the wait.
+//! One thread hears all who prove who they are and looks after all who wait; each pair has two.
+
+mod proof;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use crate::{CancelToken, Certificate, Error, Fingerprint, Identity, Result, identity::random};
-
-/// How a relay begins.
-pub(crate) const MAGIC: &[u8; 16] = b"vesica relay 1\r\n";
-
-/// Bytes of the challenge.
+pub use self::proof::Refusal;
 #[doc(hidden)]
-pub const CHALLENGE: usize = 32;
+pub use self::proof::{CHALLENGE, hear};
+pub(crate) use self::proof::{MAGIC, RELAY, Word, answer};
 
-/// Bytes of a signature.
-const SIGNATURE: usize = 64;
-
-/// The longest certificate that is read.
-const LONGEST: usize = 1 << 12;
+use crate::{
+    CancelToken, Clock, Error, Fingerprint, Pace, Result,
+    identity::random,
+    pace::Paces,
+    places::{self, Claim, SILENCE, least_deserving, network, places},
+    transport::is_blocked,
+};
 
 /// How long a party may take to prove who it is.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Parties that are proving who they are.
-const PLACES: usize = 64;
 
 /// The interval between two signs of life to a party that waits.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -47,47 +43,33 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// The interval between two looks for callers.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a relay says to a party that has proved who it is. The numbers are the codes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Word {
-    /// The other party is not there yet.
-    Wait = 0,
-    /// The other party is there: what follows comes from it.
-    Met = 1,
-    /// This party is not admitted, or did not prove who it is.
-    Refused = 2,
-    /// There is no place for another pair.
-    NoPlace = 3,
-}
-
-/// What a party signs to prove who it is.
-fn message(challenge: &[u8], peer: &Fingerprint) -> Vec<u8> {
-    [b"vesica 1 relay\n", challenge, peer.as_bytes()].concat()
-}
-
-/// What a party answers to the challenge.
-pub(crate) fn answer(me: &Identity, peer: &Fingerprint, challenge: &[u8]) -> Result<Vec<u8>> {
-    let unusable = |_| Error::Handshake { what: "this side's key cannot sign".to_owned() };
-    let signature = me.sign(&message(challenge, peer)).map_err(unusable)?;
-    let certificate = me.certificate();
-    let der = certificate.as_der();
-    Ok([&(der.len() as u16).to_le_bytes(), der, peer.as_bytes(), &signature].concat())
-}
+/// The pace of a party's calls.
+const PACE: Pace = Pace { at_once: 60, interval: Duration::from_secs(1) };
 
 /// What a relay allows.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Who may use it.
     pub admitted: BTreeSet<Fingerprint>,
+    /// The addresses, as `host:port`, by which parties dial it. A party that means another address is turned away.
+    pub addresses: Vec<String>,
     /// The most pairs at a time.
     pub pairs: usize,
+    /// The most pairs of one party at a time, and the most others for whom it may wait.
+    pub of_one: usize,
     /// The most bytes of a pair, both ways together.
     pub bytes: u64,
     /// How long a party may wait for another.
     pub wait: Duration,
     /// How long a pair may be silent.
     pub idle: Duration,
+}
+
+impl Limits {
+    /// The most parties that wait at a time.
+    fn waiting(&self) -> usize {
+        self.pairs.saturating_mul(2).max(self.of_one)
+    }
 }
 
 /// What happens at a relay.
@@ -114,28 +96,45 @@ pub enum Event {
     /// A caller was turned away.
     TurnedAway {
         /// Why.
-        why: &'static str,
+        why: Refusal,
     },
+    /// About a second has gone by.
+    Second,
 }
 
 /// A relay.
 pub struct Relay {
     listener: TcpListener,
     state: Arc<State>,
+    paces: Paces,
+    proving: Vec<Proving>,
+    /// The maximal number of callers that prove who they are.
+    places: usize,
+    waiting: Vec<Waiting>,
 }
 
 type Observe = dyn Fn(&Event) + Send + Sync;
 
+/// The state that all pairs share.
 struct State {
     limits: Limits,
     observe: Box<Observe>,
-    waiting: Mutex<BTreeMap<[Fingerprint; 2], Waiting>>,
-    proving: AtomicUsize,
-    pairs: AtomicUsize,
+    /// The number of pairs of each party.
+    pairs: Mutex<BTreeMap<Fingerprint, usize>>,
 }
 
-/// A party that waits.
+/// A caller that proves who it is.
+struct Proving {
+    stream: TcpStream,
+    network: IpAddr,
+    since: Instant,
+    challenge: [u8; CHALLENGE],
+    said: Vec<u8>,
+}
+
+/// A party that waits for another.
 struct Waiting {
+    parties: [Fingerprint; 2],
     stream: TcpStream,
     since: Instant,
 }
@@ -159,14 +158,17 @@ impl Relay {
             Ok(listener)
         });
         let failed = |source| Error::Bind { address: address.to_owned(), source };
-        let state = State {
-            limits,
-            observe: Box::new(observe),
-            waiting: Mutex::default(),
-            proving: AtomicUsize::new(0),
-            pairs: AtomicUsize::new(0),
-        };
-        Ok(Self { listener: bound.map_err(failed)?, state: Arc::new(state) })
+        let listener = bound.map_err(failed)?;
+        let state = State { limits, observe: Box::new(observe), pairs: Mutex::default() };
+        let paces = Paces::new(PACE, Clock::default());
+        Ok(Self {
+            listener,
+            state: Arc::new(state),
+            paces,
+            proving: Vec::new(),
+            places: places(),
+            waiting: Vec::new(),
+        })
     }
 
     /// Where it listens.
@@ -178,78 +180,231 @@ impl Relay {
     }
 
     /// Serves until it is cancelled. Pairs who have met then go on until they part.
-    pub fn run(&self, cancel: &CancelToken) {
+    pub fn run(mut self, cancel: &CancelToken) {
         let mut looked = Instant::now();
         while !cancel.is_cancelled() {
             if looked.elapsed() >= SIGN_OF_LIFE {
                 looked = Instant::now();
-                self.state.look_after_waiting();
+                let wait = self.state.limits.wait;
+                self.waiting.retain_mut(|waiting| waiting.stays(wait));
+                self.state.tell(&Event::Second);
             }
-            let Ok((stream, _)) = self.listener.accept() else {
-                thread::sleep(PAUSE);
-                continue;
-            };
-            if self.state.proving.load(Ordering::Relaxed) >= PLACES {
-                (self.state.observe)(&Event::TurnedAway { why: "too many callers at a time" });
-                continue;
+            for caller in std::mem::take(&mut self.proving) {
+                self.hear(caller);
             }
-            self.state.proving.fetch_add(1, Ordering::Relaxed);
-            let state = self.state.clone();
-            thread::spawn(move || {
-                let admitted = state.hear(&stream);
-                state.proving.fetch_sub(1, Ordering::Relaxed);
-                match admitted {
-                    Ok(parties) => state.introduce(stream, parties),
-                    Err(why) => (state.observe)(&Event::TurnedAway { why }),
+            self.let_in();
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Accepts all who call, making room if all places are taken.
+    fn let_in(&mut self) {
+        for _ in 0..self.places {
+            match self.listener.accept() {
+                Ok((stream, from)) => {
+                    if self.proving.len() >= self.places {
+                        self.make_room();
+                    }
+                    // It may be gone already.
+                    if let Ok(caller) = Proving::new(stream, from) {
+                        self.proving.push(caller);
+                    }
                 }
-            });
+                Err(error) if is_blocked(&error) => return,
+                // Usually too many open files; a caller that leaves frees one.
+                Err(_) => return self.make_room(),
+            }
+        }
+    }
+
+    fn make_room(&mut self) {
+        if let Some(index) = least_deserving(&self.proving) {
+            let caller = self.proving.swap_remove(index);
+            self.state.turn_away(&caller.stream, Refusal::Displaced);
+        }
+    }
+
+    /// Reads from a caller once.
+    fn hear(&mut self, mut caller: Proving) {
+        let Limits { addresses, admitted, .. } = &self.state.limits;
+        let heard = caller.read().and_then(|is_whole| match is_whole {
+            false => Ok(None),
+            true => hear(&caller.said, &caller.challenge, addresses, admitted).map(Some),
+        });
+        match heard {
+            Ok(Some(parties)) => self.introduce(caller.stream, parties),
+            Ok(None) => self.proving.push(caller),
+            Err(why) => self.state.turn_away(&caller.stream, why),
+        }
+    }
+
+    /// Lets a party wait, or meet the one that waits for it.
+    fn introduce(&mut self, stream: TcpStream, [me, peer]: [Fingerprint; 2]) {
+        if !self.paces.may_call(me) {
+            return self.state.turn_away(&stream, Refusal::TooMuch);
+        }
+        // A party that calls again gives up its earlier place.
+        self.waiting.retain(|waiting| waiting.parties != [me, peer]);
+        let other = self.waiting.iter().position(|waiting| waiting.parties == [peer, me]);
+        let Some(other) = other else { return self.wait(stream, [me, peer]) };
+        let streams = [stream, self.waiting.swap_remove(other).stream];
+        match PairPlace::take(&self.state, [me, peer]) {
+            Ok(place) => place.join(streams),
+            Err(why) => {
+                self.state.say(&streams[1], Word::NoPlace);
+                self.state.turn_away(&streams[0], why);
+            }
+        }
+    }
+
+    /// Lets a party wait. Where too many do, the party that waits for the most others loses a place.
+    fn wait(&mut self, stream: TcpStream, parties: [Fingerprint; 2]) {
+        let limits = &self.state.limits;
+        let mine = self.waiting.iter().filter(|waiting| waiting.parties[0] == parties[0]);
+        if mine.count() >= limits.of_one {
+            return self.state.turn_away(&stream, Refusal::TooMuch);
+        }
+        if self.waiting.len() >= limits.waiting()
+            && let Some(index) = least_deserving(&self.waiting)
+        {
+            let displaced = self.waiting.swap_remove(index);
+            self.state.say(&displaced.stream, Word::NoPlace);
+            self.state.tell(&Event::TurnedAway { why: Refusal::NoPlace });
+        }
+        self.state.say(&stream, Word::Wait);
+        self.waiting.push(Waiting { parties, stream, since: Instant::now() });
+        self.state.tell(&Event::Waits { party: parties[0] });
+    }
+}
+
+impl Proving {
+    /// Challenges a caller.
+    fn new(stream: TcpStream, from: SocketAddr) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let challenge = random().map_err(io::Error::other)?;
+        // There is room for so little in an empty buffer.
+        (&stream).write_all(&[&MAGIC[..], &challenge].concat())?;
+        let (network, since) = (network(from.ip()), Instant::now());
+        Ok(Self { stream, network, since, challenge, said: Vec::new() })
+    }
+
+    /// Reads what is there of its answer, and no more than that. Returns whether all of it is there.
+    fn read(&mut self) -> std::result::Result<bool, Refusal> {
+        loop {
+            let missing = proof::length(&self.said)? - self.said.len();
+            if missing == 0 {
+                return Ok(true);
+            }
+            let mut bytes = vec![0; missing];
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(Refusal::Silent),
+                Ok(read) => self.said.extend_from_slice(&bytes[..read]),
+                Err(error) if is_blocked(&error) && self.since.elapsed() < PATIENCE => {
+                    return Ok(false);
+                }
+                Err(_) => return Err(Refusal::Silent),
+            }
         }
     }
 }
 
+impl places::Caller for Proving {
+    type Origin = IpAddr;
+
+    fn origin(&self) -> IpAddr {
+        self.network
+    }
+
+    fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// A genuine caller answers as soon as the challenge has come to it.
+    fn claim(&self) -> Claim {
+        if self.since.elapsed() > SILENCE { Claim::None } else { Claim::Good }
+    }
+}
+
+impl places::Caller for Waiting {
+    type Origin = Fingerprint;
+
+    fn origin(&self) -> Fingerprint {
+        self.parties[0]
+    }
+
+    fn since(&self) -> Instant {
+        self.since
+    }
+
+    fn claim(&self) -> Claim {
+        Claim::Good
+    }
+}
+
+impl Waiting {
+    /// Gives it a sign of life, and says whether it is there still and may go on waiting.
+    fn stays(&mut self, wait: Duration) -> bool {
+        let was_told = self.stream.write(&[Word::Wait as u8]).is_ok_and(|written| written == 1);
+        // A party says nothing while it waits.
+        let is_there = self.stream.peek(&mut [0]).is_err_and(|error| is_blocked(&error));
+        was_told && is_there && self.since.elapsed() < wait
+    }
+}
+
 impl State {
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<[Fingerprint; 2], Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tell(&self, event: &Event) {
+        (self.observe)(event);
     }
 
-    /// Who called, and whom it wants to meet.
-    fn hear(&self, stream: &TcpStream) -> std::result::Result<[Fingerprint; 2], &'static str> {
-        let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
-        set_up.map_err(|_| SILENT)?;
-        let challenge = random().map_err(|_| "there is no randomness")?;
-        let timed = Timed { stream, until: Instant::now() + PATIENCE };
-        hear(timed, &challenge, &self.limits.admitted)
+    /// Says a word to a caller, which may be gone.
+    fn say(&self, mut stream: &TcpStream, word: Word) {
+        let _ = stream.write_all(&[word as u8]);
     }
 
-    /// Lets a party wait, or meet the one that waits for it.
-    fn introduce(&self, stream: TcpStream, [me, peer]: [Fingerprint; 2]) {
-        let other = {
-            let mut waiting = self.waiting();
-            let Some(other) = waiting.remove(&[peer, me]) else {
-                // One that called before, and is gone or calls anew, has no place any more.
-                waiting.insert([me, peer], Waiting { stream, since: Instant::now() });
-                return (self.observe)(&Event::Waits { party: me });
-            };
-            other.stream
+    fn turn_away(&self, stream: &TcpStream, why: Refusal) {
+        why.word().into_iter().for_each(|word| self.say(stream, word));
+        self.tell(&Event::TurnedAway { why });
+    }
+}
+
+/// The place of a pair, until it is dropped.
+struct PairPlace {
+    state: Arc<State>,
+    parties: [Fingerprint; 2],
+}
+
+impl PairPlace {
+    /// A place, unless there are too many pairs, or too many of one of the two.
+    fn take(state: &Arc<State>, parties: [Fingerprint; 2]) -> std::result::Result<Self, Refusal> {
+        let mut pairs = state.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        // Each pair is counted for both.
+        if pairs.values().sum::<usize>() / 2 >= state.limits.pairs {
+            return Err(Refusal::NoPlace);
+        }
+        let has = |party| pairs.get(party).is_some_and(|pairs| *pairs >= state.limits.of_one);
+        if parties.iter().any(has) {
+            return Err(Refusal::TooMuch);
+        }
+        parties.iter().for_each(|party| *pairs.entry(*party).or_default() += 1);
+        Ok(Self { state: state.clone(), parties })
+    }
+
+    /// Joins the two, on threads of their own.
+    fn join(self, streams: [TcpStream; 2]) {
+        let state = self.state.clone();
+        streams.iter().for_each(|stream| state.say(stream, Word::Met));
+        state.tell(&Event::Met { parties: self.parties });
+        let join = move || {
+            let bytes = self.carry(&streams);
+            self.state.tell(&Event::Parted { parties: self.parties, bytes });
         };
-        let has_place = self.pairs.fetch_add(1, Ordering::Relaxed) < self.limits.pairs;
-        let word = if has_place { Word::Met } else { Word::NoPlace };
-        for mut stream in [&stream, &other] {
-            let _ = stream.write_all(&[word as u8]);
-        }
-        if has_place {
-            let parties = [me, peer];
-            (self.observe)(&Event::Met { parties });
-            let bytes = self.join(&stream, &other);
-            (self.observe)(&Event::Parted { parties, bytes });
-        } else {
-            (self.observe)(&Event::TurnedAway { why: "no place for another pair" });
-        }
-        self.pairs.fetch_sub(1, Ordering::Relaxed);
+        // Without a thread, the two find their connections closed.
+        drop(thread::Builder::new().name("vesica-pair".to_owned()).spawn(join));
     }
 
     /// Copies both ways until both have ended, and returns how many bytes there were.
-    fn join(&self, one: &TcpStream, other: &TcpStream) -> u64 {
+    fn carry(&self, [one, other]: &[TcpStream; 2]) -> u64 {
         let bytes = AtomicU64::new(0);
         thread::scope(|scope| {
             scope.spawn(|| self.copy(one, other, &bytes));
@@ -259,18 +414,20 @@ impl State {
     }
 
     fn copy(&self, mut from: &TcpStream, mut to: &TcpStream, bytes: &AtomicU64) {
+        let limits = &self.state.limits;
         let mut buffer = vec![0; 1 << 16];
-        let timeout = Some(self.limits.idle);
         let mut attempt = || -> io::Result<()> {
-            from.set_read_timeout(timeout)?;
-            to.set_write_timeout(timeout)?;
+            from.set_nonblocking(false)?;
+            from.set_read_timeout(Some(limits.idle))?;
+            to.set_nonblocking(false)?;
+            to.set_write_timeout(Some(limits.idle))?;
             loop {
                 let read = from.read(&mut buffer)?;
                 if read == 0 {
                     return to.shutdown(Shutdown::Write);
                 }
                 let all = bytes.fetch_add(read as u64, Ordering::Relaxed) + read as u64;
-                if all > self.limits.bytes {
+                if all > limits.bytes {
                     return Err(io::ErrorKind::QuotaExceeded.into());
                 }
                 to.write_all(&buffer[..read])?;
@@ -283,209 +440,17 @@ impl State {
             }
         }
     }
-
-    /// Gives those who wait a sign of life, and forgets those who have gone or have waited too long.
-    fn look_after_waiting(&self) {
-        self.waiting().retain(|_, Waiting { stream, since }| {
-            let told = stream
-                .set_write_timeout(Some(PAUSE))
-                .and_then(|()| stream.write_all(&[Word::Wait as u8]));
-            // A party says nothing while it waits.
-            let is_there = stream.set_nonblocking(true).is_ok()
-                && matches!(stream.peek(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-                && stream.set_nonblocking(false).is_ok();
-            told.is_ok() && is_there && since.elapsed() < self.limits.wait
-        });
-    }
 }
 
-/// Why a caller that goes or says too little is turned away.
-const SILENT: &str = "it did not say who it is";
-
-/// Challenges a caller: who it proves to be, and whom it wants to meet. One that proves to be nobody who is `admitted` is
-/// told so.
-///
-/// # Errors
-/// Why it is turned away.
-#[doc(hidden)]
-pub fn hear(
-    mut stream: impl Read + Write,
-    challenge: &[u8; CHALLENGE],
-    admitted: &BTreeSet<Fingerprint>,
-) -> std::result::Result<[Fingerprint; 2], &'static str> {
-    stream.write_all(&[&MAGIC[..], challenge].concat()).map_err(|_| SILENT)?;
-    let mut read = |len: usize| {
-        let mut bytes = vec![0; len];
-        stream.read_exact(&mut bytes).map(|()| bytes).map_err(|_| SILENT)
-    };
-    let len = read(2)?;
-    let len = usize::from(u16::from_le_bytes([len[0], len[1]]));
-    if len > LONGEST {
-        return Err("it does not speak to a relay");
-    }
-    let certificate = Certificate::from_der(&read(len)?).map_err(|_| "it has no certificate")?;
-    let peer = Fingerprint::from_bytes(&read(Fingerprint::BYTES)?).ok_or(SILENT)?;
-    let signature = read(SIGNATURE)?;
-    let me = certificate.fingerprint();
-    let is_proved = certificate.has_signed(&message(challenge, &peer), &signature);
-    if !is_proved || !admitted.contains(&me) {
-        let _ = stream.write_all(&[Word::Refused as u8]);
-        return Err(if is_proved { "it is not admitted" } else { "it did not prove who it is" });
-    }
-    Ok([me, peer])
-}
-
-/// A stream on which all operations together have a limited time.
-struct Timed<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Timed<'_> {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
-    }
-}
-
-impl Read for Timed<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(buf)
-    }
-}
-
-impl Write for Timed<'_> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+impl Drop for PairPlace {
+    fn drop(&mut self) {
+        let mut pairs = self.state.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        for party in &self.parties {
+            pairs.entry(*party).and_modify(|pairs| *pairs -= 1);
+        }
+        pairs.retain(|_, pairs| *pairs > 0);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-    use crate::connect::{self, Meeting};
-
-    const SOON: Duration = Duration::from_secs(20);
-
-    fn limits(admitted: &[&Identity]) -> Limits {
-        let admitted = admitted.iter().map(|identity| identity.fingerprint()).collect();
-        let idle = Duration::from_millis(500);
-        Limits { admitted, pairs: 1, bytes: 1 << 16, wait: SOON, idle }
-    }
-
-    /// Runs a relay with these limits while somebody uses it at its address, and returns what happened there.
-    fn with_relay(limits: Limits, used: impl FnOnce(&str)) -> Vec<String> {
-        let (say, said) = mpsc::channel();
-        let say = Mutex::new(say);
-        let observe = move |event: &Event| drop(say.lock().unwrap().send(format!("{event:?}")));
-        let relay = Relay::bind("127.0.0.1:0", limits, observe).unwrap();
-        let (cancel, address) = (CancelToken::default(), relay.address().unwrap().to_string());
-        thread::scope(|scope| {
-            scope.spawn(|| relay.run(&cancel));
-            used(&address);
-            cancel.cancel();
-        });
-        drop(relay);
-        let until = Instant::now() + SOON;
-        let mut all = Vec::new();
-        while let Ok(event) = said.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            all.push(event);
-        }
-        all
-    }
-
-    fn meet(
-        address: &str,
-        me: &Identity,
-        peer: &Identity,
-        wait: Duration,
-    ) -> Result<crate::Channel> {
-        let (cancel, peer) = (CancelToken::default(), peer.fingerprint());
-        let meeting = Meeting {
-            me,
-            peer: &peer,
-            wait,
-            stall: SOON,
-            proxy: None,
-            cancel: &cancel,
-            observer: &|_| {},
-        };
-        connect::relayed(address, &meeting)?.1.into_channel()
-    }
-
-    fn identities<const N: usize>() -> [Identity; N] {
-        [(); N].map(|()| Identity::generate().unwrap())
-    }
-
-    #[test]
-    fn two_parties_meet_and_no_more_bytes_pass_than_are_allowed() {
-        let [one, other, third] = identities();
-        let all = with_relay(limits(&[&one, &other, &third]), |address| {
-            let (mut a, mut b) = thread::scope(|scope| {
-                let a = scope.spawn(|| meet(address, &one, &other, SOON).unwrap());
-                let b = scope.spawn(|| meet(address, &other, &one, SOON).unwrap());
-                (a.join().unwrap(), b.join().unwrap())
-            });
-            a.send("hello", &[7; 1000]).unwrap();
-            a.flush().unwrap();
-            assert_eq!(b.recv_len("hello", 1000).unwrap(), [7; 1000]);
-            // There is a place for one pair alone.
-            let refused = thread::scope(|scope| {
-                let waits = scope.spawn(|| meet(address, &one, &third, SOON).err());
-                let comes = scope.spawn(|| meet(address, &third, &one, SOON).err());
-                [waits.join().unwrap(), comes.join().unwrap()]
-            });
-            assert!(
-                refused.iter().all(|error| matches!(error, Some(Error::NoPlace))),
-                "{refused:?}"
-            );
-            let too_much = vec![0; 1 << 17];
-            let sent = a.send("more", &too_much).and_then(|()| a.flush());
-            let received = b.recv_len("more", 1 << 17);
-            assert!(received.is_err(), "{sent:?}");
-        });
-        assert!(all.iter().any(|event| event.starts_with("Parted")), "{all:?}");
-    }
-
-    #[test]
-    fn nobody_pretends_to_be_admitted() {
-        let [one, other, third] = identities();
-        let all = with_relay(limits(&[&one]), |address| {
-            let error = meet(address, &other, &one, SOON).err();
-            assert!(matches!(error, Some(Error::NotAdmitted { .. })), "{error:?}");
-            // With the certificate of one who is, and the signature of another, of another challenge, or for another peer.
-            for wrong in 0..3 {
-                let mut stream = TcpStream::connect(address).unwrap();
-                let mut begins = [0; MAGIC.len() + CHALLENGE];
-                stream.read_exact(&mut begins).unwrap();
-                let challenge = &begins[MAGIC.len()..];
-                let (peer, honest) = (third.fingerprint(), one.certificate());
-                let signature = match wrong {
-                    0 => other.sign(&message(challenge, &peer)),
-                    1 => one.sign(&message(&[0; CHALLENGE], &peer)),
-                    _ => one.sign(&message(challenge, &other.fingerprint())),
-                };
-                let der = honest.as_der();
-                let len = (der.len() as u16).to_le_bytes();
-                let answer = [&len[..], der, peer.as_bytes(), &signature.unwrap()].concat();
-                stream.write_all(&answer).unwrap();
-                let mut word = [0];
-                stream.read_exact(&mut word).unwrap();
-                assert_eq!(word[0], Word::Refused as u8, "{wrong}");
-            }
-            // One who waits for somebody who does not come gives up by itself.
-            let error = meet(address, &one, &third, Duration::from_millis(1200)).err();
-            assert!(matches!(error, Some(Error::NobodyCame { .. })), "{error:?}");
-        });
-        let refused = all.iter().filter(|event| event.contains("did not prove who it is"));
-        assert_eq!(refused.count(), 3, "{all:?}");
-    }
-}
+mod tests;

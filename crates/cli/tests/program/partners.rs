@@ -128,8 +128,8 @@ impl Projects {
     }
 }
 
-/// A port at which nobody listens. It is below those that the system chooses for outgoing connections, which might take it before
-/// its listener does.
+/// A port at which nobody listens. It is below those that the system chooses for outgoing connections, which might
+/// take it before its listener does.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 16_384 + (std::process::id() % 64) as u16 * 256;
@@ -201,10 +201,19 @@ fn two_sides_that_cannot_listen_meet_at_a_relay() {
     let [inviter, accepter] = &prints;
     let strict = relay(&[inviter]);
     let [one, other] = projects.run(&["--wait", "2"], &["--wait", "2"]);
-    one.assert(4, &["nobody connected"]);
+    one.assert(4, &["does not admit the other side", accepter]);
     other.assert(4, &["does not admit this side", accepter]);
     strict.signal("TERM");
     strict.end().assert(0, &["turned away"]);
+
+    // A signature for one relay is of no use at another.
+    let elsewhere = relay(&[inviter, accepter, "--address", "elsewhere.example.org:7799"]);
+    for ended in projects.run(&["--wait", "2"], &["--wait", "2"]) {
+        ended.assert(4, &["does not go by this address"]);
+    }
+    drop(elsewhere);
+    let nameless = ["relay", "--listen", "0.0.0.0:0", "--admit", inviter];
+    projects.ended(Inviter, &nameless).assert(2, &["say with --address"]);
 
     let mut relay = relay(&[inviter, accepter]);
     projects.run_well();

@@ -304,3 +304,62 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     service.signal("TERM");
     service.end().assert(0, &[]);
 }
+
+/// A partner whose table does not come has its turn for as long as nobody else wants it.
+#[test]
+fn a_partner_that_keeps_a_service_waiting_loses_its_turn_to_others() {
+    let town = Town::new(2, &[]);
+    let mut service = town.serve(&["--runs", "1", "--hold", "0.1"]);
+    let slow = |service: &mut Running| {
+        let mut slow = town.run(0, &["--input", "-", "--progress", "plain"]);
+        slow.write("email\n");
+        service.until("\"event\":\"began\",\"job\":\"p0\"");
+        slow.until("reading");
+        thread::sleep(Duration::from_millis(300));
+        slow
+    };
+    let mut patient = slow(&mut service);
+    let rows = fs::read_to_string(town.path("p0", "in.csv")).unwrap();
+    drop(crate::harness::feed(patient.stdin(), rows.trim_start_matches("email\n")));
+    patient.end().assert(0, &[]);
+    town.assert_right(0);
+
+    let slow = slow(&mut service);
+    town.run(1, &[]).end().assert(0, &[]);
+    town.assert_right(1);
+    slow.end().assert(4, &["others wait for it, and this side kept it waiting; try again later"]);
+    let said = service.until("\"event\":\"failed\",\"job\":\"p0\"");
+    assert!(said.contains("the other side lost its turn"), "{said}");
+}
+
+/// Its program tries again as long as it may wait, and another partner does not notice.
+#[test]
+fn a_partner_that_calls_again_and_again_is_asked_to_call_later() {
+    let town = Town::new(2, &[]);
+    let mut service = town.serve(&["--partner-rate", "1"]);
+    town.run(0, &[]).end().assert(0, &[]);
+    let later = "called too often";
+    town.run(0, &["--wait", "1"]).end().assert(4, &[later, "waiting up to 1 s"]);
+    service.until(later);
+    town.run(1, &[]).end().assert(0, &[]);
+}
+
+/// However often strangers call, the log grows by a few lines a minute.
+#[test]
+fn strangers_are_counted_and_not_listed() {
+    let town = Town::new(1, &[]);
+    let mut service = town.serve(&[]);
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(&town.address).unwrap();
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+        // An alert comes back.
+        let _ = stream.read(&mut [0; 64]);
+    }
+    town.run(0, &[]).end().assert(0, &[]);
+    service.until("\"event\":\"turned away\"");
+    service.signal("TERM");
+    let ended = service.end();
+    ended.assert(0, &["\"more\":\"", "\"event\":\"stopped\""]);
+    let lines = ended.err.lines().filter(|line| line.contains("turned away")).count();
+    assert!(lines <= 6, "{ended:#?}");
+}

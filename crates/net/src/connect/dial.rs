@@ -2,16 +2,11 @@
 
 use std::{
     mem::discriminant,
-    thread,
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, LAST_CHANCE, Meeting, open, parallel::Parallel};
-use crate::{
-    Error, Result,
-    meter::CONNECT,
-    transport::{POLL_INTERVAL, tls::Credentials},
-};
+use super::{Connection, Event, LAST_CHANCE, Meeting, open, parallel::Parallel, rest};
+use crate::{Error, Result, transport::tls::Credentials};
 
 /// The pause after the first failed attempt; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -23,8 +18,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
-/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::Proxy`], [`Error::NotThrough`],
-/// [`Error::InARun`] or [`Error::NoPlace`], depending on the last attempt.
+/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::Proxy`],
+/// [`Error::NotThrough`], [`Error::InARun`], [`Error::Later`] or [`Error::NoPlace`], depending on the last attempt.
 pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let started = Instant::now();
@@ -73,6 +68,7 @@ fn may_pass(error: &Error) -> bool {
             | Error::Stalled { .. }
             | Error::Io { .. }
             | Error::InARun
+            | Error::Later
             | Error::NoPlace
     )
 }
@@ -82,18 +78,7 @@ fn given_up(last: Error, address: &str, after: Duration) -> Error {
     let address = address.to_owned();
     match last {
         Error::Unreachable { source, .. } => Error::Unreachable { address, after, source },
-        Error::InARun | Error::NoPlace | Error::Proxy { .. } => last,
+        Error::InARun | Error::Later | Error::NoPlace | Error::Proxy { .. } => last,
         last => Error::NotThrough { address, after, last: Box::new(last) },
     }
-}
-
-fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
-    let started = Instant::now();
-    while started.elapsed() < pause {
-        if meeting.cancel.is_cancelled() {
-            return Err(Error::Cancelled { phase: CONNECT });
-        }
-        thread::sleep(POLL_INTERVAL.min(pause.saturating_sub(started.elapsed())));
-    }
-    Ok(())
 }

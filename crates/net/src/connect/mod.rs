@@ -19,7 +19,8 @@ mod serve;
 use std::{
     io::{self, Read, Write},
     net::SocketAddr,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 pub use self::{
@@ -33,7 +34,11 @@ pub use self::{
 use self::parallel::Parallel;
 use crate::{
     CancelToken, Channel, Error, Fingerprint, Identity, Proxy, Result, Tls,
-    transport::tcp::{self, Tcp},
+    meter::CONNECT,
+    transport::{
+        POLL_INTERVAL,
+        tcp::{self, Tcp},
+    },
 };
 
 /// Who meets whom, and how long to try.
@@ -60,6 +65,18 @@ fn open(address: &str, proxy: Option<&Proxy>, left: Duration, cancel: &CancelTok
     let mut tcp = tcp::attempt(proxy.address(), left, cancel)?;
     proxy.ask(&mut tcp, address, left.max(LAST_CHANCE), cancel)?;
     Ok(tcp)
+}
+
+/// Pauses between two attempts, unless somebody cancels.
+fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
+    let started = Instant::now();
+    while started.elapsed() < pause {
+        if meeting.cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase: CONNECT });
+        }
+        thread::sleep(POLL_INTERVAL.min(pause.saturating_sub(started.elapsed())));
+    }
+    Ok(())
 }
 
 /// A step may take this long even if it begins when the time is nearly over.

@@ -1,7 +1,8 @@
 //! More connections of the same two parties, for a run that uses several at a time.
 //!
-//! The party that dialled dials again, and the one that listens still does. Both authenticate as before. The first message of
-//! a connection is its number and the [session](crate::SessionId) of the run, so that it is of this run and of no other.
+//! The party that dialled dials again, and the one that listens still does. Both authenticate as before. The first
+//! message of a connection is its number and the [session](crate::SessionId) of the run, so that it is of this run
+//! and of no other.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -109,7 +110,8 @@ impl Channel {
         self.parallel.is_some()
     }
 
-    /// Another channel to the same party, in the same session. Both parties call this with the same numbers in the same order.
+    /// Another channel to the same party, in the same session. Both parties call this with the same numbers in the
+    /// same order.
     ///
     /// # Errors
     /// As [`dial`](super::dial()) and [`listen`](super::listen()); a deviation if the other side is in another run.
@@ -153,8 +155,8 @@ impl Channel {
         (next, calls)
     }
 
-    /// As [`Channel::parallel`], for bytes that are not messages of this party. The connection begins with its number and the
-    /// session.
+    /// As [`Channel::parallel`], for bytes that are not messages of this party. The connection begins with its number
+    /// and the session.
     ///
     /// # Errors
     /// As [`Channel::parallel`].
@@ -179,7 +181,8 @@ impl Channel {
 
     /// Takes over the session, the phase and the limits of another channel of this party.
     fn inherit(&mut self, other: &Self) {
-        (self.stall, self.clock, self.ends) = (other.stall, other.clock.clone(), other.ends);
+        (self.stall, self.clock, self.ends) =
+            (other.stall, other.clock.clone(), other.ends.clone());
         self.session.bind(PARALLEL, other.session.as_bytes());
         self.phase(other.meter().phase());
     }

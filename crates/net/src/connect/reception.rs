@@ -2,21 +2,21 @@
 //!
 //! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller
 //! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread serves all of
-//! them. There are [`PLACES`]; a caller that comes when all are taken displaces another, so nobody can keep the
-//! other side out by calling often or by saying nothing.
+//! them. Each of [their places](places()) may hold two file descriptors and about 100 KiB.
 
 use std::{
     collections::BTreeSet,
-    hash::{BuildHasher, RandomState},
     io::{self, Write},
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use super::Connection;
 use crate::{
-    Error, Fingerprint, Result, Tls,
+    Clock, Error, Fingerprint, Pace, Result, Tls,
+    pace::Paces,
+    places::{self, Claim, SILENCE, least_deserving, network, places},
     transport::{
         is_blocked,
         tcp::{Listener, Tcp},
@@ -24,14 +24,8 @@ use crate::{
     },
 };
 
-/// The maximal number of callers that are authenticating. Each may hold two file descriptors and about 100 KiB.
-pub(super) const PLACES: usize = 64;
-
 /// The longest time that a caller may take to authenticate.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
-
-/// A caller whose first message has not arrived after this time is the first to lose its place.
-const SILENCE: Duration = Duration::from_secs(1);
 
 /// The interval between two polls of the listener and all callers.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
@@ -49,6 +43,8 @@ pub(super) struct Reception {
     /// Those who are in a run, where there may be several at a time.
     pub(super) guests: Option<Guests>,
     callers: Vec<Caller>,
+    /// The maximal number of callers.
+    places: usize,
 }
 
 /// A caller who has authenticated.
@@ -64,6 +60,8 @@ pub(super) struct Guests {
     there: Arc<Mutex<BTreeSet<Fingerprint>>>,
     /// Whether each of them may be there several times.
     again: bool,
+    /// The calls of each, if they are bounded.
+    paces: Option<Arc<Mutex<Paces>>>,
 }
 
 /// The place of a party among the guests, which it leaves when this is dropped.
@@ -79,10 +77,26 @@ impl Guests {
         Self { again: true, ..Self::default() }
     }
 
-    /// A place for this party, unless it has one and may have no other.
-    pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
+    /// Bounds how often each may come.
+    pub(super) fn set_pace(&mut self, pace: Pace, clock: Clock) {
+        self.paces = Some(Arc::new(Mutex::new(Paces::new(pace, clock))));
+    }
+
+    /// A place for this party, or the greeting that says why it gets none: it has one and may have no other, or it
+    /// comes too often.
+    pub(super) fn enter(&self, peer: Fingerprint) -> std::result::Result<Guest, Greeting> {
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        (there.insert(peer) || self.again).then(|| Guest { peer, guests: self.clone() })
+        if there.contains(&peer) && !self.again {
+            return Err(Greeting::InARun);
+        }
+        let may_come = |paces: &Arc<Mutex<Paces>>| {
+            paces.lock().unwrap_or_else(PoisonError::into_inner).may_call(peer)
+        };
+        if !self.paces.as_ref().is_none_or(may_come) {
+            return Err(Greeting::Later);
+        }
+        there.insert(peer);
+        Ok(Guest { peer, guests: self.clone() })
     }
 }
 
@@ -102,6 +116,7 @@ impl Reception {
             parallel: 0,
             guests: None,
             callers: Vec::new(),
+            places: places(),
         }
     }
 
@@ -171,10 +186,10 @@ impl Reception {
     /// Accepts all waiting callers, making room if there is no place. Each is read at once: its first message
     /// has often arrived already, and protects it from later callers.
     fn let_in(&mut self, admitted: &mut Option<Admitted>, turned_away: &mut dyn FnMut(Error)) {
-        for _ in 0..PLACES {
+        for _ in 0..self.places {
             match self.listener.next() {
                 Ok(Some((tcp, from))) => {
-                    if self.callers.len() >= PLACES {
+                    if self.callers.len() >= self.places {
                         self.make_room(turned_away);
                     }
                     self.hear(Caller::new(tcp, from), admitted, turned_away);
@@ -189,29 +204,9 @@ impl Reception {
     fn make_room(&mut self, turned_away: &mut dyn FnMut(Error)) {
         if let Some(index) = least_deserving(&self.callers) {
             self.callers.swap_remove(index).send_away();
-            turned_away(Error::Crowded { places: PLACES });
+            turned_away(Error::Crowded { places: self.places });
         }
     }
-}
-
-/// The caller that loses its place, among those from the network that holds the most places: one that has been silent for
-/// long, otherwise one whose first message is incomplete (in both cases the one that came first), otherwise any of
-/// them at random. If one kind were always spared, a flood of that kind could keep the other side out; chance
-/// lets it through after a few attempts.
-fn least_deserving(callers: &[Caller]) -> Option<usize> {
-    let from_there =
-        |caller: &Caller| callers.iter().filter(|c| c.network == caller.network).count();
-    let rank = |caller: &Caller| {
-        let age =
-            if caller.has_spoken() { chance() } else { caller.since.elapsed().as_nanos() as u64 };
-        (from_there(caller), caller.is_idle(), !caller.has_spoken(), age)
-    };
-    (0..callers.len()).max_by_key(|index| rank(&callers[*index]))
-}
-
-/// An unpredictable number.
-fn chance() -> u64 {
-    RandomState::new().hash_one(())
 }
 
 /// A caller.
@@ -282,26 +277,36 @@ impl Caller {
             Stage::Speaking(handshake) => {
                 let mut step = handshake.advance();
                 let place = &mut self.guest;
-                let mut fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
+                let fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
                     (true, _) => expects == Expects::Parallel,
                     (false, None) => expects == Expects::Run,
-                    (false, Some(guests)) => {
-                        if place.is_none() {
-                            *place = handshake.peer().and_then(|peer| guests.enter(peer));
-                        }
-                        place.is_some()
-                    }
+                    // It has been given its place.
+                    (false, Some(_)) => true,
                 };
                 if step.is_ok() && handshake.is_known() {
-                    let greeting =
-                        if fits(handshake) { Greeting::Welcome } else { Greeting::InARun };
+                    let greeting = match guests.filter(|_| !handshake.is_parallel()) {
+                        Some(guests) => match handshake.peer().map(|peer| guests.enter(peer)) {
+                            Some(Ok(guest)) => {
+                                *place = Some(guest);
+                                Greeting::Welcome
+                            }
+                            refused => refused
+                                .and_then(|entered| entered.err())
+                                .unwrap_or(Greeting::InARun),
+                        },
+                        None if fits(handshake) => Greeting::Welcome,
+                        None => Greeting::InARun,
+                    };
                     handshake.answer(greeting);
                     step = handshake.advance();
                 }
                 match step {
-                    Ok(()) => match handshake.verdict() {
-                        Ok(()) if handshake.welcomed() && fits(handshake) => return Turn::Admitted,
-                        verdict => verdict.err().unwrap_or(Error::InARun),
+                    Ok(()) => match (handshake.verdict(), handshake.answered()) {
+                        (Ok(()), Some(Greeting::Welcome)) if fits(handshake) => {
+                            return Turn::Admitted;
+                        }
+                        (Ok(()), Some(Greeting::Later)) => Error::Later,
+                        (verdict, _) => verdict.err().unwrap_or(Error::InARun),
                     },
                     Err(error) if !is_blocked(&error) => handshake.classify(error),
                     Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
@@ -351,19 +356,6 @@ impl Caller {
         }
     }
 
-    /// Whether its first message is complete and is being answered.
-    fn has_spoken(&self) -> bool {
-        matches!(&self.stage, Stage::Speaking(handshake) if handshake.has_spoken())
-    }
-
-    /// Whether it can lose its place without harm: the first message of a genuine caller arrives at once.
-    fn is_idle(&self) -> bool {
-        match &self.stage {
-            Stage::Leaving(..) => true,
-            _ => !self.has_spoken() && self.since.elapsed() > SILENCE,
-        }
-    }
-
     /// Takes its place away, and tells it so if that can still be said in clear.
     fn send_away(mut self) {
         let clear = match &self.stage {
@@ -378,10 +370,24 @@ impl Caller {
     }
 }
 
-/// The unit for counting callers: an IPv4 address, or the /64 that a single IPv6 host has to itself.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-        v4 => v4,
+impl places::Caller for Caller {
+    type Origin = IpAddr;
+
+    fn origin(&self) -> IpAddr {
+        self.network
+    }
+
+    fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// The first message of a genuine caller arrives at once.
+    fn claim(&self) -> Claim {
+        match &self.stage {
+            Stage::Leaving(..) => Claim::None,
+            Stage::Speaking(handshake) if handshake.has_spoken() => Claim::Good,
+            _ if self.since.elapsed() > SILENCE => Claim::None,
+            _ => Claim::Pending,
+        }
     }
 }

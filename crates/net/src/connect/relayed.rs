@@ -2,20 +2,22 @@
 
 use std::{
     io::{Read, Write},
-    thread,
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, Meeting, open};
+use super::{Connection, Event, Meeting, open, rest};
 use crate::{
     Error, Result,
     meter::CONNECT,
-    relay::{self, CHALLENGE, MAGIC, Word},
+    relay::{self, CHALLENGE, MAGIC, RELAY, Word},
     transport::{files::Side, is_blocked, tcp::Tcp, tls::Credentials},
 };
 
 /// The pause after an attempt that failed.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// The pause after the relay said that it has no place.
+const PAUSE_IF_FULL: Duration = Duration::from_secs(2);
 
 /// A relay that says nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -23,9 +25,9 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// Meets the other side at the relay at `host:port`. The two fingerprints determine which party is which side.
 ///
 /// # Errors
-/// [`Error::NotAdmitted`], [`Error::NoPlace`], and [`Error::Handshake`] if something else answers;
-/// [`Error::NobodyCame`] and [`Error::Unreachable`] when time is up; the errors of a handshake with the other side, as for
-/// [`dial`](super::dial()); and [`Error::Cancelled`].
+/// [`Error::NotAdmitted`], [`Error::PeerNotAdmitted`], [`Error::OtherRelay`], and [`Error::Handshake`] if something
+/// else answers; [`Error::RelayFull`], [`Error::NobodyCame`] and [`Error::Unreachable`] when time is up; the errors
+/// of a handshake with the other side, as for [`dial`](super::dial()); and [`Error::Cancelled`].
 pub fn relayed(address: &str, meeting: &Meeting<'_>) -> Result<(Side, Connection)> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let side = if meeting.me.fingerprint() < *meeting.peer { Side::A } else { Side::B };
@@ -44,13 +46,15 @@ pub fn relayed(address: &str, meeting: &Meeting<'_>) -> Result<(Side, Connection
             Err(
                 error @ (Error::Unreachable { .. }
                 | Error::Proxy { .. }
+                | Error::RelayFull { .. }
                 | Error::Closed { .. }
                 | Error::Stalled { .. }),
             ) if started.elapsed() < meeting.wait => {
                 if !std::mem::replace(&mut told, true) {
                     (meeting.observer)(&Event::Waiting { place: address, left, why: Some(&error) });
                 }
-                thread::sleep(PAUSE.min(left));
+                let is_full = matches!(error, Error::RelayFull { .. });
+                rest(if is_full { PAUSE_IF_FULL } else { PAUSE }.min(left), meeting)?;
             }
             Err(error) => return Err(error),
         }
@@ -65,9 +69,11 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
     read(&mut tcp, &mut begins, patience, meeting)?;
     let (magic, challenge) = begins.split_at(MAGIC.len());
     if magic != MAGIC {
-        return Err(Error::Handshake { what: "it is no relay".to_owned() });
+        let is_relay = magic.starts_with(RELAY);
+        let what = if is_relay { "it is a relay of another version" } else { "it is no relay" };
+        return Err(Error::Handshake { what: what.to_owned() });
     }
-    let answer = relay::answer(meeting.me, meeting.peer, challenge)?;
+    let answer = relay::answer(meeting.me, meeting.peer, address, challenge)?;
     tcp.write_all(&answer).map_err(|error| Error::from_io(error, CONNECT))?;
     let started = Instant::now();
     loop {
@@ -76,14 +82,7 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
         match word[0] {
             word if word == Word::Met as u8 => return Ok(tcp),
             word if word == Word::Wait as u8 => {}
-            word if word == Word::NoPlace as u8 => return Err(Error::NoPlace),
-            word if word == Word::Refused as u8 => {
-                let address = address.to_owned();
-                return Err(Error::NotAdmitted { address, presented: meeting.me.fingerprint() });
-            }
-            _ => {
-                return Err(Error::Handshake { what: "it is no relay of this version".to_owned() });
-            }
+            word => return Err(refused(word, address.to_owned(), meeting)),
         }
         let left = left.saturating_sub(started.elapsed());
         if left.is_zero() {
@@ -92,6 +91,21 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
         if !std::mem::replace(told, true) {
             (meeting.observer)(&Event::Waiting { place: address, left, why: None });
         }
+    }
+}
+
+/// Why the relay turns this party away, by the word that it says.
+fn refused(word: u8, address: String, meeting: &Meeting<'_>) -> Error {
+    match word {
+        word if word == Word::Refused as u8 => {
+            Error::NotAdmitted { address, presented: meeting.me.fingerprint() }
+        }
+        word if word == Word::NoPlace as u8 => Error::RelayFull { address },
+        word if word == Word::OtherRelay as u8 => Error::OtherRelay { address },
+        word if word == Word::NobodyHere as u8 => {
+            Error::PeerNotAdmitted { address, peer: *meeting.peer }
+        }
+        _ => Error::Handshake { what: "it is no relay of this version".to_owned() },
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     reception::{Admitted, Guest, Guests, Reception},
 };
 use crate::{
-    Error, Fingerprint, Identity, Result,
+    Clock, Error, Fingerprint, Identity, Pace, Result,
     transport::{tcp::Listener, tls::Credentials},
 };
 
@@ -56,6 +56,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Hears each party at this pace; one that calls more often is asked to call again later.
+    pub fn set_pace(&mut self, pace: Pace, clock: Clock) {
+        self.reception.guests.iter_mut().for_each(|guests| guests.set_pace(pace, clock.clone()));
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -66,8 +71,8 @@ impl Server {
         self.reception.credentials.expect(peers);
     }
 
-    /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it every few
-    /// milliseconds, and at once after it returned somebody.
+    /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it
+    /// every few milliseconds, and at once after it returned somebody.
     pub fn turn(&mut self, turned_away: &mut dyn FnMut(Error)) -> Option<Visit> {
         let Admitted { connection, guest } = self.reception.turn(true, turned_away)?;
         Some(Visit { connection, guest: guest? })

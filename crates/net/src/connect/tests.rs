@@ -10,9 +10,10 @@ use std::{
     time::Instant,
 };
 
-use super::{reception::PLACES, *};
+use super::*;
 use crate::{
-    Result,
+    Clock, Pace, Result,
+    places::PLACES,
     transport::{
         is_blocked,
         tls::{Credentials, NO_PLACE},
@@ -455,4 +456,41 @@ fn a_party_may_have_many_connections_where_that_is_wanted() {
             assert_eq!(in_a_run.count(), 3 - expected);
         });
     }
+}
+
+/// A party calls a service again and again: it is asked to wait, and its program does.
+#[test]
+fn a_party_that_calls_too_often_is_heard_later() {
+    let parties = Parties::new();
+    let peers = BTreeSet::from([parties.dialling.fingerprint()]);
+    let mut server = Server::bind("127.0.0.1:0", &parties.listening, peers, PATIENCE).unwrap();
+    let (clock, interval) = (Clock::default(), Duration::from_secs(3600));
+    server.set_pace(Pace { at_once: 2, interval }, clock.clone());
+    let (address, over) = (server.address().to_string(), AtomicBool::new(false));
+    let (visits, waited) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                // A visit is over at once, and the next one may come.
+                let came = server.turn(&mut |why| assert!(matches!(why, Error::Later), "{why}"));
+                visits.fetch_add(usize::from(came.is_some()), Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        for _ in 0..2 {
+            parties.dial(&address, PATIENCE, &ignore).unwrap();
+        }
+        let error = parties.dial(&address, SHORT, &ignore).err();
+        assert!(matches!(error, Some(Error::Later)), "{error:?}");
+        parties
+            .dial(&address, PATIENCE, &|event| {
+                if matches!(event, Event::Waiting { why: Some(Error::Later), .. }) {
+                    waited.fetch_add(1, Ordering::Relaxed);
+                    clock.advance(interval);
+                }
+            })
+            .unwrap();
+        over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((visits.into_inner(), waited.into_inner()), (3, 1));
 }

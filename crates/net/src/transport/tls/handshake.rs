@@ -45,6 +45,9 @@ pub(crate) enum Greeting {
     InARun = 21,
     /// This is another connection of the run that has begun. ASCII's "synchronous idle".
     Parallel = 22,
+    /// The other side is expected, but calls too often: it may call again later. ASCII's "device control 3", which
+    /// stops a sender.
+    Later = 19,
 }
 
 /// Who this party is and whom it expects, ready for any number of handshakes.
@@ -199,9 +202,9 @@ impl Handshake {
         self.heard == Some(Greeting::Parallel as u8)
     }
 
-    /// Whether this side welcomes the other one.
-    pub(crate) fn welcomed(&self) -> bool {
-        self.decided == Some(Greeting::Welcome)
+    /// This side's greeting, once it is decided.
+    pub(crate) fn answered(&self) -> Option<Greeting> {
+        self.decided
     }
 
     /// Whether this side has sent anything yet: a server that has not may still say in clear that it has [no
@@ -275,6 +278,7 @@ impl Handshake {
                 Ok(())
             }
             Some(byte) if byte == Greeting::InARun as u8 => Err(Error::InARun),
+            Some(byte) if byte == Greeting::Later as u8 => Err(Error::Later),
             _ => Err(Error::Handshake { what: "it does not greet as we do".to_owned() }),
         }
     }
@@ -311,7 +315,10 @@ impl Handshake {
         };
         let mut tls = self.into_tls();
         // A refused caller sends nothing.
-        if !matches!(ended, Ok(()) | Err(Error::InARun | Error::NoPlace | Error::Refused { .. })) {
+        if !matches!(
+            ended,
+            Ok(()) | Err(Error::InARun | Error::Later | Error::NoPlace | Error::Refused { .. })
+        ) {
             let deadline = clock.now() + REFUSAL;
             while clock.now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}
         }

@@ -1,0 +1,181 @@
+//! The exchange between a party and a relay before two parties meet.
+//!
+//! The relay begins with a fixed text of 16 bytes and a random challenge of 32. A party answers with the length of
+//! its certificate in two bytes (little endian), the certificate in DER, the length of the relay's address in one
+//! byte, that address as the party dialled it, the fingerprint of the party that it wants to meet, and its signature
+//! of the challenge, the address and that fingerprint. The relay answers with words of one byte, until one ends the
+//! wait.
+//!
+//! A relay accepts only signatures that name an address of its own. So a hostile relay cannot pass the challenge of
+//! another on to a party that calls it, and go there in that party's name.
+
+use std::{collections::BTreeSet, fmt};
+
+use crate::{Certificate, Error, Fingerprint, Identity, Result};
+
+/// The first bytes of a relay of any version.
+pub(crate) const RELAY: &[u8] = b"vesica relay ";
+
+/// The first bytes of a relay of this version.
+pub(crate) const MAGIC: &[u8; 16] = b"vesica relay 2\r\n";
+
+/// Bytes of the challenge.
+#[doc(hidden)]
+pub const CHALLENGE: usize = 32;
+
+/// Bytes of a signature.
+const SIGNATURE: usize = 64;
+
+/// The longest certificate that is read.
+const LONGEST: usize = 1 << 12;
+
+/// A word of a relay to a party that has proved who it is. The numbers are the codes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Word {
+    /// The other party is not there yet.
+    Wait = 0,
+    /// The other party is there: what follows comes from it.
+    Met = 1,
+    /// This party is not admitted, or did not prove who it is.
+    Refused = 2,
+    /// The relay is full, or this party has as many places as it may have.
+    NoPlace = 3,
+    /// This party means another relay.
+    OtherRelay = 4,
+    /// Nobody whom this relay admits is the party that this one wants to meet.
+    NobodyHere = 5,
+}
+
+/// Why a relay turns away a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// It said nothing, or too little.
+    Silent,
+    /// It does not speak as a party speaks to a relay.
+    Foreign,
+    /// It did not prove who it is.
+    NotProved,
+    /// It is not admitted.
+    NotAdmitted,
+    /// It means another relay.
+    OtherRelay,
+    /// The party that it wants to meet is not admitted.
+    PeerNotAdmitted,
+    /// It wants to meet itself.
+    Itself,
+    /// It made room for another caller.
+    Displaced,
+    /// It has as many places as one party may have, or calls too often.
+    TooMuch,
+    /// There are as many pairs as there may be.
+    NoPlace,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Silent => "it did not say who it is",
+            Self::Foreign => "it does not speak to a relay",
+            Self::NotProved => "it did not prove who it is",
+            Self::NotAdmitted => "it is not admitted",
+            Self::OtherRelay => "it means a relay of another address",
+            Self::PeerNotAdmitted => "it wants to meet a party that is not admitted",
+            Self::Itself => "it wants to meet itself",
+            Self::Displaced => "it made room for another caller",
+            Self::TooMuch => "it has as many places as one party may have, or calls too often",
+            Self::NoPlace => "there are as many pairs as there may be",
+        })
+    }
+}
+
+impl Refusal {
+    /// The word that the caller hears, if it hears one.
+    pub(super) fn word(self) -> Option<Word> {
+        Some(match self {
+            Self::Silent | Self::Foreign | Self::Displaced => return None,
+            Self::NotProved | Self::NotAdmitted | Self::Itself => Word::Refused,
+            Self::OtherRelay => Word::OtherRelay,
+            Self::PeerNotAdmitted => Word::NobodyHere,
+            Self::TooMuch | Self::NoPlace => Word::NoPlace,
+        })
+    }
+}
+
+/// The text that a party signs to prove who it is.
+pub(super) fn message(challenge: &[u8], address: &[u8], peer: &Fingerprint) -> Vec<u8> {
+    [b"vesica 2 relay\n", challenge, &[address.len() as u8], address, peer.as_bytes()].concat()
+}
+
+/// The answer of a party to the challenge of the relay at this address.
+pub(crate) fn answer(
+    me: &Identity,
+    peer: &Fingerprint,
+    address: &str,
+    challenge: &[u8],
+) -> Result<Vec<u8>> {
+    let address = address.as_bytes();
+    let Ok(length) = u8::try_from(address.len()) else {
+        return Err(Error::Handshake {
+            what: "the address of a relay has at most 255 bytes".to_owned(),
+        });
+    };
+    let unusable = |_| Error::Handshake { what: "this side's key cannot sign".to_owned() };
+    let signature = me.sign(&message(challenge, address, peer)).map_err(unusable)?;
+    let certificate = me.certificate();
+    let der = certificate.as_der();
+    let proof =
+        [&(der.len() as u16).to_le_bytes(), der, &[length], address, peer.as_bytes(), &signature];
+    Ok(proof.concat())
+}
+
+/// The length of an answer, as far as its beginning shows it.
+pub(super) fn length(said: &[u8]) -> std::result::Result<usize, Refusal> {
+    let Some(der) = said.first_chunk() else { return Ok(2) };
+    let der = usize::from(u16::from_le_bytes(*der));
+    if der > LONGEST {
+        return Err(Refusal::Foreign);
+    }
+    let rest = 2 + der + 1;
+    let address = said.get(rest - 1).map_or(0, |length| usize::from(*length));
+    let is_known = said.len() >= rest;
+    Ok(if is_known { rest + address + Fingerprint::BYTES + SIGNATURE } else { rest })
+}
+
+/// Checks a whole answer, and returns the party that the caller proves to be and the one that it wants to meet: both
+/// are `admitted`, and the answer names one of these addresses.
+///
+/// # Errors
+/// Why it is turned away.
+#[doc(hidden)]
+pub fn hear(
+    said: &[u8],
+    challenge: &[u8; CHALLENGE],
+    addresses: &[String],
+    admitted: &BTreeSet<Fingerprint>,
+) -> std::result::Result<[Fingerprint; 2], Refusal> {
+    if said.len() != length(said)? {
+        return Err(Refusal::Silent);
+    }
+    // There is as much of it as it says.
+    let (der, rest) = said[2..].split_at(usize::from(u16::from_le_bytes([said[0], said[1]])));
+    let (address, rest) = rest[1..].split_at(usize::from(rest[0]));
+    let (peer, signature) = rest.split_at(Fingerprint::BYTES);
+    let certificate = Certificate::from_der(der).map_err(|_| Refusal::NotProved)?;
+    let peer = Fingerprint::from_bytes(peer).ok_or(Refusal::Silent)?;
+    let me = certificate.fingerprint();
+    let is_mine = |mine: &String| mine.as_bytes().eq_ignore_ascii_case(address);
+    if !certificate.has_signed(&message(challenge, address, &peer), signature) {
+        Err(Refusal::NotProved)
+    } else if !admitted.contains(&me) {
+        Err(Refusal::NotAdmitted)
+    } else if !addresses.iter().any(is_mine) {
+        Err(Refusal::OtherRelay)
+    } else if me == peer {
+        Err(Refusal::Itself)
+    } else if !admitted.contains(&peer) {
+        Err(Refusal::PeerNotAdmitted)
+    } else {
+        Ok([me, peer])
+    }
+}

@@ -58,7 +58,7 @@ mod tests {
     /// Not a test of its own: what the next one runs in a process of its own.
     #[test]
     #[ignore = "started by one_signal_ends_a_program_that_is_blocked: it never ends"]
-    fn blocked() {
+    fn blocked_until_it_is_ended() {
         ends_within(Duration::ZERO).unwrap();
         println!("ready");
         // Nobody ever writes into it, and a signal does not end the wait.
@@ -70,7 +70,8 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let pipe = scratch.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let arguments = ["--ignored", "--exact", "--nocapture", "cancel::tests::blocked"];
+        let arguments =
+            ["--ignored", "--exact", "--nocapture", "cancel::tests::blocked_until_it_is_ended"];
         let mut started = Command::new(std::env::current_exe().unwrap())
             .args(arguments)
             .env(PIPE, &pipe)

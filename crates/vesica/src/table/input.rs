@@ -431,8 +431,6 @@ fn read_some(from: &mut dyn Read, to: &mut Vec<u8>) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     /// Gives a few bytes at a time, and panics where somebody asks for more than there is.

@@ -234,7 +234,7 @@ def test_partitions():
 def test_shapes_and_dimensions(protocol):
     malicious = protocol == "rr22-malicious"
     for v in cases("parameters", protocol):
-        shape = okvs.shape(v["n_R"], malicious)
+        shape = okvs.shape(v["n_R"], malicious, 40 + (v["partitions"] - 1).bit_length())
         assert [shape.clusters, shape.capacity, shape.sparse, shape.dense, shape.columns] == [
             v[name] for name in ("clusters", "capacity", "sparse", "dense", "columns")
         ], v
@@ -251,6 +251,7 @@ def test_lengths():
         assert t == v["t"]
         assert lists.tag_bits(v["n_R"], v["n_S"], 43) == v["t_in_8_partitions"]
         assert rr22.entry_bits(v["n_S"]) == v["l"]
+        assert rr22.entry_bits(v["n_S"], 43) == v["l_in_8_partitions"]
         assert lists.rice_parameter(v["n_S"], t) == v["rice"]
         assert lists.list_length(v["n_S"], t) == v["list_bytes"]
 

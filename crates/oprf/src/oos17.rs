@@ -18,7 +18,7 @@ use vesica_primitives::{
     code::{Bch, LinearCode},
 };
 
-pub use vesica_ot::one_of_n::oos17::{ADVERSARY, CHECK};
+pub use vesica_ot::one_of_n::oos17::{ADVERSARY, CHECK, WRONG_ROWS_PASS};
 
 /// Bits of a point.
 pub const POINT_BITS: u32 = <Bch as LinearCode>::DIMENSION as u32;

@@ -14,7 +14,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_ot::{Bytes, CotReceiver, CotSender, vole::Subspace};
-use vesica_params::{Adversary, lpn::Lpn, okvs::Shape, subfield};
+use vesica_params::{Adversary, Failure, lpn::Lpn, okvs::Shape, subfield};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Codec};
 
@@ -34,31 +34,42 @@ pub struct Dimensions {
     pub points: Shape,
     /// The hint for the sender's points.
     pub hint: Hint,
+    /// Bits of the OPRF's entries, which the type `A` must be able to hold.
+    pub bits: u32,
 }
 
 impl Dimensions {
-    /// For at most these numbers of points of the receiver and of the sender, and values of `len` bytes;
-    /// `shape` gives the OKVS for a number of points.
+    /// For at most these numbers of points of the receiver and of the sender, and values of `len` bytes, such that each
+    /// failure has probability at most 2^-λ; `shape` gives the OKVS for a number of points and λ.
     pub fn new(
         points: usize,
         programmed: usize,
         len: usize,
-        shape: impl Fn(usize) -> Shape,
+        lambda: u32,
+        shape: impl Fn(usize, u32) -> Shape,
     ) -> Self {
-        let hint = Hint { shape: shape(programmed), programmed, len };
-        Self { points: shape(points), hint }
+        let hint = Hint { shape: shape(programmed, lambda), programmed, len };
+        let bits = subfield::bits(programmed, lambda);
+        Self { points: shape(points, lambda), hint, bits }
     }
 
-    /// Bits of the OPRF's entries, which the type `A` must be able to hold.
-    pub fn bits(&self) -> u32 {
-        subfield::bits(self.hint.programmed)
+    /// What may go wrong by chance, for so many points of the receiver.
+    pub fn failures(&self, points: usize) -> [Failure; 3] {
+        let Self { points: store, hint, bits } = self;
+        [
+            Failure::new("an entry of the OPRF is that of another point", {
+                subfield::log2_failure(hint.programmed, *bits)
+            }),
+            Failure::new("the OKVS of points has no solution", store.log2_failure(points)),
+            Failure::new("the hint has no solution", hint.shape.log2_failure(hint.programmed)),
+        ]
     }
 }
 
 /// Payload bytes of an evaluation.
 pub fn bytes(dimensions: Dimensions) -> Bytes {
     Bytes {
-        to_sender: oprf::bytes(dimensions.points, dimensions.bits()),
+        to_sender: oprf::bytes(dimensions.points, dimensions.bits),
         to_receiver: dimensions.hint.bytes(),
     }
 }
@@ -73,7 +84,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
     /// Sets up the OPRF's VOLE, which needs no input.
     ///
     /// # Panics
-    /// If `A` has fewer bits than [`Dimensions::bits`].
+    /// If `A` has fewer bits than the entries.
     pub fn setup(
         dimensions: Dimensions,
         lpn: Lpn,
@@ -123,7 +134,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
     /// Same as [`Sender::setup`].
     ///
     /// # Panics
-    /// If `A` has fewer bits than [`Dimensions::bits`].
+    /// If `A` has fewer bits than the entries.
     pub fn setup(
         dimensions: Dimensions,
         lpn: Lpn,
@@ -152,7 +163,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
 }
 
 fn bits_in<A: Subspace>(dimensions: Dimensions) -> u32 {
-    let bits = dimensions.bits();
+    let bits = dimensions.bits;
     assert!(bits <= A::BITS, "entries of {bits} bits in {}", A::BITS);
     bits
 }

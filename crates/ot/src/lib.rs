@@ -10,6 +10,7 @@
 //! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS do not belong here.
 
 pub mod base;
+mod challenge;
 pub mod chunks;
 mod correlation_hash;
 pub mod extension;

@@ -13,11 +13,15 @@ pub fn width(pairs: usize, lambda: u32) -> usize {
 ///
 /// The least k with 2^-k · Σ_{i<κ} C(k, i) ≤ 2^-(λ + log pairs) (KKRT16 §3.3).
 pub fn least_width(pairs: usize, lambda: u32) -> usize {
-    let need = -(f64::from(lambda) + log2(pairs));
-    let kappa = u64::from(KAPPA);
-    let close = |width: u64| log2_fewer_heads(width, kappa) <= need;
+    let kappa = KAPPA as usize;
+    let is_rare = |width: &usize| log2_failure(pairs, *width) <= -f64::from(lambda);
     // The median of a binomial is at half its width, so no width below 2κ suffices.
-    (2 * kappa..).find(|width| close(*width)).expect("the tail falls below any bound") as usize
+    (2 * kappa..).find(is_rare).expect("the tail falls below any bound")
+}
+
+/// log2 of a bound on the probability that the codewords of any of `pairs` pairs are closer than κ.
+pub fn log2_failure(pairs: usize, width: usize) -> f64 {
+    log2(pairs) + log2_fewer_heads(width as u64, u64::from(KAPPA))
 }
 
 #[cfg(test)]

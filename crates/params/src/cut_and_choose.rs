@@ -69,7 +69,7 @@ impl Shape {
         let rare = |draws: usize, x: usize, mean: f64| {
             draws as f64 * divergence(share(x, draws), mean) >= lambda
         };
-        let set_share = 1.0 - libm::pow(1.0 - 1.0 / part as f64, n as f64);
+        let set_share = set_share(part, n);
         let least_set = libm::ceil(set_share * cells as f64) as usize;
         let set =
             least_below(least_set, cells.min(weight * n), |set| rare(cells, set + 1, set_share));
@@ -101,6 +101,27 @@ impl Shape {
         self.set + self.threshold
     }
 
+    /// log2 of bounds on the probabilities of the events of [`Shape::new`], for `items` items: that a receiver which
+    /// follows the protocol sets too many cells, that it is refused, and that one which deviates keeps too many ones.
+    pub fn log2_failures(self, items: usize) -> [f64; 3] {
+        let n = items.max(1);
+        let (cells, opened, ots) = (self.cells(), self.opened, self.ots() as f64);
+        let log2 = |draws: usize, x: usize, mean: f64| {
+            -(draws as f64 * divergence(x as f64 / draws as f64, mean))
+        };
+        let or_never = |is_possible: bool, log2: &dyn Fn() -> f64| match is_possible {
+            true => log2(),
+            false => f64::NEG_INFINITY,
+        };
+        let mean = set_share(self.part, n);
+        let ones = |most: usize| (most + self.threshold) as f64 / ots;
+        [
+            or_never(self.set < cells.min(self.weight * n), &|| log2(cells, self.set + 1, mean)),
+            log2(opened, self.threshold + 1, ones(self.set)),
+            or_never(self.most < cells, &|| log2(opened, self.threshold, ones(self.most + 1))),
+        ]
+    }
+
     /// −log2 of the probability that an item finds all its cells among the ones of a receiver that did not
     /// adapt them to it.
     /// not adapt them to it.
@@ -129,6 +150,11 @@ impl Shape {
             n as f64 * per_item >= filters + f64::from(lambda)
         })
     }
+}
+
+/// The share of the cells of a part that `n` items are expected to set.
+fn set_share(part: usize, n: usize) -> f64 {
+    1.0 - libm::pow(1.0 - 1.0 / part as f64, n as f64)
 }
 
 /// D(a ‖ p), in bits, for 0 < p < 1.

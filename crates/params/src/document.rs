@@ -78,7 +78,7 @@ pub fn markdown() -> String {
         format!("{}, {}", shape.dense, shape.one_way().dense)
     });
     row(&mut text, "bits of an OKVS entry in `rr22`", "λ + log n", |n| {
-        subfield::bits(n).to_string()
+        subfield::bits(n, LAMBDA).to_string()
     });
     let inputs =
         "inputs per item of a cheating receiver of `prty20-malicious`, 2^64 and 2^100 queries";

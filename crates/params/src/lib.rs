@@ -13,6 +13,7 @@ pub mod code;
 pub mod cut_and_choose;
 pub mod document;
 mod effective;
+mod failure;
 pub mod filter;
 pub mod laplace;
 pub mod lpn;
@@ -26,12 +27,14 @@ pub mod tag;
 pub use adversary::Adversary;
 pub use document::markdown;
 pub use effective::{effective_inputs, entry_bits};
+pub use failure::{Failure, log2_sum};
 pub use laplace::Laplace;
 
 /// Computational security in bits: key, label and digest-half length.
 pub const KAPPA: u32 = 128;
 
-/// Statistical security in bits: each failure event of a run has probability at most 2^-λ.
+/// Statistical security in bits: each failure event of a run has probability at most 2^-λ, over all of its partitions
+/// together.
 pub const LAMBDA: u32 = 40;
 
 /// log2 of a count; 0 for a count of 0, so that empty sets need no special case.

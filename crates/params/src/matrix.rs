@@ -1,6 +1,8 @@
 //! The bit matrix of CM20.
 
-use crate::{KAPPA, binomial::log2_lower_tail, bins::simple, log2, search::least};
+use crate::{
+    KAPPA, binomial::log2_lower_tail, bins::simple, failure::log2_sum, log2, search::least,
+};
 
 /// A matrix of bits, in blocks of rows. Each item has one block, and one row of it in each column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,30 @@ pub fn matrix(receiver: usize, sender: usize, lambda: u32) -> Matrix {
     Matrix { blocks, height, width: width(height, load, sender, lambda) }
 }
 
+impl Matrix {
+    /// log2 of a bound on the probability that, for sets of these sizes, some item of the sender that the receiver does
+    /// not have meets fewer than κ unmarked cells: the least over all loads that blocks may be assumed to have.
+    pub fn log2_failure(self, receiver: usize, sender: usize) -> f64 {
+        let Self { blocks, height, width } = self;
+        let of_load = |load: usize| {
+            let overflow = simple::log2_failure(receiver, blocks, load);
+            log2_sum([overflow, log2_few(width, height, load, sender)])
+        };
+        let loads = (1..=128).map(|lambda| simple::max_load(receiver, blocks, lambda));
+        loads.map(of_load).fold(0.0, f64::min)
+    }
+}
+
+/// The most by which the probability of a row exceeds 1/height.
+const BIAS: f64 = 1.0 / (1u64 << 32) as f64;
+
+/// log2 of sender · Pr\[Bin(width, p) < κ\], as in [`width`].
+fn log2_few(width: usize, height: usize, load: usize, sender: usize) -> f64 {
+    let row = 1.0 / height as f64 + BIAS;
+    let unmarked = libm::exp(load as f64 * libm::log1p(-row));
+    log2(sender) + log2_lower_tail(width as u64, unmarked, u64::from(KAPPA))
+}
+
 /// The minimal number of columns of a block of `height` rows, in each of which `load` items of the receiver
 /// mark one row, such that
 ///
@@ -46,15 +72,11 @@ pub fn matrix(receiver: usize, sender: usize, lambda: u32) -> Matrix {
 /// - two items that one party chooses have different bits, except with probability 2^-κ: (1/2 + 1/(2 height) +
 ///   2^-33)^width ≤ 2^-κ (CM20, proof of Theorem 3.2).
 fn width(height: usize, load: usize, sender: usize, lambda: u32) -> usize {
-    const BIAS: f64 = 1.0 / (1u64 << 32) as f64;
-    let kappa = u64::from(KAPPA);
     let row = 1.0 / height as f64 + BIAS;
-    let unmarked = libm::exp(load as f64 * libm::log1p(-row));
-    let need = -(f64::from(lambda) + log2(sender));
     let enough = |width: usize| {
         let alike = width as f64 * libm::log2(0.5 + row / 2.0);
-        let few = log2_lower_tail(width as u64, unmarked, kappa);
-        few <= need && alike <= -f64::from(KAPPA)
+        let few = log2_few(width, height, load, sender);
+        few <= -f64::from(lambda) && alike <= -f64::from(KAPPA)
     };
     least(KAPPA as usize, 4 * KAPPA as usize, enough)
 }

@@ -31,7 +31,7 @@ pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
     let block = KAPPA as usize;
     let wide = if capacity > MANY { 0 } else { bits / block };
     let narrow = (bits - wide * block).div_ceil(64);
-    let pairs = bins * (capacity * capacity.saturating_sub(1) / 2);
+    let pairs = pairs(bins, capacity);
     let meet = log2(pairs) - 64.0;
     let need = f64::from(lambda + 1);
     let spare = match (narrow, pairs) {
@@ -41,7 +41,21 @@ pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
     Shape { bins, capacity, wide, narrow, spare }
 }
 
+/// Pairs of keys of one bin.
+fn pairs(bins: usize, capacity: usize) -> usize {
+    bins * (capacity * capacity.saturating_sub(1) / 2)
+}
+
 impl Shape {
+    /// log2 of a bound on the probability that there is no room for all keys.
+    pub fn log2_failure(self) -> f64 {
+        match (self.narrow, pairs(self.bins, self.capacity)) {
+            (0, _) | (_, 0) => f64::NEG_INFINITY,
+            // As much again for the spare columns' own equations.
+            (_, pairs) => (self.spare + 1) as f64 * (log2(pairs) - 64.0) + 1.0,
+        }
+    }
+
     /// Bits of a row.
     pub fn bits(self) -> usize {
         128 * self.wide + 64 * self.narrow

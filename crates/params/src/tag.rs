@@ -8,6 +8,12 @@ pub fn bits(receiver: usize, sender: usize, lambda: u32) -> u32 {
     libm::ceil(f64::from(lambda) + log2(receiver) + log2(sender)) as u32
 }
 
+/// log2 of a bound on the probability that two different values have equal tags of `bits` bits, where such numbers of
+/// them are compared.
+pub fn log2_failure(receiver: usize, sender: usize, bits: u32) -> f64 {
+    log2(receiver) + log2(sender) - f64::from(bits)
+}
+
 /// The number of low bits of each `bits`-bit value that a sorted list of `n` of them stores verbatim; the rest
 /// is stored as differences in unary.
 ///

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use vesica_net::transport::shaper::Link;
 use vesica_psi::{
-    Adversary, CATALOGUE, Cost, Memory, Protocol, Sizes, Status,
+    Adversary, CATALOGUE, Cost, Memory, Protocol, Setting, Sizes, Status,
     aggregate::{
         METHODS, Method, Query,
         shares::{Outline, SHARING, Sharing},
@@ -57,18 +57,19 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A protocol, for sets of these sizes.
-    pub fn protocol(protocol: &Protocol, sizes: Sizes) -> Self {
-        let Protocol { key, status, adversary, .. } = *protocol;
-        let (cost, memory) = (protocol.cost(sizes), protocol.memory(sizes));
-        Self { key, status, adversary, sizes, cost, memory }
+    /// A protocol, for sets of these sizes, or for one of several runs.
+    pub fn protocol(protocol: &Protocol, setting: impl Into<Setting>) -> Self {
+        let (Protocol { key, status, adversary, .. }, setting) = (*protocol, setting.into());
+        let (cost, memory) = (protocol.cost(setting), protocol.memory(setting));
+        Self { key, status, adversary, sizes: setting.sizes, cost, memory }
     }
 
-    /// A protocol with payloads, for sets of these sizes. Its predicted time is that of the protocol alone:
+    /// A protocol with payloads, for sets of these sizes, or for one of several runs. Its predicted time is that of the protocol alone:
     /// payloads take little time beyond their bytes.
-    pub fn carrying(carrying: &Carrying, sizes: Sizes) -> Self {
-        let (cost, memory) = (carrying.cost(sizes), carrying.memory(sizes));
-        Self { cost, memory, ..Self::protocol(carrying.protocol(), sizes) }
+    pub fn carrying(carrying: &Carrying, setting: impl Into<Setting>) -> Self {
+        let setting = setting.into();
+        let (cost, memory) = (carrying.cost(setting), carrying.memory(setting));
+        Self { cost, memory, ..Self::protocol(carrying.protocol(), setting) }
     }
 
     /// A method for this query.

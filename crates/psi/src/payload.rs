@@ -168,22 +168,24 @@ impl Carrying {
         self.len
     }
 
-    /// Predicted cost for sets of these sizes: that of the protocol, the payloads, and 20 bytes for each item
+    /// Predicted cost for sets of these sizes, or of one of several runs: that of the protocol, the payloads, and 20 bytes for each item
     /// and list except the first. There is no additional flight.
-    pub fn cost(&self, sizes: Sizes) -> Cost {
-        let mut cost = self.protocol.cost(sizes);
+    pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
+        let setting = setting.into();
+        let mut cost = self.protocol.cost(setting);
         let of_item = self.len + (self.carrier.lists - 1) * WRAPPED_LEN;
-        cost.bytes_to_receiver += (sizes.sender * of_item) as f64;
+        cost.bytes_to_receiver += (setting.sizes.sender * of_item) as f64;
         cost
     }
 
     /// The predicted peak memory of each party for sets of these sizes, including the sender's payloads and the
     /// receiver's opened ones.
-    pub fn memory(&self, sizes: Sizes) -> Memory {
-        let [n_s, n_r] = [sizes.sender as f64, sizes.receiver as f64];
+    pub fn memory(&self, setting: impl Into<Setting>) -> Memory {
+        let setting = setting.into();
+        let [n_s, n_r] = [setting.sizes.sender as f64, setting.sizes.receiver as f64];
         let len = self.len as f64;
         let wrapped = if self.carrier.lists > 1 { 40.0 } else { 0.0 };
-        let memory = self.protocol.memory(sizes);
+        let memory = self.protocol.memory(setting);
         memory.and((len + 72.0 + wrapped) * n_s, 56.0 * n_r + (len + 24.0) * n_s.min(n_r))
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_params::{Adversary, LAMBDA};
+use vesica_params::{Adversary, Failure, LAMBDA};
 
 use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result, payload::Carrier};
 
@@ -53,7 +53,8 @@ pub struct Setting {
     pub sizes: Sizes,
     /// The form in which the sender sends its final values.
     pub list: List,
-    /// The number of runs, this one among them, that together have a wrong result with probability at most 2^-λ.
+    /// The number of runs, this one among them, that together have each failure with probability at most 2^-λ: the
+    /// partitions of two sets.
     pub runs: usize,
 }
 
@@ -64,13 +65,14 @@ impl From<Sizes> for Setting {
 }
 
 impl Setting {
-    /// One of so many runs, at least 1, that together have a wrong result with probability at most 2^-λ.
+    /// One of so many runs, at least 1, that together have each failure with probability at most 2^-λ.
     pub fn one_of(self, runs: usize) -> Self {
         Self { runs, ..self }
     }
 
-    /// −log2 of the probability with which this run may have a wrong result.
-    pub(crate) fn lambda(self) -> u32 {
+    /// −log2 of the probability with which this run may have a failure, to which every length is chosen: 2^-λ divided by
+    /// the number of runs.
+    pub fn lambda(self) -> u32 {
         LAMBDA + self.runs.next_power_of_two().ilog2()
     }
 }
@@ -245,6 +247,8 @@ pub struct Protocol {
     pub cost: fn(Setting) -> Cost,
     /// The predicted peak memory of each party.
     pub memory: fn(Setting) -> Memory,
+    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    pub failures: fn(Setting) -> Vec<Failure>,
     /// Refuses sizes beyond what it supports.
     pub limits: fn(Sizes) -> std::result::Result<(), Limit>,
     /// Prepares a sender.
@@ -268,13 +272,27 @@ impl Protocol {
         }
     }
 
-    /// Predicted cost for sets of these sizes.
-    pub fn cost(&self, sizes: Sizes) -> Cost {
-        (self.cost)(Setting { list: self.list, ..sizes.into() })
+    /// Whether it is run on partitions of two sets, one after the other.
+    pub fn splits(&self) -> bool {
+        self.status == Status::Recommended
     }
 
-    /// The predicted peak memory of each party, for sets of these sizes.
-    pub fn memory(&self, sizes: Sizes) -> Memory {
-        (self.memory)(Setting { list: self.list, ..sizes.into() })
+    /// Predicted cost for sets of these sizes, or of one of several runs.
+    pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
+        (self.cost)(self.setting(setting))
+    }
+
+    /// The predicted peak memory of each party, for sets of these sizes, or in one of several runs.
+    pub fn memory(&self, setting: impl Into<Setting>) -> Memory {
+        (self.memory)(self.setting(setting))
+    }
+
+    /// What may go wrong by chance in a run on sets of these sizes, or in one of several runs.
+    pub fn failures(&self, setting: impl Into<Setting>) -> Vec<Failure> {
+        (self.failures)(self.setting(setting))
+    }
+
+    fn setting(&self, setting: impl Into<Setting>) -> Setting {
+        Setting { list: self.list, ..setting.into() }
     }
 }

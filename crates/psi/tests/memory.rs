@@ -18,7 +18,7 @@ use rayon::ThreadPoolBuilder;
 use vesica_net::{CancelToken, Channel, transport::tcp};
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
-    CATALOGUE, DigestLength, Memory, Protocol, Set, Sizes, Status,
+    CATALOGUE, DigestLength, Memory, Protocol, Set, Setting, Sizes, Status,
     aggregate::{
         self, Aggregate, METHODS, Method, Query,
         shares::{self, Outline, SHARING},
@@ -41,9 +41,16 @@ const CONSTANT: f64 = (40 << 20) as f64;
 #[derive(Clone, Copy)]
 enum Work {
     Protocol(&'static Protocol),
+    /// A partition of many.
+    Partition(&'static Protocol),
     Payloads(&'static Protocol),
     Method(&'static Method, Aggregate, u64),
-    Shares { of_sender: bool, of_receiver: bool },
+    /// A partition of many.
+    Adding(&'static Method, Aggregate),
+    Shares {
+        of_sender: bool,
+        of_receiver: bool,
+    },
 }
 
 const AGGREGATES: [(Aggregate, u64); 6] = [
@@ -67,14 +74,28 @@ impl Work {
             let answered = AGGREGATES.iter().filter(|(q, minimum)| (method.supports)(*q, *minimum));
             answered.map(|(aggregate, minimum)| Self::Method(method, *aggregate, *minimum))
         });
+        let divided = CATALOGUE.iter().filter(|protocol| protocol.splits());
+        let divided = divided.map(|protocol| Self::Partition(protocol));
+        let adding = METHODS.iter().filter(|method| method.partitions.is_some());
+        let adding = adding.map(|method| Self::Adding(method, Aggregate::Count));
         let shares = SHARED.map(|(of_sender, of_receiver)| Self::Shares { of_sender, of_receiver });
-        protocols.chain(carriers).chain(methods).chain(shares).collect()
+        protocols
+            .chain(carriers)
+            .chain(methods)
+            .chain(divided)
+            .chain(adding)
+            .chain(shares)
+            .collect()
     }
 
     fn name(self) -> String {
         match self {
             Self::Protocol(protocol) => protocol.key.to_owned(),
             Self::Payloads(protocol) => format!("{} payloads", protocol.key),
+            Self::Partition(protocol) => format!("{} in partitions", protocol.key),
+            Self::Adding(method, aggregate) => {
+                format!("{} {aggregate:?} in partitions", method.key)
+            }
             Self::Method(method, aggregate, minimum) => {
                 format!("{} {aggregate:?} {minimum}", method.key)
             }
@@ -87,6 +108,8 @@ impl Work {
     fn predicted(self, sizes: Sizes) -> Memory {
         match self {
             Self::Protocol(protocol) => protocol.memory(sizes),
+            Self::Partition(protocol) => protocol.memory(Setting::from(sizes).one_of(PARTITIONS)),
+            Self::Adding(method, aggregate) => (method.memory)(partition_of(sizes, aggregate)),
             Self::Payloads(protocol) => carrying(protocol).memory(sizes),
             Self::Method(method, aggregate, minimum) => {
                 (method.memory)(Query { sizes, aggregate, minimum, noise: None, partitions: 1 })
@@ -99,8 +122,10 @@ impl Work {
 
     fn status(self) -> Status {
         match self {
-            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.status,
-            Self::Method(method, ..) => method.status,
+            Self::Protocol(protocol) | Self::Payloads(protocol) | Self::Partition(protocol) => {
+                protocol.status
+            }
+            Self::Method(method, ..) | Self::Adding(method, _) => method.status,
             Self::Shares { .. } => SHARING.status,
         }
     }
@@ -108,8 +133,10 @@ impl Work {
     /// Sizes that take at most seconds, as exponents of the sender's and the receiver's.
     fn exponents(self) -> &'static [(u32, u32)] {
         let key = match self {
-            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.key,
-            Self::Method(method, ..) => method.key,
+            Self::Protocol(protocol) | Self::Payloads(protocol) | Self::Partition(protocol) => {
+                protocol.key
+            }
+            Self::Method(method, ..) | Self::Adding(method, _) => method.key,
             Self::Shares { .. } => SHARING.key,
         };
         match key {
@@ -137,6 +164,23 @@ impl Work {
         match self {
             Self::Protocol(p) if sends => vesica_psi::send(p, items, 0..=most, channel, rng),
             Self::Protocol(p) => vesica_psi::receive(p, items, 0..=most, channel, rng).map(drop),
+            Self::Partition(p) => {
+                let setting = Setting::from(sizes).one_of(PARTITIONS);
+                let items = items.cut_for(p)?;
+                if sends {
+                    vesica_psi::sender_for(p, setting, channel, rng)?.send(items, channel, rng)?;
+                    return Ok(channel.flush()?);
+                }
+                vesica_psi::receiver_for(p, setting, channel, rng)?
+                    .receive(items, channel, rng)
+                    .map(drop)
+            }
+            Self::Adding(method, aggregate) => {
+                let query = partition_of(sizes, aggregate);
+                let party = aggregate::adder_for(method, query, !sends, channel, rng)?;
+                party.add_up(items, &[], channel, rng)?;
+                Ok(channel.flush()?)
+            }
             Self::Payloads(p) if sends => {
                 let bytes = vec![1; PAYLOAD * mine];
                 let with = (items, Payloads::new(PAYLOAD, &bytes));
@@ -170,10 +214,19 @@ impl Work {
 
     fn digest(self) -> DigestLength {
         match self {
-            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.digest,
+            Self::Protocol(protocol) | Self::Payloads(protocol) | Self::Partition(protocol) => {
+                protocol.digest
+            }
             _ => DigestLength::Short,
         }
     }
+}
+
+/// The most partitions there are: entries have more than 64 bits then.
+const PARTITIONS: usize = 4096;
+
+fn partition_of(sizes: Sizes, aggregate: Aggregate) -> Query {
+    Query { sizes, aggregate, minimum: 0, noise: None, partitions: PARTITIONS }
 }
 
 /// Bytes of a payload.

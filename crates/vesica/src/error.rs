@@ -5,11 +5,12 @@
 use std::{fmt, io, path::PathBuf};
 
 use vesica_net::{AbortReason, Channel, Deviation};
+use vesica_psi::MAX_ITEMS;
 
 use crate::{
     difference::Difference,
     partner::refusal::Refusal,
-    words::{bytes, counted},
+    words::{bytes, counted, grouped},
 };
 
 /// The result of anything here.
@@ -170,6 +171,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// That a set has too many keys for so many partitions, the most there are.
+    pub(crate) fn too_large(keys: usize, partitions: usize) -> Self {
+        let most = grouped((MAX_ITEMS * partitions) as u64);
+        let said = format!(
+            "{} keys are too many to compare: there have to be fewer than {most}, in {}",
+            grouped(keys as u64),
+            counted(partitions as u64, "partition"),
+        );
+        Self::Terms(vec![Difference::of_both("sizes of the sets", said)])
+    }
+
     /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them than agreed.
     pub(crate) fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
         match error {

@@ -5,7 +5,7 @@ import numpy as np
 from . import gf128, ot, trees
 from .errors import Refused
 from .primitives import (
-    blocks, blocks_of_bits, counters, cr, number, numbers, prg, tcr, to_bytes, transpose, xor_sum,
+    blocks, blocks_of_bits, counters, cr, derive, number, numbers, prg, tcr, to_bytes, transpose, xor_sum,
 )  # fmt: skip
 
 TREES, LEAVES, DEPTH = 16, 256, 8
@@ -28,6 +28,11 @@ class Streams:
 
 def pieces(total):
     return [(first, min(PIECE, total - first)) for first in range(0, total, PIECE)]
+
+
+def point_of(sid, chi):
+    """Where columns are evaluated: what both sides make of the challenge in this session."""
+    return int.from_bytes(derive("vesica extension challenge v1", sid + chi)[:16], "little")
 
 
 class Side:
@@ -100,7 +105,7 @@ class Sender(Side):
         self.checked += 1
         self.channel.send("extension/challenge", chi)
         answer = numbers(blocks(self.channel.receive("extension/answer", 16 * 129)))
-        mine = numbers(gf128.horner(int.from_bytes(chi, "little"), columns))
+        mine = numbers(gf128.horner(point_of(self.channel.sid, chi), columns))
         if any(mine[i] != answer[1 + i] ^ (answer[0] if self.delta >> i & 1 else 0) for i in range(128)):
             raise Refused("choices equal in every column")
 
@@ -145,8 +150,8 @@ class Receiver(Side):
             self.channel.send("softspoken/corrections", to_bytes(u[:, first : first + count]))
         if self.malicious:
             self.checked += 1
-            chi = int.from_bytes(self.channel.receive("extension/challenge", 16), "little")
-            answer = gf128.horner(chi, np.concatenate([c[None], columns]))
+            chi = self.channel.receive("extension/challenge", 16)
+            answer = gf128.horner(point_of(self.channel.sid, chi), np.concatenate([c[None], columns]))
             self.channel.send("extension/answer", to_bytes(answer))
         self.channel.flush()
         return transpose(columns)[:n]

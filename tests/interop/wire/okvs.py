@@ -90,18 +90,18 @@ class Shape:
         return self.clusters * self.width
 
 
-def shape(n, malicious):
+def shape(n, malicious, security=40):
     if malicious and n <= 64:
         return Shape(1, n, 0, max(1, n), True)
     c = max(1, -(-n // (65536 if malicious else 32768)))
-    capacity = max_load(n, c, 41)
-    security = 41 + (c - 1).bit_length()
+    capacity = max_load(n, c, security + 1)
+    strict = security + 1 + (c - 1).bit_length()
     if capacity <= 64:
         s, gap = 0, max(1, capacity)
     else:
-        s = sparse_columns(capacity, security)
-        gap = -(-security * ONE // l2(s))
-    d = gap + security
+        s = sparse_columns(capacity, strict)
+        gap = -(-strict * ONE // l2(s))
+    d = gap + strict
     if malicious:
         triples = s * (s - 1) * (s - 2) // 6
         d = max(d, 128 - min(128, triples.bit_length() - 1 if triples else 0))

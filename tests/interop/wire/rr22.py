@@ -10,8 +10,8 @@ from .lists import receive_list, send_list, tag_bits, tag_of
 from .primitives import aes, aes_bytes, blocks, cr, derive, keyed, le128, pack, prg, to_bytes, unpack, xor
 
 
-def entry_bits(n_s):
-    return ceil(40 + log2(max(1, n_s)))
+def entry_bits(n_s, security=40):
+    return ceil(security + log2(max(1, n_s)))
 
 
 def split(data):
@@ -42,7 +42,7 @@ def receive_columns(channel, shape, bits):
 
 def receiver(channel, draw, items, n_s, security=40):
     """R: the places of its items that S has."""
-    shape, bits = okvs.shape(len(items), False), entry_bits(n_s)
+    shape, bits = okvs.shape(len(items), False, security), entry_bits(n_s, security)
     a, checked = vole.receiver(extension.Receiver(channel, draw, False), draw, shape.columns, bits)
     k = draw.block()
     channel.send("rs21/seed", k)
@@ -59,7 +59,7 @@ def receiver(channel, draw, items, n_s, security=40):
 
 def sender(channel, draw, items, n_r, security=40):
     """S: learns nothing."""
-    shape, bits = okvs.shape(n_r, False), entry_bits(len(items))
+    shape, bits = okvs.shape(n_r, False, security), entry_bits(len(items), security)
     ext = extension.Sender(channel, draw, False)
     b = vole.sender(ext, draw, shape.columns, bits)
     k0, k1, k2 = keys_of(channel.receive("rs21/seed", 16))
@@ -106,8 +106,8 @@ def commitment(w_s):
     return derive("vesica rs21 commitment v1", w_s)
 
 
-def malicious_receiver(channel, draw, items, n_s):
-    shape = okvs.shape(len(items), True)
+def malicious_receiver(channel, draw, items, n_s, security=40):
+    shape = okvs.shape(len(items), True, security)
     gamma = channel.receive("rs21/commitment", 32)
     a, checked = vole.receiver(extension.Receiver(channel, draw, True), draw, shape.columns, 128)
     k, w_r = draw.block(), draw.block()
@@ -124,8 +124,8 @@ def malicious_receiver(channel, draw, items, n_s):
     return [i for i, value in enumerate(own.rows(xor(w_s, w_r), u)) if tag_of(value, 128) in tags]
 
 
-def malicious_sender(channel, draw, items, n_r):
-    shape = okvs.shape(n_r, True)
+def malicious_sender(channel, draw, items, n_r, security=40):
+    shape = okvs.shape(n_r, True, security)
     w_s = draw.block()
     gamma = commitment(w_s)
     channel.send("rs21/commitment", gamma)

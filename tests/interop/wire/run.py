@@ -9,7 +9,7 @@ from .draws import SystemDraws
 from .errors import Refused
 from .primitives import derive, hash_of, keyed, le64
 
-VERSION = 11
+VERSION = 12
 TERMS_DIFFER = 2
 MOST = 1 << 40
 PROTOCOLS = ["dh", "rr22", "rr22-malicious"]

@@ -61,8 +61,8 @@ def weighted(rows, bits):
     return result
 
 
-def answer_of(chi, z):
-    return derive("vesica noise check v1", chi + to_bytes(z))
+def answer_of(sid, chi, z):
+    return derive("vesica noise check v2", sid + chi + to_bytes(z))
 
 
 SHORT = 768
@@ -123,7 +123,7 @@ def sender(extension, draw, m, bits):
             chi, masked = data[:16], number(blocks(data[16:])[0])
             weights = gf128.powers(int.from_bytes(chi, "little"), len(w))
             z = gf128.inner_product(w, weights) ^ q[-1] ^ from_numbers([gf128.product(masked, delta)])[0]
-            channel.send("noise/answer", answer_of(chi, z))
+            channel.send("noise/answer", answer_of(channel.sid, chi, z))
         channel.flush()
     return b
 
@@ -162,7 +162,7 @@ def receiver(extension, draw, m, bits):
             of_noise = np.arange(d.pieces * d.blocks) * d.size + at
             x = gf128.inner_product(y[:-1], weights[of_noise])
             challenges.append(chi + to_bytes(x ^ y[-1]))
-            expected.append(answer_of(chi, gf128.inner_product(v, weights) ^ big_y[-1]))
+            expected.append(answer_of(channel.sid, chi, gf128.inner_product(v, weights) ^ big_y[-1]))
         a, c = shortened(noises, d, length), shortened(vectors, d, length)
     for challenge in challenges:
         channel.send("noise/challenge", challenge)

@@ -94,6 +94,10 @@ fn noise_that_is_none_is_refused() {
         (&["--answer", "count", "--clamp", "1", "--epsilon", "1"], "no values to clamp"),
         (&["--answer", "sum:v", "--epsilon", "1"], "add --clamp"),
         (&["--answer", "count", "--epsilon", "1", "--minimum", "3"], "cannot be used with"),
+        (
+            &["--answer", "count", "--epsilon", "1", "--diagnose"],
+            "run it on its own, without --epsilon",
+        ),
     ] {
         let all = [flags, &["--learns", "both"]].concat();
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &all);

@@ -60,7 +60,7 @@ use crate::{
     digests::{BATCH, Part},
 };
 
-pub use checked::CHECK;
+pub use checked::{CHECK, WRONG_ROWS_PASS};
 
 const SESSION: &str = "prty20/session";
 

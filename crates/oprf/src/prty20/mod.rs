@@ -40,7 +40,7 @@ use crate::{
     digests::{Part, Points},
 };
 
-pub use malicious::{CHECK, Checked, Malicious};
+pub use malicious::{CHECK, Checked, Malicious, WRONG_ROWS_PASS};
 pub use semi_honest::{Oprf, SemiHonest};
 
 /// Points per thread at a time.

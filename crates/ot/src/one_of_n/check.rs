@@ -4,6 +4,7 @@
 use bytemuck::Zeroable;
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
+use vesica_params::Failure;
 use vesica_primitives::{
     Block, are_equal,
     code::{LinearCode, Row},
@@ -12,15 +13,21 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use super::combinations::Combinations;
-use crate::Bytes;
+use crate::{Bytes, challenge};
 
 pub(super) use super::combinations::SUMS;
 
 /// The check by which the sender refuses a receiver.
 pub const CHECK: &str = "rows are codewords";
 
+/// That rows which are no codewords pass, other than by guesses of the key. The number of sums is the same in all runs:
+/// protocols that make this check are not run in partitions.
+pub const WRONG_ROWS_PASS: Failure =
+    Failure::new("wrong rows pass the check", -(SUMS as f64 - 1.0));
+
 pub(super) const CHALLENGE: &str = "oos17/challenge";
 pub(super) const ANSWER: &str = "oos17/answer";
+const CONTEXT: &str = "vesica oos17 challenge v1";
 
 /// Payload bytes of the check, without those of the mask rows.
 pub(super) fn bytes<C: LinearCode>() -> Bytes {
@@ -35,9 +42,10 @@ pub(super) fn verify<C: LinearCode>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    let challenge = declassify(Block::random(rng));
-    channel.send_slice(CHALLENGE, &[challenge])?;
+    let drawn = declassify(Block::random(rng));
+    channel.send_slice(CHALLENGE, &[drawn])?;
     channel.flush()?;
+    let challenge = challenge::of_session(CONTEXT, channel.session(), drawn);
     let own = Combinations::new(challenge, rows.len() - SUMS).of(rows);
     let mut answer = vec![Block::ZERO; SUMS * (1 + C::Row::BLOCKS)];
     channel.recv_slice(ANSWER, &mut answer)?;
@@ -70,10 +78,11 @@ pub(super) fn masks<C: LinearCode>(rng: &mut dyn CryptoRng) -> [Block; SUMS] {
     std::array::from_fn(|_| Block(Block::random(rng).0 >> (128 - C::DIMENSION)))
 }
 
+/// The challenge, bound to the session.
 pub(super) fn receive_challenge(channel: &mut Channel) -> Result<Block> {
     let mut challenge = [Block::ZERO];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
-    Ok(challenge[0])
+    Ok(challenge::of_session(CONTEXT, channel.session(), challenge[0]))
 }
 
 /// The sums of words, then of rows, masks included.

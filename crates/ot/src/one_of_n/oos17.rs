@@ -6,7 +6,7 @@
 //! 1. Once, without input: `width` base OTs ([`Extended`]) with the parties' roles exchanged.
 //! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m, followed by s random
 //!    words. R keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
-//! 3. Once all columns are fixed, S → R: a challenge, from which both expand bits χ_{l,j}.
+//! 3. Once all columns are fixed, S → R: a challenge, from which and the session identifier both expand bits χ_{l,j}.
 //! 4. R → S: for each l ≤ s, w^l = Σ_j χ_{l,j}·w_j ⊕ w_{m+l} and t^l = Σ_j χ_{l,j}·t_j ⊕ t_{m+l}.
 //! 5. S refuses unless t^l = q^l ⊕ (C(w^l) ∧ Δ) for all l, where q^l is the same sum of its rows.
 //! 6. Only then: R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
@@ -41,7 +41,7 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-pub use super::check::CHECK;
+pub use super::check::{CHECK, WRONG_ROWS_PASS};
 use super::{
     check::{self, SUMS},
     rows::{self, Function, RowKeys, Scratch},

@@ -9,8 +9,8 @@
 //! 1. R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R →
 //!    S: χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as nobody
 //!    else learns it.
-//! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
-//! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
+//! 2. S → R: a hash of the session identifier, χ, and Σ χ^j·w_j + Q* + (x + y*)·Δ.
+//! 3. R refuses unless that is the hash of the same with Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
 //! R must not send anything derived from v before step 3. What it sends between steps 1 and 3 may
 //! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
@@ -45,7 +45,7 @@
 
 use std::iter::successors;
 
-use vesica_net::{Channel, Deviation, Result};
+use vesica_net::{Channel, Deviation, Result, SessionId};
 use vesica_primitives::{
     Block, are_equal,
     gf::{inner_product128, multiply128},
@@ -108,7 +108,7 @@ pub fn prove(
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
     let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
-    Ok(Answer(digest(challenge[0], *value)))
+    Ok(Answer(digest(channel.session(), challenge[0], *value)))
 }
 
 /// What S owes R.
@@ -171,7 +171,8 @@ pub fn challenge(
     let noise = sparse_polynomial(polynomial.powers.len(), places, values, chi);
     channel.send_slice(CHALLENGE, &[chi, *Zeroizing::new(noise) ^ mask.value])?;
     channel.flush()?;
-    Ok(Expected(digest(chi, polynomial.of_all(blocks) ^ mask.share)))
+    let value = polynomial.of_all(blocks) ^ mask.share;
+    Ok(Expected(digest(channel.session(), chi, value)))
 }
 
 /// The answer that S owes.
@@ -218,9 +219,10 @@ fn powers(x: Block, n: usize) -> Vec<Block> {
     successors(Some(Block(1)), |power| Some(multiply128(*power, x))).take(n).collect()
 }
 
-fn digest(chi: Block, value: Block) -> blake3::Hash {
+fn digest(session: SessionId, chi: Block, value: Block) -> blake3::Hash {
     let value = Zeroizing::new(value.to_bytes());
-    blake3::Hasher::new_derive_key("vesica noise check v1")
+    blake3::Hasher::new_derive_key("vesica noise check v2")
+        .update(session.as_bytes())
         .update(&chi.to_bytes())
         .update(&*value)
         .finalize()

@@ -2,7 +2,7 @@
 //! bins, so that a bin holds few.
 
 use super::simple;
-use crate::{binomial::log2_upper_tail, search::least};
+use crate::{binomial::log2_upper_tail, failure::largest, search::least};
 
 /// A load that some bin exceeds with probability at most 2^-λ, when each of `balls` balls goes to the emptiest
 /// of `choices` distinct random ones of `bins` bins.
@@ -30,6 +30,11 @@ pub fn max_load(balls: usize, bins: usize, choices: usize, lambda: u32) -> usize
         heavy = heavy.min(above);
     }
     best
+}
+
+/// log2 of that bound on the probability that some bin gets more than `load` balls, to a whole number.
+pub fn log2_failure(balls: usize, bins: usize, choices: usize, load: usize) -> f64 {
+    -f64::from(largest(|lambda| max_load(balls, bins, choices, lambda) <= load))
 }
 
 /// The least K such that the probability that more than K of `balls` balls have only choices among `heavy` bins

@@ -56,6 +56,17 @@ pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
     Shape { bins: least(n.max(min_bins(H)), n, enough), stash }
 }
 
+impl<const H: usize> Shape<H> {
+    /// log2 of a bound on the probability that `n` items have no table of this shape: the one by which [`sound`] chooses.
+    pub fn log2_failure(self, n: usize) -> f64 {
+        match (H, n) {
+            (3, FITTED..) => -fitted_lambda(n, self.bins as f64 / n as f64),
+            (3, _) => log2_no_table(n, self.bins),
+            _ => hall::log2_no_table(n, H, self.bins, self.stash),
+        }
+    }
+}
+
 /// What papers published for λ = 40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
@@ -120,6 +131,11 @@ const FITTED: usize = 256;
 fn fitted_expansion(n: usize, lambda: u32) -> f64 {
     let lambda = f64::from(lambda);
     if n < 512 { (lambda + 158.0) / 142.0 } else { (lambda + log2(n) + 256.0) / 240.0 }
+}
+
+/// The λ of the fits for this many bins per item.
+fn fitted_lambda(n: usize, expansion: f64) -> f64 {
+    if n < 512 { 142.0 * expansion - 158.0 } else { 240.0 * expansion - 256.0 - log2(n) }
 }
 
 /// log2 of a bound on the probability that `n` items, each with a random triple of `bins` ≥ n bins, have no

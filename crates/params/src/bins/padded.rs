@@ -1,7 +1,8 @@
 //! Both parties' bins, padded to their maximal load so that none shows how many items it holds (RR17 §5). A
 //! place in a bin is a *slot*.
 
-use super::simple::max_load;
+use super::simple::{log2_failure, max_load};
+use crate::failure::log2_sum;
 
 /// The bins that both parties use, and the slots of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +17,16 @@ pub struct Shape {
 
 impl Shape {
     /// Bins for sets of `receiver` and `sender` items: some bin of a party has more items than slots with
-    /// probability at most 2^-λ, by [`max_load`]. `bins` must be at least 1.
+    /// probability at most 2^-λ for each party, by [`max_load`]. `bins` must be at least 1.
     pub fn new(bins: usize, receiver: usize, sender: usize, lambda: u32) -> Self {
         let slots = |items| max_load(items, bins, lambda);
         Self { bins, receiver: slots(receiver), sender: slots(sender) }
+    }
+
+    /// log2 of a bound on the probability that some bin of either party has more items than slots.
+    pub fn log2_failure(self, receiver: usize, sender: usize) -> f64 {
+        let of_receiver = log2_failure(receiver, self.bins, self.receiver);
+        log2_sum([of_receiver, log2_failure(sender, self.bins, self.sender)])
     }
 
     /// The slots of all bins of the receiver: the number of items that it can use if it deviates.

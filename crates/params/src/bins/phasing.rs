@@ -80,6 +80,14 @@ pub fn sound_bits(item_bits: u32, receiver: usize, sender: usize, lambda: u32) -
     item_bits.min(libm::ceil(f64::from(lambda) + pairs.max(0.0)) as u32)
 }
 
+/// log2 of a bound on the probability that two items of both sets collide in `bits` bits; of `item_bits`, they do not.
+pub fn log2_failure(item_bits: u32, receiver: usize, sender: usize, bits: u32) -> f64 {
+    if bits >= item_bits {
+        return f64::NEG_INFINITY;
+    }
+    2.0 * crate::log2(receiver + sender) - 1.0 - f64::from(bits)
+}
+
 /// As published, for sets of n: λ + 2 log n, which ignores collisions within a set.
 pub fn published_bits(item_bits: u32, n: usize, lambda: u32) -> u32 {
     item_bits.min(libm::ceil(f64::from(lambda) + 2.0 * crate::log2(n)) as u32)

@@ -12,12 +12,21 @@ pub fn max_load(balls: usize, bins: usize, lambda: u32) -> usize {
     if bins == 1 || balls == 0 {
         return balls;
     }
-    let fits = |load: usize| {
-        let tail = log2_upper_tail(balls as u64, 1.0 / bins as f64, load as u64 + 1);
-        libm::log2(bins as f64) + tail <= -f64::from(lambda)
-    };
+    let fits = |load: usize| log2_failure(balls, bins, load) <= -f64::from(lambda);
     let mean = balls.div_ceil(bins);
     least(mean, mean, fits)
+}
+
+/// log2 of that bound on the probability that some bin gets more than `load` balls.
+pub fn log2_failure(balls: usize, bins: usize, load: usize) -> f64 {
+    match (load >= balls, bins) {
+        (true, _) => f64::NEG_INFINITY,
+        (false, 1) => 0.0,
+        _ => {
+            let tail = log2_upper_tail(balls as u64, 1.0 / bins as f64, load as u64 + 1);
+            libm::log2(bins as f64) + tail
+        }
+    }
 }
 
 /// The number of bins in PSZ14 §6 for `n` items that go to one bin each: n / ln n, so that the fullest has a

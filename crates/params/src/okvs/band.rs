@@ -1,6 +1,7 @@
 //! Random bands and random matrices.
 
 use super::{Clusters, DensePart, Shape, SparsePart};
+use crate::failure::largest;
 
 /// Additional columns of a band store, beyond one per key: more of them allow narrower bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +69,8 @@ const PERCENT_10: [Line; 6] = [
 ];
 
 impl Excess {
+    const ALL: [Self; 4] = [Self::Percent3, Self::Percent5, Self::Percent7, Self::Percent10];
+
     /// The percentage.
     pub fn percent(self) -> usize {
         match self {
@@ -120,6 +123,21 @@ pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     let sparse = capacity + (excess.percent() * capacity).div_ceil(100).max(strict as usize + 2);
     let weight = excess.width(capacity, strict).min(sparse);
     Shape { clusters: clusters.clusters, capacity, weight, sparse, ..random_matrix(n, lambda) }
+}
+
+/// The λ with which a full cluster of this shape has a solution: that of the line for the excess and the width that it has,
+/// and of the random matrix with as many columns.
+pub(super) fn lambda(shape: &Shape) -> u32 {
+    let spare = shape.sparse - shape.capacity;
+    if shape.capacity < FEWEST {
+        return spare as u32;
+    }
+    let columns = |excess: &Excess| (excess.percent() * shape.capacity).div_ceil(100);
+    let widths = Excess::ALL.into_iter().filter(|excess| columns(excess) <= spare);
+    let of_width =
+        |excess: Excess| largest(|lambda| excess.width(shape.capacity, lambda) <= shape.weight);
+    let of_matrix = (spare as u32).saturating_sub(2);
+    widths.map(of_width).max().unwrap_or(0).min(of_matrix)
 }
 
 /// The shape of a random matrix (RS21 §2) for `n` keys, in one cluster of n + λ columns: a band as wide as the

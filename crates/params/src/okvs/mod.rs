@@ -9,11 +9,16 @@ mod fixed;
 mod garbled_bloom;
 mod polynomial;
 
+use band::lambda as band_lambda;
 pub use band::{Excess, band, random_matrix};
 pub use garbled_bloom::{garbled_bloom, garbled_bloom_of_weight};
 pub use polynomial::{mega_bin, polynomial};
 
-use crate::{KAPPA, bins::simple};
+use crate::{
+    KAPPA,
+    bins::simple,
+    failure::{largest, log2_sum},
+};
 
 /// The maximal number of keys for which every column is dense: a binary row then fits in 128 bits, including
 /// the λ + 1 + log clusters columns with which a random matrix has full rank, for any number of clusters.
@@ -96,6 +101,41 @@ impl Shape {
         }
     }
 
+    /// log2 of a bound on the probability that `n` keys cannot be encoded, by what the shape has in columns: that a cluster
+    /// overflows, or has no solution.
+    pub fn log2_failure(&self, n: usize) -> f64 {
+        let overflow = simple::log2_failure(n, self.clusters, self.capacity);
+        let unsolved = libm::log2(self.clusters as f64) - self.solvable_bits();
+        log2_sum([overflow, unsolved])
+    }
+
+    /// The λ with which a full cluster has a solution.
+    fn solvable_bits(&self) -> f64 {
+        match (self.sparse_part, self.dense_part, self.weight) {
+            // A polynomial.
+            (SparsePart::Scattered, DensePart::Field, 0) => f64::INFINITY,
+            (SparsePart::Scattered, _, 2) => paxos_lambda(self),
+            (SparsePart::Scattered, dense_part, _) => {
+                let has_columns = |lambda: u32| {
+                    let dependent = match dense_part {
+                        DensePart::Binary => lambda as usize,
+                        DensePart::Field => 0,
+                    };
+                    sparse_columns(self.capacity, lambda) <= self.sparse
+                        && gap(self, lambda) + dependent <= self.dense
+                };
+                largest(has_columns).into()
+            }
+            // No free column for the last key, nor for any before it.
+            (SparsePart::Parts, ..) => {
+                let enough =
+                    self.sparse >= garbled_bloom_of_weight(self.capacity, self.weight).sparse;
+                if enough { self.weight as f64 - crate::log2(self.capacity) } else { 0.0 }
+            }
+            (SparsePart::Band, ..) => band_lambda(self).into(),
+        }
+    }
+
     /// C(sparse, weight), or 1 if every column is dense.
     fn scattered_rows(&self) -> u128 {
         if self.sparse == 0 {
@@ -136,8 +176,7 @@ pub fn shape_over_field(n: usize, target: usize, lambda: u32) -> Shape {
 /// d dense columns with probability at most 2^(cycles − d). The papers' ⌈1.4 log n⌉ leaves room for
 /// dense spots, which only small graphs have. Up to 64 keys every column is dense.
 pub fn paxos(n: usize, lambda: u32) -> Shape {
-    let core = (7 * fixed::log2(n.max(1) as u64)).div_ceil(5 * fixed::ONE) as usize;
-    let (sparse, gap) = if n <= ALL_DENSE { (0, n) } else { ((12 * n).div_ceil(5), core) };
+    let (sparse, gap) = paxos_columns(n);
     Shape {
         clusters: 1,
         capacity: n,
@@ -147,6 +186,17 @@ pub fn paxos(n: usize, lambda: u32) -> Shape {
         dense: gap + lambda as usize,
         dense_part: DensePart::Binary,
     }
+}
+
+/// The sparse columns of PaXoS, and the dense ones that it has for λ = 0.
+fn paxos_columns(n: usize) -> (usize, usize) {
+    let core = (7 * fixed::log2(n.max(1) as u64)).div_ceil(5 * fixed::ONE) as usize;
+    if n <= ALL_DENSE { (0, n) } else { ((12 * n).div_ceil(5), core) }
+}
+
+fn paxos_lambda(shape: &Shape) -> f64 {
+    let (sparse, gap) = paxos_columns(shape.capacity);
+    if shape.sparse >= sparse { shape.dense as f64 - gap as f64 } else { 0.0 }
 }
 
 /// The shape of the garbled cuckoo table with three hash functions (GPR+21) for `n` keys, as published:
@@ -185,14 +235,18 @@ impl Clusters {
 /// A shape of weight 3 still without dense columns, and λ'.
 fn without_dense_columns(n: usize, target: usize, lambda: u32) -> (Shape, u32) {
     let Clusters { clusters, capacity, strict } = Clusters::new(n, target, lambda);
-    let sparse = if capacity <= ALL_DENSE {
-        0
-    } else {
-        let product = u128::from(expansion(capacity, strict)) * capacity as u128;
-        product.div_ceil(fixed::ONE.into()) as usize
-    };
+    let sparse = sparse_columns(capacity, strict);
     let (sparse_part, dense_part) = (SparsePart::Scattered, DensePart::Binary);
     (Shape { clusters, capacity, weight: 3, sparse, sparse_part, dense: 0, dense_part }, strict)
+}
+
+/// Sparse columns of a cluster of weight 3.
+fn sparse_columns(capacity: usize, strict: u32) -> usize {
+    if capacity <= ALL_DENSE {
+        return 0;
+    }
+    let product = u128::from(expansion(capacity, strict)) * capacity as u128;
+    product.div_ceil(fixed::ONE.into()) as usize
 }
 
 /// Sparse columns per key for weight 3, in fixed point: e = e* + (λ + 9.2) / 2^slope with e* = 1.223

@@ -48,7 +48,7 @@ use zeroize::Zeroizing;
 
 use super::{Adder, Aggregate, ByPartitions, Method, Output, Query, Receiver, Sender, Share};
 use crate::{
-    Adversary, Items, Leakage, Result, Setting, Status,
+    Adversary, Items, Leakage, Result, Status,
     circuit_psi::{
         Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending,
     },
@@ -75,6 +75,7 @@ pub static RS21: Method = Method {
     },
     cost: cost::cost,
     memory: cost::memory,
+    failures: |query| Plan::new(query.setting(), None).failures::<Silent>(),
     sender: |query, channel, rng| match query.aggregate {
         Aggregate::Products => {
             Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))
@@ -143,7 +144,7 @@ impl<N: Number> Program<N> {
             Aggregate::SumOfSender => Some(Masking::Sum),
             _ => None,
         };
-        let plan = Plan::new(Setting::from(query.sizes).one_of(query.partitions), values);
+        let plan = Plan::new(query.setting(), values);
         Self { plan, query, number: PhantomData }
     }
 

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use super::{Aggregate, Method, Output, Query, Receiver, Sender};
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points},
@@ -43,14 +43,16 @@ pub static COUNT: Method = Method {
         receiver: "the size of the intersection and of the sender's set",
         sender: "the size of the receiver's set",
     },
-    cost: |Query { sizes, .. }| {
+    cost: |query| {
+        let sizes = query.sizes;
         let points = (sizes.receiver * POINT_LEN) as f64;
-        let list = Tags::new(Setting::from(sizes)).list_len(sizes.sender);
+        let list = Tags::new(query.setting()).list_len(sizes.sender);
         Cost { bytes_to_sender: points, bytes_to_receiver: points + list as f64, rounds: 3 }
     },
     memory: |Query { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([150.0, 150.0], [280.0, 70.0]))
     },
+    failures: |query| vec![Tags::new(query.setting()).failure(query.sizes)],
     sender: |query, _, _| Ok(Box::new(Party(query))),
     receiver: |query, _, _| Ok(Box::new(Party(query))),
     partitions: None,
@@ -94,7 +96,7 @@ impl Sender for Party {
         // 3.
         channel.phase("own-items");
         let own = own_products::<Ristretto>(items.low_halves(), &alpha, channel)?;
-        let tags = Tags::new(Setting::from(sizes));
+        let tags = Tags::new(self.0.setting());
         let list = own.iter().map(|point| tags.of(hash_point::<Ristretto>(point))).collect();
         tags.send_list(TAGS, list, items, channel)
     }
@@ -128,7 +130,7 @@ impl Receiver for Party {
         }
         // 3.
         channel.phase("compare");
-        let tags = Tags::new(Setting::from(sizes));
+        let tags = Tags::new(self.0.setting());
         let inverse = Zeroizing::new(Ristretto::invert(&beta));
         let mut mine = Vec::with_capacity(items.len());
         for points in &shuffled {

@@ -36,7 +36,7 @@ use zeroize::Zeroizing;
 
 use super::{Aggregate, Method, Output, Query, Receiver, Sender};
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_point, mul_all, own_products, recv_points},
@@ -71,6 +71,7 @@ pub static SUM: Method = Method {
     memory: |Query { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([1500.0, 1500.0], [1500.0, 1500.0]))
     },
+    failures: |query| vec![Tags::new(query.setting()).failure(query.sizes)],
     sender: |query, channel, rng| match query.aggregate {
         Aggregate::SumOfReceiver => Ok(Box::new(Matcher::prepare(query, channel)?)),
         _ => Ok(Box::new(Owner::prepare(query, channel, rng)?)),
@@ -106,7 +107,7 @@ fn cost(query: Query) -> Cost {
         true => [sizes.sender, sizes.receiver],
         false => [sizes.receiver, sizes.sender],
     };
-    let list = Tags::new(Setting::from(sizes)).list_len(matcher);
+    let list = Tags::new(query.setting()).list_len(matcher);
     let masked = if is_owner { 0 } else { paillier::PLAIN };
     let by_owner = paillier::PLAIN + list + owner * (POINT + paillier::ENCODED) + masked;
     let by_matcher = matcher * POINT + usize::from(is_owner) + paillier::ENCODED;
@@ -159,7 +160,7 @@ impl Matcher {
         channel.flush()?;
         // 3.
         channel.phase("match");
-        let tags = Tags::new(Setting::from(sizes));
+        let tags = Tags::new(self.query.setting());
         let mut theirs = Vec::with_capacity(owners);
         while theirs.len() < owners {
             let count = chunk::<Ristretto>().min(owners - theirs.len());
@@ -269,7 +270,7 @@ impl Owner {
         let Query { sizes, .. } = self.query;
         let matchers = sizes.sender + sizes.receiver - items.len();
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
-        let tags = Tags::new(Setting::from(sizes));
+        let tags = Tags::new(self.query.setting());
         channel.phase("exponentiate");
         let mut own = own_products::<Ristretto>(items.low_halves(), &beta, channel)?;
         // Likewise.

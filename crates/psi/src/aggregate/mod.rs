@@ -26,12 +26,12 @@ pub mod shares;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_params::Laplace;
+use vesica_params::{Failure, Laplace};
 use vesica_primitives::declassify;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
-    Adversary, Cost, Error, Items, Leakage, Memory, Result, Sizes, Status,
+    Adversary, Cost, Error, Items, Leakage, Memory, Result, Setting, Sizes, Status,
     parts::session::{agree, bind},
 };
 
@@ -93,6 +93,11 @@ pub struct Query {
 }
 
 impl Query {
+    /// What the parties of a protocol know of a run on the whole sets, or on a partition of them.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting::from(self.sizes).one_of(self.partitions)
+    }
+
     /// A hash that names the aggregate, its minimum, the method that computes it, and the noise.
     fn name(&self, method: &Method) -> blake3::Hash {
         let Self { aggregate, minimum, noise, .. } = *self;
@@ -240,6 +245,8 @@ pub struct Method {
     pub cost: fn(Query) -> Cost,
     /// The predicted peak memory of each party, its values included.
     pub memory: fn(Query) -> Memory,
+    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    pub failures: fn(Query) -> Vec<Failure>,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,
     /// Prepares a receiver.

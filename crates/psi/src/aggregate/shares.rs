@@ -18,6 +18,7 @@ use vesica_circuit::{
     triples::{Demand, Triples},
 };
 use vesica_net::Channel;
+use vesica_params::Failure;
 use zeroize::Zeroizing;
 
 use super::circuit::RS21;
@@ -107,6 +108,11 @@ impl Outline {
     /// The number of bins.
     pub fn bins(&self) -> usize {
         self.plan().bins()
+    }
+
+    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    pub fn failures(&self) -> Vec<Failure> {
+        self.plan().failures::<Silent>()
     }
 
     /// Predicted cost.

@@ -29,7 +29,10 @@ use vesica_circuit::{
 };
 use vesica_net::Channel;
 use vesica_ot::Bytes;
-use vesica_params::bins::cuckoo::{self, HASHES};
+use vesica_params::{
+    Failure,
+    bins::cuckoo::{self, HASHES},
+};
 use vesica_primitives::{Block, declassify};
 use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
@@ -54,6 +57,8 @@ pub(crate) struct Dimensions {
     pub(crate) programmed: usize,
     /// Bytes of a value.
     pub(crate) len: usize,
+    /// −log2 of the probability with which each failure may happen.
+    pub(crate) lambda: u32,
 }
 
 /// An OPPRF with one point of the receiver per bin.
@@ -71,6 +76,9 @@ pub(crate) trait Opprf: Send + Sync + 'static {
 
     /// Payload bytes, the setup included.
     fn bytes(dimensions: Dimensions) -> Bytes;
+
+    /// What may go wrong by chance.
+    fn failures(dimensions: Dimensions) -> Vec<Failure>;
 
     /// The sender's setup.
     fn sender(
@@ -137,6 +145,7 @@ pub(crate) struct Plan {
     shape: cuckoo::Shape,
     /// ℓ.
     bits: usize,
+    lambda: u32,
     /// How S's values are masked, if its items have values.
     values: Option<Masking>,
 }
@@ -175,7 +184,7 @@ impl Plan {
         let (sizes, lambda) = (setting.sizes, setting.lambda());
         let shape = cuckoo::sound(sizes.receiver, lambda);
         let bits = lambda as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
-        Self { sizes, shape, bits, values }
+        Self { sizes, shape, bits, lambda, values }
     }
 
     /// The number of bins.
@@ -196,7 +205,21 @@ impl Plan {
     fn dimensions<M: Construction>(&self) -> Dimensions {
         let len = self.target_len() + self.values.map_or(0, Masking::len);
         let len = len.next_multiple_of(M::Opprf::UNIT);
-        Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
+        let programmed = HASHES * self.sizes.sender;
+        Dimensions { bins: self.bins(), programmed, len, lambda: self.lambda }
+    }
+
+    /// What may go wrong by chance in all three steps.
+    pub(crate) fn failures<M: Construction>(&self) -> Vec<Failure> {
+        let target = (self.bins().max(1) as f64).log2() - self.bits as f64;
+        let mut failures = M::Opprf::failures(self.dimensions::<M>());
+        failures.extend([
+            Failure::new("a target is met without a match", target),
+            Failure::new("the cuckoo table does not exist", {
+                self.shape.log2_failure(self.sizes.receiver)
+            }),
+        ]);
+        failures
     }
 
     /// The targets, if step 3 compares them by digits.
@@ -451,6 +474,7 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
         carrier: None,
         cost: cost::<M>,
         memory: |setting| memory::<M>(&Plan::new(setting, None)),
+        failures: |setting| Plan::new(setting, None).failures::<M>(),
         limits: any_sizes,
         sender: |setting, channel, rng| {
             let plan = Plan::new(setting, None);

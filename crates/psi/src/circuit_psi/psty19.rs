@@ -12,7 +12,7 @@ use vesica_circuit::triples::Extension;
 use vesica_net::Channel;
 use vesica_oprf::{programmable::Hint, psty19 as oprf};
 use vesica_ot::Bytes;
-use vesica_params::{LAMBDA, code, okvs};
+use vesica_params::{Failure, code, okvs};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
@@ -45,9 +45,9 @@ impl Construction for Psty19 {
 struct WithPolynomials;
 
 fn of(dimensions: Dimensions) -> oprf::Dimensions {
-    let Dimensions { bins, programmed, len } = dimensions;
-    let width = code::width(programmed, LAMBDA);
-    let shape = okvs::polynomial(programmed, MEGA_BIN, LAMBDA);
+    let Dimensions { bins, programmed, len, lambda } = dimensions;
+    let width = code::width(programmed, lambda);
+    let shape = okvs::polynomial(programmed, MEGA_BIN, lambda);
     oprf::Dimensions { instances: bins, width, hint: Hint { shape, programmed, len } }
 }
 
@@ -61,6 +61,16 @@ impl Opprf for WithPolynomials {
 
     fn bytes(dimensions: Dimensions) -> Bytes {
         oprf::bytes(of(dimensions))
+    }
+
+    fn failures(dimensions: Dimensions) -> Vec<Failure> {
+        let oprf::Dimensions { width, hint, .. } = of(dimensions);
+        let close = code::log2_failure(hint.programmed, width);
+        let hint = hint.shape.log2_failure(hint.programmed);
+        vec![
+            Failure::new("two codewords are too close", close),
+            Failure::new("the hint has no solution", hint),
+        ]
     }
 
     fn sender(

@@ -7,6 +7,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_params::Failure;
 use vesica_primitives::{
     Block,
     hash::{ShortHash, ShortInput},
@@ -69,6 +70,12 @@ pub fn learn(
         return Err(channel.malformed(LIST, "names an item that is not shared").into());
     }
     Ok(positions)
+}
+
+/// That the sender takes an item of its own for a shared one that it is not.
+pub fn failure(setting: impl Into<Setting>) -> Failure {
+    let setting = setting.into();
+    Tags::new(setting).failure(setting.sizes)
 }
 
 /// The first 128 bits of the keyed hash of each item, of its high half too if it has one.

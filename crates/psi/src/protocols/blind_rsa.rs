@@ -59,6 +59,7 @@ pub static PROTOCOL: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 450.0], [1600.0, 60.0]))
     },
+    failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("key");

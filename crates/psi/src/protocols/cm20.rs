@@ -21,7 +21,7 @@ use vesica_net::Channel;
 use vesica_oprf::cm20::{self as oprf, Points};
 use vesica_ot::base::{BaseOt, extended::Extended, np01::Np01};
 use vesica_params::{
-    LAMBDA,
+    Failure,
     matrix::{Matrix, matrix},
 };
 use vesica_primitives::{
@@ -154,15 +154,16 @@ const fn entry<M: Model>() -> Protocol {
         carrier: None,
         cost: cost::<M>,
         memory: memory::<M>,
+        failures: failures::<M>,
         limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
-            let oprf = oprf::Sender::setup::<M::Base>(shape(setting.sizes), channel, rng)?;
+            let oprf = oprf::Sender::setup::<M::Base>(shape(setting), channel, rng)?;
             Ok(Box::new(Sender { setting, oprf, model: PhantomData::<M> }))
         },
         receiver: |setting, channel, rng| {
             channel.phase("base-ot");
-            let oprf = oprf::Receiver::setup::<M::Base>(shape(setting.sizes), channel, rng)?;
+            let oprf = oprf::Receiver::setup::<M::Base>(shape(setting), channel, rng)?;
             Ok(Box::new(Receiver { setting, oprf, model: PhantomData::<M> }))
         },
     }
@@ -170,8 +171,15 @@ const fn entry<M: Model>() -> Protocol {
 
 const LIST: &str = "cm20/list";
 
-fn shape(sizes: Sizes) -> Matrix {
-    matrix(sizes.receiver, sizes.sender, LAMBDA)
+fn shape(setting: Setting) -> Matrix {
+    matrix(setting.sizes.receiver, setting.sizes.sender, setting.lambda())
+}
+
+fn failures<M: Model>(setting: Setting) -> Vec<Failure> {
+    let Sizes { sender, receiver } = setting.sizes;
+    let few = shape(setting).log2_failure(receiver, sender);
+    let tags = M::tags(setting).failure(setting.sizes);
+    vec![tags, Failure::new("an item meets too few unmarked cells", few)]
 }
 
 fn memory<M: Model>(setting: Setting) -> Memory {
@@ -180,7 +188,7 @@ fn memory<M: Model>(setting: Setting) -> Memory {
 
 fn cost<M: Model>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let matrix = shape(sizes);
+    let matrix = shape(setting);
     let setup = oprf::setup_bytes::<M::Base>(matrix);
     let list = M::tags(setting).list_len(sizes.sender);
     Cost {
@@ -281,7 +289,8 @@ mod tests {
             Link::Memory,
             |channel, _| {
                 let mut rng = StdRng::seed_from_u64(seed);
-                let oprf = oprf::Sender::setup::<Np01<Ristretto>>(shape(sizes), channel, &mut rng)?;
+                let oprf =
+                    oprf::Sender::setup::<Np01<Ristretto>>(shape(setting), channel, &mut rng)?;
                 let party = Sender { setting, oprf, model: PhantomData::<Short<BITS>> };
                 Box::new(party).send(theirs.items(), channel, &mut rng)?;
                 Ok::<_, Error>(channel.flush()?)
@@ -289,7 +298,7 @@ mod tests {
             |channel, _| {
                 let mut rng = StdRng::seed_from_u64(!seed);
                 let oprf =
-                    oprf::Receiver::setup::<Np01<Ristretto>>(shape(sizes), channel, &mut rng)?;
+                    oprf::Receiver::setup::<Np01<Ristretto>>(shape(setting), channel, &mut rng)?;
                 let party = Receiver { setting, oprf, model: PhantomData::<Short<BITS>> };
                 Ok(Box::new(party).receive(mine.items(), channel, &mut rng)?.len())
             },

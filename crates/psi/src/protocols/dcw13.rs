@@ -18,7 +18,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_params::{
-    LAMBDA,
+    Failure,
     okvs::{self, Shape},
     tag,
 };
@@ -51,15 +51,16 @@ pub static PROTOCOL: Protocol = Protocol {
     carrier: None,
     cost,
     memory,
+    failures,
     limits,
     sender: |setting, channel, rng| {
-        let dimensions = Dimensions::of(setting.sizes);
+        let dimensions = Dimensions::of(setting);
         channel.phase("base-ot");
         let cells = cells::Sender::setup(channel, rng)?;
         Ok(Box::new(Sender { dimensions, cells }))
     },
     receiver: |setting, channel, rng| {
-        let dimensions = Dimensions::of(setting.sizes);
+        let dimensions = Dimensions::of(setting);
         channel.phase("base-ot");
         let cells = cells::Receiver::setup(channel, rng)?;
         Ok(Box::new(Receiver { dimensions, cells }))
@@ -84,10 +85,21 @@ impl Dimensions {
     /// have has a cell of its own among those that R does not choose, and what R sees of the others is random.
     /// The number of bits is such that, except with the same probability, the cells of no item that only R has
     /// add up to its digest.
-    fn of(sizes: Sizes) -> Self {
-        let shape = okvs::garbled_bloom(sizes.sender + sizes.receiver, LAMBDA);
-        Self { shape, len: tag::bits(sizes.receiver, 1, LAMBDA).div_ceil(8) as usize }
+    fn of(setting: Setting) -> Self {
+        let (Sizes { sender, receiver }, lambda) = (setting.sizes, setting.lambda());
+        let shape = okvs::garbled_bloom(sender + receiver, lambda);
+        Self { shape, len: tag::bits(receiver, 1, lambda).div_ceil(8) as usize }
     }
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    let (Sizes { sender, receiver }, dimensions) = (setting.sizes, Dimensions::of(setting));
+    let equal = tag::log2_failure(receiver, 1, 8 * dimensions.len as u32);
+    let taken = dimensions.shape.log2_failure(sender + receiver);
+    vec![
+        Failure::new("cells add up to the digest of another item", equal),
+        Failure::new("an item has no cell of its own", taken),
+    ]
 }
 
 fn memory(setting: Setting) -> Memory {
@@ -99,7 +111,7 @@ fn limits(sizes: Sizes) -> std::result::Result<(), Limit> {
 }
 
 fn cost(setting: Setting) -> Cost {
-    let Dimensions { shape, len } = Dimensions::of(setting.sizes);
+    let Dimensions { shape, len } = Dimensions::of(setting);
     let setup = cells::setup_cost();
     Cost {
         bytes_to_sender: (setup.to_sender + cells::cost(shape)) as f64,

@@ -15,7 +15,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::hl08 as oprf;
-use vesica_params::{LAMBDA, bins::phasing};
+use vesica_params::{Failure, bins::phasing};
 use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
 
 use crate::{
@@ -43,6 +43,7 @@ pub static RISTRETTO: Protocol = Protocol {
     carrier: None,
     cost: cost::<Ristretto>,
     memory: memory::<Ristretto>,
+    failures,
     limits: any_sizes,
     sender: |setting, channel, rng| Ok(Box::new(Sender::<Ristretto>::new(setting, channel, rng)?)),
     receiver: |setting, channel, rng| {
@@ -69,8 +70,15 @@ const TAGS: &str = "hl08/tags";
 const CHUNK: usize = 128;
 
 /// σ.
-fn point_bits(sizes: Sizes) -> usize {
-    phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize
+fn point_bits(setting: Setting) -> usize {
+    let Sizes { sender, receiver } = setting.sizes;
+    phasing::sound_bits(128, receiver, sender, setting.lambda()) as usize
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    let Sizes { sender, receiver } = setting.sizes;
+    let equal = phasing::log2_failure(128, receiver, sender, point_bits(setting) as u32);
+    vec![Tags::new(setting).failure(setting.sizes), Failure::new("two items have one point", equal)]
 }
 
 fn memory<G: Scalars>(Setting { sizes, .. }: Setting) -> Memory {
@@ -81,7 +89,7 @@ fn memory<G: Scalars>(Setting { sizes, .. }: Setting) -> Memory {
 
 fn cost<G: Scalars>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let bits = point_bits(sizes);
+    let bits = point_bits(setting);
     let oprf = oprf::setup_bytes(bits, sizes.receiver) + oprf::bytes::<G>(bits, sizes.receiver);
     let list = Tags::new(setting).list_len(sizes.sender);
     Cost {
@@ -101,7 +109,7 @@ impl<G: Scalars> Sender<G> {
     /// Step 1.
     fn new(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let (bits, points) = (point_bits(setting.sizes), setting.sizes.receiver);
+        let (bits, points) = (point_bits(setting), setting.sizes.receiver);
         Ok(Self { setting, oprf: oprf::Sender::setup(bits, points, channel, rng)? })
     }
 }
@@ -141,7 +149,7 @@ impl<G: Scalars> Receiver<G> {
     /// Step 1.
     fn new(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let (bits, points) = (point_bits(setting.sizes), setting.sizes.receiver);
+        let (bits, points) = (point_bits(setting), setting.sizes.receiver);
         Ok(Self { setting, oprf: oprf::Receiver::setup(bits, points, channel, rng)? })
     }
 }

@@ -21,7 +21,7 @@ use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
 use vesica_ot::one_of_n::{self, Receiver as _, Sender as _};
 use vesica_params::{
-    LAMBDA,
+    Failure,
     bins::cuckoo::{self, HASHES},
     code,
 };
@@ -62,6 +62,7 @@ pub static PROTOCOL: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([138.0, 14.0], [152.0, 14.0]))
     },
+    failures,
     limits: any_sizes,
     sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
     receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
@@ -70,17 +71,28 @@ pub static PROTOCOL: Protocol = Protocol {
 const LISTS: [&str; HASHES] = ["kkrt16/list-1", "kkrt16/list-2", "kkrt16/list-3"];
 
 /// The width of the OPRF's code: the sender evaluates each item in three bins.
-fn width(sizes: Sizes) -> usize {
-    code::width(HASHES * sizes.sender, LAMBDA)
+fn width(setting: Setting) -> usize {
+    code::width(HASHES * setting.sizes.sender, setting.lambda())
 }
 
-fn shape(sizes: Sizes) -> cuckoo::Shape {
-    cuckoo::sound(sizes.receiver, LAMBDA)
+fn shape(setting: Setting) -> cuckoo::Shape {
+    cuckoo::sound(setting.sizes.receiver, setting.lambda())
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    let Sizes { sender, receiver } = setting.sizes;
+    let close = code::log2_failure(HASHES * sender, width(setting));
+    let table = shape(setting).log2_failure(receiver);
+    vec![
+        Tags::new(setting).failure(setting.sizes),
+        Failure::new("two codewords are too close", close),
+        Failure::new("the cuckoo table does not exist", table),
+    ]
 }
 
 fn cost(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let (width, bins) = (width(sizes), shape(sizes).bins);
+    let (width, bins) = (width(setting), shape(setting).bins);
     let oprf = oprf::setup_bytes(width) + one_of_n::kkrt16::bytes(width, bins);
     let lists = HASHES * Tags::new(setting).list_len(sizes.sender);
     Cost {
@@ -99,7 +111,7 @@ pub struct Sender {
 impl Sender {
     fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let oprf = oprf::Sender::setup(width(setting.sizes), channel, rng)?;
+        let oprf = oprf::Sender::setup(width(setting), channel, rng)?;
         Ok(Self { setting, oprf })
     }
 
@@ -113,7 +125,7 @@ impl Sender {
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
-        let hashed = BinMap::<HASHES>::new(shape(self.setting.sizes).bins).of(&permuted);
+        let hashed = BinMap::<HASHES>::new(shape(self.setting).bins).of(&permuted);
         let table = lists::all_bins(&hashed)?;
         // 3.
         channel.phase("oprf");
@@ -166,7 +178,7 @@ pub struct Receiver {
 impl Receiver {
     fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let oprf = oprf::Receiver::setup(width(setting.sizes), channel, rng)?;
+        let oprf = oprf::Receiver::setup(width(setting), channel, rng)?;
         Ok(Self { setting, oprf })
     }
 
@@ -180,7 +192,7 @@ impl Receiver {
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
-        let table = CuckooTable::new(&permuted, shape(self.setting.sizes))?;
+        let table = CuckooTable::new(&permuted, shape(self.setting))?;
         // 3.
         channel.phase("oprf");
         let words: Vec<Block> = table

@@ -40,6 +40,7 @@ pub static PROTOCOL: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([75.0, 10.0], [105.0, 20.0]))
     },
+    failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
     sender: |setting, _, _| Ok(Box::new(Sender { setting })),
     receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),

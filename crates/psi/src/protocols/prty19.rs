@@ -21,7 +21,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::prty19 as oprf;
 use vesica_params::{
-    LAMBDA,
+    Failure,
     bins::two_choice,
     code,
     slices::{self, Shape},
@@ -53,8 +53,12 @@ trait Variant: Send + Sync + 'static {
     /// One list for each hash function.
     const LISTS: &'static [&'static str];
 
-    /// The number of bins for this many items of the receiver, and the number of items that each takes.
-    fn bins(items: usize) -> two_choice::Shape;
+    /// The number of bins for this many items of the receiver, and the number of items that each takes, such that there
+    /// is room for all except with probability 2^-λ.
+    fn bins(items: usize, lambda: u32) -> two_choice::Shape;
+
+    /// log2 of a bound on the probability that there is no room.
+    fn log2_no_room(items: usize, shape: two_choice::Shape) -> f64;
 
     /// For the receiver: each permuted item in one of its bins.
     fn one_each(permuted: &[Block], shape: Shape) -> Result<Table>;
@@ -70,8 +74,12 @@ impl Variant for Low {
 
     const LISTS: &'static [&'static str] = &["prty19/list"];
 
-    fn bins(items: usize) -> two_choice::Shape {
+    fn bins(items: usize, _: u32) -> two_choice::Shape {
         two_choice::Shape { bins: 1, capacity: items }
+    }
+
+    fn log2_no_room(_: usize, _: two_choice::Shape) -> f64 {
+        f64::NEG_INFINITY
     }
 
     fn one_each(permuted: &[Block], shape: Shape) -> Result<Table> {
@@ -90,8 +98,12 @@ impl Variant for Fast {
 
     const LISTS: &'static [&'static str] = &["prty19/list-1", "prty19/list-2"];
 
-    fn bins(items: usize) -> two_choice::Shape {
-        two_choice::sound(items, LAMBDA)
+    fn bins(items: usize, lambda: u32) -> two_choice::Shape {
+        two_choice::sound(items, lambda)
+    }
+
+    fn log2_no_room(items: usize, shape: two_choice::Shape) -> f64 {
+        two_choice::log2_no_table(items, shape)
     }
 
     fn one_each(permuted: &[Block], shape: Shape) -> Result<Table> {
@@ -118,25 +130,39 @@ const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protoco
         carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
+        failures: failures::<V>,
         limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
-            let oprf = oprf::Sender::setup(shape::<V>(setting.sizes), channel, rng)?;
+            let oprf = oprf::Sender::setup(shape::<V>(setting), channel, rng)?;
             Ok(Box::new(Sending::<V> { setting, oprf, variant: PhantomData }))
         },
         receiver: |setting, channel, rng| {
             channel.phase("base-ot");
-            let oprf = oprf::Receiver::setup(shape::<V>(setting.sizes), channel, rng)?;
+            let oprf = oprf::Receiver::setup(shape::<V>(setting), channel, rng)?;
             Ok(Box::new(Receiving::<V> { setting, oprf, variant: PhantomData }))
         },
     }
 }
 
 /// The sender evaluates each item in each of its bins.
-fn shape<V: Variant>(sizes: Sizes) -> Shape {
-    let width = code::least_width(V::LISTS.len() * sizes.sender, LAMBDA);
-    let two_choice::Shape { bins, capacity } = V::bins(sizes.receiver);
-    slices::shape(width, bins, capacity, LAMBDA)
+fn shape<V: Variant>(setting: Setting) -> Shape {
+    let (Sizes { sender, receiver }, lambda) = (setting.sizes, setting.lambda());
+    let width = code::least_width(V::LISTS.len() * sender, lambda);
+    let two_choice::Shape { bins, capacity } = V::bins(receiver, lambda);
+    slices::shape(width, bins, capacity, lambda)
+}
+
+fn failures<V: Variant>(setting: Setting) -> Vec<Failure> {
+    let (Sizes { sender, receiver }, shape) = (setting.sizes, shape::<V>(setting));
+    let close = code::log2_failure(V::LISTS.len() * sender, shape.bits());
+    let bins = two_choice::Shape { bins: shape.bins, capacity: shape.capacity };
+    vec![
+        Tags::new(setting).failure(setting.sizes),
+        Failure::new("two codewords are too close", close),
+        Failure::new("an item finds no bin", V::log2_no_room(receiver, bins)),
+        Failure::new("too many nodes of keys are equal", shape.log2_failure()),
+    ]
 }
 
 fn memory<V: Variant>(setting: Setting) -> Memory {
@@ -145,7 +171,7 @@ fn memory<V: Variant>(setting: Setting) -> Memory {
 
 fn cost<V: Variant>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let shape = shape::<V>(sizes);
+    let shape = shape::<V>(setting);
     let setup = oprf::setup_bytes(shape);
     let lists = V::LISTS.len() * Tags::new(setting).list_len(sizes.sender);
     Cost {
@@ -185,7 +211,7 @@ impl<V: Variant> Sender for Sending<V> {
         // 1.
         let (permuted, seed) = permute(items.low_halves(), channel, rng)?;
         // 2.
-        let table = V::all_each(&permuted, shape::<V>(self.setting.sizes))?;
+        let table = V::all_each(&permuted, shape::<V>(self.setting))?;
         // 3.
         channel.phase("oprf");
         let point = |i: usize| permuted[table.entries()[i].position()];
@@ -213,7 +239,7 @@ impl<V: Variant> Receiver for Receiving<V> {
         // 1.
         let (permuted, seed) = permute(items.low_halves(), channel, rng)?;
         // 2.
-        let table = V::one_each(&permuted, shape::<V>(self.setting.sizes))?;
+        let table = V::one_each(&permuted, shape::<V>(self.setting))?;
         // 3.
         channel.phase("oprf");
         let point = |entry: &Entry| permuted[entry.position()];

@@ -19,7 +19,7 @@ use vesica_oprf::{
     prty20::{self as oprf, Construction, Malicious, SemiHonest, Store},
 };
 use vesica_params::{
-    LAMBDA,
+    Failure,
     okvs::{Shape, paxos, shape},
 };
 use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
@@ -63,8 +63,13 @@ trait Variant: Send + 'static {
     /// The OKVS.
     type Store: Store<Self::Construction>;
 
-    /// Its shape for this many items of the receiver.
-    fn shape(items: usize) -> Shape;
+    /// Its shape for this many items of the receiver, such that it fails with probability at most 2^-λ.
+    fn shape(items: usize, lambda: u32) -> Shape;
+
+    /// Its shape for a run.
+    fn shape_for(setting: Setting) -> Shape {
+        Self::shape(setting.sizes.receiver, setting.lambda())
+    }
 }
 
 struct Clustered;
@@ -79,8 +84,8 @@ impl Variant for Clustered {
 
     type Store = Rr22;
 
-    fn shape(items: usize) -> Shape {
-        shape(items, CLUSTER, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        shape(items, CLUSTER, lambda)
     }
 }
 
@@ -93,8 +98,8 @@ impl Variant for WithPaxos {
 
     type Store = Paxos;
 
-    fn shape(items: usize) -> Shape {
-        paxos(items, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        paxos(items, lambda)
     }
 }
 
@@ -107,8 +112,8 @@ impl Variant for Checked {
 
     type Store = Rr22;
 
-    fn shape(items: usize) -> Shape {
-        Clustered::shape(items)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        Clustered::shape(items, lambda)
     }
 }
 
@@ -129,16 +134,17 @@ const fn entry<V: Variant>() -> Protocol {
         carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
+        failures: failures::<V>,
         limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
-            let shape = V::shape(setting.sizes.receiver);
+            let shape = V::shape_for(setting);
             let oprf = oprf::Sender::setup(shape, channel, rng)?;
             Ok(Box::new(Sending::<V> { setting, oprf }))
         },
         receiver: |setting, channel, rng| {
             channel.phase("base-ot");
-            let shape = V::shape(setting.sizes.receiver);
+            let shape = V::shape_for(setting);
             let oprf = oprf::Receiver::setup(shape, channel, rng)?;
             Ok(Box::new(Receiving::<V> { setting, oprf }))
         },
@@ -159,10 +165,18 @@ fn memory<V: Variant>(setting: Setting) -> Memory {
     Memory::linear(setting.sizes, V::MEMORY)
 }
 
+fn failures<V: Variant>(setting: Setting) -> Vec<Failure> {
+    let okvs = V::shape_for(setting).log2_failure(setting.sizes.receiver);
+    let tags = tags::<V>(setting).failure(setting.sizes);
+    let mut failures = vec![tags, Failure::new("the OKVS has no solution", okvs)];
+    failures.extend(is_malicious::<V>().then_some(oprf::WRONG_ROWS_PASS));
+    failures
+}
+
 fn cost<V: Variant>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
     let all = oprf::setup_bytes::<V::Construction>()
-        + oprf::bytes::<V::Construction>(V::shape(sizes.receiver));
+        + oprf::bytes::<V::Construction>(V::shape_for(setting));
     let list = tags::<V>(setting).list_len(sizes.sender);
     Cost {
         bytes_to_sender: all.to_sender as f64,

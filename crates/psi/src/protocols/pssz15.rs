@@ -10,7 +10,7 @@
 //! paper: see `docs/protocols/pssz15.md`.
 
 use vesica_params::{
-    LAMBDA,
+    Failure,
     bins::{cuckoo, phasing},
 };
 use vesica_primitives::{Block, aes::Aes128};
@@ -21,7 +21,7 @@ use vesica_structures::bins::{
 };
 
 use crate::{
-    Protocol, Result, Sizes,
+    Protocol, Result, Setting, Sizes,
     protocols::psz14::inclusion::{Binned, Seating, Shape, protocol},
 };
 
@@ -35,9 +35,10 @@ pub static PROTOCOL: Protocol = protocol::<HASHES, Phase>(
 );
 
 /// The length of truncated items, and its division into bin and rest.
-fn shape(sizes: Sizes) -> phasing::Shape {
-    let bits = phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA);
-    let bins = cuckoo::sound::<HASHES>(sizes.receiver, LAMBDA).bins;
+fn shape(setting: Setting) -> phasing::Shape {
+    let (Sizes { sender, receiver }, lambda) = (setting.sizes, setting.lambda());
+    let bits = phasing::sound_bits(u128::BITS, receiver, sender, lambda);
+    let bins = cuckoo::sound::<HASHES>(receiver, lambda).bins;
     phasing::Shape::modular(bits, bins).expect("λ bits and more are more than bins have numbers")
 }
 
@@ -92,14 +93,24 @@ struct Phase;
 impl Seating<HASHES> for Phase {
     type Items = Items;
 
-    fn shape(sizes: Sizes) -> Shape {
-        let shape = shape(sizes);
+    fn shape(setting: Setting) -> Shape {
+        let shape = shape(setting);
         let letters = shape.stored_bits(HASHES).div_ceil(8) as usize;
         Shape { bins: shape.bins(), seats: 1, letters }
     }
 
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Items {
-        Items::new(items, seed, shape(sizes))
+    fn failures(setting: Setting) -> Vec<Failure> {
+        let (Sizes { sender, receiver }, shape) = (setting.sizes, shape(setting));
+        let equal = phasing::log2_failure(u128::BITS, receiver, sender, shape.bits());
+        let table = cuckoo::Shape::<HASHES> { bins: shape.bins(), stash: 0 };
+        vec![
+            Failure::new("two items have one string", equal),
+            Failure::new("the cuckoo table does not exist", table.log2_failure(receiver)),
+        ]
+    }
+
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Items {
+        Items::new(items, seed, shape(setting))
     }
 
     fn seats(items: &Items, _: Shape) -> Result<Vec<Option<Entry>>> {

@@ -5,7 +5,6 @@
 //! `docs/protocols/rr22.md`.
 
 use vesica_params::{
-    LAMBDA,
     lpn::{self, Lpn},
     okvs::{Excess, Shape, band, shape},
     subfield,
@@ -13,7 +12,7 @@ use vesica_params::{
 use vesica_structures::okvs::{band::Band, rr22::Rr22};
 
 use crate::{
-    Protocol, Sizes, Status,
+    Protocol, Setting, Status,
     memory::PerItem,
     protocols::rs21::{About, ShortVariant, Variant, malicious, semi_honest},
 };
@@ -35,14 +34,14 @@ impl Variant for Fast {
 
     type Store = Rr22;
 
-    fn shape(items: usize) -> Shape {
-        shape(items, FAST_CLUSTER, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        shape(items, FAST_CLUSTER, lambda)
     }
 }
 
 impl ShortVariant for Fast {
-    fn bits(sizes: Sizes) -> u32 {
-        subfield::bits(sizes.sender)
+    fn bits(setting: Setting) -> u32 {
+        subfield::bits(setting.sizes.sender, setting.lambda())
     }
 }
 
@@ -57,14 +56,14 @@ impl Variant for Low {
 
     const LPN: Lpn = lpn::UNIFORM.with_piece(2 * lpn::UNIFORM.piece);
 
-    fn shape(items: usize) -> Shape {
-        band(items, BAND_CLUSTER, Excess::Percent10, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        band(items, BAND_CLUSTER, Excess::Percent10, lambda)
     }
 }
 
 impl ShortVariant for Low {
-    fn bits(sizes: Sizes) -> u32 {
-        Fast::bits(sizes)
+    fn bits(setting: Setting) -> u32 {
+        Fast::bits(setting)
     }
 }
 
@@ -77,8 +76,8 @@ impl Variant for Checked {
 
     type Store = Rr22;
 
-    fn shape(items: usize) -> Shape {
-        shape(items, 2 * FAST_CLUSTER, LAMBDA).one_way()
+    fn shape(items: usize, lambda: u32) -> Shape {
+        shape(items, 2 * FAST_CLUSTER, lambda).one_way()
     }
 }
 
@@ -93,8 +92,8 @@ impl Variant for CheckedBand {
 
     const LPN: Lpn = lpn::UNIFORM.with_piece(usize::MAX);
 
-    fn shape(items: usize) -> Shape {
-        band(items, usize::MAX, Excess::Percent5, LAMBDA).one_way()
+    fn shape(items: usize, lambda: u32) -> Shape {
+        band(items, usize::MAX, Excess::Percent5, lambda).one_way()
     }
 }
 
@@ -109,7 +108,7 @@ pub static FAST: Protocol = semi_honest::<Fast>(About {
 /// The variant with the fewest bytes.
 pub static LOW: Protocol = semi_honest::<Low>(About {
     key: "rr22-low",
-    title: "VOLE-based OPRF with a band OKVS",
+    title: "VOLE-based OPRF with a band OKVS, whose failures are measured, not proven",
     citation: CITATION,
     status: Status::Sound,
 });
@@ -125,7 +124,7 @@ pub static MALICIOUS: Protocol = malicious::<Checked>(About {
 /// Against malicious parties, with the fewest bytes.
 pub static MALICIOUS_LOW: Protocol = malicious::<CheckedBand>(About {
     key: "rr22-malicious-low",
-    title: "VOLE-based OPRF with an OKVS of random bands, all steps checked",
+    title: "VOLE-based OPRF with an OKVS of random bands, whose failures are measured, not proven; all steps checked",
     citation: "Raghuraman, Rindal (CCS 2022); Bienstock, Patel, Seo, Yeo (USENIX Security 2023)",
     status: Status::Sound,
 });

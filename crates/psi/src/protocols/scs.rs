@@ -35,7 +35,7 @@ use vesica_circuit::{
 };
 use vesica_net::Channel;
 use vesica_ot::extension::softspoken::{SmallField, semi_honest as softspoken};
-use vesica_params::{LAMBDA, bins::phasing};
+use vesica_params::{Failure, bins::phasing};
 use vesica_primitives::Block;
 
 use crate::{
@@ -60,16 +60,17 @@ pub static YAO: Protocol = Protocol {
     carrier: None,
     cost: cost_of_garbling,
     memory: memory_of_garbling,
+    failures,
     limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
-        Ok(Box::new(Garbling { terms: terms(setting.sizes, Comparison::Small), cot }))
+        Ok(Box::new(Garbling { terms: terms(setting, Comparison::Small), cot }))
     },
     receiver: |setting, channel, rng| {
         channel.phase("base-ot");
         let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
-        Ok(Box::new(Evaluating { terms: terms(setting.sizes, Comparison::Small), cot }))
+        Ok(Box::new(Evaluating { terms: terms(setting, Comparison::Small), cot }))
     },
 };
 
@@ -109,8 +110,16 @@ const TRIPLES: Extension = Extension::Alsz13;
 /// For the OTs of the evaluator's inputs.
 const FIELD: SmallField = SmallField::new(4);
 
-fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
-    let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize;
+fn failures(setting: Setting) -> Vec<Failure> {
+    let Sizes { sender, receiver } = setting.sizes;
+    let width = terms(setting, Comparison::Small).width as u32;
+    let equal = phasing::log2_failure(128, receiver, sender, width);
+    vec![Failure::new("two items have one image", equal)]
+}
+
+fn terms(setting: Setting, comparison: Comparison) -> Terms {
+    let sizes = setting.sizes;
+    let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, setting.lambda()) as usize;
     Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Party::Second, comparison }
 }
 
@@ -126,7 +135,7 @@ fn memory_of_gmw(Setting { sizes, .. }: Setting) -> Memory {
 }
 
 fn cost_of_garbling(setting: Setting) -> Cost {
-    let count = scs::count(&terms(setting.sizes, Comparison::Small));
+    let count = scs::count(&terms(setting, Comparison::Small));
     let ots = softspoken::setup_bytes(FIELD) + softspoken::bytes(FIELD, count.inputs[1] as usize);
     let tables = garbling::table_bytes(count.ands) + count.revealed[1].div_ceil(8);
     Cost {
@@ -137,7 +146,7 @@ fn cost_of_garbling(setting: Setting) -> Cost {
 }
 
 fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
-    let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
+    let count = scs::count(&terms(setting, Comparison::Shallow));
     let demand = Demand::of_count(&count, vectors);
     // Both parties send the same amount.
     let both = TRIPLES.bytes(&demand, Party::First) as u64 + count.opened[usize::from(vectors)];
@@ -260,7 +269,7 @@ impl Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         channel.phase("triples");
-        let terms = terms(setting.sizes, Comparison::Shallow);
+        let terms = terms(setting, Comparison::Shallow);
         let demand = Demand::of_count(&scs::count(&terms), vectors);
         Ok(Self { terms, triples: TRIPLES.make(role, &demand, channel, rng)? })
     }

@@ -3,6 +3,7 @@
 mod adversaries;
 mod answers;
 mod blind_rsa;
+mod bounds;
 mod claims;
 mod cm20;
 mod conformance;

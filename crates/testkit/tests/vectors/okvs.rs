@@ -1,7 +1,10 @@
 //! `okvs.json`: rows, decoding and encoding of the store.
 
 use serde_json::{Value, json};
-use vesica_params::okvs::{DensePart, Shape};
+use vesica_params::{
+    LAMBDA,
+    okvs::{DensePart, Shape},
+};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{Binary, Codec, Field, Free, rr22::Rr22};
 use vesica_testkit::vectors::{Draws, blocks, check, digest};
@@ -11,7 +14,7 @@ use crate::parameters::{of_malicious, of_rr22};
 #[test]
 fn vectors() {
     let cases = [
-        ("rr22", of_rr22 as fn(usize) -> Shape, 3),
+        ("rr22", of_rr22 as fn(usize, u32) -> Shape, 3),
         ("rr22", of_rr22, 257),
         ("rr22", of_rr22, 60_000),
         ("rr22", of_rr22, 100_000),
@@ -21,15 +24,15 @@ fn vectors() {
         ("rr22-malicious", of_malicious, 60_000),
     ];
     let decoded: Vec<Value> = cases
-        .map(|(protocol, of, items)| match of(items).dense_part {
-            DensePart::Binary => decode::<Rr22<Binary>>(protocol, items, of(items)),
-            DensePart::Field => decode::<Rr22<Field>>(protocol, items, of(items)),
+        .map(|(protocol, of, items)| match of(items, LAMBDA).dense_part {
+            DensePart::Binary => decode::<Rr22<Binary>>(protocol, items, of(items, LAMBDA)),
+            DensePart::Field => decode::<Rr22<Field>>(protocol, items, of(items, LAMBDA)),
         })
         .into();
     let encoded = [
-        encode::<Rr22<Binary>>("rr22", 3, of_rr22(3)),
-        encode::<Rr22<Binary>>("rr22", 80, of_rr22(80)),
-        encode::<Rr22<Field>>("rr22-malicious", 5, of_malicious(5)),
+        encode::<Rr22<Binary>>("rr22", 3, of_rr22(3, LAMBDA)),
+        encode::<Rr22<Binary>>("rr22", 80, of_rr22(80, LAMBDA)),
+        encode::<Rr22<Field>>("rr22-malicious", 5, of_malicious(5, LAMBDA)),
     ];
     check("okvs", &json!({ "decoded": decoded, "encoded": encoded }));
 }

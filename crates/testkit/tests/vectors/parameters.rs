@@ -38,27 +38,30 @@ const SIZES: [usize; 24] = [
     1 << 28,
 ];
 
-pub fn of_rr22(items: usize) -> Shape {
-    shape(items, 1 << 15, LAMBDA)
+/// In how many partitions, of all those sizes each.
+const PARTITIONS: [u32; 2] = [1, 4096];
+
+pub fn of_rr22(items: usize, lambda: u32) -> Shape {
+    shape(items, 1 << 15, lambda)
 }
 
-pub fn of_malicious(items: usize) -> Shape {
+pub fn of_malicious(items: usize, lambda: u32) -> Shape {
     match items {
-        ..=64 => shape_over_field(items, 64, LAMBDA),
-        _ => shape(items, 1 << 16, LAMBDA).one_way(),
+        ..=64 => shape_over_field(items, 64, lambda),
+        _ => shape(items, 1 << 16, lambda).one_way(),
     }
 }
 
 #[test]
 fn vectors() {
-    let stores = |of: fn(usize) -> Shape, lpn: Lpn, full: bool| {
-        SIZES.map(|items| {
-            let shape = of(items);
+    let stores = |of: fn(usize, u32) -> Shape, lpn: Lpn, full: bool| {
+        PARTITIONS.map(|partitions| SIZES.map(|items| {
+            let shape = of(items, LAMBDA + partitions.ilog2());
             json!({
-                "n_R": items, "clusters": shape.clusters, "capacity": shape.capacity, "sparse": shape.sparse,
+                "n_R": items, "partitions": partitions, "clusters": shape.clusters, "capacity": shape.capacity, "sparse": shape.sparse,
                 "dense": shape.dense, "columns": shape.columns(), "vole": noise(shape.columns(), lpn, full),
             })
-        })
+        })).as_flattened().to_vec()
     };
     let pairs = [
         (0, 0),
@@ -73,8 +76,9 @@ fn vectors() {
     ];
     let lengths = pairs.map(|(receiver, sender)| {
         let bits = tag::bits(receiver, sender, LAMBDA);
-        json!({ "n_R": receiver, "n_S": sender, "l": subfield::bits(sender), "t": bits,
+        json!({ "n_R": receiver, "n_S": sender, "l": subfield::bits(sender, LAMBDA), "t": bits,
                 "rice": tag::rice_parameter(sender, bits), "list_bytes": list_len(sender, bits),
+                "l_in_8_partitions": subfield::bits(sender, LAMBDA + 3),
                 "t_in_8_partitions": tag::bits(receiver, sender, LAMBDA + 3) })
     });
     let loads = [(0, 8), (1000, 2), (5000, 4), (10_000, 8), (1_000_000, 31), (100_000_000, 64)];

@@ -136,7 +136,7 @@ impl<'l> Room<'l> {
     /// Says on which rung each candidate fits into this side's budget. `least` is the first that this side accepts.
     ///
     /// # Errors
-    /// What any send can meet.
+    /// [`Error::Terms`] where there is no candidate on any rung, and what any send can meet.
     pub(crate) fn send(
         ladder: &'l Ladder<'l>,
         least: usize,
@@ -145,7 +145,7 @@ impl<'l> Room<'l> {
         channel: &mut Channel,
     ) -> Result<Self> {
         let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
-        let (_, first) = begun.ok_or(Error::Bug("there is nothing to choose from"))?;
+        let (_, first) = begun.ok_or_else(nothing)?;
         let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
         let mut this = Self { ladder, keys, ours: Vec::new(), receives, budget };
         let least = least.min(ladder.len() - 1);
@@ -203,13 +203,12 @@ impl<'l> Room<'l> {
 
     /// That nothing fits, with what takes least on the last rung.
     fn refusal(&self, theirs: &[u8]) -> Error {
-        const NOTHING: Error = Error::Bug("there is nothing to choose from");
         let Self { ladder, keys, ours, budget, .. } = self;
         let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
-        let Some((_, last)) = last else { return NOTHING };
+        let Some((_, last)) = last else { return nothing() };
         let by_memory =
             |x: &&Candidate, y: &&Candidate| x.memory.most().total_cmp(&y.memory.most());
-        let Some(least) = last.candidates.iter().min_by(by_memory) else { return NOTHING };
+        let Some(least) = last.candidates.iter().min_by(by_memory) else { return nothing() };
         let key = least.key;
         let of_key = |places: &[u8]| {
             let place = keys.iter().zip(places).find(|(named, _)| **named == key);
@@ -226,6 +225,12 @@ impl<'l> Room<'l> {
         };
         Error::Terms(vec![Difference { what: "memory", here, there }])
     }
+}
+
+/// That nothing runs on sets of these sizes, however they are divided.
+fn nothing() -> Error {
+    let none = "no protocol takes sets of these sizes, as a whole or in partitions".to_owned();
+    Error::Terms(vec![Difference::of_both("sizes of the sets", none)])
 }
 
 #[cfg(test)]
@@ -380,6 +385,19 @@ mod tests {
             let mut channel = Channel::new(memory::pair().0);
             let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
             assert_eq!(room.is_a_choice(), is_a_choice);
+        }
+    }
+
+    /// A claim of the other side can make it so.
+    #[test]
+    fn where_nothing_takes_the_sets_the_sides_do_not_agree() {
+        let nothing = |partitions| Rung { partitions, candidates: Vec::new(), beside: 0.0 };
+        for rungs in [vec![nothing(1)], vec![nothing(1), nothing(2)]] {
+            for side in settled(&rungs, 0, 1 << 30, 1 << 30) {
+                let error = side.unwrap_err();
+                assert_eq!(error.class(), Class::Terms, "{error}");
+                assert!(error.to_string().contains("sets of these sizes"), "{error}");
+            }
         }
     }
 

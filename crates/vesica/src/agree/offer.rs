@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 11;
+pub const WIRE_VERSION: u32 = 12;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -66,7 +66,7 @@ pub struct Offer {
     /// two sides applies.
     pub minimum: u64,
     /// For counts and sums: the noise that hides a single key in the number, the same on both sides. There is no minimum
-    /// then.
+    /// then, and nothing else is told of the keys.
     pub noise: Option<Noise>,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
@@ -128,6 +128,11 @@ impl Offer {
         if !self.identifiers.is_empty() && self.diagnose {
             let message =
                 "keys are compared by --diagnose one identifier at a time; name one --key";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.noise.is_some() && self.diagnose {
+            let message = "--diagnose tells coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
+                           is to hide each of them; run it on its own, without --epsilon";
             return Err(Error::Usage(message.to_owned()));
         }
         self.query.check(&self.part())?;
@@ -432,6 +437,10 @@ impl WireOffer {
             (
                 self.noise.is_some() && self.query.check(&self.part()).is_err(),
                 "noise in what takes none, or of no use",
+            ),
+            (
+                self.noise.is_some() && self.diagnose,
+                "noise beside a comparison of what keys look like",
             ),
             (!self.agreement.iter().all(is_hash), "the hash of an agreement is none"),
         ];

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::Sizes;
+use vesica_psi::{MAX_ITEMS, Sizes};
 
 use crate::{
     agree::{
@@ -281,8 +281,12 @@ impl Terms {
     /// The recommended protocols of the security agreed on that may run another query for these sizes.
     ///
     /// # Errors
-    /// As [`Terms::candidates`].
+    /// As [`Terms::candidates`], and [`Error::Terms`] for sets that are too large.
     pub(crate) fn candidates_of(&self, query: Query, request: &Request) -> Result<Vec<Candidate>> {
+        let most = request.sizes.sender.max(request.sizes.receiver);
+        if most > MAX_ITEMS {
+            return Err(Error::too_large(most, 1));
+        }
         let methods = query.kind.task.methods();
         let open = methods.iter().filter(|method| is_open(&***method, self.security));
         let candidates: Vec<_> = open.filter_map(|method| method.candidate(request).ok()).collect();

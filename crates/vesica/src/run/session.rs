@@ -18,7 +18,7 @@ use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, Cost, Sizes};
+use vesica_psi::{Adversary, Cost, MAX_ITEMS, Sizes};
 
 use crate::{
     agree::{
@@ -558,6 +558,9 @@ struct Opening {
 
 /// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
 /// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
+///
+/// # Errors
+/// [`Error::Terms`] for sets that are too large for every one of them, and as [`Terms::candidates`].
 fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Ladder<'_>> {
     /// Smaller partitions are of no use. There are always two to choose, for a side whose keys are on disk.
     const SMALLEST: usize = 1 << 10;
@@ -565,6 +568,10 @@ fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result
     let most = sizes.sender.max(sizes.receiver);
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;
+        // What the other side says of its set is refused before anything is computed from it. Partitions are filled up.
+        if most.div_ceil(partitions) + usize::from(partitions > 1) > MAX_ITEMS {
+            return Err(Error::too_large(most, partitions));
+        }
         let of = |keys| partitions::capacity(keys, partitions);
         let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
         let request = Request { partitions, ..terms.request(part) };
@@ -577,13 +584,16 @@ fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result
     };
     let first = match make(0) {
         Ok(first) => first,
-        Err(error) if most <= vesica_psi::MAX_ITEMS => return Err(error),
+        Err(error) if most <= MAX_ITEMS => return Err(error),
         Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
     };
+    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
+    if most.div_ceil(1 << more) >= MAX_ITEMS {
+        return Err(Error::too_large(most, 1 << more));
+    }
     let none =
         |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
     let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
-    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
     Ok(Ladder::new(first, more as usize, make))
 }
 

@@ -149,7 +149,7 @@ impl Method for Carrier {
             let none = format!("`{}` sends no {} bytes a row", self.0.key, request.payload_len);
             Difference::of_both("columns that are sent", none)
         })?;
-        Ok(Candidate::carrying(&carrying, request.sizes))
+        Ok(Candidate::carrying(&carrying, request.setting()))
     }
 
     fn prepare(

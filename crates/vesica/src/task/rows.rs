@@ -110,9 +110,8 @@ impl Method for &'static Protocol {
         self.digest
     }
 
-    /// Of the recommended protocols the length of tags is all that results depend on.
     fn splits(&self) -> bool {
-        self.status == Status::Recommended
+        Protocol::splits(self)
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
@@ -124,7 +123,7 @@ impl Method for &'static Protocol {
         (self.limits)(request.sizes).map_err(|limit| {
             Difference::of_both("sizes of the sets", format!("`{}` takes {limit}", self.key))
         })?;
-        Ok(Candidate::protocol(self, request.sizes))
+        Ok(Candidate::protocol(self, request.setting()))
     }
 
     fn prepare(

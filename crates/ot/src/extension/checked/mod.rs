@@ -7,7 +7,7 @@
 //! c of choices; a malicious one may have another c for each chunk of Δ.
 //!
 //! 1. Both make [`MASK_ROWS`] additional rows at the end, with random choices. They are used for nothing else.
-//! 2. Once all columns are fixed, S → R: a random χ of GF(2^128).
+//! 2. Once all columns are fixed, S → R: a random block, from which and the session identifier both derive χ of GF(2^128).
 //! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is hashed to Σ
 //!    χ^(B−b)·x_b. The last block, which χ does not touch, masks the contribution of the others.
 //! 4. S refuses unless h(q_i) = h(t_i) ⊕ Δ_i·h(c) for all i.
@@ -32,7 +32,7 @@ use zeroize::Zeroizing;
 
 use super::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender};
 use crate::{
-    Bytes,
+    Bytes, challenge,
     correlation_hash::CorrelationHash,
     variants::{CotReceiver, CotSender, Malicious},
 };
@@ -56,6 +56,7 @@ const WIDTH: usize = 128;
 
 const CHALLENGE: &str = "extension/challenge";
 const ANSWER: &str = "extension/answer";
+const CONTEXT: &str = "vesica extension challenge v1";
 
 /// Columns hashed per thread.
 const TASK_COLUMNS: usize = 32;
@@ -233,7 +234,7 @@ impl<'a> Columns<'a> {
         self.send_answer(&answer, channel)
     }
 
-    /// The challenge and the correct answer to it: the hash of the choices, then those of the columns.
+    /// χ and the correct answer to it: the hash of the choices, then those of the columns.
     fn receive_challenge(
         &self,
         choices: &[Block],
@@ -241,10 +242,11 @@ impl<'a> Columns<'a> {
     ) -> Result<(Block, Zeroizing<Vec<Block>>)> {
         let mut challenge = [Block::ZERO];
         channel.recv_slice(CHALLENGE, &mut challenge)?;
-        let hash = UniversalHash::new(challenge[0]);
+        let chi = challenge::of_session(CONTEXT, channel.session(), challenge[0]);
+        let hash = UniversalHash::new(chi);
         let mut answer = Zeroizing::new(vec![hash.of(choices)]);
         answer.extend(self.hash(&hash));
-        Ok((challenge[0], answer))
+        Ok((chi, answer))
     }
 
     fn send_answer(&self, answer: &[Block], channel: &mut Channel) -> Result<()> {
@@ -259,7 +261,8 @@ impl<'a> Columns<'a> {
     fn verify(&self, delta: &Delta, challenge: Block, channel: &mut Channel) -> Result<()> {
         channel.send_slice(CHALLENGE, &[challenge])?;
         channel.flush()?;
-        let own = self.hash(&UniversalHash::new(challenge));
+        let chi = challenge::of_session(CONTEXT, channel.session(), challenge);
+        let own = self.hash(&UniversalHash::new(chi));
         let mut answer = [Block::ZERO; 1 + WIDTH];
         channel.recv_slice(ANSWER, &mut answer)?;
         let [choices, columns @ ..] = answer;
@@ -298,7 +301,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The hash of a column at a challenge.
+/// The hash of a column at χ.
 struct UniversalHash {
     /// χ^i at place `MAX_PART − 1 − i`.
     powers: [Block; MAX_PART],

@@ -15,7 +15,7 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-pub use super::super::check::CHECK;
+pub use super::super::check::{CHECK, WRONG_ROWS_PASS};
 use super::{
     super::{
         check::{self, SUMS},

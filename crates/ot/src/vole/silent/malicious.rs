@@ -77,6 +77,13 @@ pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
     all.levels.iter().map(of_level).fold(ots, |sum, bytes| sum + bytes)
 }
 
+/// log2 of a bound on the probability that a sender whose noise or Δ is wrong passes other than by a guess that the
+/// assumption covers: (N/2^128)^(1/2) for a level of N entries.
+pub fn log2_error(len: usize, lpn: Lpn) -> f64 {
+    let root = |level: &Dimensions| ((level.blocks * level.block) as f64).sqrt();
+    levels(len, lpn).levels.iter().map(root).sum::<f64>().log2() - 64.0
+}
+
 fn levels(len: usize, lpn: Lpn) -> Levels {
     Levels::new(len, lpn, Dimensions::full, 1)
 }

@@ -2,8 +2,8 @@
 
 use vesica_net::Channel;
 use vesica_params::{
-    Adversary, LAMBDA,
-    filter::{BloomShape, CuckooShape, Rate, VacuumShape},
+    Adversary,
+    filter::{BloomShape, CuckooShape, Rate, Shape as _, VacuumShape},
 };
 use vesica_primitives::Block;
 use vesica_structures::filter::{Bloom, BuildError, Cuckoo, DecodeError, Filter, Vacuum};
@@ -21,17 +21,29 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The shape of a filter of `count` values, of which the receiver tests `queries` others; `None` for a
-    /// sorted list.
-    pub(super) fn new(list: List, count: usize, queries: usize) -> Option<Self> {
+    /// The shape of a filter of `count` values, of which the receiver tests `queries` others, all of them right except with
+    /// probability 2^-λ; `None` for a sorted list.
+    pub(super) fn new(list: List, count: usize, queries: usize, lambda: u32) -> Option<Self> {
+        if list == List::Sorted {
+            return None;
+        }
         let sound = "sets are at most MAX_ITEMS large, and protocols with filters semi-honest";
-        let rate = Rate::sound(Adversary::SemiHonest, queries, LAMBDA).expect(sound);
+        let rate = Rate::sound(Adversary::SemiHonest, queries, lambda).expect(sound);
         Some(match list {
             List::Sorted => return None,
             List::Bloom => Self::Bloom(BloomShape::distinct(count, rate)),
             List::Cuckoo => Self::Cuckoo(CuckooShape::new(count, rate).expect(sound)),
             List::Vacuum => Self::Vacuum(VacuumShape::new(count, rate).expect(sound)),
         })
+    }
+
+    /// log2 of a bound on the probability that any of `queries` values is taken for one in the filter.
+    pub(super) fn log2_failure(&self, queries: usize) -> f64 {
+        match self {
+            Self::Bloom(shape) => shape.log2_failure(queries),
+            Self::Cuckoo(shape) => shape.log2_failure(queries),
+            Self::Vacuum(shape) => shape.log2_failure(queries),
+        }
     }
 
     /// Bytes of the filter.

@@ -10,11 +10,11 @@ mod filter;
 use bytemuck::{Pod, Zeroable};
 use vesica_net::Channel;
 use vesica_oprf::Values;
-use vesica_params::KAPPA;
+use vesica_params::{Failure, KAPPA, tag};
 use vesica_primitives::{Block, declassify_all, threads};
 use vesica_structures::{sort, tag_list};
 
-use crate::{Error, Items, List, Result, Setting};
+use crate::{Error, Items, List, Result, Setting, Sizes};
 
 use filter::Form;
 
@@ -28,6 +28,8 @@ pub(crate) struct Tags {
     list: List,
     /// The number of values that the receiver tests.
     queries: usize,
+    /// −log2 of the probability with which any of them may be wrong.
+    lambda: u32,
 }
 
 /// A tag, and the position of its item in the party's set.
@@ -70,25 +72,37 @@ impl Tags {
     /// A filter takes whole blocks, and is wrong on any of the receiver's with that probability.
     pub(crate) fn new(setting: impl Into<Setting>) -> Self {
         let setting = setting.into();
-        let Setting { sizes, list, .. } = setting;
+        let (Setting { sizes, list, .. }, lambda) = (setting, setting.lambda());
         let bits = match list {
-            List::Sorted => {
-                vesica_params::tag::bits(sizes.receiver, sizes.sender, setting.lambda())
-            }
+            List::Sorted => tag::bits(sizes.receiver, sizes.sender, lambda),
             _ => 128,
         };
-        Self { bits, list, queries: sizes.receiver }
+        Self { bits, list, queries: sizes.receiver, lambda }
+    }
+
+    /// That one of the receiver's values is taken for another one of the sender's.
+    pub(crate) fn failure(self, Sizes { sender, receiver }: Sizes) -> Failure {
+        let log2 = match self.filter(sender) {
+            Some(filter) => filter.log2_failure(receiver),
+            None => tag::log2_failure(receiver, sender, self.bits),
+        };
+        Failure::new("two tags are equal", log2)
     }
 
     /// All κ bits, for a sender that may choose its tags: each then belongs to one item.
     pub(crate) fn whole() -> Self {
-        Self { bits: KAPPA, list: List::Sorted, queries: 0 }
+        Self { bits: KAPPA, list: List::Sorted, queries: 0, lambda: KAPPA }
     }
 
     /// Of so few bits that different values do have equal ones.
     #[cfg(test)]
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self { bits, ..Self::whole() }
+    }
+
+    /// Bits of a tag.
+    pub(crate) fn bits(self) -> u32 {
+        self.bits
     }
 
     /// The tag of an item's pseudo-random value.
@@ -109,7 +123,7 @@ impl Tags {
     }
 
     fn filter(self, count: usize) -> Option<Form> {
-        Form::new(self.list, count, self.queries)
+        Form::new(self.list, count, self.queries, self.lambda)
     }
 
     fn layout(self, count: usize) -> tag_list::Layout {
@@ -413,7 +427,7 @@ mod tests {
     /// Tags that are equal on the list count once, and wherever chunks of the list end.
     #[test]
     fn places_are_those_of_a_search() {
-        let tags = Tags { bits: 60, list: List::Sorted, queries: 0 };
+        let tags = Tags::of_bits(60);
         let count = 150_000;
         let value = |i: usize, range: u64| Block(u128::from(i as u64 * 7919 % range) << 70);
         for range in [1 << 40, 100_000, 300, 1] {

@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status,
-    memory::PerItem, payload::Carrier, protocol::any_sizes,
+    memory::PerItem, parts::tags::Tags, payload::Carrier, protocol::any_sizes,
 };
 
 /// The entry of the variant with random summands.
@@ -50,6 +50,7 @@ pub static UNBLINDING: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 40.0], [300.0, 40.0]))
     },
+    failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
     sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
     receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
@@ -86,6 +87,8 @@ pub static CLASSIC: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 40.0], [320.0, 60.0]))
     },
+    // Points are compared whole, and those of two items are different.
+    failures: |_| Vec::new(),
     sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
     receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
     ..UNBLINDING

@@ -18,7 +18,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_params::{
-    KAPPA,
+    Failure, KAPPA,
     okvs::{self, Shape},
 };
 use vesica_primitives::{
@@ -80,6 +80,7 @@ const fn protocol<const K: usize>(
         carrier: None,
         cost: cost::<K>,
         memory: memory::<K>,
+        failures: failures::<K>,
         limits: |sizes| Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS),
         sender: |setting, channel, rng| {
             let shape = shape::<K>(setting.sizes);
@@ -100,6 +101,16 @@ const fn protocol<const K: usize>(
 /// with probability at most 2^-k.
 fn shape<const K: usize>(sizes: Sizes) -> Shape {
     okvs::garbled_bloom_of_weight(sizes.receiver + 1, K)
+}
+
+/// That R sees an item of S which it does not have, and that tags are equal.
+fn failures<const K: usize>(setting: Setting) -> Vec<Failure> {
+    let Sizes { sender, .. } = setting.sizes;
+    let seen = (sender.max(1) as f64).log2() - K as f64;
+    vec![
+        Tags::new(setting).failure(setting.sizes),
+        Failure::new("all cells of an item are set", seen),
+    ]
 }
 
 fn memory<const K: usize>(setting: Setting) -> Memory {

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::psz14 as oprf;
+use vesica_params::Failure;
 use vesica_primitives::Block;
 use vesica_structures::bins::{Entry, Hashed, Table};
 
@@ -49,11 +50,14 @@ pub(crate) trait Binned<const H: usize>: Hashed<H> {
 pub(crate) trait Seating<const H: usize>: 'static {
     type Items: Binned<H>;
 
-    /// The shape for sets of these sizes.
-    fn shape(sizes: Sizes) -> Shape;
+    /// The shape for a run.
+    fn shape(setting: Setting) -> Shape;
+
+    /// What may go wrong by chance where items are placed.
+    fn failures(setting: Setting) -> Vec<Failure>;
 
     /// A party's items under a seed that was drawn when both sets were fixed.
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items;
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Self::Items;
 
     /// R's item for each seat, bin by bin.
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>>;
@@ -78,6 +82,11 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
         carrier: None,
         cost: cost::<H, S>,
         memory: memory::<H, S>,
+        failures: |setting| {
+            let mut failures = S::failures(setting);
+            failures.push(Tags::new(setting).failure(setting.sizes));
+            failures
+        },
         limits: limits::<H, S>,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
@@ -97,19 +106,19 @@ const LIST: &str = "psz14/list";
 /// Refuses sizes at which S has too many values.
 fn limits<const H: usize, S: Seating<H>>(sizes: Sizes) -> std::result::Result<(), Limit> {
     any_sizes(sizes)?;
-    let most = MAX_VALUES / (H * S::shape(sizes).seats).max(1);
+    let most = MAX_VALUES / (H * S::shape(sizes.into()).seats).max(1);
     Limit::check("of the sender beside a receiver's set of this size", sizes.sender, most)
 }
 
 fn memory<const H: usize, S: Seating<H>>(setting: Setting) -> Memory {
-    let shape = S::shape(setting.sizes);
+    let shape = S::shape(setting);
     let [values, instances] = [H * shape.seats * setting.sizes.sender, shape.instances()];
     Memory::linear(setting.sizes, PerItem::new([90.0, 40.0], [110.0, 18.0]))
         .and(17.0 * values as f64 + 8.0 * instances as f64, 50.0 * instances as f64)
 }
 
 fn cost<const H: usize, S: Seating<H>>(setting: Setting) -> Cost {
-    let shape = S::shape(setting.sizes);
+    let shape = S::shape(setting);
     let setup = oprf::setup_bytes();
     let lists = H * shape.seats * Tags::new(setting).list_len(setting.sizes.sender);
     Cost {
@@ -139,11 +148,11 @@ impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let shape = S::shape(self.setting.sizes);
+        let shape = S::shape(self.setting);
         // 1.
         channel.phase("hash");
         let seed = coin::toss_semi_honest(channel, rng)?;
-        let binned = S::bins(items.low_halves(), seed, self.setting.sizes);
+        let binned = S::bins(items.low_halves(), seed, self.setting);
         // 2.
         let table = lists::all_bins(&binned)?;
         let strings: Vec<Block> =
@@ -187,12 +196,11 @@ impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let Setting { sizes, .. } = self.setting;
-        let shape = S::shape(sizes);
+        let shape = S::shape(self.setting);
         // 1.
         channel.phase("hash");
         let seed = coin::toss_semi_honest(channel, rng)?;
-        let binned = S::bins(items.low_halves(), seed, sizes);
+        let binned = S::bins(items.low_halves(), seed, self.setting);
         // 2.
         let seats = S::seats(&binned, shape)?;
         // 3.

@@ -26,13 +26,13 @@ pub mod gbf;
 pub(crate) mod inclusion;
 
 use vesica_params::{
-    LAMBDA,
+    Failure,
     bins::{balanced, cuckoo, phasing, simple},
 };
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{BinMap, Entry, Hashed, Table, cuckoo::CuckooTable};
 
-use crate::{Protocol, Result, Sizes, parts::lists};
+use crate::{Protocol, Result, Setting, Sizes, parts::lists};
 
 use inclusion::{Binned, Seating, Shape, protocol, seated};
 
@@ -64,13 +64,25 @@ pub static BALANCED: Protocol = protocol::<2, Balanced>(
 );
 
 /// The length of strings in bits, such that no two items of both sets have the same one.
-fn string_bits(sizes: Sizes) -> u32 {
-    phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA)
+fn string_bits(setting: Setting) -> u32 {
+    let Sizes { sender, receiver } = setting.sizes;
+    phasing::sound_bits(u128::BITS, receiver, sender, setting.lambda())
 }
 
 /// Bytes of the strings.
-fn letters(sizes: Sizes) -> usize {
-    string_bits(sizes).div_ceil(8) as usize
+fn letters(setting: Setting) -> usize {
+    string_bits(setting).div_ceil(8) as usize
+}
+
+/// That two items have the same string, and that R's items do not find their seats.
+fn failures(setting: Setting, unseated: f64) -> Vec<Failure> {
+    let Sizes { sender, receiver } = setting.sizes;
+    let bits = 8 * letters(setting) as u32;
+    let equal = phasing::log2_failure(u128::BITS, receiver, sender, bits);
+    vec![
+        Failure::new("two items have one string", equal),
+        Failure::new("an item finds no seat", unseated),
+    ]
 }
 
 /// Items under two permutations: one gives the bins, the other the string.
@@ -122,12 +134,16 @@ struct None;
 impl Seating<1> for None {
     type Items = Permuted<1>;
 
-    fn shape(sizes: Sizes) -> Shape {
-        Shape { bins: 1, seats: sizes.receiver, letters: letters(sizes) }
+    fn shape(setting: Setting) -> Shape {
+        Shape { bins: 1, seats: setting.sizes.receiver, letters: letters(setting) }
     }
 
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
-        Permuted::new(items, seed, Self::shape(sizes).bins)
+    fn failures(setting: Setting) -> Vec<Failure> {
+        failures(setting, f64::NEG_INFINITY)
+    }
+
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(setting).bins)
     }
 
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
@@ -141,14 +157,20 @@ struct Simple;
 impl Seating<1> for Simple {
     type Items = Permuted<1>;
 
-    fn shape(sizes: Sizes) -> Shape {
-        let bins = simple::published_bins(sizes.receiver);
-        let seats = simple::max_load(sizes.receiver, bins, LAMBDA);
-        Shape { bins, seats, letters: letters(sizes) }
+    fn shape(setting: Setting) -> Shape {
+        let receiver = setting.sizes.receiver;
+        let bins = simple::published_bins(receiver);
+        let seats = simple::max_load(receiver, bins, setting.lambda());
+        Shape { bins, seats, letters: letters(setting) }
     }
 
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
-        Permuted::new(items, seed, Self::shape(sizes).bins)
+    fn failures(setting: Setting) -> Vec<Failure> {
+        let Shape { bins, seats, .. } = Self::shape(setting);
+        failures(setting, simple::log2_failure(setting.sizes.receiver, bins, seats))
+    }
+
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(setting).bins)
     }
 
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
@@ -162,14 +184,20 @@ struct Balanced;
 impl Seating<2> for Balanced {
     type Items = Permuted<2>;
 
-    fn shape(sizes: Sizes) -> Shape {
-        let bins = sizes.receiver.max(2);
-        let seats = balanced::max_load(sizes.receiver, bins, 2, LAMBDA);
-        Shape { bins, seats, letters: letters(sizes) }
+    fn shape(setting: Setting) -> Shape {
+        let receiver = setting.sizes.receiver;
+        let bins = receiver.max(2);
+        let seats = balanced::max_load(receiver, bins, 2, setting.lambda());
+        Shape { bins, seats, letters: letters(setting) }
     }
 
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
-        Permuted::new(items, seed, Self::shape(sizes).bins)
+    fn failures(setting: Setting) -> Vec<Failure> {
+        let Shape { bins, seats, .. } = Self::shape(setting);
+        failures(setting, balanced::log2_failure(setting.sizes.receiver, bins, 2, seats))
+    }
+
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(setting).bins)
     }
 
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
@@ -183,13 +211,20 @@ struct Cuckoo;
 impl Seating<{ cuckoo::HASHES }> for Cuckoo {
     type Items = Permuted<{ cuckoo::HASHES }>;
 
-    fn shape(sizes: Sizes) -> Shape {
-        let bins = cuckoo::sound::<{ cuckoo::HASHES }>(sizes.receiver, LAMBDA).bins;
-        Shape { bins, seats: 1, letters: letters(sizes) }
+    fn shape(setting: Setting) -> Shape {
+        let receiver = setting.sizes.receiver;
+        let bins = cuckoo::sound::<{ cuckoo::HASHES }>(receiver, setting.lambda()).bins;
+        Shape { bins, seats: 1, letters: letters(setting) }
     }
 
-    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
-        Permuted::new(items, seed, Self::shape(sizes).bins)
+    fn failures(setting: Setting) -> Vec<Failure> {
+        let Shape { bins, .. } = Self::shape(setting);
+        let shape = cuckoo::Shape::<{ cuckoo::HASHES }> { bins, stash: 0 };
+        failures(setting, shape.log2_failure(setting.sizes.receiver))
+    }
+
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(setting).bins)
     }
 
     fn seats(items: &Self::Items, Shape { bins, .. }: Shape) -> Result<Vec<Option<Entry>>> {

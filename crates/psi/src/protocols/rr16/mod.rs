@@ -25,7 +25,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::extension::softspoken::malicious as extension;
-use vesica_params::{LAMBDA, cut_and_choose::Shape};
+use vesica_params::{Failure, cut_and_choose::Shape};
 use vesica_primitives::{
     Block,
     hash::{IndexedRow, RowHash},
@@ -67,9 +67,10 @@ pub static PROTOCOL: Protocol = Protocol {
     carrier: None,
     cost,
     memory,
+    failures,
     limits,
     sender: |setting, channel, rng| {
-        let shape = Shape::new(setting.sizes.receiver, LAMBDA);
+        let shape = shape(setting);
         channel.phase("base-ot");
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("ot");
@@ -77,7 +78,7 @@ pub static PROTOCOL: Protocol = Protocol {
         Ok(Box::new(Sender { shape, ones }))
     },
     receiver: |setting, channel, rng| {
-        let shape = Shape::new(setting.sizes.receiver, LAMBDA);
+        let shape = shape(setting);
         channel.phase("base-ot");
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("ot");
@@ -103,8 +104,22 @@ fn limits(sizes: Sizes) -> std::result::Result<(), Limit> {
     Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS)
 }
 
-fn cost(Setting { sizes, .. }: Setting) -> Cost {
-    let shape = Shape::new(sizes.receiver, LAMBDA);
+fn shape(setting: Setting) -> Shape {
+    Shape::new(setting.sizes.receiver, setting.lambda())
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    let [set, refused, kept] = shape(setting).log2_failures(setting.sizes.receiver);
+    vec![
+        Tags::whole().failure(setting.sizes),
+        Failure::new("items set too many cells", set),
+        Failure::new("a receiver that follows the protocol is refused", refused),
+        Failure::new("a receiver that deviates keeps too many ones", kept),
+    ]
+}
+
+fn cost(setting: Setting) -> Cost {
+    let (sizes, shape) = (setting.sizes, shape(setting));
     let ots = extension::setup_bytes(FIELD) + cut_and_choose::bytes(shape);
     let assignment = assignment::bytes(shape.cells());
     let list = Tags::whole().list_len(sizes.sender);
@@ -219,6 +234,7 @@ impl crate::Receiver for Receiver {
 
 #[cfg(test)]
 mod tests {
+    use vesica_params::LAMBDA;
     use vesica_primitives::{Bits, Seed};
     use vesica_testkit::two_party::{Link, PATIENCE, between};
 

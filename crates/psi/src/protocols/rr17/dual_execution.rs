@@ -24,7 +24,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
-use vesica_params::{KAPPA, LAMBDA, bins::padded::Shape, tag};
+use vesica_params::{Failure, KAPPA, bins::padded::Shape};
 use vesica_primitives::{Block, hash::ShortHash, threads};
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
@@ -48,33 +48,34 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     carrier: None,
-    cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    cost: |setting| cost(setting, shape(setting)),
     memory,
+    failures,
     limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let own = oprf::Sender::setup(channel, rng)?;
         let other = oprf::Receiver::setup(channel, rng)?;
-        Ok(Box::new(Sender { sizes: setting.sizes, own, other }))
+        Ok(Box::new(Sender { setting, own, other }))
     },
     receiver: |setting, channel, rng| {
         channel.phase("base-ot");
         let other = oprf::Receiver::setup(channel, rng)?;
         let own = oprf::Sender::setup(channel, rng)?;
-        Ok(Box::new(Receiver { sizes: setting.sizes, own, other }))
+        Ok(Box::new(Receiver { setting, own, other }))
     },
 };
 
 const LIST: &str = "rr17/list";
 
 /// The bins of a run.
-pub fn shape(sizes: Sizes) -> Shape {
-    super::fastest(sizes, |shape| {
-        let values = values(sizes, shape);
+pub fn shape(setting: impl Into<Setting>) -> Shape {
+    let setting = setting.into();
+    super::fastest(setting, |shape| {
+        let values = values(setting.sizes, shape);
         // A hash has no more.
-        let bits = tag::bits(values.receiver, values.sender, LAMBDA);
-        (bits <= KAPPA).then(|| Work {
-            cost: cost(sizes, shape),
+        (tags(setting, shape).bits() <= KAPPA).then(|| Work {
+            cost: cost(setting, shape),
             values: values.sender + values.receiver,
             instances: shape.receiver_slots() + shape.sender_slots(),
         })
@@ -86,16 +87,28 @@ fn values(sizes: Sizes, shape: Shape) -> Sizes {
     Sizes { sender: sizes.sender * shape.receiver, receiver: sizes.receiver * shape.sender }
 }
 
+fn tags(setting: Setting, shape: Shape) -> Tags {
+    Tags::new(Setting { sizes: values(setting.sizes, shape), ..setting })
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    let (sizes, shape) = (setting.sizes, shape(setting));
+    let mut failures = super::overflows(sizes, shape).to_vec();
+    let equal = tags(setting, shape).failure(values(sizes, shape));
+    failures.extend([equal, oprf::WRONG_ROWS_PASS]);
+    failures
+}
+
 fn memory(Setting { sizes, .. }: Setting) -> Memory {
     Memory::linear(sizes, PerItem::new([1150.0, 750.0], [1300.0, 850.0]))
 }
 
-fn cost(sizes: Sizes, shape: Shape) -> Cost {
-    let values = values(sizes, shape);
+fn cost(setting: Setting, shape: Shape) -> Cost {
+    let values = values(setting.sizes, shape);
     let setup = oprf::setup_bytes();
     let forward = setup + oprf::bytes(shape.receiver_slots());
     let back = setup + oprf::bytes(shape.sender_slots());
-    let list = Tags::new(values).list_len(values.sender);
+    let list = tags(setting, shape).list_len(values.sender);
     let to_receiver = forward.to_receiver + back.to_sender + coin::BYTES_OF_FIRST + list;
     Cost {
         bytes_to_sender: (forward.to_sender + back.to_receiver) as f64,
@@ -139,7 +152,7 @@ impl<'a> Comparison<'a> {
 
 /// The party that sends values.
 struct Sender {
-    sizes: Sizes,
+    setting: Setting,
     own: oprf::Sender,
     other: oprf::Receiver,
 }
@@ -151,7 +164,7 @@ impl crate::Sender for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let shape = shape(self.sizes);
+        let shape = shape(self.setting);
         // 1.
         channel.phase("hash");
         let hashing = Hashing::new(shape.bins, coin::toss_first(channel, rng)?);
@@ -163,8 +176,8 @@ impl crate::Sender for Sender {
         let learned = slots.pick(&self.other.evaluate(&slots.points, channel, rng)?);
         // 4.
         channel.phase("list");
-        let values = values(self.sizes, shape);
-        let tags = Tags::new(values);
+        let values = values(self.setting.sizes, shape);
+        let tags = tags(self.setting, shape);
         let comparison = Comparison::new(&hashing, &binned, items);
         let mut list = Vec::with_capacity(values.sender);
         binned.evaluate(&functions, shape.receiver, channel, |_, values| {
@@ -178,7 +191,7 @@ impl crate::Sender for Sender {
 
 /// The party that learns the intersection.
 struct Receiver {
-    sizes: Sizes,
+    setting: Setting,
     own: oprf::Sender,
     other: oprf::Receiver,
 }
@@ -190,7 +203,7 @@ impl crate::Receiver for Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let shape = shape(self.sizes);
+        let shape = shape(self.setting);
         // 1.
         channel.phase("hash");
         let hashing = Hashing::new(shape.bins, coin::toss_second(channel, rng)?);
@@ -202,8 +215,8 @@ impl crate::Receiver for Receiver {
         let functions = self.own.functions(shape.sender_slots(), channel, rng)?;
         // 5.
         channel.phase("list");
-        let values = values(self.sizes, shape);
-        let tags = Tags::new(values);
+        let values = values(self.setting.sizes, shape);
+        let tags = tags(self.setting, shape);
         let comparison = Comparison::new(&hashing, &binned, items);
         let mut mine = Vec::with_capacity(values.receiver);
         binned.evaluate(&functions, shape.sender, channel, |_, values| {

@@ -24,7 +24,7 @@ use rand::{CryptoRng, seq::SliceRandom};
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
-use vesica_params::bins::padded::Shape;
+use vesica_params::{Failure, bins::padded::Shape};
 use vesica_primitives::{Block, Declassified, are_equal, declassify, hash::ShortHash, threads};
 use zeroize::Zeroizing;
 
@@ -46,18 +46,19 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     carrier: None,
-    cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    cost: |setting| cost(setting.sizes, shape(setting)),
     memory,
+    failures,
     limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let oprf = oprf::Sender::setup(channel, rng)?;
-        Ok(Box::new(Sender { sizes: setting.sizes, oprf }))
+        Ok(Box::new(Sender { setting, oprf }))
     },
     receiver: |setting, channel, rng| {
         channel.phase("base-ot");
         let oprf = oprf::Receiver::setup(channel, rng)?;
-        Ok(Box::new(Receiver { sizes: setting.sizes, oprf }))
+        Ok(Box::new(Receiver { setting, oprf }))
     },
 };
 
@@ -71,8 +72,10 @@ const HINT_LEN: usize = size_of::<u32>();
 const PLACE_LEN: usize = HINT_LEN + size_of::<Block>();
 
 /// The bins of a run.
-pub fn shape(sizes: Sizes) -> Shape {
-    super::fastest(sizes, |shape| {
+pub fn shape(setting: impl Into<Setting>) -> Shape {
+    let setting = setting.into();
+    let sizes = setting.sizes;
+    super::fastest(setting, |shape| {
         let values = sizes.sender * shape.receiver;
         Some(Work { cost: cost(sizes, shape), values, instances: shape.receiver_slots() })
     })
@@ -86,6 +89,12 @@ fn entry_len(shape: Shape) -> usize {
 /// Items whose commitments are sent in one message.
 fn message_items(shape: Shape) -> usize {
     (MESSAGE_BYTES / entry_len(shape)).max(1)
+}
+
+fn failures(setting: Setting) -> Vec<Failure> {
+    // The sender's items are in no slots.
+    let [overflow, _] = super::overflows(setting.sizes, shape(setting));
+    vec![overflow, oprf::WRONG_ROWS_PASS]
 }
 
 fn memory(Setting { sizes, .. }: Setting) -> Memory {
@@ -155,7 +164,7 @@ impl Hashes {
 
 /// The party that commits.
 struct Sender {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Sender,
 }
 
@@ -166,7 +175,7 @@ impl crate::Sender for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let shape = shape(self.sizes);
+        let shape = shape(self.setting);
         // 1.
         channel.phase("hash");
         let hashing = Hashing::new(shape.bins, coin::toss_first(channel, rng)?);
@@ -217,7 +226,7 @@ impl crate::Sender for Sender {
 
 /// The party that learns the intersection.
 struct Receiver {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Receiver,
 }
 
@@ -228,7 +237,7 @@ impl crate::Receiver for Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let shape = shape(self.sizes);
+        let shape = shape(self.setting);
         // 1.
         channel.phase("hash");
         let hashing = Hashing::new(shape.bins, coin::toss_second(channel, rng)?);
@@ -249,7 +258,7 @@ impl crate::Receiver for Receiver {
         });
         let expected = ByHint::new(expected.collect());
         let mut matches = Vec::new();
-        let mut left = self.sizes.sender;
+        let mut left = self.setting.sizes.sender;
         while left > 0 {
             let count = left.min(message_items(shape));
             let mut message = vec![0; count * entry_len(shape)];

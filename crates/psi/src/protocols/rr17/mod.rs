@@ -22,10 +22,10 @@ use rand::{CryptoRng, RngExt};
 use vesica_net::Channel;
 use vesica_oprf::oos17::{Functions, POINT_BITS};
 use vesica_params::{
-    LAMBDA,
+    Failure,
     bins::{
         padded::{self, Shape},
-        phasing,
+        phasing, simple,
     },
 };
 use vesica_primitives::{
@@ -37,7 +37,7 @@ use vesica_structures::bins::{
     phasing::{Phased, Phasing},
 };
 
-use crate::{Cost, Error, Items, Result, Sizes, parts::tags::refuse_duplicates};
+use crate::{Cost, Error, Items, Result, Setting, Sizes, parts::tags::refuse_duplicates};
 
 pub use dual_execution::PROTOCOL as DUAL_EXECUTION;
 pub use encode_commit::PROTOCOL as ENCODE_COMMIT;
@@ -67,13 +67,27 @@ const GROUP_INSTANCES: usize = 1 << 20;
 
 /// The bins with which a run takes about the least time on a link of 1 Gb/s. `work` gives the work for a shape,
 /// or `None` if the shape is not possible.
-fn fastest(sizes: Sizes, work: impl Fn(Shape) -> Option<Work>) -> Shape {
-    padded::cheapest(sizes.receiver, sizes.sender, LAMBDA, |shape| {
+fn fastest(setting: Setting, work: impl Fn(Shape) -> Option<Work>) -> Shape {
+    let Sizes { sender, receiver } = setting.sizes;
+    padded::cheapest(receiver, sender, setting.lambda(), |shape| {
         let Work { cost, values, instances } = work(shape)?;
         let bytes = (cost.bytes_to_sender + cost.bytes_to_receiver) as u128;
         let [values, instances] = [values, instances].map(|count| count as u128);
         Some(BYTE_COST * bytes + VALUE_COST * values + INSTANCE_COST * instances)
     })
+}
+
+/// That a bin of R, or of S, has too many items.
+fn overflows(sizes: Sizes, shape: Shape) -> [Failure; 2] {
+    let Shape { bins, receiver, sender } = shape;
+    [
+        Failure::new("a bin of the receiver overflows", {
+            simple::log2_failure(sizes.receiver, bins, receiver)
+        }),
+        Failure::new("a bin of the sender overflows", {
+            simple::log2_failure(sizes.sender, bins, sender)
+        }),
+    ]
 }
 
 /// The work of a run.

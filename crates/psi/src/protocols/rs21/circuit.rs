@@ -15,7 +15,7 @@ use vesica_net::Channel;
 use vesica_oprf::opprf;
 use vesica_ot::{Bytes, extension::softspoken::semi_honest as extension, vole::silent};
 use vesica_params::{
-    LAMBDA,
+    Failure,
     lpn::{self, Lpn},
     okvs::shape,
 };
@@ -71,8 +71,9 @@ const CLUSTER: usize = 1 << 15;
 const LPN: Lpn = lpn::UNIFORM;
 
 fn of(dimensions: Dimensions) -> opprf::Dimensions {
-    let Dimensions { bins, programmed, len } = dimensions;
-    opprf::Dimensions::new(bins, programmed, len, |points| shape(points, CLUSTER, LAMBDA))
+    let Dimensions { bins, programmed, len, lambda } = dimensions;
+    let shape = |points, lambda| shape(points, CLUSTER, lambda);
+    opprf::Dimensions::new(bins, programmed, len, lambda, shape)
 }
 
 /// The paper's OPPRF.
@@ -94,8 +95,12 @@ impl Opprf for FromVole {
 
     fn bytes(dimensions: Dimensions) -> Bytes {
         let dimensions = of(dimensions);
-        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), LPN, FIELD);
+        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits, LPN, FIELD);
         extension::setup_bytes(FIELD) + vole + opprf::bytes(dimensions)
+    }
+
+    fn failures(dimensions: Dimensions) -> Vec<Failure> {
+        of(dimensions).failures(dimensions.bins).to_vec()
     }
 
     fn sender(
@@ -107,7 +112,7 @@ impl Opprf for FromVole {
         channel.phase("base-ot");
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
-        Ok(if dimensions.bits() <= u64::BITS {
+        Ok(if dimensions.bits <= u64::BITS {
             Either::Short(opprf::Sender::setup(dimensions, LPN, &mut cot, channel, rng)?)
         } else {
             Either::Long(opprf::Sender::setup(dimensions, LPN, &mut cot, channel, rng)?)
@@ -123,7 +128,7 @@ impl Opprf for FromVole {
         channel.phase("base-ot");
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
-        Ok(if dimensions.bits() <= u64::BITS {
+        Ok(if dimensions.bits <= u64::BITS {
             Either::Short(opprf::Receiver::setup(dimensions, LPN, &mut cot, channel, rng)?)
         } else {
             Either::Long(opprf::Receiver::setup(dimensions, LPN, &mut cot, channel, rng)?)

@@ -6,7 +6,7 @@ use vesica_net::Channel;
 use vesica_oprf::{Values, rs21::malicious as oprf};
 use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
 use vesica_params::{
-    LAMBDA,
+    Failure,
     okvs::{Shape, shape_over_field},
 };
 use vesica_structures::okvs::{Field, rr22::Rr22};
@@ -36,6 +36,7 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         carrier: Some(Carrier { lists: 1, sender: sender::<V>, receiver: receiver::<V> }),
         cost: cost::<V>,
         memory: super::memory::<V>,
+        failures: failures::<V>,
         limits: any_sizes,
         sender: |setting, channel, rng| Ok(sender::<V>(setting, channel, rng)?),
         receiver: |setting, channel, rng| Ok(receiver::<V>(setting, channel, rng)?),
@@ -76,16 +77,31 @@ impl Variant for Few {
 
     type Store = Rr22<Field>;
 
-    fn shape(items: usize) -> Shape {
-        shape_over_field(items, FEW, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        shape_over_field(items, FEW, lambda)
     }
 }
 
-fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
-    let shape = match sizes.receiver {
-        ..=FEW => Few::shape(sizes.receiver),
-        _ => V::shape(sizes.receiver),
+fn shape<V: Variant>(setting: Setting) -> Shape {
+    match setting.sizes.receiver {
+        ..=FEW => Few::shape_for(setting),
+        _ => V::shape_for(setting),
+    }
+}
+
+fn failures<V: Variant>(setting: Setting) -> Vec<Failure> {
+    let okvs = match setting.sizes.receiver {
+        ..=FEW => Few::failure(setting),
+        _ => V::failure(setting),
     };
+    let columns = shape::<V>(setting).columns();
+    let wrong = silent::malicious::log2_error(columns, V::LPN);
+    let tags = Tags::whole().failure(setting.sizes);
+    vec![tags, okvs, Failure::new("wrong noise passes the check", wrong)]
+}
+
+fn cost<V: Variant>(setting: Setting) -> Cost {
+    let (sizes, shape) = (setting.sizes, shape::<V>(setting));
     let ot = extension::setup_bytes(FIELD);
     let vole = silent::malicious::bytes(shape.columns(), V::LPN, FIELD);
     let oprf = oprf::bytes(shape);
@@ -107,18 +123,14 @@ struct Sending<V: Variant> {
 }
 
 impl<V: Variant> Sending<V> {
-    fn prepare(
-        Setting { sizes, runs, .. }: Setting,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Sender::setup(FIELD, channel, rng)
         };
         let own = oprf::Share::commit(channel, rng)?;
-        let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
+        let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
-            let shape = V::shape(sizes.receiver);
+            let shape = V::shape_for(setting);
             Ok(oprf::Sender::setup(own, shape, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { oprf })
@@ -167,21 +179,17 @@ struct Receiving<V: Variant> {
 }
 
 impl<V: Variant> Receiving<V> {
-    fn prepare(
-        Setting { sizes, runs, .. }: Setting,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
             extension::Receiver::setup(FIELD, channel, rng)
         };
         let commitment = oprf::Commitment::receive(channel)?;
-        let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
+        let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
-            let shape = V::shape(sizes.receiver);
+            let shape = V::shape_for(setting);
             Ok(oprf::Receiver::setup(commitment, shape, V::LPN, cot, channel, rng)?)
         })?;
-        Ok(Self { sizes, oprf })
+        Ok(Self { sizes: setting.sizes, oprf })
     }
 
     /// Step 1.

@@ -19,7 +19,7 @@ mod semi_honest;
 
 use vesica_ot::extension::softspoken::SmallField;
 use vesica_params::{
-    LAMBDA,
+    Failure,
     lpn::{self, Lpn},
     okvs::Shape,
 };
@@ -31,7 +31,7 @@ pub(crate) use semi_honest::protocol as semi_honest;
 use semi_honest::whole;
 
 use crate::{
-    Error, Items, Memory, Protocol, Setting, Sizes, Status, memory::PerItem,
+    Error, Items, Memory, Protocol, Setting, Status, memory::PerItem,
     parts::tags::refuse_duplicates,
 };
 
@@ -46,8 +46,19 @@ pub(crate) trait Variant: Send + Sync + 'static {
     /// The noise of the VOLE.
     const LPN: Lpn = lpn::UNIFORM;
 
-    /// Its shape for this many items of the receiver.
-    fn shape(items: usize) -> Shape;
+    /// Its shape for this many items of the receiver, such that it fails with probability at most 2^-λ.
+    fn shape(items: usize, lambda: u32) -> Shape;
+
+    /// Its shape for a run.
+    fn shape_for(setting: Setting) -> Shape {
+        Self::shape(setting.sizes.receiver, setting.lambda())
+    }
+
+    /// That it has no solution.
+    fn failure(setting: Setting) -> Failure {
+        let log2 = Self::shape_for(setting).log2_failure(setting.sizes.receiver);
+        Failure::new("the OKVS has no solution", log2)
+    }
 }
 
 /// The memory of a run with this OKVS.
@@ -55,7 +66,7 @@ pub(crate) trait Variant: Send + Sync + 'static {
 /// In addition to the part that grows with the sizes, there is a second vector of a piece's noise, and the
 /// permutations of its code: 12 bytes per entry if they are cached, less if a piece is longer.
 fn memory<V: Variant>(setting: Setting) -> Memory {
-    let len = V::shape(setting.sizes.receiver).columns();
+    let len = V::shape_for(setting).columns();
     let piece = len.div_ceil(V::LPN.pieces(len));
     let entries = V::LPN.code_len(V::LPN.block_len(piece)) as f64;
     Memory::linear(setting.sizes, V::MEMORY).and(28.0 * entries, 40.0 * entries)
@@ -64,7 +75,7 @@ fn memory<V: Variant>(setting: Setting) -> Memory {
 /// An OKVS for a run between semi-honest parties.
 pub(crate) trait ShortVariant: Variant<Store: Codec<u64>> {
     /// Bits of an element.
-    fn bits(sizes: Sizes) -> u32;
+    fn bits(setting: Setting) -> u32;
 }
 
 /// The field of the OT extension: the largest, because few OTs are needed and bytes count.
@@ -89,8 +100,8 @@ impl Variant for WithPaxos {
 
     type Store = Paxos;
 
-    fn shape(items: usize) -> Shape {
-        vesica_params::okvs::paxos(items, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        vesica_params::okvs::paxos(items, lambda)
     }
 }
 
@@ -104,8 +115,8 @@ impl Variant for WithPolynomial {
 
     const LPN: Lpn = lpn::UNIFORM.with_piece(usize::MAX);
 
-    fn shape(items: usize) -> Shape {
-        vesica_params::okvs::polynomial(items, usize::MAX, LAMBDA)
+    fn shape(items: usize, lambda: u32) -> Shape {
+        vesica_params::okvs::polynomial(items, usize::MAX, lambda)
     }
 }
 
@@ -117,8 +128,8 @@ impl Variant for WithOneWayPaxos {
 
     type Store = Paxos;
 
-    fn shape(items: usize) -> Shape {
-        WithPaxos::shape(items).one_way()
+    fn shape(items: usize, lambda: u32) -> Shape {
+        WithPaxos::shape(items, lambda).one_way()
     }
 }
 

@@ -7,13 +7,14 @@ use vesica_ot::{
     extension::softspoken::semi_honest as extension,
     vole::{Subspace, silent},
 };
+use vesica_params::{Failure, subfield};
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
-    Result, Sender, Setting,
+    Result, Sender, Setting, Sizes,
     parts::{sealed, session::with_ots, tags::Tags},
     payload::{self, Carrier, Opened, Payloads},
     protocol::any_sizes,
@@ -23,8 +24,9 @@ use crate::{
 pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     entry(
         about,
-        |setting| cost::<V>(setting, V::bits(setting.sizes)),
-        super::memory::<V>,
+        |setting| cost::<V>(setting, V::bits(setting)),
+        short_memory::<V>,
+        |setting| failures::<V>(setting, V::bits(setting)),
         (|setting, channel, rng| Ok(short_sender::<V>(setting, channel, rng)?), short_sender::<V>),
         (
             |setting, channel, rng| Ok(short_receiver::<V>(setting, channel, rng)?),
@@ -33,13 +35,26 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     )
 }
 
+/// Elements that do not fit 64 bits take 128: those of the sender's columns, and of the receiver's, the OKVS and its values.
+fn short_memory<V: ShortVariant>(setting: Setting) -> Memory {
+    let memory = super::memory::<V>(setting);
+    if V::bits(setting) <= u64::BITS {
+        return memory;
+    }
+    let more = (size_of::<Block>() - size_of::<u64>()) as f64;
+    let columns = V::shape_for(setting).columns() as f64;
+    memory.and(more * columns, more * (2.0 * columns + setting.sizes.receiver as f64))
+}
+
 fn short_sender<V: ShortVariant>(
     setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn payload::Sender>> {
-    match V::bits(setting.sizes) {
-        bits @ ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?)),
+    match V::bits(setting) {
+        bits @ ..=u64::BITS => {
+            Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?))
+        }
         bits => Ok(Box::new(Sending::<V, Block>::prepare(setting, bits, channel, rng)?)),
     }
 }
@@ -49,8 +64,10 @@ fn short_receiver<V: ShortVariant>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn payload::Receiver>> {
-    match V::bits(setting.sizes) {
-        bits @ ..=64 => Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?)),
+    match V::bits(setting) {
+        bits @ ..=u64::BITS => {
+            Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?))
+        }
         bits => Ok(Box::new(Receiving::<V, Block>::prepare(setting, bits, channel, rng)?)),
     }
 }
@@ -61,6 +78,7 @@ pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
         about,
         |setting| cost::<V>(setting, 128),
         super::memory::<V>,
+        |setting| failures::<V>(setting, 128),
         (|setting, channel, rng| Ok(whole_sender::<V>(setting, channel, rng)?), whole_sender::<V>),
         (
             |setting, channel, rng| Ok(whole_receiver::<V>(setting, channel, rng)?),
@@ -89,6 +107,7 @@ const fn entry(
     about: About,
     cost: fn(Setting) -> Cost,
     memory: fn(Setting) -> Memory,
+    failures: fn(Setting) -> Vec<Failure>,
     sender: (Prepare<dyn Sender>, Prepare<dyn payload::Sender>),
     receiver: (Prepare<dyn Receiver>, Prepare<dyn payload::Receiver>),
 ) -> Protocol {
@@ -105,6 +124,7 @@ const fn entry(
         carrier: Some(Carrier { lists: 1, sender: sender.1, receiver: receiver.1 }),
         cost,
         memory,
+        failures,
         limits: any_sizes,
         sender: sender.0,
         receiver: receiver.0,
@@ -113,7 +133,7 @@ const fn entry(
 
 fn cost<V: Variant>(setting: Setting, bits: u32) -> Cost {
     let sizes = setting.sizes;
-    let shape = V::shape(sizes.receiver);
+    let shape = V::shape_for(setting);
     let ot = extension::setup_bytes(FIELD);
     let vole = silent::bytes(shape.columns(), bits, V::LPN, FIELD);
     let list = Tags::new(setting).list_len(sizes.sender);
@@ -122,6 +142,16 @@ fn cost<V: Variant>(setting: Setting, bits: u32) -> Cost {
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + list) as f64,
         rounds: if V::LPN.is_short(shape.columns()) { 4 } else { 6 },
     }
+}
+
+fn failures<V: Variant>(setting: Setting, bits: u32) -> Vec<Failure> {
+    let Sizes { sender, .. } = setting.sizes;
+    let entry = subfield::log2_failure(sender, bits);
+    vec![
+        Tags::new(setting).failure(setting.sizes),
+        Failure::new("an entry of the OPRF is that of another item", entry),
+        V::failure(setting),
+    ]
 }
 
 /// The party that can evaluate the OPRF everywhere.
@@ -142,7 +172,7 @@ impl<V: Variant, A: Subspace> Sending<V, A> {
         };
         let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
-            let shape = V::shape(setting.sizes.receiver);
+            let shape = V::shape_for(setting);
             Ok(oprf::Sender::setup(shape, bits, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { setting, oprf })
@@ -207,7 +237,7 @@ impl<V: Variant, A: Subspace> Receiving<V, A> {
         };
         let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
             channel.phase("vole");
-            let shape = V::shape(setting.sizes.receiver);
+            let shape = V::shape_for(setting);
             Ok(oprf::Receiver::setup(shape, bits, V::LPN, cot, channel, rng)?)
         })?;
         Ok(Self { setting, oprf })

@@ -155,6 +155,10 @@ fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
         (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Both) }, None),
         (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Me) }, None),
         (Offer { noise: noise(), ..offer() }, Some("noise in what takes none, or of no use")),
+        (
+            Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
+            Some("noise beside a comparison of what keys look like"),
+        ),
         (under("0af9".repeat(16)), None),
         (under("0af".repeat(21)), Some("the hash of an agreement is none")),
         (under("xyzw".repeat(16)), Some("the hash of an agreement is none")),
@@ -199,6 +203,10 @@ fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
         (Offer { keys: emails(17), ..offer() }, "a key has 1 to 16 columns, not 17"),
         (several(asked(Query::COUNT, Learns::Both)), "several identifiers are for rows alone"),
         (several(Offer { diagnose: true, ..offer() }), "one identifier at a time"),
+        (
+            Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
+            "--diagnose tells",
+        ),
         (joined(Learns::Me), "the side that sends columns learns nothing"),
         (joined(Learns::Both), "the side that sends columns learns nothing"),
         (asked(Query::JOIN, Learns::Peer), "the side that receives columns"),

@@ -53,11 +53,11 @@ impl Dimensions {
         Self { points: shape(points, lambda), hint, bits }
     }
 
-    /// What may go wrong by chance, for so many points of the receiver.
+    /// The events that may go wrong by chance, for this number of points of the receiver.
     pub fn failures(&self, points: usize) -> [Failure; 3] {
         let Self { points: store, hint, bits } = self;
         [
-            Failure::new("an entry of the OPRF is that of another point", {
+            Failure::new("an entry of the OPRF fits another point", {
                 subfield::log2_failure(hint.programmed, *bits)
             }),
             Failure::new("the OKVS of points has no solution", store.log2_failure(points)),

@@ -3,8 +3,8 @@
 use vesica_net::SessionId;
 use vesica_primitives::{Block, hash::truncate};
 
-/// The challenge of a check in this session, from the block that was sent. Both parties derive it, so that an answer from one
-/// session is none in another.
+/// The challenge of a check in this session, derived from the block that was sent. An answer from one session is
+/// therefore wrong in another.
 pub(crate) fn of_session(context: &'static str, session: SessionId, sent: Block) -> Block {
     let mut hasher = blake3::Hasher::new_derive_key(context);
     truncate(&hasher.update(session.as_bytes()).update(&sent.to_bytes()).finalize())

@@ -1,4 +1,4 @@
-//! Bounds on what may go wrong by chance, computed from the lengths that parties use.
+//! Bounds on the events that may go wrong by chance, computed from the lengths that parties use.
 //!
 //! Functions elsewhere in this crate choose a length for a λ. Those named `log2_failure` go the other way: they bound the
 //! probability of the same event from the length that was chosen, so that a test can add up the events of a run.
@@ -6,7 +6,7 @@
 /// An event by which a run ends without a result, has a wrong one, or reveals more than its result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Failure {
-    /// What happens, as a clause.
+    /// The event, as a clause.
     pub event: &'static str,
     /// log2 of a bound on its probability.
     pub log2: f64,
@@ -19,12 +19,12 @@ impl Failure {
     }
 }
 
-/// log2 of the sum of probabilities of which the logarithms are given.
+/// log2 of the sum of probabilities, given the log2 of each.
 pub fn log2_sum(logs: impl IntoIterator<Item = f64>) -> f64 {
     libm::log2(logs.into_iter().map(libm::exp2).sum())
 }
 
-/// The largest λ up to 256 that is met; 0 if none is. Where a λ is met, all smaller ones are.
+/// The largest λ up to 256 that is met; 0 if none is. If a λ is met, so are all smaller ones.
 pub(crate) fn largest(meets: impl Fn(u32) -> bool) -> u32 {
     (1..=256).rev().find(|lambda| meets(*lambda)).unwrap_or(0)
 }

@@ -47,7 +47,7 @@ fn pairs(bins: usize, capacity: usize) -> usize {
 }
 
 impl Shape {
-    /// log2 of a bound on the probability that there is no room for all keys.
+    /// log2 of a bound on the probability that some keys find no room.
     pub fn log2_failure(self) -> f64 {
         match (self.narrow, pairs(self.bins, self.capacity)) {
             (0, _) | (_, 0) => f64::NEG_INFINITY,

@@ -64,8 +64,8 @@ impl Candidate {
         Self { key, status, adversary, sizes: setting.sizes, cost, memory }
     }
 
-    /// A protocol with payloads, for sets of these sizes, or for one of several runs. Its predicted time is that of the protocol alone:
-    /// payloads take little time beyond their bytes.
+    /// A protocol with payloads, for sets of these sizes, or for one of several runs. Its predicted time is the
+    /// protocol's: payloads take little time beyond their bytes.
     pub fn carrying(carrying: &Carrying, setting: impl Into<Setting>) -> Self {
         let setting = setting.into();
         let (cost, memory) = (carrying.cost(setting), carrying.memory(setting));

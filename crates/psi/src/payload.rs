@@ -168,8 +168,8 @@ impl Carrying {
         self.len
     }
 
-    /// Predicted cost for sets of these sizes, or of one of several runs: that of the protocol, the payloads, and 20 bytes for each item
-    /// and list except the first. There is no additional flight.
+    /// Predicted cost for sets of these sizes, or of one of several runs: the protocol's, the payloads, and 20 bytes for
+    /// each item and list except the first. There is no additional flight.
     pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
         let setting = setting.into();
         let mut cost = self.protocol.cost(setting);

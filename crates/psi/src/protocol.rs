@@ -65,7 +65,7 @@ impl From<Sizes> for Setting {
 }
 
 impl Setting {
-    /// One of so many runs, at least 1, that together have each failure with probability at most 2^-λ.
+    /// One of this number of runs, at least 1, which together have each failure with probability at most 2^-λ.
     pub fn one_of(self, runs: usize) -> Self {
         Self { runs, ..self }
     }
@@ -247,7 +247,7 @@ pub struct Protocol {
     pub cost: fn(Setting) -> Cost,
     /// The predicted peak memory of each party.
     pub memory: fn(Setting) -> Memory,
-    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub failures: fn(Setting) -> Vec<Failure>,
     /// Refuses sizes beyond what it supports.
     pub limits: fn(Sizes) -> std::result::Result<(), Limit>,
@@ -287,7 +287,7 @@ impl Protocol {
         (self.memory)(self.setting(setting))
     }
 
-    /// What may go wrong by chance in a run on sets of these sizes, or in one of several runs.
+    /// The events that may go wrong by chance in a run on sets of these sizes, or in one of several runs.
     pub fn failures(&self, setting: impl Into<Setting>) -> Vec<Failure> {
         (self.failures)(self.setting(setting))
     }

@@ -171,11 +171,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// That a set has too many keys for so many partitions, the most there are.
+    /// The error that a set has too many keys for the largest number of partitions.
     pub(crate) fn too_large(keys: usize, partitions: usize) -> Self {
         let most = grouped((MAX_ITEMS * partitions) as u64);
         let said = format!(
-            "{} keys are too many to compare: there have to be fewer than {most}, in {}",
+            "{} keys are too many to compare: there must be fewer than {most}, in {}",
             grouped(keys as u64),
             counted(partitions as u64, "partition"),
         );

@@ -107,6 +107,38 @@ fn whatever_is_claimed_is_refused_in_order() {
     }
 }
 
+/// A claim of more keys than all partitions together can hold ends the run before anything is computed from it.
+#[test]
+fn a_set_that_no_protocol_takes_is_refused_as_terms() {
+    let lab = Lab::new();
+    lab.write(Listening, "k\nx\n");
+    let most = 1u64 << 40;
+    let dh = Asked { protocol: "dh", answer: ["rows", "\"rows\""] };
+    let rr22 = Asked { protocol: "rr22", answer: ["rows", "\"rows\""] };
+    let count = Asked { protocol: "rs21-circuit", answer: ["count", "\"count\""] };
+    for (asked, claimed, said) in [
+        (&dh, most, "1,099,511,627,776 keys are too many to compare"),
+        (&rr22, most - 1, "keys are too many to compare"),
+        (&count, most, "keys are too many to compare"),
+        (&dh, most - 5000, "no protocol takes sets of these sizes"),
+    ] {
+        let flags = [
+            &["--protocol", asked.protocol, "--answer", asked.answer[0], "--learns", "me"][..],
+            &["--max-peer-rows", &most.to_string(), "--memory", "2G"],
+        ];
+        let honest = lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags.concat());
+        let mut process = Running::start(limited(&honest));
+        let line = process.until("listening on ");
+        let address = line.trim_start_matches("listening on ");
+        let mut channel = Channel::new(connect(&lab, address)).with_stall_timeout(PATIENCE);
+        let heard = claim(&asked.terms(true), claimed, &mut channel);
+        drop(channel);
+        process.end().assert(5, &["sizes of the sets (here: ", said]);
+        assert!(heard.is_some(), "{} went on", asked.protocol);
+        lab.assert_clean();
+    }
+}
+
 /// The same command with little address space.
 fn limited(command: &Command) -> Command {
     let mut shell = Command::new("sh");

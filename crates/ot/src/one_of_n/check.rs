@@ -20,7 +20,7 @@ pub(super) use super::combinations::SUMS;
 /// The check by which the sender refuses a receiver.
 pub const CHECK: &str = "rows are codewords";
 
-/// That rows which are no codewords pass, other than by guesses of the key. The number of sums is the same in all runs:
+/// The event that wrong rows pass, other than by guesses of the key. The number of sums is the same in all runs:
 /// protocols that make this check are not run in partitions.
 pub const WRONG_ROWS_PASS: Failure =
     Failure::new("wrong rows pass the check", -(SUMS as f64 - 1.0));

@@ -125,8 +125,8 @@ pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     Shape { clusters: clusters.clusters, capacity, weight, sparse, ..random_matrix(n, lambda) }
 }
 
-/// The λ with which a full cluster of this shape has a solution: that of the line for the excess and the width that it has,
-/// and of the random matrix with as many columns.
+/// The λ with which a full cluster of this shape has a solution, by the line for its excess and width, and by the
+/// bound for a random matrix with as many columns.
 pub(super) fn lambda(shape: &Shape) -> u32 {
     let spare = shape.sparse - shape.capacity;
     if shape.capacity < FEWEST {

@@ -93,7 +93,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// What the parties of a protocol know of a run on the whole sets, or on a partition of them.
+    /// The setting of a run on the whole sets, or on a partition of them.
     pub(crate) fn setting(&self) -> Setting {
         Setting::from(self.sizes).one_of(self.partitions)
     }
@@ -245,7 +245,7 @@ pub struct Method {
     pub cost: fn(Query) -> Cost,
     /// The predicted peak memory of each party, its values included.
     pub memory: fn(Query) -> Memory,
-    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub failures: fn(Query) -> Vec<Failure>,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,

@@ -110,7 +110,7 @@ impl Outline {
         self.plan().bins()
     }
 
-    /// What may go wrong by chance, each event with a bound that is computed from the lengths that the parties take.
+    /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub fn failures(&self) -> Vec<Failure> {
         self.plan().failures::<Silent>()
     }

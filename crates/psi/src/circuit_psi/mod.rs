@@ -77,7 +77,7 @@ pub(crate) trait Opprf: Send + Sync + 'static {
     /// Payload bytes, the setup included.
     fn bytes(dimensions: Dimensions) -> Bytes;
 
-    /// What may go wrong by chance.
+    /// The events that may go wrong by chance.
     fn failures(dimensions: Dimensions) -> Vec<Failure>;
 
     /// The sender's setup.
@@ -209,7 +209,7 @@ impl Plan {
         Dimensions { bins: self.bins(), programmed, len, lambda: self.lambda }
     }
 
-    /// What may go wrong by chance in all three steps.
+    /// The events that may go wrong by chance in all three steps.
     pub(crate) fn failures<M: Construction>(&self) -> Vec<Failure> {
         let target = (self.bins().max(1) as f64).log2() - self.bits as f64;
         let mut failures = M::Opprf::failures(self.dimensions::<M>());

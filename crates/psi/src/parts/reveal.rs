@@ -72,7 +72,7 @@ pub fn learn(
     Ok(positions)
 }
 
-/// That the sender takes an item of its own for a shared one that it is not.
+/// The event that the sender takes an item of its own for a shared one by mistake.
 pub fn failure(setting: impl Into<Setting>) -> Failure {
     let setting = setting.into();
     Tags::new(setting).failure(setting.sizes)

@@ -57,7 +57,7 @@ trait Variant: Send + Sync + 'static {
     /// is room for all except with probability 2^-λ.
     fn bins(items: usize, lambda: u32) -> two_choice::Shape;
 
-    /// log2 of a bound on the probability that there is no room.
+    /// log2 of a bound on the probability that some items find no room.
     fn log2_no_room(items: usize, shape: two_choice::Shape) -> f64;
 
     /// For the receiver: each permuted item in one of its bins.

@@ -1,5 +1,5 @@
-//! What may go wrong by chance in a run, added up over all of its partitions and lists: each event has a probability of at
-//! most 2^-λ, and all events together one below 2^-37, as SECURITY.md says.
+//! The events that may go wrong by chance in a run, added up over all of its partitions and lists: each has a
+//! probability of at most 2^-λ, and all of them together have one below 2^-37, as SECURITY.md says.
 //!
 //! A protocol of the catalogue is here by its entry. Bounds are computed from the lengths that its parties take, and
 //! [`lengths_grow_as_predicted`] runs them.
@@ -25,11 +25,11 @@ const PARTITIONS: [usize; 5] = [1, 2, 8, 64, 4096];
 /// log2 of what SECURITY.md promises of all events together.
 const TOGETHER: f64 = -37.0;
 
-/// The one event whose bound is the same however many partitions there are: entries with this check are not recommended, and
-/// so never run in partitions.
+/// The one event whose bound is the same for any number of partitions: entries with this check are not recommended,
+/// and so never run in partitions.
 const OF_WHOLE_SETS: &str = "wrong rows pass the check";
 
-/// A way to run, and what may go wrong in one of so many partitions.
+/// A way to run, and the events that may go wrong in one partition.
 struct Way {
     name: String,
     failures: Box<dyn Fn(Setting) -> Option<Vec<Failure>>>,
@@ -70,7 +70,7 @@ fn ways() -> Vec<Way> {
     protocols.chain(methods).chain([shares]).collect()
 }
 
-/// That a partition of these keys has more of them than places.
+/// log2 of the probability that a partition gets more keys than it has room for.
 fn overflows(keys: usize, partitions: usize) -> f64 {
     simple::log2_failure(keys, partitions, simple::max_load(keys, partitions, LAMBDA))
 }
@@ -114,7 +114,7 @@ fn large_partitions_keep_the_promise_too() {
     }
 }
 
-/// What docs/noise.md says of δ: of a number with noise, all that may go wrong enters it.
+/// All events of a number with noise enter its δ, which docs/noise.md states.
 #[test]
 fn the_events_of_a_number_are_as_rare_as_its_delta_says() {
     for partitions in PARTITIONS {
@@ -141,7 +141,7 @@ fn a_protocol_that_promises_too_little_is_found() {
     assert!(of_whole.iter().all(|failure| failure.log2 + 6.0 > -f64::from(LAMBDA)), "{of_whole:?}");
 }
 
-/// λ has one place: what a protocol takes for a length is that of its setting.
+/// λ has one place: a protocol takes its setting's for every length.
 #[test]
 fn protocols_name_no_lambda_of_their_own() {
     fn visit(folder: &Path, found: &mut Vec<String>) {
@@ -176,7 +176,7 @@ fn affordable(protocol: &Protocol) -> usize {
     }
 }
 
-/// Payload bytes that both parties of one of so many runs send.
+/// Payload bytes that both parties send in one of `runs` runs.
 fn bytes(protocol: &'static Protocol, sizes: Sizes, runs: usize) -> f64 {
     let sets = Sets::random(sizes, sizes.receiver / 2, 1);
     let setting = Setting::from(sizes).one_of(runs);

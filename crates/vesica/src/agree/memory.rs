@@ -136,7 +136,7 @@ impl<'l> Room<'l> {
     /// Says on which rung each candidate fits into this side's budget. `least` is the first that this side accepts.
     ///
     /// # Errors
-    /// [`Error::Terms`] where there is no candidate on any rung, and what any send can meet.
+    /// [`Error::Terms`] if no rung has a candidate, and what any send can meet.
     pub(crate) fn send(
         ladder: &'l Ladder<'l>,
         least: usize,
@@ -227,7 +227,7 @@ impl<'l> Room<'l> {
     }
 }
 
-/// That nothing runs on sets of these sizes, however they are divided.
+/// The error that nothing runs on sets of these sizes, in any number of partitions.
 fn nothing() -> Error {
     let none = "no protocol takes sets of these sizes, as a whole or in partitions".to_owned();
     Error::Terms(vec![Difference::of_both("sizes of the sets", none)])
@@ -390,7 +390,7 @@ mod tests {
 
     /// A claim of the other side can make it so.
     #[test]
-    fn where_nothing_takes_the_sets_the_sides_do_not_agree() {
+    fn sets_that_no_candidate_takes_are_refused_as_terms() {
         let nothing = |partitions| Rung { partitions, candidates: Vec::new(), beside: 0.0 };
         for rungs in [vec![nothing(1)], vec![nothing(1), nothing(2)]] {
             for side in settled(&rungs, 0, 1 << 30, 1 << 30) {

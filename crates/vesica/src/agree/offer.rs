@@ -66,7 +66,7 @@ pub struct Offer {
     /// two sides applies.
     pub minimum: u64,
     /// For counts and sums: the noise that hides a single key in the number, the same on both sides. There is no minimum
-    /// then, and nothing else is told of the keys.
+    /// then, and keys are not compared with `diagnose`.
     pub noise: Option<Noise>,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
@@ -131,8 +131,8 @@ impl Offer {
             return Err(Error::Usage(message.to_owned()));
         }
         if self.noise.is_some() && self.diagnose {
-            let message = "--diagnose tells coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
-                           is to hide each of them; run it on its own, without --epsilon";
+            let message = "--diagnose shows coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
+                           hides each of them; run it on its own, without --epsilon";
             return Err(Error::Usage(message.to_owned()));
         }
         self.query.check(&self.part())?;

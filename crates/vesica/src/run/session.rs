@@ -568,7 +568,7 @@ fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result
     let most = sizes.sender.max(sizes.receiver);
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;
-        // What the other side says of its set is refused before anything is computed from it. Partitions are filled up.
+        // A size that the other side claims is refused before anything is computed from it. Partitions are filled up.
         if most.div_ceil(partitions) + usize::from(partitions > 1) > MAX_ITEMS {
             return Err(Error::too_large(most, partitions));
         }

@@ -234,7 +234,7 @@ impl<'a> Columns<'a> {
         self.send_answer(&answer, channel)
     }
 
-    /// χ and the correct answer to it: the hash of the choices, then those of the columns.
+    /// χ and the correct answer to it: the hash of the choices, then the hash of each column.
     fn receive_challenge(
         &self,
         choices: &[Block],

@@ -21,7 +21,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The shape of a filter of `count` values, of which the receiver tests `queries` others, all of them right except with
+    /// The shape of a filter of `count` values that gives the right answer for all of `queries` others, except with
     /// probability 2^-λ; `None` for a sorted list.
     pub(super) fn new(list: List, count: usize, queries: usize, lambda: u32) -> Option<Self> {
         if list == List::Sorted {

@@ -87,7 +87,7 @@ pub static CLASSIC: Protocol = Protocol {
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 40.0], [320.0, 60.0]))
     },
-    // Points are compared whole, and those of two items are different.
+    // Points are compared whole, and two items have different points.
     failures: |_| Vec::new(),
     sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
     receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),

@@ -103,7 +103,7 @@ fn shape<const K: usize>(sizes: Sizes) -> Shape {
     okvs::garbled_bloom_of_weight(sizes.receiver + 1, K)
 }
 
-/// That R sees an item of S which it does not have, and that tags are equal.
+/// The events that R sees an item of S which it does not have, and that tags are equal.
 fn failures<const K: usize>(setting: Setting) -> Vec<Failure> {
     let Sizes { sender, .. } = setting.sizes;
     let seen = (sender.max(1) as f64).log2() - K as f64;

@@ -53,7 +53,7 @@ pub(crate) trait Seating<const H: usize>: 'static {
     /// The shape for a run.
     fn shape(setting: Setting) -> Shape;
 
-    /// What may go wrong by chance where items are placed.
+    /// The events that may go wrong by chance in placing items.
     fn failures(setting: Setting) -> Vec<Failure>;
 
     /// A party's items under a seed that was drawn when both sets were fixed.

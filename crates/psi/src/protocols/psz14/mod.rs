@@ -74,7 +74,7 @@ fn letters(setting: Setting) -> usize {
     string_bits(setting).div_ceil(8) as usize
 }
 
-/// That two items have the same string, and that R's items do not find their seats.
+/// The events that two items have the same string, and that R's items do not find their seats.
 fn failures(setting: Setting, unseated: f64) -> Vec<Failure> {
     let Sizes { sender, receiver } = setting.sizes;
     let bits = 8 * letters(setting) as u32;

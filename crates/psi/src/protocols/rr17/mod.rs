@@ -77,7 +77,7 @@ fn fastest(setting: Setting, work: impl Fn(Shape) -> Option<Work>) -> Shape {
     })
 }
 
-/// That a bin of R, or of S, has too many items.
+/// The events that a bin of R, or of S, has too many items.
 fn overflows(sizes: Sizes, shape: Shape) -> [Failure; 2] {
     let Shape { bins, receiver, sender } = shape;
     [

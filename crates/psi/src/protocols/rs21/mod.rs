@@ -54,7 +54,7 @@ pub(crate) trait Variant: Send + Sync + 'static {
         Self::shape(setting.sizes.receiver, setting.lambda())
     }
 
-    /// That it has no solution.
+    /// The event that it has no solution.
     fn failure(setting: Setting) -> Failure {
         let log2 = Self::shape_for(setting).log2_failure(setting.sizes.receiver);
         Failure::new("the OKVS has no solution", log2)

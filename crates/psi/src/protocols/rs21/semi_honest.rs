@@ -35,7 +35,8 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     )
 }
 
-/// Elements that do not fit 64 bits take 128: those of the sender's columns, and of the receiver's, the OKVS and its values.
+/// The memory of a run. Elements that do not fit 64 bits take 128: in the sender's columns, in the receiver's, and in
+/// the OKVS and its values.
 fn short_memory<V: ShortVariant>(setting: Setting) -> Memory {
     let memory = super::memory::<V>(setting);
     if V::bits(setting) <= u64::BITS {
@@ -149,7 +150,7 @@ fn failures<V: Variant>(setting: Setting, bits: u32) -> Vec<Failure> {
     let entry = subfield::log2_failure(sender, bits);
     vec![
         Tags::new(setting).failure(setting.sizes),
-        Failure::new("an entry of the OPRF is that of another item", entry),
+        Failure::new("an entry of the OPRF fits another item", entry),
         V::failure(setting),
     ]
 }

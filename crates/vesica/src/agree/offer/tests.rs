@@ -205,7 +205,7 @@ fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
         (several(Offer { diagnose: true, ..offer() }), "one identifier at a time"),
         (
             Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
-            "--diagnose tells",
+            "--diagnose shows",
         ),
         (joined(Learns::Me), "the side that sends columns learns nothing"),
         (joined(Learns::Both), "the side that sends columns learns nothing"),

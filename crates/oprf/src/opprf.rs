@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn entries_are_as_long_as_the_number_of_points_asks_for() {
-        let shape = |n| okvs::shape(n, usize::MAX, 40);
-        let bits = |n| Dimensions::new(0, n, 1, shape).bits();
+        let shape = |n, lambda| okvs::shape(n, usize::MAX, lambda);
+        let bits = |n| Dimensions::new(0, n, 1, 40, shape).bits;
         assert_eq!([0, 1, 1 << 20, 1 << 24, 3 << 20].map(bits), [40, 40, 60, 64, 62]);
     }
 }

@@ -52,9 +52,9 @@ fn psz14() {
 }
 
 /// The programmable OPRF with OKVS of this kind and entries in this type.
-fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape) {
+fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize, u32) -> okvs::Shape) {
     let dimensions =
-        |agreed: Agreed| Dimensions::new(agreed.points, agreed.programmed, agreed.len, shape);
+        |agreed: Agreed| Dimensions::new(agreed.points, agreed.programmed, agreed.len, 40, shape);
     oprf::programmable(
         |agreed, points, values, channel, rng| {
             parties::program::<O, A>(dimensions(agreed), UNIFORM, (points, values), channel, rng)
@@ -67,15 +67,15 @@ fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape
 
 #[test]
 fn opprf_with_entries_in_words() {
-    opprf::<Rr22, u64>(|n| okvs::shape(n, 1 << 10, 40));
+    opprf::<Rr22, u64>(|n, lambda| okvs::shape(n, 1 << 10, lambda));
 }
 
 #[test]
 fn opprf_with_entries_in_blocks() {
-    opprf::<Rr22, Block>(|n| okvs::shape(n, usize::MAX, 40));
+    opprf::<Rr22, Block>(|n, lambda| okvs::shape(n, usize::MAX, lambda));
 }
 
 #[test]
 fn opprf_with_paxos() {
-    opprf::<Paxos, u64>(|n| okvs::paxos(n, 40));
+    opprf::<Paxos, u64>(okvs::paxos);
 }

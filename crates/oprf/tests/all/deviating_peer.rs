@@ -86,7 +86,7 @@ fn receive_rs21_malicious(channel: &mut Channel, rng: &mut StdRng) -> Result<()>
 }
 
 fn dimensions() -> Dimensions {
-    Dimensions::new(POINTS as usize, POINTS as usize + 3, 20, shape)
+    Dimensions::new(POINTS as usize, POINTS as usize + 3, 20, 40, |n, _| shape(n))
 }
 
 fn send_opprf(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {

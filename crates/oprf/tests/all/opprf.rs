@@ -43,10 +43,10 @@ fn bytes_are_those_of_the_formula() {
     for (points, programmed, len) in
         [(0, 0, 8), (0, 500, 8), (500, 0, 8), (64, 65, 1), (5003, 1009, 40), (1009, 5003, 7)]
     {
-        let dimensions = Dimensions::new(points, programmed, len, shape);
+        let dimensions = Dimensions::new(points, programmed, len, 40, |n, _| shape(n));
         let both = run(dimensions, &random(programmed, 1), &random(points, 2));
         let ot = extension::setup_bytes(FIELD);
-        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), UNIFORM, FIELD);
+        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits, UNIFORM, FIELD);
         let oprf = opprf::bytes(dimensions);
         for (sent, predicted) in [
             (&both.sender, ot.to_receiver + vole.to_receiver + oprf.to_receiver),
@@ -73,7 +73,7 @@ fn bytes_are_those_of_the_formula() {
 #[test]
 fn lengths_depend_on_what_was_agreed_alone() {
     for (n, programmed) in [(100, 100), (300, 20), (20, 3000)] {
-        let dimensions = Dimensions::new(n, programmed, 24, shape);
+        let dimensions = Dimensions::new(n, programmed, 24, 40, |n, _| shape(n));
         let points = random(n, 3);
         let reference = run(dimensions, &random(programmed, 4), &points);
         let sequential: Vec<Block> = (0..programmed as u128).map(Block).collect();
@@ -99,7 +99,7 @@ fn the_hint_that_travels_looks_uniform() {
     const LIMIT: f64 = 380.0;
     let n = 3001;
     for given in [n, 10] {
-        let dimensions = Dimensions::new(100, n, 9, shape);
+        let dimensions = Dimensions::new(100, n, 9, 40, |n, _| shape(n));
         let both = run(dimensions, &random(given, 5), &random(100, 6));
         let hint = both.sender.messages.iter().find(|message| message.label == "opprf/hint");
         let distance = distance_from_uniform(&hint.unwrap().payload);
@@ -119,7 +119,7 @@ fn the_hint_that_travels_looks_uniform() {
 #[test]
 fn unusable_points_end_the_run_for_both() {
     let outcome = |theirs: &[Block]| {
-        let dimensions = Dimensions::new(10, 100, 8, shape);
+        let dimensions = Dimensions::new(10, 100, 8, 40, |n, _| shape(n));
         let values = vec![0; theirs.len() * 8];
         let mine = random(10, 8);
         between(
@@ -149,7 +149,8 @@ fn unusable_points_end_the_run_for_both() {
 #[test]
 fn many_points() {
     let (n, programmed) = (1_270_001, 3_000_017);
-    let dimensions = Dimensions::new(n, programmed, 8, |n| okvs::shape(n, 1 << 15, 40));
+    let dimensions =
+        Dimensions::new(n, programmed, 8, 40, |n, lambda| okvs::shape(n, 1 << 15, lambda));
     let all = random(n + programmed - n / 2, 10);
     let (mine, theirs) = (&all[..n], &all[n - n / 2..]);
     let values: Vec<u8> = (0..programmed as u64).flat_map(|i| i.to_le_bytes()).collect();

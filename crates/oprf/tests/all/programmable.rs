@@ -54,13 +54,13 @@ fn shape(points: usize) -> Shape {
 impl Setup for rs21::Oprf<Rr22, u64> {
     fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-        let bits = subfield::bits(agreed.programmed);
+        let bits = subfield::bits(agreed.programmed, LAMBDA);
         rs21::Sender::setup(shape(agreed.points), bits, UNIFORM, &mut cot, channel, rng)
     }
 
     fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
-        let bits = subfield::bits(agreed.programmed);
+        let bits = subfield::bits(agreed.programmed, LAMBDA);
         rs21::Receiver::setup(shape(agreed.points), bits, UNIFORM, &mut cot, channel, rng)
     }
 }

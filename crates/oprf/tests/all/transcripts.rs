@@ -63,7 +63,7 @@ fn rs21_malicious(points: &[Block]) -> Transcripts {
 }
 
 fn opprf(points: &[Block]) -> Transcripts {
-    let dimensions = Dimensions::new(points.len(), points.len() + 50, 17, shape);
+    let dimensions = Dimensions::new(points.len(), points.len() + 50, 17, 40, |n, _| shape(n));
     let values = vec![7; points.len() * dimensions.hint.len];
     let programmed = (points, &values[..]);
     transcript::of(

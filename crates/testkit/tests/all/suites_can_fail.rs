@@ -43,6 +43,7 @@ const RIGHT: Protocol = Protocol {
     carrier: None,
     cost: |setting| (naive::PROTOCOL.cost)(setting),
     memory: |setting| (naive::PROTOCOL.memory)(setting),
+    failures: |setting| (naive::PROTOCOL.failures)(setting),
     limits: |sizes| (naive::PROTOCOL.limits)(sizes),
     sender: |setting, channel, rng| (naive::PROTOCOL.sender)(setting, channel, rng),
     receiver: |setting, channel, rng| (naive::PROTOCOL.receiver)(setting, channel, rng),

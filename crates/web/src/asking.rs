@@ -17,6 +17,7 @@ use crate::{
     answers::{Answers, Outcome},
     clients::{Client, Tokens},
     counts::Counts,
+    forwarded::forwarded,
     limits::{Limiter, Refusal},
     refused::Refused,
     visitors::{self, Holding, Taken, Turn, Visitors},
@@ -35,10 +36,11 @@ pub(crate) struct Asking {
     pub(crate) limiter: Mutex<Limiter>,
     pub(crate) visitors: Arc<Visitors>,
     pub(crate) counts: Arc<Counts>,
-    pub(crate) tokens: Tokens,
+    /// The clients that may ask; `None` if anybody may.
+    pub(crate) tokens: Option<Tokens>,
     /// Origins whose pages may ask; `*` for all.
     pub(crate) origins: Vec<String>,
-    /// Whether the last address in X-Forwarded-For is the client's.
+    /// Whether the last address of the last X-Forwarded-For is the client's.
     pub(crate) is_proxied: bool,
     /// How long a question may take to come.
     pub(crate) patience: Duration,
@@ -55,15 +57,18 @@ impl Asking {
         self.origins.iter().any(|allowed| allowed == "*" || origin == allowed.as_str())
     }
 
-    /// Who asks.
-    pub(crate) fn client(&self, headers: &HeaderMap, address: IpAddr) -> Result<Client, Refused> {
-        if !self.tokens.is_empty() {
-            return self.tokens.client(headers).ok_or(Refused::NoToken);
+    /// The address of the client, which a proxy may have forwarded.
+    pub(crate) fn origin(&self, headers: &HeaderMap, address: IpAddr) -> Result<IpAddr, Refused> {
+        let forwarded = if self.is_proxied { forwarded(headers)? } else { None };
+        Ok(forwarded.unwrap_or(address))
+    }
+
+    /// The client that asks from this address.
+    pub(crate) fn client(&self, headers: &HeaderMap, origin: IpAddr) -> Result<Client, Refused> {
+        match &self.tokens {
+            Some(tokens) => tokens.client(headers).ok_or(Refused::NoToken),
+            None => Ok(Client::at(origin)),
         }
-        let forwarded = headers.get("x-forwarded-for").filter(|_| self.is_proxied);
-        let last =
-            forwarded.and_then(|all| all.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-        Ok(Client::at(last.unwrap_or(address)))
     }
 
     /// Waits for the turn of a client that sends something.

@@ -30,8 +30,8 @@ impl Client {
     }
 }
 
-/// Tokens of clients, by their SHA-256.
-#[derive(Debug, Default, Clone)]
+/// Tokens of clients, by their SHA-256. Without any, nobody is admitted.
+#[derive(Debug, Clone)]
 pub struct Tokens(HashMap<[u8; 32], u32>);
 
 /// Why a file of tokens cannot be used.
@@ -75,11 +75,6 @@ impl Tokens {
             tokens.insert(hash.ok_or(ClientsError::Line(nth))?.0, nth as u32);
         }
         Ok(Self(tokens))
-    }
-
-    /// Whether nobody needs a token.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// The client whose token a request bears. What is compared is a hash, so the time that it takes tells nothing.

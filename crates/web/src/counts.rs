@@ -69,7 +69,7 @@ impl Counts {
 
     pub(crate) fn refused(&self, why: Refused) {
         let reason = match why {
-            Refused::Malformed => 0,
+            Refused::Malformed | Refused::Forwarded => 0,
             Refused::TooMany => 1,
             Refused::NoToken => 2,
             Refused::Epoch(_) => 3,

@@ -13,6 +13,8 @@ pub(crate) enum Refused {
     Malformed,
     TooMany,
     NoToken,
+    /// A proxy does not say for whom it asks.
+    Forwarded,
     Epoch(u64),
     Limit(Refusal),
     Busy,
@@ -23,9 +25,11 @@ impl Refused {
     pub(crate) fn is_avoidable(self) -> bool {
         match self {
             Self::NoToken | Self::Busy | Self::Limit(Refusal::Client(_) | Refusal::Never) => true,
-            Self::Malformed | Self::TooMany | Self::Epoch(_) | Self::Limit(Refusal::All(_)) => {
-                false
-            }
+            Self::Malformed
+            | Self::Forwarded
+            | Self::TooMany
+            | Self::Epoch(_)
+            | Self::Limit(Refusal::All(_)) => false,
         }
     }
 
@@ -35,6 +39,10 @@ impl Refused {
         match self {
             Self::Malformed => {
                 let what = "a question is elements of 32 bytes each, beside the number of an epoch";
+                (StatusCode::BAD_REQUEST, "malformed", what.to_owned())
+            }
+            Self::Forwarded => {
+                let what = "the last X-Forwarded-For has no address at its end";
                 (StatusCode::BAD_REQUEST, "malformed", what.to_owned())
             }
             Self::TooMany => {

@@ -50,8 +50,8 @@ pub struct Serving {
     pub certificate: Option<Certificate>,
     /// What may be asked.
     pub limits: Limits,
-    /// The clients with tokens; none if anybody may ask.
-    pub tokens: Tokens,
+    /// The clients that may ask; `None` if anybody may.
+    pub tokens: Option<Tokens>,
     /// Origins whose pages may ask; `*` for all.
     pub origins: Vec<String>,
     /// Whether a proxy says for whom it asks.

@@ -44,10 +44,8 @@ impl Service {
         address: IpAddr,
     ) -> Result<Response<Body>, Infallible> {
         let origin = request.headers().get(ORIGIN).cloned();
-        let client = self.asking.client(request.headers(), address);
-        let client = client.unwrap_or_else(|_| Client::at(address));
-        let mut response = match self.asking.turn(client).await {
-            Ok(()) => self.clone().route(request, (client, address)).await,
+        let mut response = match self.turn(request.headers(), address).await {
+            Ok(from) => self.clone().route(request, from).await,
             Err(refused) => self.refusal(refused).await,
         };
         let fields = response.headers_mut();
@@ -59,6 +57,19 @@ impl Service {
             fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
         }
         Ok(response)
+    }
+
+    /// Waits for the turn of the client that sends a request, and returns it with its address.
+    async fn turn(
+        &self,
+        headers: &HeaderMap,
+        address: IpAddr,
+    ) -> Result<(Client, IpAddr), Refused> {
+        let origin = self.asking.origin(headers, address)?;
+        // Files are for everybody.
+        let client = self.asking.client(headers, origin).unwrap_or_else(|_| Client::at(origin));
+        self.asking.turn(client).await?;
+        Ok((client, origin))
     }
 
     async fn route(
@@ -134,7 +145,7 @@ impl Service {
             "bytes": head.file_bytes(),
             "expires": head.expires,
             "mostItemsOfAQuestion": MAX_QUESTION,
-            "needsToken": !self.asking.tokens.is_empty(),
+            "needsToken": self.asking.tokens.is_some(),
             "limits": {
                 "client": { "itemsAMinute": client.a_minute, "itemsAtOnce": client.at_once },
                 "all": { "itemsAMinute": all.a_minute, "itemsAtOnce": all.at_once },

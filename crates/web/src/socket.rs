@@ -31,6 +31,7 @@ use crate::{
     asking::{Asking, LONGEST},
     clients::Client,
     files::{Body, insert, status},
+    frames::Counted,
     refused::Refused,
     visitors::{Holding, Taken},
 };
@@ -84,7 +85,7 @@ pub(crate) fn upgrade(
             let size = Some(LONGEST + 8);
             let config = WebSocketConfig::default().read_buffer_size(READ).write_buffer_size(READ);
             let config = config.max_message_size(size).max_frame_size(size);
-            let io = TokioIo::new(upgraded);
+            let io = Counted::new(TokioIo::new(upgraded));
             let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
             serve(&service, socket, client, place).await;
         }
@@ -98,7 +99,7 @@ pub(crate) fn upgrade(
 
 async fn serve(
     service: &Asking,
-    mut socket: WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>,
+    mut socket: WebSocketStream<Counted<TokioIo<hyper::upgrade::Upgraded>>>,
     client: Client,
     _place: Taken,
 ) {

@@ -29,7 +29,8 @@ pub struct Args {
     /// With --list: no TLS, for a proxy on this machine that has it
     #[arg(long, requires = "list", conflicts_with_all = ["identity", "tls_certificate"])]
     no_tls: bool,
-    /// With --list: a proxy says in X-Forwarded-For for whom it asks
+    /// With --list: a proxy says in X-Forwarded-For for whom it asks: the last address of the last
+    /// such field is the client's
     #[arg(long, requires = "list")]
     proxied: bool,
     /// With --list: keys that one client may ask for in a minute
@@ -44,8 +45,8 @@ pub struct Args {
     /// With --list: keys that all clients together may ask for at once
     #[arg(long, value_name = "N", default_value = "100000", value_parser = numbers::number, requires = "list")]
     burst: u64,
-    /// With --list: answer clients with a token alone. The file has a line for each, with a name and the SHA-256 of
-    /// the token [default: anybody; a client is an address]
+    /// With --list: answer only clients with a token. The file has a line for each, with a name and the
+    /// SHA-256 of the token; without a line it admits nobody [default: anybody; a client is an address]
     #[arg(long, value_name = "FILE", requires = "list")]
     clients: Option<PathBuf>,
     /// With --list: pages of this origin may ask, as in https://shop.example.org; * for all
@@ -100,7 +101,7 @@ pub fn serve(
         address: address.to_owned(),
         certificate,
         limits,
-        tokens: tokens.map_err(|error| Failure::input(error.to_string()))?.unwrap_or_default(),
+        tokens: tokens.map_err(|error| Failure::input(error.to_string()))?,
         origins: args.origin.clone(),
         is_proxied: args.proxied,
         threads: thread::available_parallelism().map_or(1, usize::from),

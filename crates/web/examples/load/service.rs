@@ -18,7 +18,7 @@ use vesica::{
 };
 use vesica_list::head::Head;
 use vesica_net::{CancelToken, Identity};
-use vesica_web::{Certificate, Counts, Limits, Rate, Serving, Tokens, serve as run};
+use vesica_web::{Certificate, Counts, Limits, Rate, Serving, serve as run};
 
 use crate::Failure;
 
@@ -115,7 +115,7 @@ pub(crate) fn serve(directory: &Path) -> Result<(), Failure> {
         address: "127.0.0.1:0".to_owned(),
         certificate: Some(Certificate::of_identity(&me).map_err(|error| error.to_string())?),
         limits: LIMITS,
-        tokens: Tokens::default(),
+        tokens: None,
         origins: Vec::new(),
         is_proxied: false,
         threads: std::thread::available_parallelism()?.get(),

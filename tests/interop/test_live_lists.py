@@ -76,16 +76,22 @@ def told(client, found):
     return [(is_in, published.label_values(label, columns)[0] if label else None) for is_in, label in found]
 
 
+def some(numbers):
+    """Keys, and None for what is no key, which is asked for as well."""
+    return [None if n is None else digests([n])[0] for n in numbers]
+
+
 def test_a_list_that_changes(served):
     """Asked over both ways, updated by a part, asked again, and limited."""
     publisher, address, flags = served
     client = Client(address, publisher.fingerprint)
     client.update(keys=["email@1"])
     assert client.list.head["items"] == 3000
-    wanted = [0, 1, 2, 3, 5998, 5999, 6000]
+    wanted = [0, 1, 2, None, 5998, 5999, 6000]
     reasons = ["fraud", None, "fraud", None, "fraud", None, None]
-    assert told(client, client.look_up(digests(wanted))) == expected(flags, reasons)
-    assert told(client, client.look_up_by_socket(digests(wanted), 3)) == expected(flags, reasons)
+    assert len(client.question(some(wanted)).bytes()) == 32 * len(wanted)
+    assert told(client, client.look_up(some(wanted))) == expected(flags, reasons)
+    assert told(client, client.look_up_by_socket(some(wanted), 3)) == expected(flags, reasons)
 
     changed = rows(range(4, 6000, 2)) + rows([2, 3], "error")
     publisher.publish(changed, *flags)
@@ -126,6 +132,8 @@ def test_strangers_are_refused(served):
         client.update(keys=["none@1"])
     with pytest.raises(Refused, match="expired"):
         client.update(now=2**40)
+    with pytest.raises(Refused, match="null values"):
+        client.update(null_values=[])
     client.update()
     question = client.question(digests([0]))
     answer = bytearray(client.evaluate(question.bytes(), 1))

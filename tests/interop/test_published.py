@@ -14,7 +14,7 @@ V = vectors("published-lists")
 
 def test_no_kind_of_vectors_is_left_out():
     assert set(V) == {
-        "items", "values", "labels", "tables", "tables_refused", "lists", "heads_refused", "heads_unexpected",
+        "items", "values", "terms", "labels", "labels_malformed", "tables", "tables_refused", "lists", "heads_refused", "heads_unexpected",
         "logs_refused", "parts_refused", "questions", "questions_refused", "answers_refused",
     }  # fmt: skip
 
@@ -76,6 +76,23 @@ def test_labels(v):
     assert published.open_label(H(v["sealed"]), key, *place) == H(v["label"])
     assert published.open_label(H(v["sealed"]), key, v["epoch"], v["sequence"] + 1) is None
     assert published.open_label(H(v["sealed"]), bytes(16), *place) is None
+    # No changed label opens.
+    for at in range(len(H(v["sealed"]))):
+        other = bytearray(H(v["sealed"]))
+        other[at] ^= 1
+        assert published.open_label(bytes(other), key, *place) is None
+
+
+@pytest.mark.parametrize("v", V["labels_malformed"], ids=lambda v: v["what"])
+def test_labels_that_are_malformed_are_missing(v):
+    assert published.label_values(H(v["label"]), v["columns"]) is None
+
+
+@pytest.mark.parametrize("v", V["terms"], ids=lambda v: v["what"])
+def test_terms(v):
+    head = published.read_head(v["head"])
+    assert published.terms(head).hex() == v["terms"]
+    assert [one["terms"] for one in V["terms"]].count(v["terms"]) == 1
 
 
 def drawn_tags(v):
@@ -109,7 +126,9 @@ def test_lists(v):
     """Each version is accepted after those before it, and tells of each key what the publisher says."""
     known = None
     for one in v["versions"]:
-        head = published.accept_head(one["head"], H(v["fingerprint"]), 1_800_000_000, ["email@1"], known=known)
+        fingerprint = H(v["fingerprint"])
+        head = published.accept_head(one["head"], fingerprint, 1_800_000_000, ["email@1"], None, known, ["n/a"])
+        assert published.has_to_read_log(head, known) and not published.has_to_read_log(head, head)
         end = known and (known["log"]["entries"], known["log"]["digest"])
         published.check_log(one["log"], head, end)
         whole = published.List(head, [H(part) for part in one["parts"]])
@@ -132,15 +151,19 @@ def test_heads_that_are_refused(v):
 @pytest.mark.parametrize("v", V["heads_unexpected"], ids=lambda v: v["what"])
 def test_heads_that_are_not_expected(v):
     known = v["known"] and published.read_head(v["known"])
-    expected = (v["head"], H(v["publisher"]), v["now"], v["keys"], v["budget"], known)
+    expected = (v["head"], H(v["publisher"]), v["now"], v["keys"], v["budget"], known, v["null_values"])
     published.read_head(v["head"])
     if v["error"] is None:
         published.accept_head(*expected)
         return
     with pytest.raises(Refused) as caught:
         published.accept_head(*expected)
-    for word in ("replayed", "expired", "another publisher"):
-        assert (word in str(caught.value)) == (word in v["error"].replace("by another", "another"))
+    words = {
+        "replayed": "replayed", "expired": "expired", "another publisher": "by another publisher",
+        "forked": "contradicts what was seen", "other null values": "counts other values as empty",
+    }  # fmt: skip
+    for ours, theirs in words.items():
+        assert (ours in str(caught.value)) == (theirs in v["error"])
 
 
 @pytest.mark.parametrize("v", V["logs_refused"], ids=lambda v: v["what"])

@@ -5,6 +5,9 @@ import { ListError } from "./errors.js";
 /** How long nothing may come, in milliseconds. */
 const PATIENCE = 30_000;
 
+/** The least rate: this number of bytes in this time of waiting, in milliseconds. */
+const LEAST = { bytes: 1 << 14, time: 20_000 };
+
 /** How often a download goes on after it was interrupted. */
 const ATTEMPTS = 5;
 
@@ -54,9 +57,11 @@ async function send(url, what, signal) {
 
 async function* pieces(response, { wait, pause, end, failed }) {
   const reader = response.body?.getReader();
+  let [waited, came] = [0, 0];
   try {
     for (;;) {
       let next;
+      const begun = performance.now();
       wait();
       try {
         next = (await reader?.read()) ?? { done: true };
@@ -64,6 +69,12 @@ async function* pieces(response, { wait, pause, end, failed }) {
         throw failed(cause);
       }
       if (next.done) return;
+      waited += performance.now() - begun;
+      came += next.value.length;
+      if (waited >= LEAST.time) {
+        if (came < LEAST.bytes) throw failed(new Error(`only ${came} bytes came in ${LEAST.time / 1000} seconds`));
+        [waited, came] = [0, 0];
+      }
       // The one who takes it may take as long as it likes.
       pause();
       yield next.value;

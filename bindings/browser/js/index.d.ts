@@ -23,6 +23,8 @@ export type ListErrorCode =
   | "wrong-key"
   /** An answer is none. */
   | "malformed-answer"
+  /** Other values count as empty in the list than `nullValues` says. */
+  | "other-null-values"
   /** The list gives more wrong answers than it promises. */
   | "tags-too-short"
   // What this client cannot or may not do.
@@ -52,6 +54,8 @@ export type ListErrorCode =
   | "address"
   /** `publisher` is no fingerprint, or has a typo in it. */
   | "fingerprint"
+  /** `nullValues` are too long, or hold control characters. */
+  | "null-values"
   /** The browser does not keep the list, or has removed it. */
   | "storage"
   /** The WebAssembly module cannot be loaded: see what the page's policy allows. */
@@ -92,6 +96,11 @@ export interface OpenOptions {
    * has them.
    */
   keys?: readonly string[];
+  /**
+   * Values that count as empty in columns that are normalised, if they are others than the usual ones. They are this client's to
+   * say: a list that counts others is refused.
+   */
+  nullValues?: readonly string[];
   /** The name of the database in which the list is kept; `null` to keep it in memory. By default `vesica-lists`. */
   cache?: string | null;
   /** The most bytes that a list may have. By default 1 GiB. */
@@ -111,9 +120,9 @@ export type Key = string | readonly (string | null | undefined)[];
 export interface Answer {
   /** Whether it is in the list. */
   readonly member: boolean;
-  /** Whether it is a key at all: `nobody` is no e-mail address. What is not was not asked for. */
+  /** Whether it is a key at all: `nobody` is no e-mail address. An invalid key is asked for like any other. */
   readonly valid: boolean;
-  /** The list's labels of the key, by the names of the columns; `null` where it is not in the list, or the list has none. */
+  /** The list's labels of the key, by the names of the columns; `null` where it is not in the list, or the list has none that can be read. */
   readonly labels: Readonly<Record<string, string | null>> | null;
 }
 
@@ -159,9 +168,13 @@ export class PublishedList {
   /** How many keys were asked for since the list was opened. */
   readonly asked: number;
 
+  /** How many keys were found since the list was opened whose labels cannot be read, and are missing. */
+  readonly unreadable: number;
+
   /**
-   * Which of these keys are in the list, in their order. What goes to the service is blinded: 32 bytes for each key, of which nobody
-   * learns anything. It takes the service, since it alone has the key of the list.
+   * Which of these keys are in the list, in their order. The service receives 32 blinded bytes for each key, valid or not, which reveal
+   * nothing. All keys are asked for before any is looked up. If they take more than one question, `lookup` waits as long as the service
+   * says. It needs the service, which is the only one that has the key of the list.
    *
    * @throws {ListError}
    */

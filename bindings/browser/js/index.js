@@ -7,9 +7,8 @@ import { BLOCK, IndexedStore, MemoryStore, MissingBlock } from "./store.js";
 
 export { ListError };
 
-/** The longest head and log that are read, in bytes. */
+/** The longest head that is read, in bytes. */
 const LONGEST_HEAD = 1 << 18;
-const LONGEST_LOG = 1 << 26;
 
 /** The largest list that is kept, in bytes, where nobody says otherwise. */
 const BUDGET = 1 << 30;
@@ -29,6 +28,7 @@ export class PublishedList {
   #facts;
   #isFresh = false;
   #asked = 0;
+  #unreadable = 0;
 
   constructor(secret, module, options, store) {
     if (secret !== opening) throw new TypeError("open a list with PublishedList.open");
@@ -39,13 +39,14 @@ export class PublishedList {
 
   /** Opens a list: fetches it, or what changed of it, checks it, and keeps it. */
   static async open(options) {
-    const { publisher, cache = "vesica-lists", keys = [], budget = BUDGET, token, onProgress, signal } = options;
+    const { publisher, cache = "vesica-lists", keys = [], nullValues, budget = BUDGET } = options;
+    const { token, onProgress, signal } = options;
     const url = address(options.url);
     const ask = options.ask === undefined ? url : address(options.ask);
     if (typeof publisher !== "string") throw new TypeError("`publisher` is the fingerprint of the list's publisher");
     const module = await load(options.wasm);
     const store = cache === null ? new MemoryStore() : await IndexedStore.open(cache, `${publisher.trim()} ${url}`);
-    const told = { url, ask, publisher, keys: [...keys], budget, token, onProgress };
+    const told = { url, ask, publisher, keys: [...keys], nullValues: nullValues && [...nullValues], budget, token, onProgress };
     const list = new PublishedList(opening, module, told, store);
     try {
       await list.update({ signal });
@@ -72,6 +73,11 @@ export class PublishedList {
     return this.#asked;
   }
 
+  /** How many keys were found since the list was opened whose labels cannot be read, and are missing. */
+  get unreadable() {
+    return this.#unreadable;
+  }
+
   /** Fetches what changed. Returns whether anything did. */
   async update({ signal } = {}) {
     const before = this.#facts?.state;
@@ -83,12 +89,11 @@ export class PublishedList {
   async lookup(keys, { signal } = {}) {
     const columns = this.#facts.keys.length;
     const values = keys.map((key) => valuesOf(key, columns));
-    const found = [];
-    for (let at = 0; at < values.length; at += QUESTION) {
-      found.push(...(await this.#answers(values.slice(at, at + QUESTION).flat(), signal)));
-      this.#progress("ask", Math.min(at + QUESTION, values.length), values.length);
-    }
+    const batches = [];
+    for (let at = 0; at < values.length; at += QUESTION) batches.push(values.slice(at, at + QUESTION));
+    const found = batches.length > 0 ? await this.#answers(batches, signal) : [];
     const names = this.#facts.labels;
+    this.#unreadable += found.filter(({ member, labels }) => names && member && !labels).length;
     return found.map(({ labels, ...rest }) => ({
       ...rest,
       labels: labels && Object.fromEntries(names.map((name, nth) => [name, labels[nth]])),
@@ -112,9 +117,9 @@ export class PublishedList {
 
   /** Accepts a head, unless it is older than this one. */
   #accept(text, known) {
-    const { publisher, keys, budget } = this.#options;
+    const { publisher, keys, nullValues, budget } = this.#options;
     const { AcceptedHead } = this.#module;
-    return checked(() => AcceptedHead.accept(text, publisher, Date.now() / 1000, keys, budget, known));
+    return checked(() => AcceptedHead.accept(text, publisher, Date.now() / 1000, keys, nullValues, budget, known));
   }
 
   async #refresh(signal) {
@@ -127,23 +132,16 @@ export class PublishedList {
       if (known === undefined || error.code !== "unreachable") throw error;
       // Without a network there is the copy, until it expires.
       const head = this.#accept(known);
-      await this.#use(head).catch((missing) => {
+      await this.#offline(head).catch((missing) => {
         throw missing instanceof MissingBlock ? gone(missing) : missing;
       });
       this.#isFresh = false;
       return;
     }
     const head = this.#accept(text, known);
-    if (head.needs_log(known)) {
-      const log = await http.text(url, "log.txt", LONGEST_LOG, signal);
-      checked(() => head.check_log(log, known));
-    }
+    await this.#readLog(head, known, signal);
     const facts = JSON.parse(head.facts());
-    let before = 0;
-    for (const [nth, part] of facts.parts.entries()) {
-      await this.#fetch(head, nth, part, (phase, done) => this.#progress(phase, before + done, facts.bytes), signal);
-      before += part.bytes;
-    }
+    await this.#parts(facts, (nth, part, progress) => this.#fetch(head, nth, part, progress, signal));
     try {
       await this.#use(head);
     } catch (error) {
@@ -157,30 +155,64 @@ export class PublishedList {
     this.#isFresh = true;
   }
 
-  /** Fetches a part, unless it is here. A download that was interrupted goes on. */
-  async #fetch(head, nth, { file, digest, bytes }, progress, signal) {
-    const stored = await this.#store.part(digest);
-    if (stored.whole) {
-      progress("check", bytes);
-      return;
-    }
-    const { PartChecker } = this.#module;
-    let checker = PartChecker.new(head, nth);
-    let first = 0;
+  /** Checks the log, unless the list is the one that was accepted before. */
+  async #readLog(head, known, signal) {
+    const log = checked(() => head.unread_log(known));
+    if (log === undefined) return;
     try {
-      for (; first < stored.blocks; first = Math.min(first + AT_A_TIME, stored.blocks)) {
-        const end = Math.min(first + AT_A_TIME, stored.blocks) * BLOCK;
+      const take = async (piece) => checked(() => log.push(piece));
+      await http.bytes(this.#options.url, "log.txt", 0, take, signal);
+      checked(() => log.finish());
+    } finally {
+      log.free();
+    }
+  }
+
+  /** Does something with each part, and shows how far it has come. */
+  async #parts(facts, work) {
+    let before = 0;
+    for (const [nth, part] of facts.parts.entries()) {
+      await work(nth, part, (phase, done) => this.#progress(phase, before + done, facts.bytes));
+      before += part.bytes;
+    }
+  }
+
+  /** Opens the copy with this head. All its parts must be here. */
+  async #offline(head) {
+    await this.#parts(JSON.parse(head.facts()), async (nth, part, progress) => {
+      if (!(await this.#kept(head, nth, part, progress)).isWhole) throw new MissingBlock();
+    });
+    await this.#use(head);
+  }
+
+  /** Checks again what is here of a part: what was right when it came may not be any more. What is not is removed. */
+  async #kept(head, nth, { digest, bytes }, progress) {
+    const stored = await this.#store.part(digest);
+    const { PartChecker } = this.#module;
+    const checker = PartChecker.new(head, nth);
+    try {
+      for (let first = 0; first < stored.blocks; first += AT_A_TIME) {
+        const end = Math.min((first + AT_A_TIME) * BLOCK, stored.blocks * BLOCK, bytes);
         const [again] = await this.#store.read([{ digest, start: first * BLOCK, end }]);
         checked(() => checker.push(again));
         progress("check", end);
       }
+      if (stored.whole) checked(() => checker.finish());
+      return { checker, first: stored.blocks, isWhole: stored.whole };
     } catch (error) {
-      if (!(error instanceof MissingBlock) && error.code !== "forged") throw error;
-      // What is stored is not what was: all of it is fetched again.
+      if (!(error instanceof MissingBlock) && !["forged", "truncated", "not-a-list"].includes(error.code)) throw error;
       await this.#store.drop(digest);
-      checker = PartChecker.new(head, nth);
-      first = 0;
+      return { checker: PartChecker.new(head, nth), first: 0, isWhole: false };
     }
+  }
+
+  /** Fetches a part, unless it is here. A download that was interrupted goes on. */
+  async #fetch(head, nth, part, progress, signal) {
+    const { file, digest } = part;
+    const kept = await this.#kept(head, nth, part, progress);
+    if (kept.isWhole) return;
+    const { checker } = kept;
+    let { first } = kept;
     const blocks = new Blocks();
     let done = first * BLOCK;
     const take = async (piece) => {
@@ -226,38 +258,80 @@ export class PublishedList {
     });
   }
 
-  /** The answers about keys, of one question. */
-  async #answers(values, signal) {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        if (Date.now() / 1000 >= this.#facts.expires) await this.update({ signal });
-        return await this.#asking(values, signal);
-      } catch (error) {
-        const isGone = error instanceof MissingBlock;
-        if ((!isGone && error.code !== "other-epoch") || attempt > 1) throw isGone ? gone(error) : error;
-        await this.update({ signal });
+  /** The answers about keys. All of them are asked for before any is looked up: what is found shows in nothing that is sent. */
+  async #answers(batches, signal) {
+    const asked = [];
+    const forget = () => asked.splice(0).forEach((values) => values.free());
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          if (Date.now() / 1000 >= this.#facts.expires) await this.update({ signal });
+          await this.#askAll(batches, asked, signal);
+          break;
+        } catch (error) {
+          if (error.code !== "other-epoch" || attempt > 1) throw error;
+          forget();
+          await this.update({ signal });
+        }
       }
+      return await this.#found(asked, signal);
+    } finally {
+      forget();
     }
   }
 
-  async #asking(values, signal) {
-    const [copy, facts, { ask, token }] = [this.#copy, this.#facts, this.#options];
-    const question = checked(() => this.#module.Question.new(copy, values));
-    let found;
+  /** Asks for all batches, and waits where there are several and the service says so. */
+  async #askAll(batches, asked, signal) {
+    const total = batches.reduce((sum, keys) => sum + keys.length, 0);
+    let done = 0;
+    for (const keys of batches) {
+      for (;;) {
+        try {
+          asked.push(await this.#ask(keys.flat(), signal));
+          break;
+        } catch (error) {
+          if (batches.length === 1 || error.retryAfter === undefined) throw error;
+          await pause(error.retryAfter, signal);
+        }
+      }
+      done += keys.length;
+      this.#progress("ask", done, total);
+    }
+  }
+
+  /** The values of a batch. */
+  async #ask(values, signal) {
+    const [facts, { ask, token }] = [this.#facts, this.#options];
+    const question = checked(() => this.#module.Question.new(this.#copy, values));
     try {
       const [bytes, answerBytes] = [question.bytes(), question.answer_bytes()];
-      let answer = new Uint8Array();
-      if (bytes.length > 0) {
-        const bearer = typeof token === "function" ? await token() : token;
-        answer = await http.ask(ask, facts.epoch, bytes, answerBytes, bearer, signal);
-        this.#asked += bytes.length / 32;
-      }
-      found = checked(() => question.finish(answer));
-      await this.#provide(copy, facts, checked(() => copy.wanted(found)));
-      return JSON.parse(checked(() => copy.look_up(found)));
+      const bearer = typeof token === "function" ? await token() : token;
+      const answer = await http.ask(ask, facts.epoch, bytes, answerBytes, bearer, signal);
+      this.#asked += bytes.length / 32;
+      return checked(() => question.finish(answer));
     } finally {
       question.free();
-      found?.free();
+    }
+  }
+
+  /** Looks values up. They are the same in each version of an epoch. */
+  async #found(asked, signal) {
+    const { epoch } = this.#facts;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const found = [];
+        for (const values of asked) {
+          const copy = this.#copy;
+          await this.#provide(copy, this.#facts, checked(() => copy.wanted(values)));
+          found.push(...JSON.parse(checked(() => copy.look_up(values))));
+        }
+        return found;
+      } catch (error) {
+        if (!(error instanceof MissingBlock)) throw error;
+        if (attempt > 1) throw gone(error);
+        await this.update({ signal });
+        if (this.#facts.epoch !== epoch) throw gone(error);
+      }
     }
   }
 }
@@ -323,6 +397,21 @@ function address(given) {
     throw new ListError("address", "the address of a list ends with its path");
   }
   return url;
+}
+
+/** Waits, unless somebody asks to stop. */
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, Math.max(1, seconds) * 1000);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 /** One page at a time brings a list up to date, where the browser can tell. */

@@ -1,5 +1,5 @@
 // Where lists are kept from one visit to the next: the newest head that was accepted, and blocks of the parts' files. What is in
-// here was checked before.
+// here was checked when it came, and is checked again when a list is opened.
 
 import { ListError } from "./errors.js";
 

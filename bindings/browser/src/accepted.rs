@@ -9,13 +9,12 @@ use vesica_keys::{
 use vesica_list::{
     head::{Expectation, Head},
     hex::Hex,
-    log,
     part::Entry,
 };
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::refusal::Refusal;
+use crate::{log::LogChecker, refusal::Refusal};
 
 /// A head that is what the page expects, and how keys are read for it.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
@@ -29,7 +28,8 @@ pub struct AcceptedHead {
 impl AcceptedHead {
     /// Accepts a head that this publisher signed, at this time in seconds since 1970, of a list of at most so many bytes, which is
     /// not older than the one accepted before. Keys are written as `keys` says, one for each column; where it is empty, as
-    /// the list has them.
+    /// the list has them. The page's own `null_values` replace the usual ones; a list with others is
+    /// refused.
     ///
     /// # Errors
     /// A [`Refusal`], also where the fingerprint or the name of a normalisation is none.
@@ -38,6 +38,7 @@ impl AcceptedHead {
         publisher: &str,
         now: f64,
         keys: Vec<String>,
+        null_values: Option<Vec<String>>,
         budget: f64,
         known: Option<String>,
     ) -> Result<Self, Refusal> {
@@ -47,21 +48,26 @@ impl AcceptedHead {
         let profiles: Vec<Normalize> =
             keys.iter().map(|name| parsed(name)).collect::<Result<_, _>>()?;
         let agreed: Vec<_> = profiles.iter().map(Normalize::agreed).collect();
+        let null_values = null_values.map_or_else(|| Ok(NullValues::default()), NullValues::new);
+        let null_values =
+            null_values.map_err(|error| Refusal::new("null-values", error.to_string()))?;
         let known = known.map(|text| Head::read(&text)).transpose()?;
+        // Null values apply if a column is normalised. The page names the columns' profiles, or else the head does.
+        let read = Head::read(text)?;
+        let profiles = match profiles.is_empty() {
+            true => read.keys.iter().map(|name| of_list(name)).collect::<Result<_, _>>()?,
+            false => profiles,
+        };
+        let applied = null_values.applied_to(&profiles);
         let expected = Expectation {
             publisher: publisher.as_bytes(),
             now: now as u64,
             keys: (!agreed.is_empty()).then_some(&agreed[..]),
+            null_values: applied.values(),
             budget: Some(budget as u64),
             known: known.as_ref(),
         };
         let head = Head::accept(text, &expected)?;
-        let profiles = match profiles.is_empty() {
-            true => head.keys.iter().map(|name| of_list(name)).collect::<Result<_, _>>()?,
-            false => profiles,
-        };
-        let null_values = NullValues::new(&head.null_values)
-            .map_err(|error| Refusal::new("not-a-list", error.to_string()))?;
         Ok(Self { head, profiles, null_values })
     }
 
@@ -94,20 +100,14 @@ impl AcceptedHead {
         .to_string()
     }
 
-    /// Whether the log has to be checked, where this text was accepted before.
-    pub fn needs_log(&self, known: Option<String>) -> bool {
-        let known = known.and_then(|text| Head::read(&text).ok());
-        known.is_none_or(|known| known.log != self.head.log)
-    }
-
-    /// Checks the log, where this text was accepted before.
+    /// The checker of the log, which the page must run before it uses the list; nothing if `known`, the
+    /// text that was accepted before, has the same state.
     ///
     /// # Errors
-    /// A [`Refusal`].
-    pub fn check_log(&self, lines: &str, known: Option<String>) -> Result<(), Refusal> {
+    /// A [`Refusal`] if `known` cannot be read.
+    pub fn unread_log(&self, known: Option<String>) -> Result<Option<LogChecker>, Refusal> {
         let known = known.map(|text| Head::read(&text)).transpose()?;
-        let before = known.as_ref().map(|known| &known.log);
-        Ok(log::check(lines, (self.head.log, self.head.state), before)?)
+        Ok(self.head.unread_log(known.as_ref()).map(|checker| LogChecker(Some(checker))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parts, checked as they come.
 
-use vesica_list::part::Checker;
+use vesica_list::checker::Checker;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -17,8 +17,8 @@ impl PartChecker {
     /// # Errors
     /// A [`Refusal`] where there is none.
     pub fn new(head: &AcceptedHead, part: usize) -> Result<Self, Refusal> {
-        let entry = head.head.parts.get(part).ok_or_else(Refusal::misuse)?;
-        Ok(Self(Some(Checker::new(entry))))
+        let (entry, header) = head.head.headers().nth(part).ok_or_else(Refusal::misuse)?;
+        Ok(Self(Some(Checker::new(entry, &header))))
     }
 
     /// Takes the next bytes, and returns how many from the beginning of the file are known to be right.

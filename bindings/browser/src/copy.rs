@@ -104,8 +104,9 @@ impl ListCopy {
         Ok(list.ranges(&values.values).into_iter().flat_map(numbers).collect())
     }
 
-    /// Looks values up, and forgets what was provided. The answer is JSON: for each key whether it is one, whether it is in the
-    /// list, and the values of its labels.
+    /// Looks values up, and forgets the provided bytes. The answer is JSON: for each key whether it is valid, whether it is in the
+    /// list, and the values of its labels. An unreadable label is a missing one, not an error: a publisher
+    /// that seals such a label for a key must not see it in the page's behaviour.
     ///
     /// # Errors
     /// A [`Refusal`].
@@ -114,29 +115,19 @@ impl ListCopy {
         let found = list.look_up(&values.values);
         self.forget();
         let found = found?;
-        let answers: Result<Vec<_>, _> = values
-            .places
-            .iter()
-            .map(|place| match place {
-                Some(place) => self.answer(found.get(*place).and_then(Option::as_ref)),
-                None => Ok(json!({ "valid": false, "member": false, "labels": null })),
-            })
-            .collect();
-        Ok(Json::from(answers?).to_string())
+        let answers = values.are_keys.iter().zip(&found);
+        let answers = answers.map(|(is_key, found)| self.answer(*is_key, found.as_ref()));
+        Ok(Json::from_iter(answers).to_string())
     }
 }
 
 impl ListCopy {
-    fn answer(&self, found: Option<&Match>) -> Result<Json, Refusal> {
+    fn answer(&self, is_key: bool, found: Option<&Match>) -> Json {
         let columns = self.head.labels.as_ref().map_or(0, |labels| labels.columns.len());
-        let labels = match found.and_then(|found| found.label.as_ref()) {
-            Some(label) => {
-                let malformed = || Refusal::from(Error::NotAHead("a label is malformed"));
-                json!(packed::read(label, columns).ok_or_else(malformed)?)
-            }
-            None => Json::Null,
-        };
-        Ok(json!({ "valid": true, "member": found.is_some(), "labels": labels }))
+        // An invalid key has a random value.
+        let found = found.filter(|_| is_key);
+        let labels = found.and_then(|found| packed::read(found.label.as_ref()?, columns));
+        json!({ "valid": is_key, "member": found.is_some(), "labels": labels })
     }
 
     fn forget(&self) {

@@ -8,6 +8,7 @@
 mod accepted;
 mod checking;
 mod copy;
+mod log;
 mod question;
 mod refusal;
 mod values;
@@ -18,6 +19,7 @@ mod tests;
 pub use accepted::AcceptedHead;
 pub use checking::PartChecker;
 pub use copy::ListCopy;
+pub use log::LogChecker;
 pub use question::Question;
 pub use refusal::Refusal;
 pub use values::Values;

@@ -1,7 +1,7 @@
 //! Questions, and the answers to them.
 
 use rand::{
-    SeedableRng,
+    RngExt, SeedableRng,
     rngs::{StdRng, SysRng},
 };
 use vesica_keys::encoding::digest_of;
@@ -12,15 +12,14 @@ use zeroize::Zeroize;
 
 use crate::{copy::ListCopy, refusal::Refusal, values::Values};
 
-/// A question about keys, of which the server sees blinded elements.
+/// A question about keys. The server sees one blinded element for each given key, valid or not, so that
+/// their number says nothing about the keys.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct Question {
-    /// Nothing where no key is one.
     question: Option<exchange::Question>,
     bytes: Vec<u8>,
     answer_bytes: usize,
-    /// For each key the number of its value.
-    places: Vec<Option<usize>>,
+    are_keys: Vec<bool>,
 }
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
@@ -28,14 +27,14 @@ impl Question {
     /// About these keys, of which each has a value for each column of the list's keys, one after the other.
     ///
     /// # Errors
-    /// A [`Refusal`] where the values do not fit the columns, are too many, or there is no randomness.
+    /// A [`Refusal`] where the values do not fit the columns, are missing or too many, or the browser gives no randomness.
     pub fn new(copy: &ListCopy, mut values: Vec<String>) -> Result<Self, Refusal> {
         let question = Self::about(copy, &values);
         values.zeroize();
         question
     }
 
-    /// What goes to the server; nothing where no key is one.
+    /// The bytes for the server.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.clone()
     }
@@ -50,12 +49,9 @@ impl Question {
     /// # Errors
     /// A [`Refusal`].
     pub fn finish(&mut self, answer: &[u8]) -> Result<Values, Refusal> {
-        let places = std::mem::take(&mut self.places);
-        let values = match self.question.take() {
-            Some(question) => question.finish(answer)?,
-            None => Vec::new(),
-        };
-        Ok(Values { values, places })
+        let question = self.question.take().ok_or_else(Refusal::misuse)?;
+        let are_keys = std::mem::take(&mut self.are_keys);
+        Ok(Values { values: question.finish(answer)?, are_keys })
     }
 }
 
@@ -66,23 +62,23 @@ impl Question {
             let message = format!("a key of this list has {columns} values");
             return Err(Refusal::new("columns", message));
         }
-        let mut items = Vec::new();
-        let place = |key: &[String]| {
-            let columns = key.iter().map(String::as_str).zip(&copy.profiles);
-            // What no table can hold is no key.
-            let digest = digest_of(columns, &copy.null_values)
-                .filter(|_| !key.iter().any(|value| value.contains('\0')))?;
-            items.push(item(digest.as_bytes(), &copy.head.public_key.0));
-            Some(items.len() - 1)
-        };
-        let places: Vec<_> = values.chunks(columns).map(place).collect();
-        if items.is_empty() {
-            return Ok(Self { question: None, bytes: Vec::new(), answer_bytes: 0, places });
-        }
         let random = |_| Refusal::new("no-randomness", "the browser gives no randomness");
         let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(random)?;
+        let digest = |key: &[String]| {
+            let columns = key.iter().map(String::as_str).zip(&copy.profiles);
+            // What no table can hold is no key.
+            digest_of(columns, &copy.null_values)
+                .filter(|_| !key.iter().any(|value| value.contains('\0')))
+        };
+        let digests: Vec<_> = values.chunks(columns).map(digest).collect();
+        let are_keys = digests.iter().map(Option::is_some).collect();
+        let items = digests.iter().map(|digest| match digest {
+            Some(digest) => item(digest.as_bytes(), &copy.head.public_key.0),
+            None => rng.random(),
+        });
+        let items = items.collect();
         let question = exchange::Question::new(items, &copy.head, &mut rng)?;
         let (bytes, answer_bytes) = (question.bytes(), question.answer_bytes());
-        Ok(Self { question: Some(question), bytes, answer_bytes, places })
+        Ok(Self { question: Some(question), bytes, answer_bytes, are_keys })
     }
 }

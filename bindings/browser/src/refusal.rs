@@ -46,6 +46,7 @@ impl From<Error> for Refusal {
             Error::Replayed { .. } => "rolled-back",
             Error::Forked { .. } => "forked",
             Error::Profile { .. } => "other-keys",
+            Error::NullValues { .. } => "other-null-values",
             Error::TagBits { .. } => "tags-too-short",
             Error::TooLarge { .. } => "too-large",
             Error::Part { fault: Fault::Length, .. } => "truncated",

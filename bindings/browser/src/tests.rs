@@ -9,7 +9,7 @@ use vesica_fingerprint::Fingerprint;
 use vesica_keys::{encoding::digest_of, normalize::Normalize, null_values::NullValues};
 use vesica_list::{
     exchange,
-    head::{self, Head, Labels, SUITE, tag_bits},
+    head::{self, Head, Labels, SUITE, VERSION, tag_bits},
     hex::Hex,
     label::{self, OVERHEAD, Place},
     log::LogEnd,
@@ -30,6 +30,8 @@ struct Publisher {
     head: Head,
     log: String,
     files: Vec<Vec<u8>>,
+    /// Whether labels are made from now on that cannot be read.
+    spoils_labels: bool,
 }
 
 impl Publisher {
@@ -38,7 +40,7 @@ impl Publisher {
         let key = exchange::epoch_key(&[1; 32], 1).unwrap();
         let (lambda, queries, capacity) = (40, 64, 1 << 16);
         let mut head = Head {
-            version: 1,
+            version: VERSION,
             name: "test".to_owned(),
             publisher: String::new(),
             suite: SUITE.to_owned(),
@@ -47,7 +49,7 @@ impl Publisher {
             issued: 1000,
             expires: 2000,
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
-            null_values: vec!["n/a".to_owned()],
+            null_values: NullValues::default().values().to_vec(),
             lambda,
             queries,
             capacity,
@@ -62,7 +64,7 @@ impl Publisher {
         let public = identity.verifying_key();
         let certificate = [b"certificate ", &before[..], public.as_bytes()].concat();
         head.set_certificate(&certificate);
-        Self { identity, key, head, log: String::new(), files: Vec::new() }
+        Self { identity, key, head, log: String::new(), files: Vec::new(), spoils_labels: false }
     }
 
     fn fingerprint(&self) -> String {
@@ -102,6 +104,9 @@ impl Publisher {
             let mut sealed = vec![0; OVERHEAD + LABEL as usize];
             sealed[OVERHEAD..OVERHEAD + 5]
                 .copy_from_slice(&[&[5, 0], &key.as_bytes()[..3]].concat());
+            if self.spoils_labels {
+                sealed[OVERHEAD] = 0xff;
+            }
             label::seal(&mut sealed, value.label_key(), place);
             labels.extend(sealed);
         }
@@ -125,7 +130,7 @@ impl Publisher {
 
     fn accepted(&self, keys: &[&str], known: Option<String>) -> Result<AcceptedHead, Refusal> {
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        AcceptedHead::accept(&self.text(), &self.fingerprint(), 1500.0, keys, 1e9, known)
+        AcceptedHead::accept(&self.text(), &self.fingerprint(), 1500.0, keys, None, 1e9, known)
     }
 
     /// Opens a copy as a page does, which has the bytes of files that are wanted and no others.
@@ -148,13 +153,13 @@ impl Publisher {
     }
 
     fn ask(&self, copy: &mut ListCopy, keys: &[&str]) -> Result<Json, Refusal> {
+        let count = keys.len() / self.head.keys.len();
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
         let mut question = Question::new(copy, keys)?;
         let mut rng = StdRng::seed_from_u64(1);
-        let answer = match question.bytes() {
-            none if none.is_empty() => Vec::new(),
-            bytes => exchange::answer(&self.key, &bytes, &mut rng).unwrap(),
-        };
+        // One element for each key, valid or not.
+        assert_eq!(question.bytes().len(), 32 * count);
+        let answer = exchange::answer(&self.key, &question.bytes(), &mut rng).unwrap();
         assert_eq!(answer.len(), question.answer_bytes());
         let values = question.finish(&answer)?;
         let wanted = copy.wanted(&values)?;
@@ -241,9 +246,15 @@ fn heads_and_logs_are_refused_by_name() {
     let mut publisher = published();
     let old = publisher.text();
     let head = publisher.accepted(&[], None).unwrap();
-    assert!(head.needs_log(None) && !head.needs_log(Some(old.clone())));
-    head.check_log(&publisher.log, None).unwrap();
-    assert_eq!(head.check_log("", None).unwrap_err().code(), "log-changed");
+    assert!(head.unread_log(Some(old.clone())).unwrap().is_none());
+    let check = |log: &str| {
+        let mut checker = head.unread_log(None).unwrap().expect("nothing was accepted before");
+        log.as_bytes().chunks(7).try_for_each(|piece| checker.push(piece))?;
+        checker.finish()
+    };
+    check(&publisher.log).unwrap();
+    assert_eq!(check("").unwrap_err().code(), "log-changed");
+    assert_eq!(check(&publisher.log.replacen(' ', "  ", 1)).unwrap_err().code(), "log-changed");
     let facts: Json = serde_json::from_str(&head.facts()).unwrap();
     assert_eq!((&facts["items"], &facts["version"]), (&json!(9007), &json!(1)));
     assert_eq!(facts["parts"][1]["bytes"], json!(publisher.files[1].len()));
@@ -252,7 +263,7 @@ fn heads_and_logs_are_refused_by_name() {
     let new = publisher.text();
     let code = |text: &str, publisher: &str, now, budget, known: Option<&str>| {
         let known = known.map(str::to_owned);
-        let accepted = AcceptedHead::accept(text, publisher, now, Vec::new(), budget, known);
+        let accepted = AcceptedHead::accept(text, publisher, now, Vec::new(), None, budget, known);
         accepted.err().map(|refused| refused.code()).unwrap_or_default()
     };
     let known = publisher.fingerprint();
@@ -264,11 +275,23 @@ fn heads_and_logs_are_refused_by_name() {
     assert_eq!(code(&new, &known, 2000.0, 1e9, None), "expired");
     assert_eq!(code(&new, &known, 1500.0, 1e3, None), "too-large");
     assert_eq!(code("", &known, 1500.0, 1e9, None), "not-a-list");
+    let nulls = |values: Option<&[&str]>| {
+        let values = values.map(|values| values.iter().map(|value| (*value).to_owned()).collect());
+        let accepted = AcceptedHead::accept(&new, &known, 1500.0, Vec::new(), values, 1e9, None);
+        accepted.err().map(|refused| refused.code()).unwrap_or_default()
+    };
+    assert_eq!(nulls(Some(&[])), "other-null-values");
+    assert_eq!(nulls(Some(&["a\u{1b}"])), "null-values");
+    // The publisher signs a new state under the line that the page has seen.
+    let log = Head::read(&old).unwrap().log;
+    let unlogged = Publisher { head: Head { log, ..publisher.head.clone() }, ..published() };
+    assert_eq!(code(&unlogged.text(), &known, 1500.0, 1e9, Some(&old)), "forked");
     let code = |keys: &[&str]| publisher.accepted(keys, None).err().unwrap().code();
     assert_eq!(code(&["phone"]), "other-keys");
     assert_eq!(code(&["smoke"]), "unknown-keys");
-    let newer =
+    let mut newer =
         Publisher { head: Head { keys: vec!["email@9".into()], ..publisher.head }, ..publisher };
+    newer.head.state = Hex(newer.head.computed_state());
     assert_eq!(newer.accepted(&[], None).err().unwrap().code(), "unknown-keys");
 }
 
@@ -284,4 +307,18 @@ fn questions_and_answers_are_refused_by_name() {
     assert_eq!(publisher.ask(&mut copy, &pair).unwrap_err().code(), "wrong-key");
     let mut question = Question::new(&copy, pair.map(str::to_owned).to_vec()).unwrap();
     assert_eq!(question.finish(&[0; 95]).err().unwrap().code(), "malformed-answer");
+    assert_eq!(Question::new(&copy, Vec::new()).err().unwrap().code(), "malformed-answer");
+}
+
+/// A publisher seals a label that nobody can read for a key that it suspects: the page shows none, and goes on.
+#[test]
+fn a_label_that_cannot_be_read_is_a_missing_one() {
+    let mut publisher = published();
+    publisher.spoils_labels = true;
+    publisher.change(&[], &keys(9010..9012), "email");
+    let mut copy = publisher.copy(&[]);
+    let found = publisher.ask(&mut copy, &["9010@a.example", "003@a.example"]).unwrap();
+    let [spoilt, other] = [&found[0], &found[1]];
+    assert_eq!(spoilt, &json!({ "valid": true, "member": true, "labels": null }));
+    assert_eq!(other, &json!({ "valid": true, "member": true, "labels": ["003"] }));
 }

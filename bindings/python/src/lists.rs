@@ -10,7 +10,7 @@ use rand::{
 use vesica::{
     Error, Result, Source,
     files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
-    lists::{Found, LookUp, Origin, Publication, Published, lists_cache, look_up},
+    lists::{Asked, Found, LookUp, Origin, Publication, Published, lists_cache, look_up},
 };
 use vesica_net::{CancelToken, Fingerprint};
 use vesica_web::Place;
@@ -66,6 +66,8 @@ pub struct LookedUp {
     matches: u64,
     /// Rows that were written.
     written: u64,
+    /// Keys in the list whose labels cannot be read, and are missing.
+    unreadable: u64,
     /// Whether more keys were looked up than the list promises right answers for.
     beyond_promise: bool,
 }
@@ -179,10 +181,10 @@ pub fn lookup(
     let found = observed(observer, cancel, move |observer| {
         look_up(&job, &mut origin, trust, &observer, &mut random()?)
     })?;
-    let Found { keys, matches, rows: written, beyond_promise, .. } =
+    let Found { keys, matches, rows: written, unreadable, beyond_promise, .. } =
         found.map_err(|error| errors::of(py, &error))?;
     let rows = rows.take().map(|rows| Py::new(py, Table(rows))).transpose()?;
-    Ok(LookedUp { rows, keys, matches, written, beyond_promise })
+    Ok(LookedUp { rows, keys, matches, written, unreadable, beyond_promise })
 }
 
 /// Who is trusted, where lists are kept, and how many bytes a list may have.
@@ -213,6 +215,7 @@ impl Asking {
             input: keys.source(source)?,
             dialect: keys.dialect()?,
             columns: keys.key_columns()?,
+            null_values: keys.null_values()?,
             nulls: Nulls::Skip,
             output: match self.output {
                 Some(path) => Destination::Path(path),
@@ -258,8 +261,13 @@ impl Origin for Stoppable {
         })
     }
 
-    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked> {
         go_on(&self.cancel, "ask")?;
         self.place.ask(epoch, question, answer_bytes)
+    }
+
+    fn pause(&mut self, time: Duration) -> Result<()> {
+        go_on(&self.cancel, "ask")?;
+        self.place.pause(time)
     }
 }

@@ -8,7 +8,7 @@ use rand::{
 };
 use vesica::{
     Normalize, Source,
-    files::{Delimiter, Dialect, Format, KeyColumn, Nulls},
+    files::{Delimiter, Dialect, Format, KeyColumn, NullValues, Nulls},
     lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, lists_cache, look_up},
     report::{counted, grouped},
 };
@@ -48,6 +48,9 @@ pub struct Args {
     /// How keys are made comparable, which has to be as in the list: one for all columns, or one a column
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = terms::normalize)]
     normalize: Vec<Normalize>,
+    /// Values that count as empty in key columns that are normalised, as in `run`. A list that counts others is refused
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
+    null_values: Option<Names>,
     /// The file for the rows that are in the list, with its labels in further columns; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -100,6 +103,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         input,
         dialect: Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() },
         columns: names.into_iter().zip(profiles).map(column).collect(),
+        null_values: match &args.null_values {
+            Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,
+            None => NullValues::default(),
+        },
         nulls: Nulls::Skip,
         output: args.output.clone().into(),
         all: args.all,

@@ -5,12 +5,13 @@ use std::{collections::BTreeMap, io::Cursor};
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_list::{
     Error,
+    checker::Checker,
     exchange::{self, Question},
     head::{Head, MEDIA_TYPE},
     hex::Hex,
     label::{self, Place},
     log::{self, Line, LogEnd},
-    part::{self, CHUNK, Checker, Entry, HEADER_BYTES, Header, Part, Side},
+    part::{self, CHUNK, Entry, HEADER_BYTES, Header, Part, Side},
     signed,
     table::MAX_LABEL,
     writing::write_part,
@@ -87,14 +88,20 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
     let mut text = String::new();
     let mut ends = vec![LogEnd::default()];
     let mut state = Hex::default();
-    while !bytes.0.is_empty() && ends.len() < 16 {
-        let numbers = [0; 3].map(|_: u64| u64::from_le_bytes(bytes.array()));
-        let [epoch, sequence, issued] = numbers;
-        state = Hex(bytes.array());
-        let line = Line { epoch, sequence, issued, state };
-        let (more, end) = ends[ends.len() - 1].append(&line);
+    let mut lines = Vec::new();
+    while !bytes.0.is_empty() && lines.len() < 15 {
+        let [epoch, sequence, issued] = [0; 3].map(|_: u64| u64::from_le_bytes(bytes.array()));
+        lines.push(Line { epoch, sequence, issued, state: Hex(bytes.array()) });
+    }
+    // Each version is once in a log, and after those before it.
+    let version = |line: &Line| (line.epoch, line.sequence);
+    lines.sort_by_key(version);
+    lines.dedup_by_key(|line| version(line));
+    for line in &lines {
+        let (more, end) = ends[ends.len() - 1].append(line);
         text += &more;
         ends.push(end);
+        state = line.state;
     }
     let end = ends[ends.len() - 1];
     let known = &ends[known_after % ends.len()];
@@ -149,7 +156,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
     let (file, entry) = write_part(Cursor::new(Vec::new()), header, &removed, (&added, &labels))
         .expect("tags in order");
     let file = file.into_inner();
-    checked(&file, &entry, step).expect("a part that was written");
+    checked(&file, (&entry, &header), step).expect("a part that was written");
     let expected = [count(&removed), count(&added)];
     let mut asked: Vec<u128> = removed.iter().chain(&added).copied().collect();
     asked.sort_unstable();
@@ -163,7 +170,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
     let mut other = file.clone();
     let place = place % other.len();
     other[place] ^= change;
-    assert!(checked(&other, &entry, step).is_err(), "a changed byte is overlooked");
+    assert!(checked(&other, (&entry, &header), step).is_err(), "a changed byte is overlooked");
     if mode == 2 {
         // A publisher that signs what is no part is refused as well, or gives some part.
         let front = 32 * part::chunks(entry.bytes) as usize;
@@ -196,8 +203,8 @@ fn filed(content: &[u8], header: &Header) -> (Vec<u8>, Entry) {
 }
 
 /// Checks a file whose bytes come in pieces of this length.
-fn checked(file: &[u8], entry: &Entry, step: usize) -> Result<(), Error> {
-    let mut checker = Checker::new(entry);
+fn checked(file: &[u8], (entry, header): (&Entry, &Header), step: usize) -> Result<(), Error> {
+    let mut checker = Checker::new(entry, header);
     for piece in file.chunks(step) {
         let before = checker.verified();
         checker.push(piece)?;
@@ -217,10 +224,13 @@ fn open(
     if entry.bytes < HEADER_BYTES as u64 {
         return None;
     }
+    // A part that is accepted when it arrives fails no lookup.
+    let is_accepted = checked(file, (entry, header), 1 << 16).is_ok();
     let part = match Part::open(file, entry, header) {
         Ok(part) => part,
         Err(error) => {
             assert!(matches!(error, Error::Part { .. } | Error::OutOfOrder { .. }), "{error:?}");
+            assert!(!is_accepted, "a part that was accepted cannot be opened");
             return None;
         }
     };
@@ -233,6 +243,7 @@ fn open(
         }
         *found[side as usize].entry(tags[nth]).or_default() += labels.len();
     });
+    assert!(looked.is_ok() || !is_accepted, "a part that was accepted cannot be looked up in");
     looked.is_ok().then_some(found)
 }
 

@@ -101,7 +101,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 
 fn head(items: u64, (lambda, queries): (u32, u64), public_key: &[u8; 32]) -> Head {
     Head {
-        version: 1,
+        version: vesica_list::head::VERSION,
         name: "figures".to_owned(),
         publisher: String::new(),
         suite: SUITE.to_owned(),

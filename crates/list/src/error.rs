@@ -16,7 +16,7 @@ pub enum Error {
     NotAHead(&'static str),
     /// The head is of another version of the format.
     #[error(
-        "the list has version {0} of the format, and this release reads version 1; install the release that wrote it"
+        "the list has version {0} of the format, and this release reads version 2; install the release that wrote it"
     )]
     Version(u64),
     /// The signature under the head does not hold.
@@ -45,9 +45,10 @@ pub enum Error {
         /// The version that was seen.
         known: u64,
     },
-    /// Two different lists bear the same version.
+    /// Two different lists have the same version, or the terms of an epoch have changed, or a list has no
+    /// line of its own in the log.
     #[error(
-        "there are two different lists of version {version} of epoch {epoch}: the publisher shows different lists"
+        "version {version} of epoch {epoch} contradicts what was seen before: the publisher shows different lists"
     )]
     Forked {
         /// Their epoch.
@@ -62,6 +63,17 @@ pub enum Error {
         list: String,
         /// The client's.
         asked: String,
+    },
+    /// Other values count as empty in it than for the client.
+    #[error(
+        "the list counts other values as empty than this client: {list} only in the list, {here} only here; if that is \
+         right, name the list's with --null-values, or `nullValues` in a browser"
+    )]
+    NullValues {
+        /// Values that only the list counts as empty.
+        list: String,
+        /// Values that only the client counts as empty.
+        here: String,
     },
     /// Its tags are too short for what it promises.
     #[error("the list has tags of {found} bits, and its size and queries need {needed}")]
@@ -111,6 +123,15 @@ pub enum Error {
     /// The answer is refused.
     #[error(transparent)]
     Oprf(#[from] voprf::Error),
+    /// The kept copy of a part was changed after it was checked.
+    #[error(
+        "the copy of part {sequence} of the list that is kept here was damaged on this machine; it has been removed, and the \
+         next call fetches it again"
+    )]
+    Damaged {
+        /// The part's number.
+        sequence: u64,
+    },
     /// What was stored of a part cannot be read.
     #[error("a stored part of the list cannot be read: {0}")]
     Read(io::ErrorKind),

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     hex::Hex,
     label,
-    log::{Line, LogEnd},
+    log::{self, Line, LogEnd},
     part::{self, Entry, HEADER_BYTES, Hash, Header},
     signed::{self, Unverified},
     table,
@@ -17,6 +17,9 @@ use crate::{
 
 /// The media type of a head.
 pub const MEDIA_TYPE: &str = "application/vnd.vesica.list+json";
+
+/// The version of the format.
+pub const VERSION: u64 = 2;
 
 /// The only suite there is.
 pub const SUITE: &str = "ristretto255-SHA512";
@@ -38,7 +41,7 @@ pub const DEFAULT_QUERIES: u64 = 1 << 12;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// The version of the format: 1.
+    /// The version of the format: [`VERSION`].
     pub version: u64,
     /// What the list is called.
     pub name: String,
@@ -98,6 +101,9 @@ pub struct Expectation<'a> {
     pub now: u64,
     /// How the client's keys are normalised, if it wants to know.
     pub keys: Option<&'a [String]>,
+    /// Values of key columns that count as empty for the client. The client names them, because a publisher
+    /// that did could see from the questions whether a key is one of them.
+    pub null_values: &'a [String],
     /// The most bytes of the list; `None` for any number.
     pub budget: Option<u64>,
     /// The newest head that was accepted before.
@@ -130,6 +136,38 @@ impl Head {
         self.publisher = STANDARD.encode(der);
     }
 
+    /// The hash of all that a client acts on and that stays the same in an epoch. It is the state before the
+    /// first part, so that each state, and with it each line of the log, also stands for these terms.
+    pub fn terms(&self) -> Hash {
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list terms");
+        let Self { epoch, queries, capacity, .. } = *self;
+        let label = self.labels.as_ref().map_or(0, |labels| labels.bytes);
+        for number in
+            [epoch, self.lambda.into(), queries, capacity, self.tag_bits.into(), label.into()]
+        {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.update(&self.public_key.0);
+        let columns = self.labels.as_ref().map_or(&[][..], |labels| &labels.columns);
+        let suite = [self.suite.clone()];
+        for texts in [&suite[..], &self.keys, &self.null_values, columns] {
+            hasher.update(&(texts.len() as u64).to_le_bytes());
+            for text in texts {
+                hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+            }
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The entries of the parts in order, with the header that each part must have.
+    pub fn headers(&self) -> impl Iterator<Item = (&Entry, Header)> {
+        self.parts.iter().scan(self.terms(), |state, entry| {
+            let header = self.header(entry, *state);
+            *state = part::state(state, &entry.digest.0, (self.epoch, entry.sequence));
+            Some((entry, header))
+        })
+    }
+
     /// What the part of this entry has to say of itself, where it continues this state.
     pub fn header(&self, entry: &Entry, previous: Hash) -> Header {
         Header {
@@ -151,7 +189,7 @@ impl Head {
 
     /// The state after the parts that there are.
     pub fn computed_state(&self) -> Hash {
-        self.parts.iter().fold([0; 32], |state, entry| {
+        self.parts.iter().fold(self.terms(), |state, entry| {
             part::state(&state, &entry.digest.0, (self.epoch, entry.sequence))
         })
     }
@@ -176,11 +214,11 @@ impl Head {
         let envelope = Unverified::read(MEDIA_TYPE, text)?;
         let head: Self = serde_json::from_slice(envelope.payload()).map_err(|_| {
             match version(envelope.payload()) {
-                Some(version) if version != 1 => Error::Version(version),
+                Some(version) if version != VERSION => Error::Version(version),
                 _ => Error::NotAHead("it is not a document of this kind"),
             }
         })?;
-        if head.version != 1 {
+        if head.version != VERSION {
             return Err(Error::Version(head.version));
         }
         envelope.verify(&head.certificate())?;
@@ -238,7 +276,7 @@ impl Head {
     ///
     /// # Errors
     /// As [`Head::read`], and [`Error::Publisher`], [`Error::Expired`], [`Error::Replayed`], [`Error::Forked`],
-    /// [`Error::Profile`] and [`Error::TooLarge`].
+    /// [`Error::Profile`], [`Error::NullValues`] and [`Error::TooLarge`].
     pub fn accept(text: &str, expected: &Expectation<'_>) -> Result<Self> {
         let head = Self::read(text)?;
         let publisher = signed::certificate_hash(&head.certificate());
@@ -259,6 +297,14 @@ impl Head {
             let [list, asked] = [&head.keys[..], asked].map(|keys| keys.join(", "));
             return Err(Error::Profile { list, asked });
         }
+        if head.null_values != expected.null_values {
+            let only = |these: &[String], others: &[String]| -> String {
+                let only = these.iter().filter(|value| !others.contains(value));
+                format!("{:?}", only.collect::<Vec<_>>())
+            };
+            let (list, here) = (&head.null_values[..], expected.null_values);
+            return Err(Error::NullValues { list: only(list, here), here: only(here, list) });
+        }
         let bytes = head.file_bytes();
         match expected.budget {
             Some(budget) if bytes > budget => Err(Error::TooLarge { bytes, budget }),
@@ -266,7 +312,8 @@ impl Head {
         }
     }
 
-    /// Refuses a head that is older than a known one of the same publisher, or another of the same version.
+    /// Refuses a head that is older than a known one of the same publisher, or that contradicts it: the terms
+    /// of an epoch stay the same, a version has one state, and each state has a line of its own in the log.
     fn follows(&self, known: &Self) -> Result<()> {
         let version = |head: &Self| (head.epoch, head.sequence());
         let (epoch, found) = version(self);
@@ -274,14 +321,25 @@ impl Head {
             let (known_epoch, known) = version(known);
             return Err(Error::Replayed { epoch, found, known_epoch, known });
         }
-        let is_same = version(self) == version(known);
-        if is_same && (self.state != known.state || self.public_key != known.public_key)
-            || epoch == known.epoch && self.public_key != known.public_key
-            || self.log.entries == known.log.entries && self.log != known.log
-        {
-            return Err(Error::Forked { epoch, version: found });
+        let is_version = version(self) == version(known);
+        let is_state = self.state == known.state;
+        let has_right_line = match is_state {
+            true => self.log == known.log,
+            false => self.log.entries > known.log.entries,
+        };
+        let keeps_terms = epoch != known.epoch || self.terms() == known.terms();
+        match is_version == is_state && has_right_line && keeps_terms {
+            true => Ok(()),
+            false => Err(Error::Forked { epoch, version: found }),
         }
-        Ok(())
+    }
+
+    /// The checker of the log, which a client must run before it uses this head; `None` if the head that it
+    /// accepted last, the known one, has the same state and so the same line.
+    pub fn unread_log(&self, known: Option<&Self>) -> Option<log::Checker> {
+        let is_known =
+            known.is_some_and(|known| (known.state, known.log) == (self.state, self.log));
+        (!is_known).then(|| log::Checker::new((self.log, self.state), known.map(|known| known.log)))
     }
 }
 

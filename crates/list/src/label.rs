@@ -1,11 +1,15 @@
-//! Labels: what the publisher says of an item, readable for those alone who ask for the item.
+//! Labels: what the publisher says of an item, readable only for clients that ask for the item.
 //!
-//! A sealed label is 8 bytes that depend on the key, and the label XOR a stream. Both come from BLAKE3, keyed by the item's
-//! label key, of the epoch and of the part's number: a label that changes is in another part, under another stream. What
-//! is signed needs no authentication. The 8 bytes tell a label of another item whose tag is equal by chance.
+//! A sealed label is a synthetic initialisation vector, followed by the label XOR a stream. The vector is
+//! a hash of the item's label key, of the place of the label and of the label itself; the stream comes
+//! from the key and the vector. So two labels never share a stream, not even if a part is made twice,
+//! after an interruption or from a backup. The part is signed, so labels need no authentication; the
+//! vector distinguishes them from labels of other items with equal tags.
 
-/// Bytes that a sealed label has besides the label.
-pub const OVERHEAD: usize = 8;
+use subtle::ConstantTimeEq;
+
+/// Bytes of the vector, which a sealed label has besides the label.
+pub const OVERHEAD: usize = 16;
 
 /// Which part a label is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,25 +22,34 @@ pub struct Place {
 
 /// Seals a label in place: the first [`OVERHEAD`] bytes of `sealed` are written, and the others are the label.
 pub fn seal(sealed: &mut [u8], key: &[u8; 16], place: Place) {
-    let stream = stream(sealed.len(), key, place);
-    sealed[..OVERHEAD].fill(0);
-    sealed.iter_mut().zip(stream).for_each(|(byte, pad)| *byte ^= pad);
+    let (front, label) = sealed.split_at_mut(OVERHEAD);
+    let vector = vector(label, key, place);
+    front.copy_from_slice(&vector);
+    apply_stream(label, key, &vector);
 }
 
 /// Opens a label, unless it is that of another item.
 pub fn open(sealed: &[u8], key: &[u8; 16], place: Place) -> Option<Vec<u8>> {
-    let stream = stream(sealed.len(), key, place);
-    let opened: Vec<u8> = sealed.iter().zip(stream).map(|(byte, pad)| byte ^ pad).collect();
-    let (check, label) = opened.split_at_checked(OVERHEAD)?;
-    check.iter().all(|byte| *byte == 0).then(|| label.to_vec())
+    let (front, label) = sealed.split_first_chunk()?;
+    let mut label = label.to_vec();
+    apply_stream(&mut label, key, front);
+    bool::from(vector(&label, key, place).ct_eq(front)).then_some(label)
 }
 
-fn stream(length: usize, key: &[u8; 16], place: Place) -> Vec<u8> {
-    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list label");
+/// The initialisation vector of a label.
+fn vector(label: &[u8], key: &[u8; 16], place: Place) -> [u8; OVERHEAD] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list label vector");
     hasher.update(key).update(&place.epoch.to_le_bytes()).update(&place.sequence.to_le_bytes());
-    let mut stream = vec![0; length];
-    hasher.finalize_xof().fill(&mut stream);
-    stream
+    let mut vector = [0; OVERHEAD];
+    hasher.update(label).finalize_xof().fill(&mut vector);
+    vector
+}
+
+fn apply_stream(label: &mut [u8], key: &[u8; 16], vector: &[u8; OVERHEAD]) {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list label stream");
+    let mut stream = vec![0; label.len()];
+    hasher.update(key).update(vector).finalize_xof().fill(&mut stream);
+    label.iter_mut().zip(stream).for_each(|(byte, pad)| *byte ^= pad);
 }
 
 #[cfg(test)]
@@ -55,6 +68,37 @@ mod tests {
             assert_eq!(open(&sealed, &[1; 16], Place { epoch: 4, ..place }), None);
             assert_eq!(open(&sealed, &[1; 16], Place { sequence: 8, ..place }), None);
         }
-        assert_eq!(open(&[0; 7], &[1; 16], place), None);
+        assert_eq!(open(&[0; OVERHEAD - 1], &[1; 16], place), None);
+    }
+
+    /// A part that is made again, as after an interruption or from a backup, may have other labels at the same place.
+    #[test]
+    fn two_labels_of_an_item_share_no_stream() {
+        let (key, place) = ([1; 16], Place { epoch: 3, sequence: 7 });
+        let sealed = |label: &[u8; 32]| {
+            let mut sealed = [&[0; OVERHEAD][..], label].concat();
+            seal(&mut sealed, &key, place);
+            sealed
+        };
+        let (one, other) = (
+            sealed(b"1980-01-01, and the same in both"),
+            sealed(b"1990-01-01, and the same in both"),
+        );
+        // With one stream for both, the labels' difference would show: zeros where they are equal.
+        let equal = one.iter().zip(&other).filter(|(a, b)| a == b).count();
+        assert!(equal < 8, "{equal} of {} bytes are equal", one.len());
+        assert_eq!(one, sealed(b"1980-01-01, and the same in both"));
+    }
+
+    #[test]
+    fn a_changed_label_opens_for_nobody() {
+        let (key, place) = ([1; 16], Place { epoch: 3, sequence: 7 });
+        let mut sealed = [&[0; OVERHEAD][..], b"label"].concat();
+        seal(&mut sealed, &key, place);
+        for at in 0..sealed.len() {
+            let mut other = sealed.clone();
+            other[at] ^= 1;
+            assert_eq!(open(&other, &key, place), None, "byte {at}");
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! **Must never import** a channel, files, sockets or clocks: both sides are pure functions of bytes, which a browser can
 //! run as well.
 
+pub mod checker;
 mod error;
 pub mod exchange;
 pub mod head;

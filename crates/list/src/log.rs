@@ -1,8 +1,8 @@
 //! The log of all states that a list had: a text to which lines are appended.
 //!
 //! A line is its number, counted from 1, the epoch, the number of the last part, the time of signing in seconds since 1970,
-//! the state, and the hash of the line before and this one. Two clients that compare the hash of one line have seen the same
-//! lists up to it.
+//! the state, and the hash of the line before and this one. The state depends on the terms of the epoch and
+//! on all parts, so two clients that compare the hash of one line have seen the same lists up to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::{
 
 /// The longest log that is read, in bytes: about two million lines.
 pub const LONGEST: usize = 1 << 28;
+
+/// The longest line, in bytes: four numbers of at most 20 digits, two hashes, and what is between them.
+const LONGEST_LINE: usize = 4 * 20 + 2 * 64 + 6;
 
 /// The end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -50,33 +53,93 @@ impl LogEnd {
     }
 }
 
-/// Checks a whole log: each line follows the one before, and it has the line with this state at which it ended when a head
-/// was signed, not before the end that was seen with another head, if any. It may go on: another head is being published.
+/// Checks a log as its bytes arrive. Each line must follow the one before, with a later version. The log must
+/// have the line of a head, with the head's state, and not before the line that was seen with an earlier
+/// head, if any. It may go on after that: another head is being published.
+pub struct Checker {
+    /// The end of the log and the state in the head.
+    now: (LogEnd, Hex),
+    known: Option<LogEnd>,
+    bytes: usize,
+    /// The line that has not ended yet.
+    line: Vec<u8>,
+    end: LogEnd,
+    /// Epoch and number in the last line.
+    version: Option<(u64, u64)>,
+    was_met: bool,
+    is_met: bool,
+}
+
+impl Checker {
+    /// For the end of the log and the state in a head, and the end that was seen before, if any.
+    pub fn new(now: (LogEnd, Hex), known: Option<LogEnd>) -> Self {
+        let was_met = known.is_none_or(|known| known.entries == 0);
+        let (line, end) = (Vec::new(), LogEnd::default());
+        Self { now, known, bytes: 0, line, end, version: None, was_met, is_met: false }
+    }
+
+    /// Takes the next bytes, of any number.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.bytes > LONGEST {
+            return Err(Error::Log("it is too long"));
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + piece.len() > LONGEST_LINE {
+                return Err(Error::Log("a line is malformed"));
+            }
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.line);
+                self.line(&line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, text: &[u8]) -> Result<()> {
+        let text = std::str::from_utf8(text).ok();
+        let parsed = text.and_then(|text| Some((text, parse(text)?)));
+        let (text, line) = parsed.ok_or(Error::Log("a line is malformed"))?;
+        let (expected, next) = self.end.append(&line);
+        if expected != text {
+            return Err(Error::Log("a line does not follow the one before"));
+        }
+        let version = Some((line.epoch, line.sequence));
+        if version <= self.version {
+            return Err(Error::Log("a version is in it twice, or after a later one"));
+        }
+        (self.end, self.version) = (next, version);
+        self.was_met |= self.known == Some(self.end);
+        self.is_met |= self.was_met && self.now == (self.end, line.state);
+        Ok(())
+    }
+
+    /// The end of the log.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn finish(self) -> Result<()> {
+        match (self.line.is_empty(), self.was_met, self.is_met) {
+            (false, ..) => Err(Error::Log("its last line does not end")),
+            (_, false, _) => Err(Error::Log("a line that was seen before is missing")),
+            (.., false) => Err(Error::Log("the list is not in it")),
+            (true, true, true) => Ok(()),
+        }
+    }
+}
+
+/// Checks a whole log, as a [`Checker`] does.
 ///
 /// # Errors
 /// [`Error::Log`].
 pub fn check(text: &str, now: (LogEnd, Hex), known: Option<&LogEnd>) -> Result<()> {
-    if text.len() > LONGEST {
-        return Err(Error::Log("it is too long"));
-    }
-    let mut end = LogEnd::default();
-    let mut was_met = known.is_none_or(|known| known.entries == 0);
-    let mut is_met = false;
-    for text in text.split_inclusive('\n') {
-        let line = parse(text).ok_or(Error::Log("a line is none"))?;
-        let (expected, next) = end.append(&line);
-        if expected != text {
-            return Err(Error::Log("a line does not follow the one before"));
-        }
-        end = next;
-        was_met |= known == Some(&end);
-        is_met |= was_met && now == (end, line.state);
-    }
-    match (was_met, is_met) {
-        (true, true) => Ok(()),
-        (false, _) => Err(Error::Log("what was seen of it before is no longer in it")),
-        (_, false) => Err(Error::Log("the list is not in it")),
-    }
+    let mut checker = Checker::new(now, known.copied());
+    checker.push(text.as_bytes())?;
+    checker.finish()
 }
 
 fn parse(text: &str) -> Option<Line> {

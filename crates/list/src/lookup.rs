@@ -6,7 +6,7 @@ use crate::{
     error::Result,
     head::Head,
     label::{self, Place},
-    part::{Part, Side, Stored, state},
+    part::{Part, Side, Stored},
     value::Value,
 };
 
@@ -24,19 +24,15 @@ pub struct Match {
 }
 
 impl<S: Stored> List<S> {
-    /// The list with this head, whose parts are stored in this order and were [checked](crate::part::Checker).
+    /// The list with this head, whose parts are stored in this order and were [checked](crate::checker::Checker).
     ///
     /// # Errors
     /// [`Error::OutOfOrder`](crate::Error::OutOfOrder), [`Error::Part`](crate::Error::Part) and
     /// [`Error::Read`](crate::Error::Read).
     pub fn open(head: Head, stored: impl IntoIterator<Item = S>) -> Result<Self> {
-        let mut previous = [0; 32];
-        let mut parts = Vec::with_capacity(head.parts.len());
-        for (stored, entry) in stored.into_iter().zip(&head.parts) {
-            parts.push(Part::open(stored, entry, &head.header(entry, previous))?);
-            previous = state(&previous, &entry.digest.0, (head.epoch, entry.sequence));
-        }
-        Ok(Self { head, parts })
+        let parts = stored.into_iter().zip(head.headers());
+        let parts = parts.map(|(stored, (entry, header))| Part::open(stored, entry, &header));
+        Ok(Self { parts: parts.collect::<Result<_>>()?, head })
     }
 
     /// The head.

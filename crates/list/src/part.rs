@@ -21,7 +21,7 @@ use crate::{
 pub const CHUNK: u64 = 1 << 20;
 
 /// What a header begins with.
-const MAGIC: &[u8; 16] = b"vesica list 1\0\0\0";
+const MAGIC: &[u8; 16] = b"vesica list 2\0\0\0";
 
 /// Bytes of a header: the magic bytes, six numbers of 8 bytes and a digest.
 pub const HEADER_BYTES: usize = 16 + 6 * 8 + 32;
@@ -72,7 +72,7 @@ pub struct Header {
     pub tag_bits: u32,
     /// Bytes of a sealed label; 0 where there are none.
     pub label: u32,
-    /// The state of the list that it continues; zeros where it continues none.
+    /// The state of the list that it continues; the terms of the epoch where it is the first.
     pub previous: Hash,
 }
 
@@ -84,6 +84,11 @@ impl Header {
     pub fn shapes(&self) -> std::result::Result<[Shape; 2], Fault> {
         let removed = Shape::new(self.removed, self.tag_bits, 0)?;
         Ok([removed, Shape::new(self.added, self.tag_bits, self.label)?])
+    }
+
+    /// Whether it continues another state than this one.
+    pub fn continues_another(&self, expected: &Self) -> bool {
+        (self.sequence, self.previous) != (expected.sequence, expected.previous)
     }
 
     /// The bytes.
@@ -158,103 +163,12 @@ pub fn digest(content_bytes: u64, chunk_digests: &[u8]) -> Hash {
     *hasher.finalize().as_bytes()
 }
 
-/// The state of a list after a part: it names all parts up to it.
+/// The state of a list after a part: it names all parts up to it, and the terms.
 pub fn state(previous: &Hash, part: &Hash, (epoch, sequence): (u64, u64)) -> Hash {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list state");
     hasher.update(previous).update(part);
     hasher.update(&epoch.to_le_bytes()).update(&sequence.to_le_bytes());
     *hasher.finalize().as_bytes()
-}
-
-/// Checks a part as its bytes come.
-pub struct Checker {
-    sequence: u64,
-    expected: Hash,
-    content_bytes: u64,
-    digests: Vec<u8>,
-    front: usize,
-    hasher: blake3::Hasher,
-    /// Bytes of chunks that came.
-    content: u64,
-}
-
-impl Checker {
-    /// For the part of this entry of a head.
-    pub fn new(entry: &Entry) -> Self {
-        Self {
-            sequence: entry.sequence,
-            expected: entry.digest.0,
-            content_bytes: entry.bytes,
-            digests: Vec::new(),
-            front: 32 * chunks(entry.bytes) as usize,
-            hasher: blake3::Hasher::new(),
-            content: 0,
-        }
-    }
-
-    /// Takes the next bytes, of any number.
-    ///
-    /// # Errors
-    /// [`Fault::Digest`] at the first chunk that is not the signed one, and [`Fault::Length`] where there are too many.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
-        if self.digests.len() < self.front {
-            let (front, rest) = bytes.split_at(bytes.len().min(self.front - self.digests.len()));
-            self.digests.extend_from_slice(front);
-            bytes = rest;
-            if self.digests.len() == self.front
-                && digest(self.content_bytes, &self.digests) != self.expected
-            {
-                return Err(self.fault(Fault::Digest));
-            }
-        }
-        while !bytes.is_empty() {
-            let end = (self.content / CHUNK + 1) * CHUNK;
-            let end = end.min(self.content_bytes);
-            let (now, rest) = bytes.split_at(bytes.len().min((end - self.content) as usize));
-            if now.is_empty() {
-                return Err(self.fault(Fault::Length));
-            }
-            self.hasher.update(now);
-            self.content += now.len() as u64;
-            bytes = rest;
-            if self.content == end {
-                let at = 32 * ((end - 1) / CHUNK) as usize;
-                if self.hasher.finalize().as_bytes()[..] != self.digests[at..at + 32] {
-                    return Err(self.fault(Fault::Digest));
-                }
-                self.hasher.reset();
-            }
-        }
-        Ok(())
-    }
-
-    /// How many bytes from the beginning of the file are known to be right.
-    pub fn verified(&self) -> u64 {
-        if self.digests.len() < self.front {
-            return 0;
-        }
-        let whole = if self.content == self.content_bytes {
-            self.content
-        } else {
-            self.content / CHUNK * CHUNK
-        };
-        self.front as u64 + whole
-    }
-
-    /// The end of the part.
-    ///
-    /// # Errors
-    /// [`Fault::Length`] where bytes are missing.
-    pub fn finish(self) -> Result<()> {
-        match self.content == self.content_bytes && self.digests.len() == self.front {
-            true => Ok(()),
-            false => Err(self.fault(Fault::Length)),
-        }
-    }
-
-    fn fault(&self, fault: Fault) -> Error {
-        Error::Part { sequence: self.sequence, fault }
-    }
 }
 
 /// Where the bytes of a part are kept: memory, a file, a database.
@@ -273,7 +187,7 @@ impl<T: AsRef<[u8]>> Stored for T {
     }
 }
 
-/// A part that was checked, opened for reading.
+/// A part that was [checked](crate::checker::Checker), opened for reading.
 pub struct Part<S> {
     stored: S,
     /// What it says of itself.
@@ -292,7 +206,7 @@ impl<S: Stored> Part<S> {
         let front = 32 * chunks(entry.bytes);
         let header = Header::decode(&stored.read(front..front + HEADER_BYTES as u64)?);
         let header = header.map_err(fault)?;
-        if (header.sequence, header.previous) != (expected.sequence, expected.previous) {
+        if header.continues_another(expected) {
             let after = entry.sequence.saturating_sub(1);
             return Err(Error::OutOfOrder { after, found: header.sequence });
         }

@@ -17,6 +17,9 @@ const SEGMENT: u32 = 12;
 /// The most tags of a table.
 pub const MAX_TAGS: u64 = 1 << 32;
 
+/// The most tags of a segment. Tags are random, so an honest segment has at most about 5,000.
+pub const MAX_SEGMENT: u32 = 1 << 16;
+
 /// The most bytes of a sealed label.
 pub const MAX_LABEL: u32 = 1 << 16;
 
@@ -121,10 +124,11 @@ impl Directory {
     /// Of these numbers of tags.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] unless there is one for each segment and they add up.
+    /// [`Fault::Malformed`] unless there is one for each segment, at most [`MAX_SEGMENT`], and they add up.
     pub fn new(shape: Shape, counts: Vec<u32>) -> Result<Self, Fault> {
         let sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-        if counts.len() != shape.segments() || sum != shape.count {
+        let are_few = counts.iter().all(|count| *count <= MAX_SEGMENT);
+        if counts.len() != shape.segments() || sum != shape.count || !are_few {
             return Err(Fault::Malformed);
         }
         let mut offsets = Vec::with_capacity(counts.len() + 1);
@@ -169,6 +173,13 @@ impl Directory {
         self.offsets[segment]..self.offsets[segment + 1]
     }
 
+    /// Bytes of a segment's tags, and of the sealed labels behind them.
+    pub fn lengths(&self, segment: usize) -> (usize, u64) {
+        let count = self.counts[segment];
+        let labels = u64::from(count) * u64::from(self.shape.label);
+        (self.shape.layout(count).encoded_len(), labels)
+    }
+
     /// Reads a segment: its tags in order, and their sealed labels.
     ///
     /// # Errors
@@ -178,23 +189,28 @@ impl Directory {
         segment: usize,
         bytes: &'a [u8],
     ) -> Result<(Vec<u128>, &'a [u8]), Fault> {
-        let malformed = |_| Fault::Malformed;
-        let layout = self.shape.layout(self.counts[segment]);
-        let (tags, labels) =
-            bytes.split_at_checked(layout.encoded_len()).ok_or(Fault::Malformed)?;
-        let label_bytes = u64::from(self.counts[segment]) * u64::from(self.shape.label);
-        if labels.len() as u64 != label_bytes {
-            return Err(Fault::Malformed);
+        let (tag_bytes, label_bytes) = self.lengths(segment);
+        let (tags, labels) = bytes.split_at_checked(tag_bytes).ok_or(Fault::Malformed)?;
+        match labels.len() as u64 == label_bytes {
+            true => Ok((self.decode_tags(segment, tags)?, labels)),
+            false => Err(Fault::Malformed),
         }
-        let (words, _) = tags.as_chunks();
+    }
+
+    /// Reads the tags of a segment.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`].
+    pub fn decode_tags(&self, segment: usize, bytes: &[u8]) -> Result<Vec<u128>, Fault> {
+        let malformed = |_: vesica_structures::tag_list::Error| Fault::Malformed;
+        let (words, _) = bytes.as_chunks();
         let words = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         let prefix = match self.shape.prefix {
             0 => 0,
             prefix => (segment as u128) << (self.shape.bits - prefix),
         };
-        let list = layout.decode(words).map_err(malformed)?;
-        let tags: Result<Vec<u128>, _> = list.iter().map(|tag| Ok(prefix | tag?)).collect();
-        Ok((tags.map_err(|_: vesica_structures::tag_list::Error| Fault::Malformed)?, labels))
+        let list = self.shape.layout(self.counts[segment]).decode(words).map_err(malformed)?;
+        list.iter().map(|tag| Ok(prefix | tag.map_err(malformed)?)).collect()
     }
 }
 

@@ -7,13 +7,14 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::{
     Error, Fault,
+    checker::Checker,
     exchange::{self, Question},
-    head::{Expectation, Head, Labels, SUITE, tag_bits},
+    head::{Expectation, Head, Labels, SUITE, VERSION, tag_bits},
     hex::Hex,
     label::{self, OVERHEAD, Place},
     log::{self, Line, LogEnd},
     lookup::List,
-    part::{CHUNK, Checker, Entry, Header},
+    part::{self, CHUNK, Entry, HEADER_BYTES, Hash, Header},
     signed,
     value::{Value, item},
     voprf::{self, ServerKey},
@@ -46,7 +47,7 @@ impl Publisher {
         let (queries, capacity) = (64, 1 << 16);
         let labels = labels.then(|| Labels { columns: vec!["why".to_owned()], bytes: 4 });
         let mut head = Head {
-            version: 1,
+            version: VERSION,
             name: "test".to_owned(),
             publisher: String::new(),
             suite: SUITE.to_owned(),
@@ -229,7 +230,7 @@ fn heads_that_contradict_themselves_are_refused() {
     let error =
         refused(&publisher, |head| head.parts = [&head.parts[..1], &head.parts[2..]].concat());
     assert_eq!(error, Error::OutOfOrder { after: 0, found: 2 });
-    assert_eq!(refused(&publisher, |head| head.version = 2), Error::Version(2));
+    assert_eq!(refused(&publisher, |head| head.version = 1), Error::Version(1));
 }
 
 #[test]
@@ -261,6 +262,7 @@ fn what_a_client_does_not_expect_is_refused_by_name() {
         publisher: &hash[..20],
         now: 1500,
         keys: Some(&keys),
+        null_values: &[],
         budget: Some(head.file_bytes()),
         known: Some(&old_head),
     };
@@ -286,15 +288,110 @@ fn what_a_client_does_not_expect_is_refused_by_name() {
     let replayed = Head::accept(&text, &Expectation { known, ..expected }).unwrap_err();
     assert_eq!(replayed, Error::Replayed { epoch: 1, found: 5, known_epoch: 2, known: 0 });
     assert!(Head::accept(&next.signed(), &Expectation { known: Some(&head), ..expected }).is_ok());
-    // The same version with other content, or the same epoch with another key.
-    let mut twin = published(false);
-    twin.change(&[], &[(40_003, *b"more")]);
-    let forked = Head::accept(&twin.signed(), &Expectation { known: Some(&head), ..expected });
-    assert_eq!(forked, Err(Error::Forked { epoch: 1, version: 5 }));
-    let rekeyed = Head { public_key: Hex([3; 32]), ..head.clone() };
-    let rekeyed = publisher.sign(&rekeyed);
-    let forked = Head::accept(&rekeyed, &Expectation { known: Some(&old_head), ..expected });
-    assert_eq!(forked, Err(Error::Forked { epoch: 1, version: 5 }));
+    let nulls = ["n/a".to_owned()];
+    let Err(Error::NullValues { list, here }) =
+        Head::accept(&text, &Expectation { null_values: &nulls, ..expected })
+    else {
+        panic!("the publisher says what is empty")
+    };
+    assert_eq!((&list[..], &here[..]), ("[]", "[\"n/a\"]"));
+}
+
+/// A list that grows by one version, and what a client that accepted it before is shown then.
+#[test]
+fn a_returning_client_refuses_what_contradicts_what_it_saw() {
+    let known = published(true);
+    let next = |change: fn(&mut Publisher)| {
+        let mut next = published(true);
+        change(&mut next);
+        next.change(&[], &[(40_001, *b"more")]);
+        next.head
+    };
+    let honest = next(|_| ());
+    // The head after a change of the terms, all that depends on them being made again, and with an honest line.
+    let with = |change: fn(&mut Head)| {
+        let mut head = honest.clone();
+        change(&mut head);
+        head.state = Hex(head.computed_state());
+        head.log = known.head.log.append(&head.line()).1;
+        head
+    };
+    // The head that was seen before, changed in the same way but under the line that it had.
+    let again = |change: fn(&mut Head)| {
+        let mut head = known.head.clone();
+        change(&mut head);
+        head.state = Hex(head.computed_state());
+        head
+    };
+    let new_epoch = |change: fn(&mut Head)| {
+        let mut head = Publisher::new(2, true, 40).head;
+        head.parts = vec![Entry { removed: 0, added: 5, ..known.head.parts[0] }];
+        head.items = 5;
+        head.state = Hex(head.computed_state());
+        head.log = known.head.log.append(&head.line()).1;
+        change(&mut head);
+        head
+    };
+    let nulls = vec!["n/a".to_owned()];
+    let allowed = Expectation {
+        publisher: &signed::certificate_hash(&known.head.certificate())[..20],
+        now: 1500,
+        null_values: &nulls,
+        known: Some(&known.head),
+        ..Expectation::default()
+    };
+    let accept = |head: &Head| {
+        let expected = Expectation { null_values: &head.null_values, ..allowed };
+        Head::accept(&known.sign(head), &expected)
+    };
+    for (what, head) in [
+        ("the next version", honest.clone()),
+        ("the same again", known.head.clone()),
+        ("the same, renewed", Head { issued: 1400, expires: 2400, ..known.head.clone() }),
+        ("the next epoch", new_epoch(|_| ())),
+    ] {
+        assert_eq!(accept(&head).as_ref(), Ok(&head), "{what}");
+        let is_due = head.unread_log(Some(&known.head)).is_some();
+        assert_eq!(is_due, head.state != known.head.state, "{what}");
+    }
+    assert!(known.head.unread_log(None).is_some());
+    let shorter = LogEnd { entries: 4, ..known.head.log };
+    let other_end = LogEnd { digest: Hex([4; 32]), ..known.head.log };
+    let longer = LogEnd { entries: 6, ..known.head.log };
+    for (what, head) in [
+        ("a new version under an old line", Head { log: known.head.log, ..honest.clone() }),
+        (
+            "a new version under another line of that number",
+            Head { log: other_end, ..honest.clone() },
+        ),
+        ("a new epoch under an old line", new_epoch(|head| head.log.entries -= 1)),
+        ("the same state under another line", Head { log: other_end, ..known.head.clone() }),
+        ("the same state under a further line", Head { log: longer, ..known.head.clone() }),
+        ("another state of the same version", again(|head| head.parts[4].digest.0[0] ^= 1)),
+        ("the same version of another key", again(|head| head.public_key.0[0] ^= 1)),
+        ("the same version with null values", again(|head| head.null_values = vec!["a@b".into()])),
+        ("the next version of another key", with(|head| head.public_key.0[0] ^= 1)),
+        ("another normalisation", with(|head| head.keys = vec!["phone@1".into()])),
+        ("other null values", with(|head| head.null_values = vec!["ann@example.org".into()])),
+        ("another lambda", with(|head| head.lambda -= 1)),
+        ("other queries", with(|head| head.queries -= 1)),
+        ("another capacity", with(|head| head.capacity -= 1)),
+        ("longer tags", with(|head| head.tag_bits += 1)),
+        (
+            "other columns of labels",
+            with(|head| head.labels.as_mut().unwrap().columns = vec!["because".into()]),
+        ),
+        ("longer labels", with(|head| head.labels.as_mut().unwrap().bytes += 1)),
+        ("no labels", with(|head| head.labels = None)),
+    ] {
+        let refused = accept(&head);
+        assert!(matches!(refused, Err(Error::Forked { .. })), "{what}: {refused:?}");
+    }
+    let shorter = accept(&Head { log: shorter, ..honest });
+    assert!(matches!(shorter, Err(Error::Replayed { .. })), "{shorter:?}");
+    // With another key under the same state, the head contradicts itself.
+    let torn = Head { public_key: Hex([3; 32]), ..known.head.clone() };
+    assert!(matches!(accept(&torn), Err(Error::NotAHead(_))));
 }
 
 #[test]
@@ -312,6 +409,14 @@ fn the_log_cannot_lose_a_line() {
         end = end.append(&line).1;
     }
     assert!(matches!(log::check(text, head, Some(&end)), Err(Error::Log(_))));
+    // The publisher itself writes a version into the log twice, or behind a later one: each line follows the one before.
+    for repeated in [(1, 4), (1, 2), (0, 9)] {
+        let (epoch, sequence) = repeated;
+        let state = Hex([7; 32]);
+        let (line, end) = head.0.append(&Line { epoch, sequence, issued: 1000, state });
+        let refused = log::check(&(text.clone() + &line), (end, state), None);
+        assert!(matches!(refused, Err(Error::Log(_))), "{repeated:?}");
+    }
     for wrong in [
         lines[1..].concat(),
         lines[..4].concat(),
@@ -320,6 +425,8 @@ fn the_log_cannot_lose_a_line() {
         text.trim_end().to_owned(),
         String::new(),
         text.replace(' ', "  "),
+        text.replacen(' ', &" ".repeat(1 << 20), 1),
+        text.clone() + "6 1",
     ] {
         assert!(matches!(log::check(&wrong, head, None), Err(Error::Log(_))), "{wrong}");
     }
@@ -335,8 +442,8 @@ fn the_log_cannot_lose_a_line() {
     assert!(matches!(log::check(text, newest, None), Err(Error::Log(_))));
 }
 
-fn check(entry: &Entry, file: &[u8], step: usize) -> crate::Result<u64> {
-    let mut checker = Checker::new(entry);
+fn check((entry, header): &(Entry, Header), file: &[u8], step: usize) -> crate::Result<u64> {
+    let mut checker = Checker::new(entry, header);
     for bytes in file.chunks(step) {
         checker.push(bytes)?;
     }
@@ -351,30 +458,83 @@ fn a_part_is_checked_as_it_comes() {
     publisher.head.capacity = 1 << 18;
     publisher.head.tag_bits = tag_bits(40, 64, 1 << 18);
     publisher.change(&[], &all);
-    let (entry, file) = (publisher.head.parts[0], &publisher.files[0]);
+    let part = publisher.head.headers().next().map(|(entry, header)| (*entry, header)).unwrap();
+    let (entry, file) = (part.0, &publisher.files[0]);
     assert!(entry.bytes > CHUNK);
     for step in [1 << 22, 1000, 7] {
-        assert_eq!(check(&entry, file, step), Ok(file.len() as u64));
+        assert_eq!(check(&part, file, step), Ok(file.len() as u64));
     }
     let fault = |fault| Error::Part { sequence: 0, fault };
     let truncated = &file[..file.len() - 1];
-    assert_eq!(check(&entry, truncated, 1000), Err(fault(Fault::Length)));
-    assert_eq!(check(&entry, &[], 1000), Err(fault(Fault::Length)));
+    assert_eq!(check(&part, truncated, 1000), Err(fault(Fault::Length)));
+    assert_eq!(check(&part, &[], 1000), Err(fault(Fault::Length)));
     let long = [&file[..], &[0]].concat();
-    assert_eq!(check(&entry, &long, 1000), Err(fault(Fault::Length)));
+    assert_eq!(check(&part, &long, 1000), Err(fault(Fault::Length)));
     for at in [0, 31, 100, file.len() / 2, file.len() - 1] {
         let mut forged = file.clone();
         forged[at] ^= 0x80;
-        assert_eq!(check(&entry, &forged, 1000), Err(fault(Fault::Digest)), "byte {at}");
+        assert_eq!(check(&part, &forged, 1000), Err(fault(Fault::Digest)), "byte {at}");
     }
     // Where a download goes on after an interruption.
-    let mut checker = Checker::new(&entry);
+    let mut checker = Checker::new(&entry, &part.1);
     checker.push(&file[..10]).unwrap();
     assert_eq!(checker.verified(), 0);
     checker.push(&file[10..CHUNK as usize + 500]).unwrap();
     let front = file.len() as u64 - entry.bytes;
     assert_eq!(checker.verified(), front + CHUNK);
     publisher.compare(&[0, 1, 69_999, 70_000, u32::MAX]);
+}
+
+/// The file of this content, and the entry of who signs it.
+fn signed_content(content: &[u8], entry: &Entry) -> (Entry, Vec<u8>) {
+    let digests: Vec<u8> =
+        content.chunks(CHUNK as usize).flat_map(|chunk| *blake3::hash(chunk).as_bytes()).collect();
+    let digest: Hash = part::digest(content.len() as u64, &digests);
+    let entry = Entry { bytes: content.len() as u64, digest: Hex(digest), ..*entry };
+    (entry, [&digests, content].concat())
+}
+
+/// A publisher may sign a malformed segment. Every client that fetches the part refuses it, before it looks
+/// anything up.
+#[test]
+fn a_part_is_refused_for_any_segment_that_cannot_be_read() {
+    let publisher = published(true);
+    let (entry, header) = publisher.head.headers().next().unwrap();
+    let file = &publisher.files[0];
+    let content = file[32 * part::chunks(entry.bytes) as usize..].to_vec();
+    let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut content = content.clone();
+        change(&mut content);
+        let (entry, file) = signed_content(&content, entry);
+        let ends = [1 << 22, 997].map(|step| check(&(entry, header), &file, step));
+        assert_eq!(ends[0], ends[1]);
+        ends[0].clone()
+    };
+    assert_eq!(refused(&|_| ()), Ok(file.len() as u64));
+    let malformed = Err(Error::Part { sequence: 0, fault: Fault::Malformed });
+    // The table of removed tags has one segment, and the table of 9,000 added tags has four.
+    let [empty, added] = header.shapes().unwrap();
+    let empty_bytes = empty.directory_bytes() as usize + empty.encode_segment(&[], &[]).len();
+    let removed = HEADER_BYTES + empty_bytes;
+    let counts = removed..removed + added.directory_bytes() as usize;
+    let mut at = counts.end;
+    for segment in 0..added.segments() {
+        let count =
+            u32::from_le_bytes(content[counts.start + 4 * segment..][..4].try_into().unwrap());
+        // Ones where the unary field begins: more tags than the segment has.
+        assert_eq!(refused(&|content| content[at..at + 8].fill(0xff)), malformed, "{segment}");
+        let one = added.encode_segment(&vec![0; count as usize], &[]).len();
+        at += one + count as usize * header.label as usize;
+    }
+    assert_eq!(at, content.len());
+    assert_eq!(refused(&|content| content[HEADER_BYTES] = 1), malformed);
+    assert_eq!(refused(&|content| content[counts.start] ^= 1), malformed);
+    assert_eq!(refused(&|content| content.truncate(content.len() - 1)), malformed);
+    assert_eq!(refused(&|content| content.push(0)), malformed);
+    assert_eq!(refused(&|content| content.truncate(50)), malformed);
+    assert!(matches!(refused(&|content| content[64] ^= 1), Err(Error::OutOfOrder { .. })));
+    // Labels are random to all but those who asked for them.
+    assert_eq!(refused(&|content| *content.last_mut().unwrap() ^= 1), Ok(file.len() as u64));
 }
 
 #[test]

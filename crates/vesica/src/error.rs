@@ -263,8 +263,11 @@ impl Error {
 fn class_of_list(error: &vesica_list::Error) -> Class {
     use vesica_list::Error;
     match error {
-        Error::TooLarge { .. } | Error::Read(_) => Class::Input,
-        Error::Profile { .. } | Error::Version(_) | Error::Expired(_) => Class::Terms,
+        Error::TooLarge { .. } | Error::Read(_) | Error::Damaged { .. } => Class::Input,
+        Error::Profile { .. }
+        | Error::NullValues { .. }
+        | Error::Version(_)
+        | Error::Expired(_) => Class::Terms,
         Error::Epoch { .. } => Class::Network,
         _ => Class::Peer,
     }

@@ -135,11 +135,15 @@ pub mod cluster {
 /// Published lists, which are asked again and again.
 pub mod lists {
     pub use crate::published::{
-        fetch::{Fetching, FromDirectory, Origin, StoredFile, ask, fetch, lists_cache},
+        answered::Answered,
+        ask::{Asking, ask},
+        fetch::{Fetching, fetch, lists_cache},
         look_up::{Found, LookUp, look_up},
         merge::Changes,
+        origin::{Asked, FromDirectory, Origin},
         publish::{Publication, Published, publish},
         serving::Served,
+        stored::StoredFile,
     };
     pub use vesica_list::{
         exchange::{DEFAULT_QUESTION, MAX_QUESTION},

@@ -1,23 +1,29 @@
 //! A client's connection to where a list is.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::{
     Method, Request, Response, StatusCode, Uri,
     body::Incoming,
     client::conn::http1::{SendRequest, handshake},
-    header::{AUTHORIZATION, HOST, RANGE, USER_AGENT},
+    header::{AUTHORIZATION, HOST, RANGE, RETRY_AFTER, USER_AGENT},
 };
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, runtime::Runtime};
 use tokio_rustls::TlsConnector;
-use vesica::{Error, Result, lists::Origin};
+use vesica::{
+    Error, Result,
+    lists::{Asked, Origin},
+};
 use vesica_net::Fingerprint;
 
-use crate::tls;
+use crate::{rate::LeastRate, tls};
 
 /// How long a connection, or the next bytes of an answer, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -162,14 +168,43 @@ impl Remote {
         })
     }
 
-    fn collected(&mut self, response: Response<Incoming>, longest: usize) -> io::Result<Bytes> {
-        let body = Limited::new(response.into_body(), longest).collect();
-        let body = self.runtime.block_on(async { tokio::time::timeout(10 * PATIENCE, body).await });
-        Ok(body?.map_err(io::Error::other)?.to_bytes())
+    /// The next bytes of a body; nothing at its end.
+    fn next(&mut self, body: &mut Incoming, rate: &mut LeastRate) -> io::Result<Option<Bytes>> {
+        let frame = async { tokio::time::timeout(PATIENCE, body.frame()).await };
+        let Some(frame) = self.runtime.block_on(frame)? else { return Ok(None) };
+        let data = frame.map_err(io::Error::other)?.into_data().unwrap_or_default();
+        rate.take(data.len(), Instant::now())?;
+        Ok(Some(data))
+    }
+
+    fn collected(&mut self, response: Response<Incoming>, longest: usize) -> io::Result<Vec<u8>> {
+        let (mut body, mut rate) = (response.into_body(), LeastRate::new(Instant::now()));
+        let mut bytes = Vec::new();
+        while let Some(data) = self.next(&mut body, &mut rate)? {
+            if bytes.len() + data.len() > longest {
+                return Err(io::Error::other(format!("more than {longest} bytes came")));
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes)
     }
 
     /// What a server says instead of an answer.
-    fn refusal(&mut self, response: Response<Incoming>, expected: u64) -> Error {
+    fn refusal(&mut self, response: Response<Incoming>, expected: u64) -> Result<Asked> {
+        let code = response.status();
+        let after = response.headers().get(RETRY_AFTER);
+        let after = after.and_then(|after| after.to_str().ok()?.parse().ok());
+        let error = self.refused(response, expected);
+        match (code, after.map(Duration::from_secs)) {
+            (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(after)) => {
+                Ok(Asked::Later(after, error))
+            }
+            (StatusCode::TOO_MANY_REQUESTS, None) => Ok(Asked::Fewer(error)),
+            _ => Err(error),
+        }
+    }
+
+    fn refused(&mut self, response: Response<Incoming>, expected: u64) -> Error {
         let code = response.status();
         let uri = self.questions.uri.clone();
         let text = self.collected(response, 1 << 12).unwrap_or_default();
@@ -197,7 +232,7 @@ impl Origin for Remote {
             return Err(failed(&uri, format!("{name}: {}", response.status())));
         }
         let bytes = self.collected(response, longest).map_err(|error| failed(&uri, error))?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| failed(&uri, format!("{name}: no text")))
+        String::from_utf8(bytes).map_err(|_| failed(&uri, format!("{name}: no text")))
     }
 
     fn bytes(
@@ -219,22 +254,18 @@ impl Origin for Remote {
                         StatusCode::OK => from,
                         _ => return Err(failed(&uri, format!("{name}: {status}"))),
                     };
+                    let mut rate = LeastRate::new(Instant::now());
                     loop {
-                        let frame = self
-                            .runtime
-                            .block_on(async { tokio::time::timeout(PATIENCE, body.frame()).await });
-                        match frame {
+                        match self.next(&mut body, &mut rate) {
                             Ok(None) => return Ok(()),
-                            Ok(Some(Ok(frame))) => {
-                                let data = frame.into_data().unwrap_or_default();
+                            Ok(Some(data)) => {
                                 let skipped = skip.min(data.len() as u64);
                                 skip -= skipped;
                                 let data = &data[skipped as usize..];
                                 take(data)?;
                                 from += data.len() as u64;
                             }
-                            Ok(Some(Err(error))) => break failed(&uri, error),
-                            Err(elapsed) => break failed(&uri, elapsed),
+                            Err(error) => break failed(&uri, error),
                         }
                     }
                 }
@@ -249,15 +280,15 @@ impl Origin for Remote {
         }
     }
 
-    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked> {
         let path = format!("evaluate?epoch={epoch}");
         let question = Bytes::copy_from_slice(question);
         let response = self.send(true, (Method::POST, &path), 0, question)?;
         if response.status() != StatusCode::OK {
-            return Err(self.refusal(response, epoch));
+            return self.refusal(response, epoch);
         }
         let uri = self.questions.uri.clone();
         let answer = self.collected(response, answer_bytes);
-        Ok(answer.map_err(|error| failed(&uri, error))?.to_vec())
+        Ok(Asked::Answer(answer.map_err(|error| failed(&uri, error))?))
     }
 }

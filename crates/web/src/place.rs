@@ -2,7 +2,7 @@
 
 use vesica::{
     Result,
-    lists::{FromDirectory, Origin},
+    lists::{Asked, FromDirectory, Origin},
 };
 use vesica_net::Fingerprint;
 
@@ -60,7 +60,7 @@ impl Origin for Place {
         }
     }
 
-    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked> {
         match self {
             Self::Remote(remote) | Self::Directory(_, Some(remote)) => {
                 remote.ask(epoch, question, answer_bytes)

@@ -16,10 +16,17 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
+use tokio_tungstenite::tungstenite::{
+    Message,
+    protocol::frame::{
+        Frame,
+        coding::{Data, OpCode},
+    },
+};
 use vesica::{
     Class, NoObserver, Normalize, Observer, Source,
     files::{Delimiter, Dialect, Duplicates, KeyColumn, NullValues, Nulls},
-    lists::{Found, LookUp, Origin, Publication, Published, look_up, publish},
+    lists::{Asked, Found, LookUp, Origin, Publication, Published, look_up, publish},
 };
 use vesica_net::{CancelToken, Fingerprint, Identity};
 use vesica_web::{Asset, Certificate, Limits, Rate, Remote, Serving, Tokens, serve};
@@ -85,7 +92,7 @@ impl World {
             address: "127.0.0.1:0".to_owned(),
             certificate: None,
             limits: PLENTY,
-            tokens: Tokens::default(),
+            tokens: None,
             origins: vec!["https://shop.example.org".to_owned()],
             is_proxied: false,
             threads: 2,
@@ -132,6 +139,7 @@ impl World {
             input: Source::Memory { name: "mine.csv".into(), bytes: text.into() },
             dialect: Dialect::from(Delimiter::Comma),
             columns: vec![KeyColumn { name: "address".into(), normalize: Normalize::Email }],
+            null_values: NullValues::default(),
             nulls: Nulls::Skip,
             output: output.clone().into(),
             all: false,
@@ -244,7 +252,7 @@ fn who_is_not_the_publisher_is_refused() {
 struct Forged<'a> {
     of: Remote,
     text: &'a dyn Fn(&str, String) -> String,
-    bytes: &'a dyn Fn(&[u8]) -> Vec<u8>,
+    bytes: &'a dyn Fn(&str, &[u8]) -> Vec<u8>,
     answer: &'a dyn Fn(Vec<u8>) -> Vec<u8>,
 }
 
@@ -264,11 +272,14 @@ impl Origin for Forged<'_> {
             all.extend_from_slice(bytes);
             Ok(())
         })?;
-        take(&(self.bytes)(&all))
+        take(&(self.bytes)(name, &all))
     }
 
-    fn ask(&mut self, epoch: u64, question: &[u8], length: usize) -> vesica::Result<Vec<u8>> {
-        Ok((self.answer)(self.of.ask(epoch, question, length)?))
+    fn ask(&mut self, epoch: u64, question: &[u8], length: usize) -> vesica::Result<Asked> {
+        Ok(match self.of.ask(epoch, question, length)? {
+            Asked::Answer(answer) => Asked::Answer((self.answer)(answer)),
+            refused => refused,
+        })
     }
 }
 
@@ -279,7 +290,7 @@ fn what_is_forged_on_the_way_is_refused_by_name() {
     world.serve(world.serving());
     let remote = |world: &World| world.remote("http", world.me.fingerprint(), None);
     let text = |_: &str, text: String| text;
-    let bytes = |bytes: &[u8]| bytes.to_vec();
+    let bytes = |_: &str, bytes: &[u8]| bytes.to_vec();
     let answer = |answer: Vec<u8>| answer;
     let refused = |world: &World, mut origin: Forged<'_>| {
         let error = world.look_up(&mut origin, &[1, 2, 3]).unwrap_err();
@@ -287,19 +298,25 @@ fn what_is_forged_on_the_way_is_refused_by_name() {
         error.to_string()
     };
     let plain = || Forged { of: remote(&world), text: &text, bytes: &bytes, answer: &answer };
-    let flipped = |bytes: &[u8]| {
+    let flipped = |name: &str, bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
         let middle = bytes.len() / 2;
-        bytes[middle] ^= 1;
+        bytes[middle] ^= u8::from(name.ends_with(".part"));
         bytes
     };
     let said = refused(&world, Forged { bytes: &flipped, ..plain() });
     assert!(said.contains("forged or damaged"), "{said}");
-    let cut = |bytes: &[u8]| bytes[..bytes.len() - 5].to_vec();
+    let cut = |name: &str, bytes: &[u8]| {
+        let few = if name.ends_with(".part") { 5 } else { 0 };
+        bytes[..bytes.len() - few].to_vec()
+    };
     let said = refused(&world, Forged { bytes: &cut, ..plain() });
     assert!(said.contains("truncated"), "{said}");
-    let lost = |name: &str, text: String| if name == "log.txt" { String::new() } else { text };
-    let said = refused(&world, Forged { text: &lost, ..plain() });
+    let lost = |name: &str, bytes: &[u8]| match name {
+        "log.txt" => Vec::new(),
+        _ => bytes.to_vec(),
+    };
+    let said = refused(&world, Forged { bytes: &lost, ..plain() });
     assert!(said.contains("log"), "{said}");
     let swapped = |mut answer: Vec<u8>| {
         let (one, two) = answer[64..128].split_at_mut(32);
@@ -312,11 +329,9 @@ fn what_is_forged_on_the_way_is_refused_by_name() {
     assert_eq!(world.look_up(&mut origin, &[1, 2, 3]).unwrap().0.matches, 3);
     // An old head after a new one.
     let old = fs::read_to_string(world.list().join("public/head.json")).unwrap();
-    let old_log = fs::read_to_string(world.list().join("public/log.txt")).unwrap();
     world.publish(0..2001, false);
     assert_eq!(world.look_up(&mut plain(), &[2000]).unwrap().0.matches, 1);
-    let replayed =
-        |name: &str, _: String| if name == "log.txt" { old_log.clone() } else { old.clone() };
+    let replayed = |_: &str, _: String| old.clone();
     let said = refused(&world, Forged { text: &replayed, ..plain() });
     assert!(said.contains("replayed"), "{said}");
 }
@@ -330,7 +345,10 @@ fn a_download_goes_on_where_it_was_interrupted() {
     let text = |_: &str, text: String| text;
     let answer = |answer: Vec<u8>| answer;
     // The first attempt loses its end; the second one has to ask for the rest alone.
-    let cut = |bytes: &[u8]| bytes[..bytes.len() - 1].to_vec();
+    let cut = |name: &str, bytes: &[u8]| {
+        let few = usize::from(name.ends_with(".part"));
+        bytes[..bytes.len() - few].to_vec()
+    };
     let of = world.remote("http", world.me.fingerprint(), None);
     let mut origin = Forged { of, text: &text, bytes: &cut, answer: &answer };
     assert!(world.look_up(&mut origin, &[1]).is_err());
@@ -410,7 +428,7 @@ fn clients_have_limits_and_tokens() {
     let text = "# who may ask\nann 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n\
                 bob d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa\n";
     fs::write(&clients, text).unwrap();
-    let tokens = Tokens::read(&clients).unwrap();
+    let tokens = Some(Tokens::read(&clients).unwrap());
     world.serve(Serving { limits: Limits { client: rate, ..PLENTY }, tokens, ..world.serving() });
     let ask = |token: Option<&str>, keys: std::ops::Range<u32>| {
         let mut remote = world.remote("http", world.me.fingerprint(), token);
@@ -426,6 +444,50 @@ fn clients_have_limits_and_tokens() {
     }
     fs::write(&clients, "ann\n").unwrap();
     assert!(Tokens::read(&clients).unwrap_err().to_string().contains("line 1"));
+}
+
+/// The last client was taken out of the file.
+#[test]
+fn a_file_without_tokens_admits_nobody() {
+    let mut world = World::new();
+    world.publish(0..10, false);
+    let clients = world.directory.path().join("clients");
+    fs::write(&clients, "# ann may ask no longer\n\n").unwrap();
+    let tokens = Some(Tokens::read(&clients).unwrap());
+    world.serve(Serving { tokens, ..world.serving() });
+    for token in [None, Some(""), Some("secret")] {
+        let mut remote = world.remote("http", world.me.fingerprint(), token);
+        let error = world.look_up(&mut remote, &[1]).unwrap_err().to_string();
+        assert!(error.contains("401"), "{error}");
+    }
+    let (_, info) = world.request("GET /v1/info", b"");
+    assert!(String::from_utf8(info).unwrap().contains("\"needsToken\":true"));
+}
+
+/// Behind a proxy that adds a field of its own, a client cannot choose its address, also for files.
+#[test]
+fn a_client_behind_a_proxy_is_who_the_proxy_says() {
+    let mut world = World::new();
+    let published = world.publish(0..10, false);
+    let limits = Limits { client: Rate { a_minute: 1, at_once: 100 }, ..PLENTY };
+    world.serve(Serving { is_proxied: true, limits, ..world.serving() });
+    let item = vesica_list::value::item(&[7; 32], &published.head.public_key.0);
+    let rng = &mut StdRng::seed_from_u64(1);
+    let question = vesica_list::exchange::Question::new(vec![item; 60], &published.head, rng);
+    let question = question.unwrap().bytes();
+    let status = |fields: &str| {
+        let head = format!("POST /v1/evaluate?epoch=1|{fields}");
+        let (head, _) = world.request(&head, &question);
+        head.split(' ').nth(1).unwrap().to_owned()
+    };
+    let invented =
+        |nth: u32| format!("x-forwarded-for: 10.0.0.{nth}\r\nx-forwarded-for: 203.0.113.7:{nth}");
+    let statuses: Vec<_> = (1..5).map(|nth| status(&invented(nth))).collect();
+    assert_eq!(statuses, ["200", "429", "429", "429"]);
+    assert_eq!(status("x-forwarded-for: 203.0.113.8"), "200");
+    assert_eq!(status("x-forwarded-for: 203.0.113.9, me"), "400");
+    let (head, _) = world.request("GET /v1/head.json|x-forwarded-for: me", b"");
+    assert!(head.starts_with("http/1.1 400"), "{head}");
 }
 
 #[test]
@@ -444,7 +506,7 @@ fn questions_come_over_a_websocket_too() {
     };
     let mut ask = |epoch: u64, question: &[u8]| {
         let message = [&epoch.to_le_bytes()[..], question].concat();
-        socket.send(tokio_tungstenite::tungstenite::Message::binary(message)).unwrap();
+        socket.send(Message::binary(message)).unwrap();
         socket.read().unwrap().into_data().to_vec()
     };
     for _ in 0..3 {
@@ -461,4 +523,23 @@ fn questions_come_over_a_websocket_too() {
         *refused.entry(text.contains("\"epoch\"")).or_insert(0) += 1;
     }
     assert_eq!(refused, BTreeMap::from([(true, 1), (false, 3)]));
+    // A message may come in several frames, but not in any number of them.
+    let message = [&head.epoch.to_le_bytes()[..], &question().bytes()].concat();
+    let frame = |bytes: &[u8], nth: usize, is_last| {
+        let data = if nth == 0 { Data::Binary } else { Data::Continue };
+        Message::Frame(Frame::message(bytes.to_vec(), OpCode::Data(data), is_last))
+    };
+    let pieces: Vec<_> = message.chunks(2).collect();
+    assert!((40..64).contains(&pieces.len()));
+    for (nth, piece) in pieces.iter().enumerate() {
+        socket.write(frame(piece, nth, nth + 1 == pieces.len())).unwrap();
+    }
+    socket.flush().unwrap();
+    assert_eq!(socket.read().unwrap().into_data()[0], 0);
+    for nth in 0..65 {
+        if socket.send(frame(&[], nth, false)).is_err() {
+            break;
+        }
+    }
+    assert!(socket.read().is_err(), "a message without end is waited for");
 }

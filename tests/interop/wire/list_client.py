@@ -13,7 +13,8 @@ import time
 
 from .draws import SystemDraws
 from .errors import Refused
-from .published import List, Question, accept_head, check_log, file_bytes, item_of
+from .keys import DEFAULT_NULLS as NULL_VALUES
+from .published import List, Question, accept_head, check_log, file_bytes, has_to_read_log, item_of
 
 
 class NoAnswer(Exception):
@@ -62,12 +63,12 @@ class Client:
             raise NoAnswer(status, "status", name)
         return body
 
-    def update(self, keys=None, now=None):
+    def update(self, keys=None, now=None, null_values=NULL_VALUES):
         """Fetches what changed."""
         known = self.list and self.list.head
         now = int(time.time()) if now is None else now
-        head = accept_head(self.file("head.json").decode(), self.fingerprint, now, keys, known=known)
-        if not known or known["log"] != head["log"]:
+        head = accept_head(self.file("head.json").decode(), self.fingerprint, now, keys, None, known, null_values)
+        if has_to_read_log(head, known):
             end = known and (known["log"]["entries"], known["log"]["digest"])
             check_log(self.file("log.txt").decode(), head, end)
         old = {part["digest"]: file for part, file in zip(known["parts"], self.files)} if known else {}
@@ -82,7 +83,8 @@ class Client:
 
     def question(self, digests):
         public_key = self.list.head["public_key"]
-        items = [item_of(digest, public_key) for digest in digests]
+        # A missing key is asked for like any other.
+        items = [item_of(digest, public_key) if digest else os.urandom(32) for digest in digests]
         blinds = [max(1, self.draws.scalar()) for _ in items]
         return Question(items, blinds, public_key)
 
@@ -101,13 +103,13 @@ class Client:
 
     def look_up_by_socket(self, digests, batch):
         """The same over one WebSocket, in questions of so many keys."""
-        web_socket, found = WebSocket(self.address, self.fingerprint), []
+        web_socket, values = WebSocket(self.address, self.fingerprint), []
         for at in range(0, len(digests), batch):
             question = self.question(digests[at : at + batch])
-            reply = web_socket.ask(self.list.head["epoch"], question.bytes())
-            found += [self.list.look_up(value) for value in question.finish(reply)]
+            values += question.finish(web_socket.ask(self.list.head["epoch"], question.bytes()))
         web_socket.close()
-        return found
+        # All is asked before anything is looked up.
+        return [self.list.look_up(value) for value in values]
 
 
 class WebSocket:

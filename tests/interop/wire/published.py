@@ -18,6 +18,8 @@ MEDIA_TYPE = "application/vnd.vesica.list+json"
 CHUNK = 2**20
 HEADER = 96
 MOST = 2**32
+MOST_OF_SEGMENT = 2**16
+OVERHEAD = 16
 
 
 # 1. The function
@@ -157,9 +159,23 @@ def state_after(previous, digest, epoch, sequence):
     return derive("vesica 1 list state", previous + digest + le64(epoch) + le64(sequence))
 
 
+def _list_of_texts(texts):
+    encoded = [text.encode() for text in texts]
+    return le64(len(encoded)) + b"".join(le64(len(text)) + text for text in encoded)
+
+
+def terms(head):
+    """What stays the same in an epoch: the state before the first part."""
+    labels = head["labels"] or {"bytes": 0, "columns": []}
+    numbers = (head["epoch"], head["lambda"], head["queries"], head["capacity"], head["tag_bits"], labels["bytes"])
+    texts = ([head["suite"]], head["keys"], head["null_values"], labels["columns"])
+    data = b"".join(map(le64, numbers)) + head["public_key"] + b"".join(map(_list_of_texts, texts))
+    return derive("vesica 1 list terms", data)
+
+
 def sealed_label(head):
     """Bytes of a sealed label."""
-    return head["labels"]["bytes"] + 8 if head["labels"] else 0
+    return head["labels"]["bytes"] + OVERHEAD if head["labels"] else 0
 
 
 def file_bytes(entry):
@@ -199,7 +215,7 @@ def read_head(text):
         log=_log_end,
         **{"lambda": _number},
     )
-    if head["version"] != 1:
+    if head["version"] != 2:
         raise Refused("another version of the format")
     head["certificate"] = _base64(head["publisher"])
     _verify(head["certificate"], keyid, signature, payload)
@@ -219,11 +235,11 @@ def _check(head):
         raise Refused("no keys or no parts, or too many")
     if head["lambda"] > 128 or head["items"] > head["capacity"] or max(head["capacity"], head["queries"]) > MOST:
         raise Refused("numbers")
-    if labels and (labels["bytes"] == 0 or labels["bytes"] + 8 > 2**16):
+    if labels and (labels["bytes"] == 0 or labels["bytes"] + OVERHEAD > 2**16):
         raise Refused("bytes of a label")
     if not tag_bits(head) <= head["tag_bits"] <= 128:
         raise Refused("bits of a tag")
-    items, state = 0, bytes(32)
+    items, state = 0, terms(head)
     for nth, part in enumerate(head["parts"]):
         if nth and part["sequence"] != head["parts"][nth - 1]["sequence"] + 1:
             raise Refused("parts out of order")
@@ -238,25 +254,29 @@ def _check(head):
         raise Refused("the parts are not those of the head")
 
 
-def accept_head(text, publisher, now, keys=None, budget=None, known=None):
-    """A signed head of this publisher (its fingerprint): all of section 3.3."""
+def accept_head(text, publisher, now, keys=None, budget=None, known=None, null_values=()):
+    """A signed head of this publisher (its fingerprint): all of section 3.3. Null values are the client's own."""
     head = read_head(text)
     if hashlib.sha256(head["certificate"]).digest()[:20] != publisher:
         raise Refused("another publisher")
     if head["expires"] <= now:
         raise Refused("expired")
     if known:
-        same_version = version(head) == version(known)
         if version(head) < version(known) or head["log"]["entries"] < known["log"]["entries"]:
             raise Refused("replayed")
-        if same_version and head["state"] != known["state"]:
+        same_version, same_state = version(head) == version(known), head["state"] == known["state"]
+        if same_version != same_state:
             raise Refused("forked")
-        if head["epoch"] == known["epoch"] and head["public_key"] != known["public_key"]:
+        if head["epoch"] == known["epoch"] and terms(head) != terms(known):
             raise Refused("forked")
-        if head["log"]["entries"] == known["log"]["entries"] and head["log"] != known["log"]:
+        if same_state and head["log"] != known["log"]:
+            raise Refused("forked")
+        if not same_state and head["log"]["entries"] == known["log"]["entries"]:
             raise Refused("forked")
     if keys is not None and keys != head["keys"]:
         raise Refused("other keys")
+    if list(null_values) != head["null_values"]:
+        raise Refused("other null values")
     if budget is not None and sum(file_bytes(part) for part in head["parts"]) > budget:
         raise Refused("too long")
     return head
@@ -268,11 +288,17 @@ NUMBER = "0|[1-9][0-9]*"
 LINE = re.compile(f"({NUMBER}) ({NUMBER}) ({NUMBER}) ({NUMBER}) ([0-9a-f]{{64}}) ([0-9a-f]{{64}})")
 
 
+def has_to_read_log(head, known):
+    """Whether the log has to be read, after a head was accepted before."""
+    return known is None or known["state"] != head["state"]
+
+
 def check_log(text, head, known=None):
     """A log, with the end of that which was seen before: the number of its lines and the last digest."""
     if len(text.encode()) > 2**28:
         raise Refused("too long")
     digest, seen, found = bytes(32), known is None or known[0] == 0, False
+    before = (-1, -1)
     lines = text.split("\n")
     if lines.pop():
         raise Refused("no line feed at the end")
@@ -283,6 +309,9 @@ def check_log(text, head, known=None):
         digest = derive("vesica 1 list log", digest + line.rpartition(" ")[0].encode())
         if digest.hex() != parts[6]:
             raise Refused("a digest is not right")
+        if (int(parts[2]), int(parts[3])) <= before:
+            raise Refused("a version is not later than the one before")
+        before = int(parts[2]), int(parts[3])
         seen = seen or (n, digest) == known
         if seen and {"entries": n, "digest": digest} == head["log"] and bytes.fromhex(parts[5]) == head["state"]:
             found = True
@@ -309,7 +338,7 @@ def check_file(file, entry):
 
 def header_of(head, entry):
     numbers = (head["epoch"], entry["sequence"], entry["removed"], entry["added"], head["tag_bits"], sealed_label(head))
-    return b"vesica list 1" + bytes(3) + b"".join(map(le64, numbers)) + entry["previous"]
+    return b"vesica list 2" + bytes(3) + b"".join(map(le64, numbers)) + entry["previous"]
 
 
 class Part:
@@ -342,6 +371,8 @@ def read_table(data, n, t, label):
     counts = [int.from_bytes(data[at : at + 4], "little") for at in range(0, front, 4)]
     if sum(counts) != n:
         raise Refused("numbers of tags that do not add up")
+    if max(counts) > MOST_OF_SEGMENT:
+        raise Refused("too many tags in a segment")
     found, data = [], data[front:]
     for segment, count in enumerate(counts):
         length = list_length(count, t - p)
@@ -368,38 +399,45 @@ def write_table(tags, t):
 # 7. Labels
 
 
-def _stream(key, epoch, sequence, length):
-    return derive("vesica 1 list label", key + le64(epoch) + le64(sequence), length)
+def _xor_stream(label, key, vector):
+    stream = derive("vesica 1 list label stream", key + vector, len(label)) if label else b""
+    return bytes(a ^ b for a, b in zip(label, stream))
+
+
+def _vector(label, key, epoch, sequence):
+    return derive("vesica 1 list label vector", key + le64(epoch) + le64(sequence) + label, OVERHEAD)
 
 
 def seal_label(label, key, epoch, sequence):
-    plain = bytes(8) + label
-    return bytes(a ^ b for a, b in zip(plain, _stream(key, epoch, sequence, len(plain))))
+    vector = _vector(label, key, epoch, sequence)
+    return vector + _xor_stream(label, key, vector)
 
 
 def open_label(sealed, key, epoch, sequence):
     """The label, or None if it is that of another item."""
-    opened = bytes(a ^ b for a, b in zip(sealed, _stream(key, epoch, sequence, len(sealed))))
-    return None if any(opened[:8]) else opened[8:]
+    vector = sealed[:OVERHEAD]
+    label = _xor_stream(sealed[OVERHEAD:], key, vector)
+    return label if _vector(label, key, epoch, sequence) == vector else None
 
 
 def label_values(label, columns):
+    """The values of the columns, or None where the label is malformed: it counts as a missing one."""
     values = []
     for _ in range(columns):
+        if len(label) < 2:
+            return None
         number, label = int.from_bytes(label[:2], "little"), label[2:]
         if number == 1:
             values.append(None)
             continue
         if number == 0 or number - 2 > len(label):
-            raise Refused("a label is malformed")
+            return None
         try:
             values.append(label[: number - 2].decode())
-        except UnicodeDecodeError as error:
-            raise Refused("a label is malformed") from error
+        except UnicodeDecodeError:
+            return None
         label = label[number - 2 :]
-    if any(label):
-        raise Refused("a label is malformed")
-    return values
+    return None if any(label) else values
 
 
 # 8. Looking up

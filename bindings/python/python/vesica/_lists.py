@@ -48,6 +48,11 @@ class Lookup:
         return self._found.written
 
     @property
+    def unreadable(self) -> int:
+        """How many of the keys in the list have labels that cannot be read, and are missing."""
+        return self._found.unreadable
+
+    @property
     def beyond_promise(self) -> bool:
         """Whether more keys were looked up than the list promises right answers for.
 
@@ -66,6 +71,7 @@ def lookup(
     list: Path,
     publisher: str,
     normalize: str | Sequence[str] = "none",
+    null_values: Sequence[str] | None = None,
     ask: str | None = None,
     token: str | None = None,
     all: bool = False,
@@ -82,7 +88,9 @@ def lookup(
     """Find the rows whose key is in a published list, as ``vesica lookup`` does.
 
     The list is downloaded the first time and brought up to date afterwards. The publisher learns
-    how many keys are looked up, and neither which nor what comes of it.
+    how many rows are looked up, and neither which keys they have nor what comes of it. A lookup of
+    more keys than the publisher answers at once waits, and goes on where it stopped if it is
+    started again.
 
     Args:
         table: A frame, a table, a relation or a path, as for ``vesica.intersect``.
@@ -91,6 +99,8 @@ def lookup(
             directory with a copy of it.
         publisher: The publisher's fingerprint, from the publisher over a channel that you trust.
         normalize: How keys are made comparable, which has to be as in the list.
+        null_values: Values that count as empty in key columns that are normalised. A list that
+            counts others is refused.
         ask: The address that answers, if it is another than the list's.
         token: The token that the publisher gave this client, if it gives any.
         all: Give all rows; those that are not in the list have no labels.
@@ -111,7 +121,12 @@ def lookup(
     """
     kind = to or kind_of(table)
     check_kind(kind)
-    given: dict[str, Any] = {"format": format, "delimiter": delimiter, "query": query}
+    given: dict[str, Any] = {
+        "null_values": null_values,
+        "format": format,
+        "delimiter": delimiter,
+        "query": query,
+    }
     asking: dict[str, Any] = {
         # The native part tells an address from a directory.
         "list": str(list),

@@ -111,12 +111,26 @@ impl World {
 
     /// What a client finds.
     fn look_up(&self, address: &str) -> Ended {
-        let (asked, cache) = (self.text("asked.csv"), self.text("cache"));
+        self.asking(address, "asked.csv").end()
+    }
+
+    /// A client that looks a table up.
+    fn asking(&self, address: &str, table: &str) -> Running {
+        let (asked, cache) = (self.text(table), self.text("cache"));
         let place = format!("http://{address}/v1");
         let mut flags = vec!["lookup", "--list", &place, "--publisher", &self.fingerprint];
         flags.extend(["--input", &asked, "--key", "mail", "--normalize", "email", "--quiet"]);
         flags.extend(["--cache", &cache]);
-        Running::start(command(&flags)).end()
+        Running::start(command(&flags))
+    }
+
+    /// The bytes that are kept of answers to an unfinished lookup.
+    fn kept(&self) -> u64 {
+        let cache = self.path("cache").join(&self.fingerprint);
+        let entries = fs::read_dir(cache).into_iter().flatten().flatten();
+        let kept =
+            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("lookup-"));
+        kept.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
     }
 }
 
@@ -139,9 +153,14 @@ fn expected(version: Version, labels: bool) -> String {
 
 /// A service of a list without TLS, and its address.
 fn serve(list: &str, flags: &[&str]) -> (Running, String) {
-    let all = ["serve", "--list", list, "--no-tls", "--listen", "127.0.0.1:0", "--log", "json"];
     let plenty = ["--client-rate", "1000000000", "--rate", "1000000000"];
-    let mut service = Running::start(command(&[&all[..], &plenty, flags].concat()));
+    serve_so_many(list, &[&plenty, flags].concat())
+}
+
+/// A service with limits.
+fn serve_so_many(list: &str, flags: &[&str]) -> (Running, String) {
+    let all = ["serve", "--list", list, "--no-tls", "--listen", "127.0.0.1:0", "--log", "json"];
+    let mut service = Running::start(command(&[&all[..], flags].concat()));
     let line = service.until("\"event\":\"listening\"");
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
     let address = said["address"].as_str().unwrap().to_owned();
@@ -331,6 +350,47 @@ fn three_million_keys_go_on_after_they_were_killed() {
     assert!(evaluated < KEYS, "nothing was kept");
 }
 
+/// Reads a page of a service's metrics.
+fn metrics(socket: &str, url: &str) -> String {
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    write!(stream, "GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// A client asks for more keys than the service answers at once, and is killed while it waits. The next
+/// one asks only for the rest.
+#[test]
+fn a_lookup_that_is_killed_goes_on() {
+    let world = World::new();
+    let version = versions(300)[0];
+    world.table(version);
+    world.publish("list", version, false).end().assert(0, &[]);
+    // Rows without a key, or with one that another row has, are asked for as all are.
+    let keys: String = (0..150).map(|row| format!("K{}@example.org\n", row % 100)).collect();
+    fs::write(world.path("many.csv"), format!("mail\n{keys}n/a\n")).unwrap();
+    let limits = ["--client-burst", "100", "--client-rate", "1"];
+    let (_service, address) = serve_so_many(&world.text("list"), &limits);
+    let waiting = world.asking(&address, "many.csv");
+    let began = Instant::now();
+    while world.kept() == 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing is kept");
+        thread::sleep(Duration::from_millis(20));
+    }
+    waiting.signal("KILL");
+    assert_eq!(waiting.end().code, None);
+    let socket = world.text("metrics.socket");
+    let (_service, address) = serve(&world.text("list"), &["--metrics", &socket]);
+    let ended = world.asking(&address, "many.csv").end();
+    ended.assert(0, &[]);
+    assert_eq!(ended.out.lines().count(), 151);
+    assert_eq!(world.kept(), 0);
+    // Of 151 rows, 76 were answered before.
+    let text = metrics(&socket, "/metrics");
+    assert!(text.lines().any(|line| line == "vesica_list_keys_total 75"), "{text}");
+}
+
 /// A service of a list counts what it does, and says nothing of who asks and what about.
 #[test]
 fn a_service_of_a_list_shows_what_it_counts() {
@@ -340,13 +400,7 @@ fn a_service_of_a_list_shows_what_it_counts() {
     world.publish("list", version, true).end().assert(0, &[]);
     let socket = world.text("metrics.socket");
     let (service, address) = serve(&world.text("list"), &["--metrics", &socket]);
-    let shown = |url: &str| {
-        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
-        write!(stream, "GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    };
+    let shown = |url: &str| metrics(&socket, url);
     assert!(shown("/health").ends_with("ok\n"));
     let text = shown("/metrics");
     assert!(text.contains("vesica_list_questions_total 0") && text.contains("\n# EOF\n"), "{text}");

@@ -27,6 +27,9 @@ pub(crate) const HEAD: &str = "head.json";
 /// The log.
 pub(crate) const LOG: &str = "log.txt";
 
+/// The beginning of the name of a file that is to be published.
+const DRAFT: &str = ".draft-";
+
 /// A list on the disk.
 pub(crate) struct Directory {
     path: PathBuf,
@@ -139,20 +142,15 @@ impl Directory {
         self.private().join(format!("values-{epoch}-{sequence}{labelled}"))
     }
 
-    /// A file that is to be published.
+    /// A file that is to be published. Until then only its owner can read it: nobody should see the drafts of
+    /// a publication that stops.
     ///
     /// # Errors
     /// [`Error::Output`].
     pub(crate) fn draft(&self) -> Result<NamedTempFile> {
-        let public = self.public();
+        let private = self.private();
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".draft-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o644));
-        }
-        builder.tempfile_in(&public).map_err(failed(&public))
+        builder.prefix(DRAFT).tempfile_in(&private).map_err(failed(&private))
     }
 
     /// Shows a draft under its name, in place of what was there.
@@ -161,7 +159,21 @@ impl Directory {
     /// [`Error::Output`].
     pub(crate) fn show(&self, draft: NamedTempFile, name: &str) -> Result<()> {
         let path = self.public().join(name);
-        keep(draft, &path).map_err(failed(&path))
+        let shown = match keep(draft, &path, for_everybody) {
+            // The two directories may be on different file systems.
+            Err((error, Some(draft))) if error.kind() == io::ErrorKind::CrossesDevices => self
+                .copied(draft.path())
+                .and_then(|copy| keep(copy, &path, for_everybody).map_err(|(error, _)| error)),
+            kept => kept.map_err(|(error, _)| error),
+        };
+        shown.map_err(failed(&path))
+    }
+
+    /// A copy of a draft in the directory of what everybody may see.
+    fn copied(&self, draft: &Path) -> io::Result<NamedTempFile> {
+        let mut copy = tempfile::Builder::new().prefix(DRAFT).tempfile_in(self.public())?;
+        io::copy(&mut File::open(draft)?, copy.as_file_mut())?;
+        Ok(copy)
     }
 
     /// Shows a text under its name, in place of what was there.
@@ -170,7 +182,7 @@ impl Directory {
     /// [`Error::Output`].
     pub(crate) fn show_text(&self, text: &str, name: &str) -> Result<()> {
         let mut draft = self.draft()?;
-        draft.write_all(text.as_bytes()).map_err(failed(&self.public()))?;
+        draft.write_all(text.as_bytes()).map_err(failed(&self.private()))?;
         self.show(draft, name)
     }
 
@@ -213,7 +225,7 @@ impl Directory {
         let mut unneeded = Vec::new();
         for entry in fs::read_dir(self.public()).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with(".draft-") || name.ends_with(".part") && !parts.contains(&name) {
+            if name.starts_with(DRAFT) || name.ends_with(".part") && !parts.contains(&name) {
                 unneeded.push(entry.path());
             }
         }
@@ -224,10 +236,28 @@ impl Directory {
     }
 }
 
-/// Gives a file its name when its content is on the disk, in place of what has that name.
-fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+/// Lets everybody read a file.
+fn for_everybody(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+/// Gives a file its name when its content is on the disk, in place of the file that has it. Returns a file that
+/// cannot be renamed.
+fn keep(
+    file: NamedTempFile,
+    path: &Path,
+    prepare: impl FnOnce(&File) -> io::Result<()>,
+) -> std::result::Result<(), (io::Error, Option<NamedTempFile>)> {
+    let prepared = prepare(file.as_file()).and_then(|()| file.as_file().sync_all());
+    prepared.map_err(|error| (error, None))?;
+    file.persist(path).map(drop).map_err(|error| (error.error, Some(error.file)))
 }
 
 /// Writes a file, for its owner alone, in one step by way of a file in this directory.
@@ -237,7 +267,7 @@ fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
 pub(crate) fn replace(directory: &Path, path: &Path, content: &[u8]) -> Result<()> {
     let replaced = NamedTempFile::new_in(directory).and_then(|mut file| {
         file.write_all(content)?;
-        keep(file, path)
+        keep(file, path, |_| Ok(())).map_err(|(error, _)| error)
     });
     replaced.map_err(failed(path))
 }

@@ -5,9 +5,13 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc};
 use rand::CryptoRng;
 use vesica_list::{head::Labels, lookup::Match};
 
-use super::fetch::{Fetching, Origin, ask, fetch};
+use super::{
+    ask::{Asking, ask},
+    fetch::{Fetching, directory_of, fetch},
+    origin::Origin,
+};
 use crate::{
-    error::{Error, InputFault, Result},
+    error::{InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         keyset::KeySet,
@@ -26,6 +30,7 @@ use crate::{
         written::{Matched, Received},
     },
     task::stage,
+    words::counted,
 };
 
 /// What is looked up.
@@ -36,6 +41,8 @@ pub struct LookUp {
     pub dialect: Dialect,
     /// The key columns.
     pub columns: Vec<KeyColumn>,
+    /// Values of key columns that count as empty. The publisher has to count the same.
+    pub null_values: NullValues,
     /// What becomes of rows without a key.
     pub nulls: Nulls,
     /// Where the matched rows go, with the columns of labels at their end.
@@ -57,6 +64,8 @@ pub struct Found {
     pub matches: u64,
     /// Rows that were written.
     pub rows: u64,
+    /// Keys in the list whose label cannot be read, which counts as missing.
+    pub unreadable: u64,
     /// Whether more keys were asked for than the list's promise of right answers is for.
     pub beyond_promise: bool,
     /// Columns of labels with texts that a spreadsheet would take for formulas.
@@ -75,7 +84,15 @@ pub fn look_up(
     rng: &mut dyn CryptoRng,
 ) -> Result<Found> {
     let agreed: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
-    let fetching = Fetching { publisher, keys: Some(&agreed), budget, cache: &cache };
+    let normalize: Vec<_> = job.columns.iter().map(|column| column.normalize.clone()).collect();
+    let null_values = job.null_values.applied_to(&normalize);
+    let fetching = Fetching {
+        publisher,
+        keys: Some(&agreed),
+        null_values: null_values.values(),
+        budget,
+        cache: &cache,
+    };
     let result = job.output.path().map(|path| Protected::new("the output", path));
     target::check(result.as_slice(), &[], Some(&job.input))?;
     let output = Output::to(&job.output, Access::Usual)?;
@@ -87,8 +104,7 @@ pub fn look_up(
     let header = !scan.header().is_missing();
     let reading = Reading {
         keys: job.columns.clone(),
-        // What counts as empty is the publisher's to say.
-        null_values: NullValues::new(&list.head().null_values)?,
+        null_values: job.null_values.clone(),
         nulls: job.nulls,
         duplicates: Duplicates::First,
         ..Reading::default()
@@ -104,15 +120,25 @@ pub fn look_up(
         stage::check_name(path, table.format())?;
     }
     let keys = set.counts().used;
-    let found = ask(origin, &list, set.digests(), job.batch, &**observer, rng)?;
+    let kept = &directory_of(&fetching);
+    let asking = Asking { keys: set.digests(), rows: set.counts().read, batch: job.batch, kept };
+    let (mut found, answered) = ask(origin, &list, asking, &**observer, rng)?;
     let matches = found.iter().flatten().count() as u64;
+    let labels = list.head().labels.as_ref().map(sent);
+    let unreadable = labels.as_ref().map_or(0, |sent| clear_unreadable(&mut found, sent));
+    if unreadable > 0 {
+        let keys = counted(unreadable, "key");
+        observer
+            .warning(&format!("the labels of {keys} cannot be read; their columns are left empty"));
+    }
     observer.phase("finish");
-    let mut matched = matched(&set, found, list.head().labels.as_ref(), job.all);
+    let mut matched = matched(&set, found, labels, job.all);
     let rows = matched.rows.len() as u64;
     let done = |done| observer.progress(Progress::of(done, rows, Unit::Rows));
     let formulas = stage::watch_formulas(&job.output, &table, &mut matched, job.formulas);
     let staged = stage::rows(&job.output, output, &table, (&matched, None), done)?;
     staged.commit()?;
+    answered.forget();
     let beyond_promise = keys > list.head().queries;
     if beyond_promise {
         observer.warning(
@@ -120,19 +146,40 @@ pub fn look_up(
         );
     }
     let formulas = formulas.map(Findings::into_columns).unwrap_or_default();
-    Ok(Found { keys, matches, rows, beyond_promise, formulas })
+    Ok(Found { keys, matches, rows, unreadable, beyond_promise, formulas })
+}
+
+/// The form of labels.
+fn sent(Labels { columns, bytes }: &Labels) -> SentColumns {
+    SentColumns { columns: columns.clone(), bytes: *bytes, rows: 1 }
+}
+
+/// Removes labels that cannot be read, and counts them. They are no error: a publisher that seals such a label
+/// for a key must not see it in the client's behaviour.
+fn clear_unreadable(found: &mut [Option<Match>], sent: &SentColumns) -> u64 {
+    let mut unreadable = 0;
+    for found in found.iter_mut().flatten() {
+        if found.label.as_ref().is_none_or(|label| sent.row(label, 0).is_none()) {
+            found.label = None;
+            unreadable += 1;
+        }
+    }
+    unreadable
 }
 
 /// The rows to write, with what labels say.
-fn matched(set: &KeySet, found: Vec<Option<Match>>, labels: Option<&Labels>, all: bool) -> Matched {
+fn matched(
+    set: &KeySet,
+    found: Vec<Option<Match>>,
+    labels: Option<SentColumns>,
+    all: bool,
+) -> Matched {
     let key_of = |row: u64| set.key_of(row).filter(|key| found[*key as usize].is_some());
     let rows: Vec<u64> =
         (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
     let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
-    let received = labels.map(|Labels { columns, bytes }| {
-        let sent = SentColumns { columns: columns.clone(), bytes: *bytes, rows: 1 };
-        Box::new(Labelled { sent, of_rows, found }) as Box<dyn Received>
-    });
+    let received =
+        labels.map(|sent| Box::new(Labelled { sent, of_rows, found }) as Box<dyn Received>);
     Matched { rows, ids: None, received }
 }
 
@@ -151,12 +198,9 @@ impl Received for Labelled {
 
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
         let found = self.of_rows[nth].and_then(|key| self.found[key as usize].as_ref());
-        let Some(Match { label: Some(label) }) = found else {
-            return Ok(vec![None; self.sent.columns.len()]);
-        };
-        // The publisher signed it, so what cannot be read is its fault.
-        let malformed = vesica_list::Error::NotAHead("a label is malformed");
-        let values = self.sent.row(label, 0).ok_or(Error::List(malformed))?;
+        let label = found.and_then(|found| found.label.as_ref());
+        let values = label.and_then(|label| self.sent.row(label, 0));
+        let values = values.unwrap_or_else(|| vec![None; self.sent.columns.len()]);
         Ok(values.into_iter().map(|value| value.map(Cow::Borrowed)).collect())
     }
 }

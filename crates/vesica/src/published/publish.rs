@@ -13,11 +13,12 @@ use std::{
 };
 
 use rand::CryptoRng;
+use tempfile::NamedTempFile;
 use vesica_list::{
-    head::{Head, Labels, SUITE, tag_bits},
+    head::{Head, Labels, SUITE, VERSION, tag_bits},
     hex::Hex,
     label::Place,
-    part::{Entry, Hash, Header},
+    part::{Entry, Header},
     signed,
     value::item_seed,
     voprf::ServerKey,
@@ -173,7 +174,7 @@ pub fn publish(
     }
     let now = Moment::now().seconds();
     let mut head = Head {
-        version: 1,
+        version: VERSION,
         name: job.name.clone(),
         publisher: String::new(),
         suite: SUITE.to_owned(),
@@ -202,9 +203,9 @@ pub fn publish(
         DigestLength::Long,
         &directory.private(),
     )?;
-    let (changes, is_whole) =
+    let Update { changes, is_whole, part } =
         publishing.update(&mut head, continued, (&partitioned, partitions), rng)?;
-    publishing.show(&mut head, old.as_ref(), me)?;
+    publishing.show(&mut head, old.as_ref(), part, me)?;
     Ok(Published { head, changes, is_whole })
 }
 
@@ -256,6 +257,14 @@ struct Publishing<'a> {
     cancel: &'a CancelToken,
 }
 
+/// A change of a list.
+struct Update {
+    changes: Changes,
+    is_whole: bool,
+    /// The new part, the last in the head; nothing if the list stays the same.
+    part: Option<NamedTempFile>,
+}
+
 impl Publishing<'_> {
     /// Brings the records up to date, and makes the next part if anything changed.
     fn update(
@@ -264,7 +273,7 @@ impl Publishing<'_> {
         old: Option<&Head>,
         (partitions, count): (&Partitions, usize),
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Changes, bool)> {
+    ) -> Result<Update> {
         self.observer.phase("evaluate");
         let labelled = head.labels.is_some();
         let sequence = old.map_or(0, |old| old.sequence() + 1);
@@ -305,14 +314,14 @@ impl Publishing<'_> {
         }
         if let (Some(old), 0, 0) = (old, changes.added, changes.removed) {
             debug_assert_eq!(old.items, head.items);
-            return Ok((changes, false));
+            return Ok(Update { changes, is_whole: false, part: None });
         }
         self.observer.phase("finish");
         let draft = self.directory.draft()?;
         let failed = failed(draft.path());
         let (draft, entry, is_whole) = if delta.is_over() || old.is_none() {
             head.parts.clear();
-            let header = self.header(head, sequence, (0, head.items), [0; 32]);
+            let header = self.header(head, sequence, (0, head.items));
             let mut source = self.source(&path, head, (partitions, count, place), rng);
             let memory = self.job.memory.unwrap_or_else(host::budget) / 4;
             let (draft, entry) = whole::write(draft, header, memory, &mut *source)?;
@@ -320,7 +329,7 @@ impl Publishing<'_> {
         } else {
             let shift = 128 - head.tag_bits;
             let sizes = (delta.removed.len() as u64, delta.added.len() as u64);
-            let header = self.header(head, sequence, sizes, head.computed_state());
+            let header = self.header(head, sequence, sizes);
             delta.removed.sort_unstable();
             delta.added.sort_unstable();
             let removed: Vec<_> = delta.removed.iter().map(|tag| tag >> shift).collect();
@@ -332,15 +341,14 @@ impl Publishing<'_> {
                 write_part(draft.as_file(), header, &removed, (&added, &labels)).map_err(failed)?;
             (draft, entry, false)
         };
-        self.directory.show(draft, &entry.file_name())?;
         head.parts.push(entry);
-        Ok((changes, is_whole))
+        Ok(Update { changes, is_whole, part: Some(draft) })
     }
 
-    fn header(&self, head: &Head, sequence: u64, sizes: (u64, u64), previous: Hash) -> Header {
-        let (removed, added) = sizes;
+    /// The header of the part after the last one in the head.
+    fn header(&self, head: &Head, sequence: u64, (removed, added): (u64, u64)) -> Header {
         let entry = Entry { sequence, removed, added, bytes: 0, digest: Hex::default() };
-        head.header(&entry, previous)
+        head.header(&entry, head.computed_state())
     }
 
     /// What goes through all records of the new version.
@@ -374,20 +382,32 @@ impl Publishing<'_> {
         })
     }
 
-    /// Shows the log and then the head.
-    fn show(&self, head: &mut Head, old: Option<&Head>, me: &Identity) -> Result<()> {
+    /// Shows the new part, the log and then the head.
+    fn show(
+        &self,
+        head: &mut Head,
+        old: Option<&Head>,
+        part: Option<NamedTempFile>,
+        me: &Identity,
+    ) -> Result<()> {
         head.state = Hex(head.computed_state());
-        if old.is_none_or(|old| (old.epoch, old.state) != (head.epoch, head.state)) {
-            let log = self.directory.log(&old.map(|old| old.log).unwrap_or_default())?;
+        let mut log = None;
+        if old.is_none_or(|old| old.state != head.state) {
+            let text = self.directory.log(&old.map(|old| old.log).unwrap_or_default())?;
             let (line, end) = head.log.append(&head.line());
-            self.directory.show_text(&(log + &line), LOG)?;
-            head.log = end;
+            (log, head.log) = (Some(text + &line), end);
         }
         let message = signed::message(vesica_list::head::MEDIA_TYPE, &head.payload());
         let unusable = |_| Error::Bug("the identity cannot sign");
         let text = head.sealed(&me.sign(&message).map_err(unusable)?);
         // What others would refuse is not shown.
         Head::read(&text)?;
+        if let (Some(part), Some(entry)) = (part, head.parts.last()) {
+            self.directory.show(part, &entry.file_name())?;
+        }
+        if let Some(log) = log {
+            self.directory.show_text(&log, LOG)?;
+        }
         self.directory.show_text(&text, HEAD)?;
         self.directory.clean([head, old.unwrap_or(head)]);
         Ok(())

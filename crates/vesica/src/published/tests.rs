@@ -14,10 +14,10 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_keys::encoding::digest_of;
 use vesica_list::{
+    checker::Checker,
     exchange::{Question, answer},
     head::Head,
     lookup::List,
-    part::Checker,
     value::item,
 };
 use vesica_net::{CancelToken, Identity};
@@ -37,30 +37,30 @@ use crate::{
 };
 
 /// A publisher in a directory of its own.
-struct Scratch {
+pub(super) struct Scratch {
     directory: tempfile::TempDir,
-    me: Identity,
+    pub(super) me: Identity,
     labels: bool,
     normalize: Normalize,
 }
 
-type Table = BTreeMap<String, String>;
+pub(super) type Table = BTreeMap<String, String>;
 
-fn table(keys: impl IntoIterator<Item = u32>) -> Table {
+pub(super) fn table(keys: impl IntoIterator<Item = u32>) -> Table {
     keys.into_iter().map(|key| (format!("k{key}@example.org"), format!("label {key}"))).collect()
 }
 
 impl Scratch {
-    fn new(labels: bool) -> Self {
+    pub(super) fn new(labels: bool) -> Self {
         let (directory, me) = (tempfile::tempdir().unwrap(), Identity::generate().unwrap());
         Self { directory, me, labels, normalize: Normalize::Email }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join("list")
     }
 
-    fn job(&self, table: &Table) -> Publication {
+    pub(super) fn job(&self, table: &Table) -> Publication {
         let rows = table.iter().map(|(key, label)| format!(" {},{label}\n", key.to_uppercase()));
         let text: String = std::iter::once("mail,why\n".to_owned()).chain(rows).collect();
         Publication {
@@ -83,17 +83,17 @@ impl Scratch {
         }
     }
 
-    fn publish(&self, job: &Publication) -> crate::Result<Published> {
+    pub(super) fn publish(&self, job: &Publication) -> crate::Result<Published> {
         let observer: Arc<dyn Observer> = Arc::new(NoObserver);
         let rng = &mut StdRng::seed_from_u64(1);
         publish(job, &self.me, &observer, &CancelToken::default(), rng)
     }
 
-    fn published(&self, table: &Table) -> Published {
+    pub(super) fn published(&self, table: &Table) -> Published {
         self.publish(&self.job(table)).unwrap()
     }
 
-    fn head(&self) -> Head {
+    pub(super) fn head(&self) -> Head {
         Head::read(&fs::read_to_string(self.path().join("public").join(HEAD)).unwrap()).unwrap()
     }
 
@@ -102,9 +102,9 @@ impl Scratch {
         let (head, rng) = (self.head(), &mut StdRng::seed_from_u64(2));
         let log = fs::read_to_string(self.path().join("public").join(LOG)).unwrap();
         vesica_list::log::check(&log, (head.log, head.state), None).unwrap();
-        let files = head.parts.iter().map(|entry| {
+        let files = head.headers().map(|(entry, header)| {
             let file = fs::read(self.path().join("public").join(entry.file_name())).unwrap();
-            let mut checker = Checker::new(entry);
+            let mut checker = Checker::new(entry, &header);
             checker.push(&file).unwrap();
             checker.finish().unwrap();
             file
@@ -325,7 +325,15 @@ fn secrets_are_the_owners() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let private = scratch.path().join("private");
     assert_eq!((mode(&private), mode(&private.join("epoch-1.seed"))), (0o700, 0o600));
-    assert_eq!(mode(&scratch.path().join("public").join(HEAD)) & 0o044, 0o044);
+    for name in scratch.files("public") {
+        assert_eq!(mode(&scratch.path().join("public").join(name)), 0o644);
+    }
+    // What is not published yet is nobody's to see.
+    let directory = Directory::open(&scratch.path());
+    let draft = directory.draft().unwrap();
+    assert_eq!((draft.path().parent().unwrap(), mode(draft.path())), (&*private, 0o600));
+    directory.show(draft, "shown").unwrap();
+    assert_eq!(mode(&scratch.path().join("public/shown")), 0o644);
 }
 
 /// Every kind of key, with the values of the specification: members are those whose normalised value is published, however

@@ -90,6 +90,9 @@ pub fn described(phase: &str) -> String {
 pub fn waited_for(phase: &str) -> &'static str {
     match phase {
         "terms" => "waiting for the other side's terms",
+        "ask" => {
+            "waiting until the publisher answers more; a lookup that is started again goes on from here"
+        }
         "read" => "waiting for the other side to read its table",
         "partitions" => "waiting for the other side to sort its keys",
         "finish" => "waiting for the other side to write its result",

@@ -6,9 +6,12 @@ mod refused;
 use serde_json::{Value as Json, json};
 use vesica_list::{
     exchange,
+    head::Head,
+    hex::Hex,
     label::{self, OVERHEAD, Place},
     value::{Value, item},
 };
+use vesica_structures::packed;
 use vesica_testkit::vectors::{Draws, check, digest, hex};
 
 use self::{
@@ -29,6 +32,8 @@ fn vectors() {
         &json!({
             "items": Json::from([1, 2].map(item_of).to_vec()),
             "values": Json::from([32, 61, 76, 128].map(value).to_vec()),
+            "terms": terms_of(&labelled),
+            "labels_malformed": labels_malformed(),
             "labels": Json::from([(0, 1, 0), (7, 1, 3), (24, 2, 0), (100, 1 << 40, 1 << 33)].map(one_label).to_vec()),
             "tables": Json::from([(0, 40), (1, 128), (100, 61), (4096, 52), (4097, 53), (20_000, 57)].map(table).to_vec()),
             "tables_refused": tables_refused(),
@@ -67,6 +72,52 @@ fn value(bits: u32) -> Json {
         "tag": format!("{:x}", value.tag(bits)),
         "label_key": hex(value.label_key()),
     })
+}
+
+/// What a client acts on, one change of each: no two have the same terms.
+fn terms_of(publisher: &Publisher) -> Json {
+    type Change = fn(&mut Head);
+    let changes: [(&str, Change); 12] = [
+        ("as it is", |_| ()),
+        ("another epoch", |head| head.epoch += 1),
+        ("another key", |head| head.public_key.0[31] ^= 1),
+        ("keys of two columns", |head| head.keys.push("phone@1".to_owned())),
+        ("no null values", |head| head.null_values.clear()),
+        ("null values that are split elsewhere", |head| {
+            head.null_values = vec!["n".to_owned(), "/a".to_owned()];
+        }),
+        ("another lambda", |head| head.lambda -= 1),
+        ("other queries", |head| head.queries -= 1),
+        ("another capacity", |head| head.capacity -= 1),
+        ("longer tags", |head| head.tag_bits += 1),
+        ("other columns", |head| head.labels.as_mut().unwrap().columns.truncate(1)),
+        ("no labels", |head| head.labels = None),
+    ];
+    let told = changes.map(|(what, change)| {
+        let mut head = publisher.head.clone();
+        change(&mut head);
+        head.state = Hex(head.computed_state());
+        json!({ "what": what, "head": publisher.sign(&head), "terms": hex(head.terms()) })
+    });
+    told.to_vec().into()
+}
+
+/// Labels that count as missing.
+fn labels_malformed() -> Json {
+    let cases: [(&str, &[u8]); 7] = [
+        ("a value without a number", &[1, 0]),
+        ("half a number", &[1, 0, 1]),
+        ("a number that is none", &[0, 0, 1, 0, 0, 0]),
+        ("a value that is longer than the label", &[1, 0, 9, 0, b'a', b'b']),
+        ("no UTF-8", &[1, 0, 4, 0, 0xc3, 0x28]),
+        ("something behind the values", &[1, 0, 1, 0, 0, 1]),
+        ("nothing", &[]),
+    ];
+    let told = cases.map(|(what, label)| {
+        assert_eq!(packed::read(label, 2), None, "{what}");
+        json!({ "what": what, "columns": 2, "label": hex(label) })
+    });
+    told.to_vec().into()
 }
 
 fn one_label((bytes, epoch, sequence): (usize, u64, u64)) -> Json {

@@ -6,7 +6,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value as Json, json};
 use vesica_list::{
     exchange::{self, Question},
-    head::{Head, Labels, MEDIA_TYPE, SUITE, tag_bits},
+    head::{Head, Labels, MEDIA_TYPE, SUITE, VERSION, tag_bits},
     hex::Hex,
     label::{self, OVERHEAD, Place},
     log::LogEnd,
@@ -71,7 +71,7 @@ impl Publisher {
         let (lambda, queries, capacity) = (40, 100, 64);
         let columns = vec!["reason".to_owned(), "since".to_owned()];
         let mut head = Head {
-            version: 1,
+            version: VERSION,
             name: "blocked \u{e4}ccounts".to_owned(),
             publisher: String::new(),
             suite: SUITE.to_owned(),

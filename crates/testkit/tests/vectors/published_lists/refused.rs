@@ -3,11 +3,12 @@
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value as Json, json};
 use vesica_list::{
-    Error,
+    Error, Fault,
+    checker::Checker,
     head::{Expectation, Head, MEDIA_TYPE},
     hex::Hex,
-    log::{self, LogEnd},
-    part::{self, Checker, Entry, Header},
+    log::{self, Line, LogEnd},
+    part::{self, Entry, HEADER_BYTES, Header},
     signed,
     table::{Directory, Shape},
 };
@@ -25,7 +26,7 @@ pub fn tables_refused() -> Json {
     let refused = |(what, bytes): (&str, Vec<u8>)| {
         let shape = Shape::new(3, 44, 0).unwrap();
         let read = || {
-            let front = bytes.get(..4).ok_or(vesica_list::Fault::Malformed)?;
+            let front = bytes.get(..4).ok_or(Fault::Malformed)?;
             let directory = Directory::decode(shape, front)?;
             directory.decode_segment(0, &bytes[4..]).map(drop)
         };
@@ -48,8 +49,8 @@ pub fn tables_refused() -> Json {
 
 pub fn heads_refused(publisher: &Publisher) -> Json {
     type Change = fn(&mut Head);
-    let changes: [(&str, Change); 21] = [
-        ("another version of the format", |head| head.version = 2),
+    let changes: [(&str, Change); 23] = [
+        ("another version of the format", |head| head.version = 1),
         ("a control character in the name", |head| head.name.push('\u{85}')),
         ("a control character in a column", |head| {
             head.labels.as_mut().unwrap().columns[0].push('\n')
@@ -61,7 +62,7 @@ pub fn heads_refused(publisher: &Publisher) -> Json {
         ("more items than it may have", |head| head.capacity = 10),
         ("too many queries", |head| head.queries = (1 << 32) + 1),
         ("a label without bytes", |head| head.labels.as_mut().unwrap().bytes = 0),
-        ("labels that are too long", |head| head.labels.as_mut().unwrap().bytes = (1 << 16) - 7),
+        ("labels that are too long", |head| head.labels.as_mut().unwrap().bytes = (1 << 16) - 15),
         ("tags that are too short", |head| head.tag_bits -= 1),
         ("tags that are too long", |head| head.tag_bits = 129),
         ("a part that is missing", |head| {
@@ -74,6 +75,8 @@ pub fn heads_refused(publisher: &Publisher) -> Json {
         ("a first part that removes", |head| head.parts[0].removed = 1),
         ("another number of items", |head| head.items += 1),
         ("another state", |head| head.state.0[31] ^= 1),
+        ("another key than that of its state", |head| head.public_key.0[31] ^= 1),
+        ("other null values than those of its state", |head| head.null_values.clear()),
     ];
     let of = |what: &str, text: String| {
         let error = Head::read(&text).expect_err(what).to_string();
@@ -136,8 +139,19 @@ pub fn heads_unexpected(publisher: &Publisher) -> Json {
     let older = Head { parts: head.parts[..3].to_vec(), ..head.clone() };
     let mut older = Head { items: older.parts.iter().map(|p| p.added - p.removed).sum(), ..older };
     older.state = Hex(older.computed_state());
-    older.log.entries -= 1;
-    let twin = Head { public_key: Hex([3; 32]), ..head.clone() };
+    older.log = LogEnd::default();
+    // The head after a change, as its publisher would sign it.
+    let changed = |head: &Head, log: LogEnd, change: fn(&mut Head)| {
+        let mut head = Head { log, ..head.clone() };
+        change(&mut head);
+        head.state = Hex(head.computed_state());
+        head
+    };
+    let no_change: fn(&mut Head) = |_| ();
+    let other_key: fn(&mut Head) = |head| head.public_key = Hex([3; 32]);
+    let other_nulls: fn(&mut Head) = |head| head.null_values = vec!["ann@example.org".to_owned()];
+    let other_digest = LogEnd { digest: Hex([6; 32]), ..head.log };
+    let further = LogEnd { entries: 5, ..other_digest };
     let other_log = Head { log: LogEnd { digest: Hex([4; 32]), ..head.log }, ..head.clone() };
     let fewer =
         Head { log: LogEnd { entries: 3, ..head.log }, expires: head.expires + 1, ..head.clone() };
@@ -156,11 +170,13 @@ pub fn heads_unexpected(publisher: &Publisher) -> Json {
         publisher: &certificate[..20],
         now: head.issued,
         keys: Some(&keys),
+        null_values: &head.null_values,
         budget: Some(head.file_bytes()),
         known: None,
     };
     let known = |known| Expectation { known: Some(known), ..expected.clone() };
     let phone = ["phone@1".to_owned()];
+    let ann = ["ann@example.org".to_owned()];
     let cases = [
         ("all as expected", text.clone(), expected.clone()),
         ("after an older version", text.clone(), known(&older)),
@@ -183,7 +199,46 @@ pub fn heads_unexpected(publisher: &Publisher) -> Json {
         ),
         ("an older version", text.clone(), known(&newer)),
         ("fewer entries in the log", publisher.sign(&fewer), known(head)),
-        ("another key in the same epoch", publisher.sign(&twin), known(&older)),
+        (
+            "a new state under an old line",
+            publisher.sign(&changed(&newer, head.log, no_change)),
+            known(head),
+        ),
+        (
+            "a new state under another line of its number",
+            publisher.sign(&changed(&newer, other_digest, no_change)),
+            known(head),
+        ),
+        (
+            "a further line for one state",
+            publisher.sign(&changed(head, further, no_change)),
+            known(head),
+        ),
+        (
+            "another key under one line",
+            publisher.sign(&changed(head, head.log, other_key)),
+            known(head),
+        ),
+        (
+            "another key of a later version",
+            publisher.sign(&changed(&newer, further, other_key)),
+            known(head),
+        ),
+        (
+            "other null values of a later version",
+            publisher.sign(&changed(&newer, further, other_nulls)),
+            Expectation { null_values: &ann, ..known(head) },
+        ),
+        (
+            "null values that are not the client's",
+            text.clone(),
+            Expectation { null_values: &ann, ..expected.clone() },
+        ),
+        (
+            "null values, and the client has none",
+            text.clone(),
+            Expectation { null_values: &[], ..expected.clone() },
+        ),
         ("another state of the same version", fork_text(publisher, &fork), known(&newer)),
         ("another log of the same length", publisher.sign(&other_log), known(head)),
     ];
@@ -200,6 +255,7 @@ pub fn heads_unexpected(publisher: &Publisher) -> Json {
             "publisher": hex(expected.publisher),
             "now": expected.now,
             "keys": expected.keys,
+            "null_values": expected.null_values,
             "budget": expected.budget,
             "known": expected.known.map(|known| publisher.sign(known)),
             "error": error.map(|error| error.to_string()),
@@ -217,6 +273,11 @@ pub fn logs_refused(publisher: &Publisher) -> Json {
     let now = (publisher.head.log, publisher.head.state);
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let foreign = LogEnd { entries: 2, digest: Hex([5; 32]) };
+    // The publisher writes another state of the last version behind the one that it shows.
+    let repeated = {
+        let line = Line { state: Hex([8; 32]), ..publisher.head.line() };
+        text.clone() + &publisher.head.log.append(&line).0
+    };
     let cases = [
         ("the first line is missing", lines[1..].concat(), None),
         ("the last line is missing", lines[..lines.len() - 1].concat(), None),
@@ -227,6 +288,7 @@ pub fn logs_refused(publisher: &Publisher) -> Json {
         ("a leading zero", text.replacen("1 1 ", "1 01 ", 1), None),
         ("nothing", String::new(), None),
         ("what was seen before is not in it", text.clone(), Some(foreign)),
+        ("a version that comes twice", repeated, None),
     ];
     let told = cases.map(|(what, text, known)| {
         let error = log::check(&text, now, known.as_ref()).expect_err(what).to_string();
@@ -274,12 +336,17 @@ pub fn parts_refused(publisher: &Publisher) -> Json {
         ("another byte at the end", with(&|bytes| *bytes.last_mut().unwrap() ^= 1)),
     ];
     let downloads = downloads.map(|(what, file)| {
-        let mut checker = Checker::new(&entry);
-        let error = checker.push(&file).and_then(|()| checker.finish()).expect_err(what);
+        let error = checked(&entry, &header, &file).expect_err(what);
         told(what, &entry, &previous, &file, &error)
     });
+    // The tags that are removed, none of which has to be looked up, begin behind the number of their one segment.
+    let removed = HEADER_BYTES + 4;
     let contents = [
-        ("other magic bytes", made(&same, &|bytes| bytes[11] = b'2')),
+        ("other magic bytes", made(&same, &|bytes| bytes[12] = b'1')),
+        (
+            "tags that are not as many as the number says",
+            made(&same, &|bytes| bytes[removed..removed + 8].fill(0)),
+        ),
         ("another epoch", made(&|header| header.epoch = 2, &nothing)),
         ("another sequence", made(&|header| header.sequence += 1, &nothing)),
         ("more removed than the head says", made(&|header| header.removed += 1, &nothing)),
@@ -294,14 +361,20 @@ pub fn parts_refused(publisher: &Publisher) -> Json {
         let bytes = file.len() as u64 - 32;
         let digest = Hex(part::digest(bytes, &file[..32]));
         let entry = Entry { bytes, digest, ..entry };
-        let mut checker = Checker::new(&entry);
-        checker.push(&file).and_then(|()| checker.finish()).unwrap();
-        let expected = head.header(&entry, previous);
-        let error = part::Part::open(file.clone(), &entry, &expected).err().expect(what);
+        let error = checked(&entry, &header, &file).expect_err(what);
+        assert!(
+            !matches!(error, Error::Part { fault: Fault::Digest | Fault::Length, .. }),
+            "{what}"
+        );
         told(what, &entry, &previous, &file, &error)
     });
     let all = json!({ "head": publisher.signed(), "downloads": downloads, "contents": contents });
     return all;
+
+    fn checked(entry: &Entry, header: &Header, file: &[u8]) -> vesica_list::Result<()> {
+        let mut checker = Checker::new(entry, header);
+        checker.push(file).and_then(|()| checker.finish())
+    }
 
     fn told(what: &str, entry: &Entry, previous: &[u8; 32], file: &[u8], error: &Error) -> Json {
         json!({

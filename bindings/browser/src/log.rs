@@ -1,0 +1,30 @@
+//! Logs, checked as they come.
+
+use vesica_list::log::Checker;
+#[cfg(target_family = "wasm")]
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::refusal::Refusal;
+
+/// Checks the log of a list as its bytes come.
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+pub struct LogChecker(pub(crate) Option<Checker>);
+
+#[cfg_attr(target_family = "wasm", wasm_bindgen)]
+impl LogChecker {
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        Ok(self.0.as_mut().ok_or_else(Refusal::misuse)?.push(bytes)?)
+    }
+
+    /// The end of the log.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn finish(&mut self) -> Result<(), Refusal> {
+        Ok(self.0.take().ok_or_else(Refusal::misuse)?.finish()?)
+    }
+}

@@ -1,0 +1,205 @@
+//! Checking a part as it arrives: the digests of its chunks, and every segment of its tables.
+
+use crate::{
+    error::{Error, Fault, Result},
+    part::{CHUNK, Entry, HEADER_BYTES, Hash, Header, chunks, digest},
+    table::{Directory, Shape},
+};
+
+/// Checks a part as its bytes arrive: the digests that were signed, and the content, down to each segment. So
+/// every client that fetches a malformed part refuses it, whatever it looks up.
+pub struct Checker {
+    sequence: u64,
+    expected: Hash,
+    content_bytes: u64,
+    digests: Vec<u8>,
+    front: usize,
+    hasher: blake3::Hasher,
+    /// Bytes of chunks that came.
+    content: u64,
+    decoder: Decoder,
+    /// The first fault of the content. It is reported only of a chunk whose digest is right.
+    decoded: std::result::Result<(), Fault>,
+}
+
+impl Checker {
+    /// For the part of this entry of a head, which has to say this of itself.
+    pub fn new(entry: &Entry, header: &Header) -> Self {
+        Self {
+            sequence: entry.sequence,
+            expected: entry.digest.0,
+            content_bytes: entry.bytes,
+            digests: Vec::new(),
+            front: 32 * chunks(entry.bytes) as usize,
+            hasher: blake3::Hasher::new(),
+            content: 0,
+            decoder: Decoder::new(*header),
+            decoded: Ok(()),
+        }
+    }
+
+    /// Takes the next bytes, of any number.
+    ///
+    /// # Errors
+    /// [`Fault::Digest`] at the first chunk that was not signed, [`Fault::Malformed`] at the first that was
+    /// signed and cannot be decoded, [`Error::OutOfOrder`] if the part continues another state, and
+    /// [`Fault::Length`] if there are too many bytes.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if self.digests.len() < self.front {
+            let (front, rest) = bytes.split_at(bytes.len().min(self.front - self.digests.len()));
+            self.digests.extend_from_slice(front);
+            bytes = rest;
+            if self.digests.len() == self.front
+                && digest(self.content_bytes, &self.digests) != self.expected
+            {
+                return Err(self.fault(Fault::Digest));
+            }
+        }
+        while !bytes.is_empty() {
+            let end = (self.content / CHUNK + 1) * CHUNK;
+            let end = end.min(self.content_bytes);
+            let (now, rest) = bytes.split_at(bytes.len().min((end - self.content) as usize));
+            if now.is_empty() {
+                return Err(self.fault(Fault::Length));
+            }
+            self.hasher.update(now);
+            self.decoded = self.decoded.and_then(|()| self.decoder.push(now));
+            self.content += now.len() as u64;
+            bytes = rest;
+            if self.content == end {
+                let at = 32 * ((end - 1) / CHUNK) as usize;
+                if self.hasher.finalize().as_bytes()[..] != self.digests[at..at + 32] {
+                    return Err(self.fault(Fault::Digest));
+                }
+                self.hasher.reset();
+                self.decoded.map_err(|fault| self.refusal(fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes from the beginning of the file are known to be right.
+    pub fn verified(&self) -> u64 {
+        if self.digests.len() < self.front {
+            return 0;
+        }
+        let whole = if self.content == self.content_bytes {
+            self.content
+        } else {
+            self.content / CHUNK * CHUNK
+        };
+        self.front as u64 + whole
+    }
+
+    /// The end of the part.
+    ///
+    /// # Errors
+    /// [`Fault::Length`] where bytes are missing, and [`Fault::Malformed`] where all that was signed is too short.
+    pub fn finish(self) -> Result<()> {
+        if self.content != self.content_bytes || self.digests.len() != self.front {
+            return Err(self.fault(Fault::Length));
+        }
+        match self.decoder.is_at_end() {
+            true => Ok(()),
+            false => Err(self.fault(Fault::Malformed)),
+        }
+    }
+
+    /// The error for content that was signed.
+    fn refusal(&self, fault: Fault) -> Error {
+        match self.decoder.found {
+            Some(found) if found.continues_another(&self.decoder.header) => {
+                Error::OutOfOrder { after: self.sequence.saturating_sub(1), found: found.sequence }
+            }
+            _ => self.fault(fault),
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        Error::Part { sequence: self.sequence, fault }
+    }
+}
+
+/// Decodes the content of a part as it arrives, in the memory of one segment's tags.
+struct Decoder {
+    header: Header,
+    /// The header that came.
+    found: Option<Header>,
+    step: Step,
+    /// The first of the bytes that the step needs.
+    buffer: Vec<u8>,
+    /// Bytes of labels that are still to come. Without their keys they look random: there is nothing to check.
+    labels: u64,
+}
+
+/// The step that comes next.
+enum Step {
+    Header,
+    Directory([Shape; 2], usize),
+    Tags([Shape; 2], usize, Directory, usize),
+    End,
+}
+
+impl Decoder {
+    fn new(header: Header) -> Self {
+        Self { header, found: None, step: Step::Header, buffer: Vec::new(), labels: 0 }
+    }
+
+    fn is_at_end(&self) -> bool {
+        matches!(self.step, Step::End) && self.labels == 0
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) -> std::result::Result<(), Fault> {
+        loop {
+            let skipped = self.labels.min(bytes.len() as u64);
+            self.labels -= skipped;
+            bytes = &bytes[skipped as usize..];
+            if self.labels > 0 {
+                return Ok(());
+            }
+            let needed = match &self.step {
+                Step::Header => HEADER_BYTES,
+                Step::Directory(shapes, side) => shapes[*side].directory_bytes() as usize,
+                Step::Tags(_, _, directory, segment) => directory.lengths(*segment).0,
+                Step::End if bytes.is_empty() => return Ok(()),
+                Step::End => return Err(Fault::Malformed),
+            };
+            let (now, rest) = bytes.split_at(bytes.len().min(needed - self.buffer.len()));
+            self.buffer.extend_from_slice(now);
+            bytes = rest;
+            if self.buffer.len() < needed {
+                return Ok(());
+            }
+            self.advance()?;
+            self.buffer.clear();
+        }
+    }
+
+    /// Decodes the bytes of the step.
+    fn advance(&mut self) -> std::result::Result<(), Fault> {
+        self.step = match std::mem::replace(&mut self.step, Step::End) {
+            Step::Header => {
+                let found = Header::decode(&self.buffer)?;
+                self.found = Some(found);
+                if found != self.header {
+                    return Err(Fault::Malformed);
+                }
+                Step::Directory(found.shapes()?, 0)
+            }
+            Step::Directory(shapes, side) => {
+                Step::Tags(shapes, side, Directory::decode(shapes[side], &self.buffer)?, 0)
+            }
+            Step::Tags(shapes, side, directory, segment) => {
+                directory.decode_tags(segment, &self.buffer)?;
+                self.labels = directory.lengths(segment).1;
+                match segment + 1 < shapes[side].segments() {
+                    true => Step::Tags(shapes, side, directory, segment + 1),
+                    false if side == 0 => Step::Directory(shapes, 1),
+                    false => Step::End,
+                }
+            }
+            Step::End => Step::End,
+        };
+        Ok(())
+    }
+}

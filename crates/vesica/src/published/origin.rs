@@ -1,0 +1,90 @@
+//! The origin of a list: its files, and the answers to questions about it.
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::PathBuf,
+    time::Duration,
+};
+
+use super::directory::{failed, read_text};
+use crate::error::{Error, Result};
+
+/// Where a list comes from.
+pub trait Origin {
+    /// A short file, as text.
+    ///
+    /// # Errors
+    /// Whatever keeps it from coming, also that it is longer.
+    fn text(&mut self, name: &str, longest: usize) -> Result<String>;
+
+    /// A long file, from this byte on, as it comes.
+    ///
+    /// # Errors
+    /// Whatever keeps it from coming, and what `take` returns.
+    fn bytes(
+        &mut self,
+        name: &str,
+        from: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Asks a question about this epoch. Its answer has `answer_bytes` bytes.
+    ///
+    /// # Errors
+    /// Any reason why there is no answer, except for limits.
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked>;
+
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// An error if somebody asks to stop.
+    fn pause(&mut self, time: Duration) -> Result<()> {
+        std::thread::sleep(time);
+        Ok(())
+    }
+}
+
+/// The outcome of a question.
+pub enum Asked {
+    /// The answer.
+    Answer(Vec<u8>),
+    /// The question may be asked again after this time. The error is for a client that does not wait.
+    Later(Duration, Error),
+    /// The question has more items than may be asked for at once.
+    Fewer(Error),
+}
+
+/// A list in a directory of this machine, which answers no questions: `public/` of a publisher, or a copy of it.
+pub struct FromDirectory(pub PathBuf);
+
+impl Origin for FromDirectory {
+    fn text(&mut self, name: &str, longest: usize) -> Result<String> {
+        let path = self.0.join(name);
+        read_text(&path, longest).map_err(failed(&path))
+    }
+
+    fn bytes(
+        &mut self,
+        name: &str,
+        from: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let path = self.0.join(name);
+        let mut file = File::open(&path).map_err(failed(&path))?;
+        file.seek(SeekFrom::Start(from)).map_err(failed(&path))?;
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer).map_err(failed(&path))? {
+                0 => return Ok(()),
+                read => take(&buffer[..read])?,
+            }
+        }
+    }
+
+    fn ask(&mut self, _: u64, _: &[u8], _: usize) -> Result<Asked> {
+        let place = self.0.display().to_string();
+        let fault = "a directory answers no questions; say who does with --ask".to_owned();
+        Err(Error::Origin { place, fault })
+    }
+}

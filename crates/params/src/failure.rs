@@ -39,8 +39,11 @@ mod tests {
         slices, subfield, tag,
     };
 
+    /// A length, and the logarithm of the bound for so many items and this λ.
+    type Length = (&'static str, fn(usize, u32) -> f64);
+
     /// Each function that chooses a length, with the bound on what that length leaves to chance.
-    const LENGTHS: &[(&str, fn(usize, u32) -> f64)] = &[
+    const LENGTHS: &[Length] = &[
         ("tag", |n, lambda| tag::log2_failure(n, 3 * n, tag::bits(n, 3 * n, lambda))),
         ("subfield", |n, lambda| subfield::log2_failure(n, subfield::bits(n, lambda))),
         ("code", |n, lambda| code::log2_failure(n, code::least_width(n, lambda))),

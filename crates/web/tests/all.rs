@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::{
 };
 use vesica::{
     Class, NoObserver, Normalize, Observer, Source,
-    files::{Delimiter, Dialect, Duplicates, KeyColumn, NullValues, Nulls},
+    files::{Delimiter, Dialect, Duplicates, Formulas, KeyColumn, NullValues, Nulls},
     lists::{Asked, Found, LookUp, Origin, Publication, Published, look_up, publish},
 };
 use vesica_net::{CancelToken, Fingerprint, Identity};
@@ -144,6 +144,7 @@ impl World {
             output: output.clone().into(),
             all: false,
             batch: 100,
+            formulas: Formulas::default(),
         };
         let cache = self.directory.path().join("cache");
         let observer: Arc<dyn Observer> = Arc::new(NoObserver);

@@ -384,7 +384,7 @@ mod tests {
             let power = powers(challenge[0], trees.total())[block * dimensions.block + guess];
             value ^= multiply128(power, *difference);
         }
-        let honest = *digest(challenge[0], value).as_bytes();
+        let honest = *digest(channel.session(), challenge[0], value).as_bytes();
         channel.send(ANSWER, if matches!(lie, Lie::Replay) { last } else { &honest }).unwrap();
         channel.flush().unwrap();
         *last = honest;

@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn cells_are_as_long_as_they_must_be() {
-        let len = |n: usize| Dimensions::of(Sizes { sender: n, receiver: n }).len;
+        let len = |n: usize| Dimensions::of(Sizes { sender: n, receiver: n }.into()).len;
         assert_eq!(
             [0, 1, 2, 1 << 8, 257, 1 << 16, 1 << 20, 1 << 23].map(len),
             [5, 5, 6, 6, 7, 7, 8, 8]

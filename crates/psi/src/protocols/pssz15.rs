@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn strings_differ_in_a_bin() {
         let items: Vec<Block> = (0..5000).map(Block).collect();
-        let binned = Items::new(&items, Block(3), shape(equal(5000)));
-        let letters = Phase::shape(equal(5000)).letters;
+        let binned = Items::new(&items, Block(3), shape(equal(5000).into()));
+        let letters = Phase::shape(equal(5000).into()).letters;
         let mut seen = HashSet::new();
         for position in 0..items.len() {
             for (hash, bin) in binned.bins(position).into_iter().enumerate() {
@@ -148,7 +148,7 @@ mod tests {
     /// The point of the paper: the number of the bin need not be compared.
     #[test]
     fn costs_fewer_letters_than_psz14() {
-        let letters = |e: u32| Phase::shape(equal(1 << e)).letters;
+        let letters = |e: u32| Phase::shape(equal(1 << e).into()).letters;
         assert_eq!([8, 12, 16, 20, 24].map(letters), [7, 7, 8, 8, 9]);
         for e in [8, 12, 16, 20, 24] {
             let [mine, theirs] = [&PROTOCOL, &psz14::CUCKOO].map(|p| p.cost(equal(1 << e)));

@@ -480,7 +480,8 @@ fn over_partitions(
         shares.push(share);
     }
     let open = RS21.partitions.unwrap().open;
-    Ok((shares, open(query, receives, &total, channel, rng)?))
+    let mut noise = StdRng::seed_from_u64(0);
+    Ok((shares, open(query, receives, &total, channel, (rng, &mut noise))?))
 }
 
 /// Only the total over all partitions is opened, to the receiver alone.

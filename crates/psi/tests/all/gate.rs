@@ -34,9 +34,9 @@ fn a_sender_asks_before_it_sends_the_list() {
                         counter.fetch_add(1, Ordering::Relaxed);
                         if opens { Ok(()) } else { Err(io::Error::other("closed")) }
                     })));
-                    send(protocol, sets.sender.items(), SIZES, channel, rng)
+                    send(protocol, sets.sender.items(), 0..=1000, channel, rng)
                 },
-                |channel, rng| receive(protocol, sets.receiver.items(), SIZES, channel, rng),
+                |channel, rng| receive(protocol, sets.receiver.items(), 0..=1000, channel, rng),
             );
             assert_eq!(asked.load(Ordering::Relaxed), 1, "{}", protocol.key);
             match opens {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_params::Laplace;
 use vesica_psi::{
@@ -123,7 +124,7 @@ fn noise_is_added_once_to_the_total_of_partitions() {
         let shared = [0, 7, 40];
         let inputs: Vec<_> =
             (1..).zip(shared).map(|(seed, shared)| Input::new(query, shared, seed)).collect();
-        let party = |receives: bool, channel: &mut Channel, rng: &mut rand::rngs::StdRng| {
+        let party = |receives: bool, channel: &mut Channel, rng: &mut StdRng| {
             let mut total = Share::default();
             for Input { sets, sender, receiver } in &inputs {
                 let (set, values) =
@@ -131,7 +132,8 @@ fn noise_is_added_once_to_the_total_of_partitions() {
                 let adder = adder_for(&RS21, query, receives, channel, rng)?;
                 total.add(&adder.add_up(set.items(), values, channel, rng)?);
             }
-            (RS21.partitions.unwrap().open)(query, receives, &total, channel, rng)
+            let mut noise = StdRng::from_rng(&mut *rng);
+            (RS21.partitions.unwrap().open)(query, receives, &total, channel, (rng, &mut noise))
         };
         let (nothing, answer) = two_party::run::<_, _, Error>(
             Link::Memory,
@@ -141,6 +143,24 @@ fn noise_is_added_once_to_the_total_of_partitions() {
         assert_eq!(nothing, None);
         assert_near(answer.unwrap(), 47 * of_each(aggregate));
     }
+}
+
+/// The number follows from the noise of both parties, and from nothing else that is random.
+#[test]
+fn an_opening_that_is_repeated_gives_the_same_number() {
+    let query = Query { partitions: 2, ..query(Aggregate::Count, 1_000, 1) };
+    let open = |receives: bool, seed: u64| {
+        move |channel: &mut Channel, rng: &mut StdRng| {
+            let total = Share { count: if receives { 40 } else { 0 }, sum: 0 };
+            let mut noise = StdRng::seed_from_u64(seed + u64::from(receives));
+            (RS21.partitions.unwrap().open)(query, receives, &total, channel, (rng, &mut noise))
+        }
+    };
+    let opened = |seed: u64| {
+        two_party::run::<_, _, Error>(Link::Memory, open(false, seed), open(true, seed)).1.unwrap()
+    };
+    assert_eq!(opened(2), opened(2));
+    assert_ne!(opened(2), opened(4));
 }
 
 /// Bytes each way are those of the formula, and say nothing of the data.

@@ -129,6 +129,7 @@ impl Client {
             output: output.clone().into(),
             all: false,
             batch: 50,
+            formulas: Default::default(),
         };
         let trust = (scratch.me.fingerprint(), self.directory.path().join("cache"), None);
         let observer: Arc<dyn Observer> = Arc::new(Warned(self.warnings.clone()));

@@ -248,8 +248,8 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(1);
         for n in [0, 1, 2, 3, 100, 2000] {
             let items: Vec<Block> = (0..n).map(|_| Block::random(&mut rng)).collect();
-            let shape = S::shape(equal(n));
-            let binned = S::bins(&items, Block(7), equal(n));
+            let shape = S::shape(equal(n).into());
+            let binned = S::bins(&items, Block(7), equal(n).into());
             let seats = S::seats(&binned, shape).unwrap();
             assert_eq!(seats.len(), shape.bins * shape.seats);
             let mut seated = vec![0; n];
@@ -303,7 +303,10 @@ mod tests {
     /// with the sets; KKRT16's does not.
     #[test]
     fn cost_grows_with_the_length_of_strings() {
-        assert_eq!([8, 12, 16, 20, 24].map(|e: u32| letters(equal(1 << e))), [8, 9, 10, 11, 12]);
+        assert_eq!(
+            [8, 12, 16, 20, 24].map(|e: u32| letters(equal(1 << e).into())),
+            [8, 9, 10, 11, 12]
+        );
         let to_sender = |protocol: &Protocol, e: u32| {
             protocol.cost(equal(1 << e)).bytes_to_sender / f64::from(1 << e)
         };

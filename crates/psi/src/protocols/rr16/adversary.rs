@@ -4,7 +4,7 @@
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation, Error as ChannelError};
-use vesica_params::{KAPPA, binomial::log2_choose};
+use vesica_params::{KAPPA, LAMBDA, binomial::log2_choose};
 use vesica_primitives::Bits;
 use vesica_structures::tag_list;
 use vesica_testkit::{

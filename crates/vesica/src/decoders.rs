@@ -14,7 +14,8 @@ use crate::{
     gateway::message::{Answer, Ask},
     keys::profile::Profile,
     partner::{
-        ledger::{self, Entry, Event, Head, Ledger},
+        entry::{Entry, Event, Head},
+        ledger::{self, Ledger},
         moment::Moment,
     },
     run::journal::{Journal, JournalSecret, Kind, Resume},

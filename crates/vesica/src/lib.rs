@@ -155,7 +155,8 @@ pub mod lists {
 pub mod partnership {
     pub use crate::partner::{
         agreement::{Agreement, Invitation, Place, Proposal, check_name},
-        ledger::{Entry, Event, Head, Ledger},
+        entry::{Entry, Event, Head, KeptSet},
+        ledger::Ledger,
         moment::{Day, Hours, Moment},
         page::of as page,
         partnership::Partnership,

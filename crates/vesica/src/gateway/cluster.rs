@@ -1,7 +1,7 @@
 //! The gateway's side of its own cluster: the driver, its slots, and tasks.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -12,17 +12,20 @@ use std::{
 
 use vesica_keys::shown::shown;
 use vesica_net::{
-    CancelToken, Fingerprint, Identity,
+    CancelToken, Identity,
     connect::{Connection, Server, Visit},
 };
 use zeroize::Zeroizing;
 
-use super::message::{
-    ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, KeysWanted, LONGEST, TICKET, Token, Work,
+use super::{
+    message::{
+        ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, KeysWanted, LONGEST, TICKET, Token, Work,
+    },
+    state::{End, State, Task},
 };
 use crate::{
     agree::offer::WIRE_VERSION,
-    error::{Class, Error, Result},
+    error::{Error, Result},
     run::{
         permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, Waited},
         standing::Standing,
@@ -62,47 +65,6 @@ pub(super) struct Cluster {
     stop: CancelToken,
     stall: Duration,
     connections: AtomicUsize,
-}
-
-#[derive(Default)]
-struct State {
-    counted: Option<Counted>,
-    work: Option<Work>,
-    slots: Option<Arc<Slots>>,
-    /// What the run may still do.
-    standing: Option<Standing>,
-    /// Whether all partitions are done.
-    compared: bool,
-    /// Whether the driver has everything where it stays.
-    staged: bool,
-    /// When the driver was last heard of.
-    heard: Option<Instant>,
-    /// The partitions of slots.
-    assigned: BTreeMap<u32, u32>,
-    tasks: BTreeMap<u32, Task>,
-    tickets: BTreeMap<[u8; TICKET], Connection>,
-    /// Why the cluster cannot go on.
-    stopped: Option<String>,
-    /// How the run ended, and whether the driver knows.
-    ended: Option<(End, bool)>,
-}
-
-/// How a run ended.
-pub(super) enum End {
-    Succeeded { report: String, record: Option<String>, shortfalls: Vec<String> },
-    Failed { class: Class, reason: String, report: String },
-}
-
-/// The task that is ready for a partition, or compares it.
-struct Task {
-    prepared: Prepared,
-    asked: Instant,
-    begun: Option<(u8, Fingerprint, [u8; TICKET])>,
-    /// Whether its attempt is being passed on.
-    joined: bool,
-    /// Whether it may send that from which the other side learns.
-    reveals: bool,
-    found: bool,
 }
 
 impl Cluster {

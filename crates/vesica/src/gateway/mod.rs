@@ -12,6 +12,7 @@ mod client;
 mod cluster;
 mod keys;
 pub(crate) mod message;
+mod state;
 
 use std::{
     net::SocketAddr,
@@ -31,8 +32,9 @@ pub use self::{
 };
 
 use self::{
-    cluster::{Cluster, End},
+    cluster::Cluster,
     message::{KeysWanted, Secret, Work},
+    state::End,
 };
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},

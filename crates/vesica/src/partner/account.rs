@@ -6,8 +6,8 @@ use std::sync::Arc;
 use vesica_net::Channel;
 
 use super::{
+    entry::{Event, Head},
     history::Runs,
-    ledger::{Event, Head},
     moment::Moment,
     partnership::Partnership,
     policy::Intent,

@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use vesica_net::Identity;
 
-use super::{history::History, ledger::Head};
+use super::{entry::Head, history::History};
 use crate::table::output::{Access, Output};
 
 /// Bytes of lines that are worth not reading again.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ledger::{Entry, Event, Head, KeptSet},
+    entry::{Entry, Event, Head, KeptSet},
     moment::Moment,
     policy::Past,
     sketch::Sketch,

@@ -9,6 +9,7 @@ pub(crate) mod account;
 pub(crate) mod agreement;
 pub(crate) mod armour;
 mod checked;
+pub(crate) mod entry;
 mod history;
 pub(crate) mod ledger;
 pub(crate) mod moment;

@@ -7,8 +7,9 @@ use vesica_net::{Channel, Fingerprint, Identity};
 
 use super::{
     agreement::{Agreement, limited},
+    entry::Event,
     history::Runs,
-    ledger::{Event, Ledger, Subject},
+    ledger::{Ledger, Subject},
     moment::Moment,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},

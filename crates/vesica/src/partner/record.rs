@@ -9,7 +9,7 @@ use vesica_net::{Channel, Identity};
 
 use super::{
     agreement::check_name,
-    ledger::Head,
+    entry::Head,
     moment::Moment,
     party::Party,
     signed::{Document, Signed, is_hash},

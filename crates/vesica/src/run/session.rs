@@ -3,6 +3,7 @@
 //! An error in a step ends the session; [`crate::run()`] then tells the other side why.
 
 mod elsewhere;
+mod ladder;
 
 use std::{
     path::Path,
@@ -18,12 +19,12 @@ use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, Cost, MAX_ITEMS, Sizes};
+use vesica_psi::{Adversary, Cost, Sizes};
 
 use crate::{
     agree::{
         choice::{self, Echo, PlannerInputs},
-        memory::{Budget, Ladder, Room, Rung},
+        memory::{Budget, Ladder, Room},
         offer::Offer,
         resume::{Begun, Said},
         seed::{Committed, Draw, Seed},
@@ -54,6 +55,7 @@ use crate::{
 const READY: &str = "vesica/ready";
 
 pub(crate) use self::elsewhere::Elsewhere;
+use self::ladder::ladder;
 
 /// A session whose terms are agreed.
 pub(crate) struct Session<'a> {
@@ -554,47 +556,6 @@ struct Opening {
     begun: Option<Begun>,
     /// Partitions that both sides have done.
     done: u64,
-}
-
-/// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
-/// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
-///
-/// # Errors
-/// [`Error::Terms`] for sets that are too large for every one of them, and as [`Terms::candidates`].
-fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Ladder<'_>> {
-    /// Smaller partitions are of no use. There are always two to choose, for a side whose keys are on disk.
-    const SMALLEST: usize = 1 << 10;
-    const MOST: u32 = 12;
-    let most = sizes.sender.max(sizes.receiver);
-    let make = move |halvings: usize| {
-        let partitions = 1 << halvings;
-        // A size that the other side claims is refused before anything is computed from it. Partitions are filled up.
-        if most.div_ceil(partitions) + usize::from(partitions > 1) > MAX_ITEMS {
-            return Err(Error::too_large(most, partitions));
-        }
-        let of = |keys| partitions::capacity(keys, partitions);
-        let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
-        let request = Request { partitions, ..terms.request(part) };
-        let mine = if receives { part.receiver } else { part.sender };
-        let beside = match partitions {
-            1 if are_held => 0.0,
-            _ => partitions::memory(mine, request.brought(receives)),
-        };
-        terms.candidates(&request).map(|candidates| Rung { partitions, candidates, beside })
-    };
-    let first = match make(0) {
-        Ok(first) => first,
-        Err(error) if most <= MAX_ITEMS => return Err(error),
-        Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
-    };
-    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
-    if most.div_ceil(1 << more) >= MAX_ITEMS {
-        return Err(Error::too_large(most, 1 << more));
-    }
-    let none =
-        |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
-    let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
-    Ok(Ladder::new(first, more as usize, make))
 }
 
 /// Shows the observer what the channel does: the bytes of a protocol, as part of those predicted, and waits that a

@@ -1,4 +1,4 @@
-//! Matched rows in an order that both sides share.
+//! Matched rows, in the order of the table or in one that both sides share.
 //!
 //! Keys are put in the order of their items. An item is a hash of the key under the seed of the run, which neither side
 //! could choose. So the order is the same on both sides, and says nothing about the keys, of which both know the matched
@@ -8,9 +8,22 @@ use vesica_psi::Items;
 
 use crate::{keys::keyset::KeySet, table::written::Matched};
 
-/// The rows that bear these keys, which are given by their positions: matches are numbered from 1, and rows with one key
+/// The rows that bear these keys, which are given by their positions.
+pub(super) fn matched(
+    matches: &[u32],
+    is_aligned: bool,
+    items: Items<'_>,
+    set: &KeySet,
+) -> Matched {
+    match is_aligned {
+        true => aligned(matches, items, set),
+        false => Matched { rows: set.rows_of(matches), ..Matched::default() },
+    }
+}
+
+/// The same, in an order that both sides share: matches are numbered from 1, and rows with one key
 /// have the same number and stay in the order of the table.
-pub(crate) fn aligned(matches: &[u32], items: Items<'_>, set: &KeySet) -> Matched {
+fn aligned(matches: &[u32], items: Items<'_>, set: &KeySet) -> Matched {
     let mut keys = matches.to_vec();
     keys.sort_unstable_by_key(|key| items.low_halves()[*key as usize].to_bytes());
     let mut ids = vec![0; set.counts().used as usize];

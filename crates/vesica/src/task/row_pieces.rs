@@ -11,10 +11,10 @@ use vesica_psi::{DigestLength, Items, Protocol, Set, reveal};
 use zeroize::Zeroizing;
 
 use super::{
+    aligned::matched,
     interface::{Call, Content, Found},
     learned::Learned,
     outcome::Outcome,
-    rows::matched,
 };
 use crate::{
     error::{Error, Result},

@@ -13,9 +13,9 @@ use crate::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    table::{output::Access, pieces::Pieces, written::Matched},
+    table::{output::Access, pieces::Pieces},
     task::{
-        aligned::aligned,
+        aligned::matched,
         interface::{
             Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
             Request, Reveal, RevealStep, Task, Unrevealed,
@@ -230,14 +230,6 @@ fn reveal(
         None => *matches = Some(reveal::learn(items, setting, channel)?),
     }
     Ok(())
-}
-
-/// The rows that bear these keys.
-pub(super) fn matched(matches: &[u32], aligned: bool, items: Items<'_>, set: &KeySet) -> Matched {
-    match aligned {
-        true => self::aligned(matches, items, set),
-        false => Matched { rows: set.rows_of(matches), ..Matched::default() },
-    }
 }
 
 impl PartitionParty for Intersecting {

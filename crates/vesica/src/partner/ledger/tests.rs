@@ -3,7 +3,14 @@
 use vesica_net::Identity;
 
 use super::*;
-use crate::{keys::digest::Digest, partner::sketch::SketchSecret};
+use crate::{
+    Class,
+    keys::digest::Digest,
+    partner::{
+        entry::KeptSet,
+        sketch::{Sketch, SketchSecret},
+    },
+};
 
 struct Bench {
     folder: tempfile::TempDir,

@@ -11,7 +11,7 @@ use crate::{
     keys::digest::Digest,
     partner::{
         agreement::{Invitation, Place as Address},
-        ledger::Event,
+        entry::Event,
         policy::Policy,
         sketch::SketchSecret,
     },

@@ -36,7 +36,7 @@ pub struct PolicyArgs {
     /// The most runs in all
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_runs: Option<u64>,
-    /// How often the comparison of one partition may begin, where a run goes on after interruptions [default: 3]
+    /// The most times that the comparison of one partition may begin in a run that goes on after interruptions [default: 3]
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_attempts: Option<u64>,
     /// By how many keys a set must differ from that of each earlier run, if it differs at all: of two runs whose sets

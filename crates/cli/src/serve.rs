@@ -289,7 +289,7 @@ impl Service {
         channel.phase("terms");
         let asked = Partnership::asked_for(&mut channel);
         let job = match &asked {
-            // Other partners of this side know the hash of no agreement but their own; whoever learns it gets nothing by it.
+            // The hash of an agreement is not a secret: a partner that knows another one's gets nothing by it.
             Ok(Some(hash)) => jobs
                 .get(hash)
                 .filter(|job| job.peer == caller)

@@ -1,4 +1,4 @@
-//! What a channel asks before its party reveals anything.
+//! The gate of a channel, which is asked before its party reveals anything.
 
 use std::io;
 
@@ -13,8 +13,8 @@ impl Channel {
         self.gate = gate;
     }
 
-    /// Asks the gate, if there is one and it has not been passed yet. A party calls this before the first message from which
-    /// the other party can learn something about this party's items.
+    /// Asks the gate, if there is one and it has not been passed yet. A party calls this before the first message
+    /// from which the other party can learn something about this party's items.
     ///
     /// # Errors
     /// [`Error::Io`] with the gate's error; then nothing may be revealed.

@@ -1,6 +1,6 @@
 //! A relay between parties who can both only dial out.
 //!
-//! Each party dials the relay, [proves](proof) who it is and that it means this relay, and says whom it wants to
+//! Each party dials the relay, proves who it is and that it means this relay, and says whom it wants to
 //! meet. When two parties want to meet each other, the relay says so to both and from then on copies bytes both ways.
 //! The two set up TLS with each other through it, so the relay, and anybody who pretends to be it, sees who meets
 //! whom, when and how much, and nothing else.

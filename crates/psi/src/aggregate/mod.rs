@@ -206,8 +206,8 @@ pub struct ByPartitions {
     pub open: Open,
 }
 
-/// Opens a total; the receiver gets the output. Of the two generators, the first is fresh, and the second makes this party's
-/// part of the noise: with the same one, a repeated opening gives the same number.
+/// Opens a total; the receiver gets the output. The first generator is fresh. The second makes this party's part of
+/// the noise: with the same one, a repeated opening gives the same number.
 pub type Open = fn(
     Query,
     receives: bool,

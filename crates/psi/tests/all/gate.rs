@@ -1,4 +1,4 @@
-//! Whoever reveals asks first: what a gate refuses, the other party does not learn.
+//! A party asks before it reveals: if the gate refuses, the other party learns nothing.
 
 use std::{
     io,

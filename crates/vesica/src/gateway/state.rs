@@ -1,4 +1,4 @@
-//! What a gateway knows of its cluster.
+//! The state of a gateway's cluster.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What the driver and the tasks have said, and how far the run is.
+/// The words of the driver and the tasks, and the progress of the run.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) counted: Option<Counted>,

@@ -54,7 +54,7 @@ struct Begun {
     peer_keys: u64,
 }
 
-/// What a run is admitted with.
+/// A request to begin a run or to go on with it.
 pub(crate) struct Admission {
     /// Distinct keys of this side and of the other.
     pub(crate) keys: [u64; 2],

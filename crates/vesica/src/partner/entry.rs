@@ -1,4 +1,4 @@
-//! What a line of a ledger says.
+//! A line of a ledger.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -45,8 +45,8 @@ pub struct Policy {
     /// The most runs in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
-    /// How often the comparison of one partition may begin, where a run goes on after interruptions;
-    /// [`DEFAULT_ATTEMPTS`] where this is `None`.
+    /// The most times that the comparison of one partition may begin in a run that goes on after interruptions; three if this
+    /// is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u64>,
     /// By how many keys this side's set must differ from that of each earlier run, if it differs at all.

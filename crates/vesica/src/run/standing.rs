@@ -1,8 +1,8 @@
-//! What a run of this side may still do, in all of its sessions together.
+//! The standing of a run: its limits, over all of its sessions together.
 //!
-//! Whoever compares something, reveals something or goes on after an interruption asks here first; what is allowed is on the
-//! disk, in the journal and under an agreement in the ledger, before it takes place. So a side that comes back with other keys
-//! gets no more than one run gives it:
+//! Every step that compares, reveals or goes on after an interruption asks here first. An allowed step is on the disk before it
+//! takes place: in the journal, and under an agreement in the ledger. So a side that comes back with other keys gets no more
+//! than one run gives it:
 //!
 //! - No side goes back behind what it has said that it has done ([`Standing::confirm`]).
 //! - The comparison of a partition begins a few times at most ([`Standing::begin_partition`]).
@@ -41,7 +41,7 @@ use crate::{
     words::{counted, grouped},
 };
 
-/// How many partitions a side has done.
+/// The message with the number of partitions that a side has done.
 pub(super) const DONE: &str = "vesica/done";
 
 /// One run of this side. Clones are the same run.
@@ -51,14 +51,14 @@ pub(crate) struct Standing(Arc<Mutex<State>>);
 struct State {
     account: Option<Account>,
     journal: Option<Journal>,
-    /// What the run is and the sketch of its set, once the table is read.
+    /// The identity of the run and the sketch of its set, once the table is read.
     run: Option<(Run, Option<Sketch>)>,
     /// The line of the ledger where it began.
     line: Option<u64>,
     limits: Limits,
 }
 
-/// What bounds the comparisons of a run.
+/// The bounds on the comparisons of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Distinct keys of the other side.
@@ -71,9 +71,9 @@ pub(crate) struct Limits {
     pub(crate) is_malicious: bool,
 }
 
-/// Where a run stands when a session begins.
+/// The progress of a run when a session begins.
 pub(crate) struct Place {
-    /// What was agreed on when it began: `None` without a journal, and `Some(None)` for a run that begins.
+    /// The facts agreed on when it began: `None` without a journal, and `Some(None)` for a run that begins.
     pub(crate) begun: Option<Option<Begun>>,
     /// Partitions that this side has done.
     pub(crate) done: u64,
@@ -133,7 +133,7 @@ impl Standing {
         state.account.as_mut().map(|account| account.exchange_signatures(channel)).transpose()
     }
 
-    /// Takes note of what the run is: nothing of it may change between sessions.
+    /// Takes note of the run's identity, which may not change between sessions.
     pub(crate) fn describe(&self, run: Run, sketch: Option<Sketch>) {
         self.state().run = Some((run, sketch));
     }
@@ -143,7 +143,7 @@ impl Standing {
         self.state().journal.is_some()
     }
 
-    /// Where the run stands.
+    /// Reports the progress of the run.
     ///
     /// # Errors
     /// [`Error::Journal`] where the journal is of another run, or of one that was attempted too often.
@@ -265,7 +265,7 @@ impl Standing {
         self.state().journal.as_mut().map_or(Ok(()), |journal| journal.add(piece))
     }
 
-    /// How many partitions are on the disk.
+    /// The number of partitions on the disk.
     pub(crate) fn done(&self) -> u64 {
         self.state().journal.as_ref().map_or(0, Journal::done)
     }
@@ -325,7 +325,7 @@ impl Standing {
         self.state().account.as_mut().map_or(Ok(()), |account| account.reveal(shared))
     }
 
-    /// How often the run was started, this time included, where that is kept.
+    /// The number of sessions, this one included, where a journal counts them.
     pub(crate) fn sessions(&self) -> Option<u32> {
         self.state().journal.as_ref().map(Journal::attempts)
     }

@@ -1,4 +1,4 @@
-//! What a ledger remembers of lines that it does not read again, and what it notes once.
+//! Lines that a ledger does not read again, and events that it notes once.
 
 use vesica_net::Identity;
 

@@ -1,4 +1,4 @@
-//! What a run may do, against a model of its rules that knows neither files nor signatures.
+//! A run, against a model of its rules that knows neither files nor signatures.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ struct Modelled {
     result: u64,
 }
 
-/// What is allowed, in the words of the documentation.
+/// The rules, as the documentation states them.
 #[derive(Debug, Default)]
 struct Model {
     is_malicious: bool,

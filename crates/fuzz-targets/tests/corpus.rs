@@ -86,7 +86,7 @@ fn what_was_written_is_its_own_form() {
             both => panic!("{name} is {both:?}"),
         }
     }
-    let asked = ["found", "here", "kept", "keys", "next", "stopped"];
+    let asked = ["found", "here", "kept", "keys", "next", "reveals", "stopped"];
     assert_eq!(questions, asked.into());
 }
 

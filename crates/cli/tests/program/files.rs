@@ -93,11 +93,17 @@ fn results_have_the_permissions_of_what_they_replace() {
     let [kept, usual] = ["out.csv", "report.json"].map(|kind| lab.file(Connecting, kind));
     fs::write(&kept, "old").unwrap();
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)).unwrap();
-    // Only the superuser can give a file away.
-    let (user, group) = if owner(&kept).0 == 0 { (1234, 4321) } else { owner(&kept) };
-    chown(&kept, Some(user), Some(group)).unwrap();
+    let mine = owner(&kept);
+    // Only the superuser can give a file away, and would then write what its owner may read.
+    if mine.0 == 0 {
+        chown(&kept, Some(1234), Some(4321)).unwrap();
+        let [refused, _] = lab.run(&["--wait", "1"], &["--wait", "1"]);
+        refused.assert(3, &["the file there belongs to another user or group"]);
+        assert_eq!((fs::read(&kept).unwrap(), owner(&kept)), (b"old".to_vec(), (1234, 4321)));
+        chown(&kept, Some(mine.0), Some(mine.1)).unwrap();
+    }
     lab.run(&[], &[]).iter().for_each(|ended| _ = ended.assert(0, &[]));
-    assert_eq!((mode(&kept), owner(&kept)), (0o600, (user, group)));
+    assert_eq!((mode(&kept), owner(&kept)), (0o600, mine));
     assert_eq!(fs::read(&kept).unwrap(), b"k\nx\n");
     assert_eq!(mode(&usual), mode(&lab.file(Connecting, "in.csv")));
 

@@ -71,6 +71,15 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether the run may not go on, because a partition was begun too often, or its result was sent in a protocol against
+    /// malicious parties: it has to begin anew.
+    pub fn is_spent(&self) -> bool {
+        self.sides.iter().any(|side| {
+            let End::Ran(Err(error)) = &side.end else { return false };
+            matches!(error, Error::TooManyAttempts { .. } | Error::AlreadyRevealed { .. })
+        })
+    }
+
     /// How far it went.
     pub fn extent(&self) -> Extent {
         let calls = self.sides.each_ref().map(|side| side.happened.calls.clone());
@@ -165,6 +174,11 @@ impl Bench {
             }
             _ => fs::read(self.output(side)?).ok().filter(|bytes| bytes != OLD.as_bytes()),
         }
+    }
+
+    /// Removes the journals of both sides, as the error of a run that may not go on says.
+    pub fn begin_anew(&self) {
+        [0, 1].iter().for_each(|side| fs::remove_file(self.journal(*side)).unwrap_or_default());
     }
 
     /// Forgets what a stream was given.

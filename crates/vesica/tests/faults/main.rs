@@ -53,9 +53,10 @@ const LONGEST: Duration = Duration::from_secs(300);
 fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
     let bench = Bench::new(Jobs::of(case));
     let mut failures = Vec::new();
-    for attempt in 0..=ATTEMPTS {
+    // A run that may not go on begins anew in a further attempt.
+    for attempt in 0..=ATTEMPTS + 1 {
         let faults = match attempt {
-            ATTEMPTS => Faults::NONE,
+            ATTEMPTS.. => Faults::NONE,
             _ => Faults::of(case, attempt, undisturbed),
         };
         let ended = bench.attempt(attempt, &faults);
@@ -64,6 +65,9 @@ fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
             return;
         }
         bench.clear_streams();
+        if ended.is_spent() {
+            bench.begin_anew();
+        }
         // What can go on does so, and some that begin anew show that what was left does not disturb them.
         if !bench.jobs.resume && !case.is_multiple_of(4) {
             return;

@@ -49,9 +49,11 @@ pub fn tables_refused() -> Json {
 
 pub fn heads_refused(publisher: &Publisher) -> Json {
     type Change = fn(&mut Head);
-    let changes: [(&str, Change); 23] = [
+    let changes: [(&str, Change); 25] = [
         ("another version of the format", |head| head.version = 1),
         ("a control character in the name", |head| head.name.push('\u{85}')),
+        ("a format character in the name", |head| head.name.push('\u{202e}')),
+        ("a separator of lines in the name", |head| head.name.push('\u{2028}')),
         ("a control character in a column", |head| {
             head.labels.as_mut().unwrap().columns[0].push('\n')
         }),

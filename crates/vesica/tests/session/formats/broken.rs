@@ -130,7 +130,7 @@ fn a_packed_row_may_be_no_larger_than_memory() {
     assert_eq!(read(&rows, Some(1 << 20)), Ok(1 << 20));
     assert_eq!(read(&format!("utf8\n{row}\n"), None), Ok(1));
     let message = read(&format!("utf8\n{row}\n"), Some(1 << 20)).unwrap_err();
-    assert!(message.contains("holds more than 1.0 MiB"), "{message}");
+    assert!(message.contains("line 2 has a row of more than 128.0 KiB"), "{message}");
 }
 
 #[test]

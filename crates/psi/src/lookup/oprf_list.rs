@@ -129,7 +129,7 @@ mod tests {
         };
         let entry =
             Entry { sequence: 0, removed: 0, added: head.items, bytes: 0, digest: Hex::default() };
-        let header = head.header(&entry, [0; 32]);
+        let header = head.header(&entry, head.terms());
         let (file, entry) = write_part(Cursor::new(Vec::new()), header, &[], (&tags, &[]))
             .expect("memory suffices");
         head.parts.push(entry);

@@ -2,7 +2,7 @@
 //!
 //! Every step that compares, reveals or goes on after an interruption asks here first. An allowed step is on the disk before it
 //! takes place: in the journal, and under an agreement in the ledger. So a side that comes back with other keys gets no more
-//! than one run gives it:
+//! than the terms let it bring to one run:
 //!
 //! - No side goes back behind what it has said that it has done ([`Standing::confirm`]).
 //! - The comparison of a partition begins a few times at most ([`Standing::begin_partition`]).

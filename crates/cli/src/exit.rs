@@ -14,6 +14,7 @@ Exit codes:
     7  unconfirmed: the result of this side is complete and in place, but its report could not be
        written, or the other side did not confirm that its own result is in place
     8  policy: a policy of either side refuses the run or its result
+    9  too few: fewer keys are shared than the minimum, so that there is no result
    70  bug: a defect of this program
   130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
 With any code but 0 and 7, no output file was written and no existing one was changed; the file of --report
@@ -26,6 +27,7 @@ pub const TERMS: u8 = 5;
 pub const PEER: u8 = 6;
 pub const UNCONFIRMED: u8 = 7;
 pub const POLICY: u8 = 8;
+pub const TOO_FEW: u8 = 9;
 pub const BUG: u8 = 70;
 pub const CANCELLED: u8 = 130;
 
@@ -50,6 +52,12 @@ impl Failure {
         Self { code: UNCONFIRMED, message: all.join("; ") }
     }
 
+    /// An answer that is none, which the report and the record of a run that succeeded say too.
+    pub fn too_few() -> Self {
+        let message = "no answer: fewer keys are shared than the minimum".to_owned();
+        Self { code: TOO_FEW, message }
+    }
+
     pub fn bug(message: impl Into<String>) -> Self {
         Self { code: BUG, message: message.into() }
     }
@@ -62,10 +70,15 @@ impl Failure {
             NETWORK => Class::Network,
             TERMS => Class::Terms,
             PEER => Class::Peer,
-            POLICY => Class::Policy,
+            POLICY | TOO_FEW => Class::Policy,
             CANCELLED => Class::Cancelled,
             _ => Class::Bug,
         }
+    }
+
+    /// A person answered a question with no.
+    pub fn declined() -> Self {
+        Self { code: CANCELLED, message: "not agreed; nothing was written".to_owned() }
     }
 
     pub fn cancelled() -> Self {
@@ -76,6 +89,7 @@ impl Failure {
 impl From<vesica::Error> for Failure {
     fn from(error: vesica::Error) -> Self {
         let code = match error.class() {
+            _ if error.is_too_few() => TOO_FEW,
             Class::Usage => USAGE,
             Class::Input => INPUT,
             Class::Network => NETWORK,

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use vesica::{
+    Role,
     files::{Protected, check_results},
     partnership::{self, Entry, Event, Ledger, Record, Signed},
-    report::{counted, grouped, shown},
+    report::{Names, Tense, counted, shown},
 };
 use vesica_net::{Certificate, Fingerprint};
 
 use crate::{
     document::{self, of_file},
     exit::Failure,
-    keygen,
+    keygen, partner,
     project::Project,
+    run,
 };
 
 #[derive(clap::Args)]
@@ -27,9 +29,32 @@ enum LedgerCommand {
     /// Check that no line was changed, moved, added or taken out, and that the ledger fits to records
     Verify(VerifyLedgerArgs),
     /// List the runs
-    Show(WhichArgs),
+    Show(ShowArgs),
     /// Print all lines as JSON, without signatures and without what is kept of sets
     Export(WhichArgs),
+    /// Make a page for people of all runs
+    Page(PageArgs),
+}
+
+#[derive(clap::Args)]
+struct ShowArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    /// Print JSON, as `vesica ledger export` does
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct PageArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    /// The file for the page; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    html: PathBuf,
+    /// The name of a party on the page, as in vesica1-…=Acme
+    #[arg(long, value_name = "FINGERPRINT=NAME", value_parser = named)]
+    name: Vec<(Fingerprint, String)>,
 }
 
 #[derive(clap::Args)]
@@ -39,6 +64,9 @@ struct WhichArgs {
     /// The identity whose ledger it is [default: that of the project]
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
+    /// The fingerprint of the party whose ledger it is, for a reader who does not have its identity
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with = "identity", requires = "file")]
+    fingerprint: Option<Fingerprint>,
     /// The project file [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
@@ -69,27 +97,36 @@ pub struct ReportArgs {
     /// The file for the page; `-` is standard output
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
+    /// The name of a party on the page, as in vesica1-…=Acme [default: as in the project file, if there is one]
+    #[arg(long, value_name = "FINGERPRINT=NAME", value_parser = named)]
+    name: Vec<(Fingerprint, String)>,
+    /// The project file [default: vesica.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
 }
 
 pub fn run(args: &LedgerArgs) -> Result<(), Failure> {
     match &args.command {
         LedgerCommand::Verify(args) => verify_ledger(args),
-        LedgerCommand::Show(which) => {
-            let (entries, ..) = which.read()?;
-            let lines: String = entries.iter().map(|entry| line(entry) + "\n").collect();
-            crate::print_lines(&lines)
+        LedgerCommand::Show(args) if args.json => export(&args.which),
+        LedgerCommand::Show(args) => {
+            let (entries, ..) = args.which.read()?;
+            let width = entries.iter().map(|entry| shown(&entry.name).chars().count()).max();
+            let line = |entry| line(entry, width.unwrap_or(0)) + "\n";
+            crate::print_lines(&entries.iter().map(line).collect::<String>())
         }
-        LedgerCommand::Export(which) => {
-            let (entries, ..) = which.read()?;
-            let lines: Result<String, Failure> = entries.iter().map(exported).collect();
-            crate::print(&lines?)
-        }
+        LedgerCommand::Export(which) => export(which),
+        LedgerCommand::Page(args) => page(args),
     }
 }
 
 impl WhichArgs {
     /// Its lines, the file, and whose it is.
     fn read(&self) -> Result<(Vec<Entry>, PathBuf, Certificate), Failure> {
+        if let (Some(file), Some(owner)) = (&self.file, self.fingerprint) {
+            let (entries, _, certificate) = Ledger::new(file).read_of(owner)?;
+            return Ok((entries, file.clone(), certificate));
+        }
         let project = match (&self.file, &self.identity) {
             (Some(_), Some(_)) => None,
             _ => Some(Project::open(self.project.as_deref())?),
@@ -146,25 +183,90 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
     ))
 }
 
-/// A line for people.
-fn line(entry: &Entry) -> String {
+/// A line for people, with this much room for the name.
+fn line(entry: &Entry, width: usize) -> String {
     let Entry { number, time, name, event, .. } = entry;
-    let what = match event {
-        Event::Began { keys, peer_keys, .. } => {
-            format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
-        }
-        Event::WentOn { run, session } => {
-            format!("the run of line {run} was started again, {session} times in all")
-        }
-        Event::Revealed { matches, .. } => counted(*matches, "shared key"),
-        Event::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
-        Event::Failed { reason, .. } => reason.clone(),
-        Event::Succeeded { matches: Some(matches), .. } => counted(*matches, "shared key"),
-        Event::Succeeded { matches: None, .. } => "the other side learned the result".to_owned(),
-    };
     // A text of the other side must not look like a line of its own.
+    let what = event.sentence();
     let (name, what) = (shown(name), shown(&what));
-    format!("{number:>5}  {time}  {name}  {:<9}  {what}", event.word())
+    format!("{number:>5}  {time}  {name:<width$}  {:<9}  {what}", event.word())
+}
+
+fn export(which: &WhichArgs) -> Result<(), Failure> {
+    let (entries, ..) = which.read()?;
+    let lines: Result<String, Failure> = entries.iter().map(exported).collect();
+    crate::print(&lines?)
+}
+
+/// Makes a page of a whole ledger.
+fn page(args: &PageArgs) -> Result<(), Failure> {
+    let (entries, file, certificate) = args.which.read()?;
+    let names = Called::new(&args.name, args.which.project.as_deref());
+    let owner = names.of(certificate.fingerprint());
+    let name = |peer: &str| peer.parse().map_or_else(|_| peer.to_owned(), |peer| names.of(peer));
+    let page = partnership::ledger_page(&entries, &owner, &name);
+    put_page(&args.html, &page, Protected::new("the ledger", file))
+}
+
+fn put_page(html: &Path, page: &str, made_from: Protected) -> Result<(), Failure> {
+    if html == Path::new("-") {
+        return crate::print(page);
+    }
+    check_results(&[Protected::new("the page", html)], &[made_from], None)?;
+    document::put(html, page)
+}
+
+/// Names of parties for people: those given, or else those of a project.
+struct Called {
+    given: Vec<(Fingerprint, String)>,
+}
+
+impl Called {
+    /// A project that cannot be read has no names.
+    fn new(given: &[(Fingerprint, String)], project: Option<&Path>) -> Self {
+        let mut given = given.to_vec();
+        if let Ok(project) = Project::open(project) {
+            for name in project.jobs() {
+                let Ok(args) = run::Args::of_job(&project, &name) else { continue };
+                let (Some(file), Some(partner)) = args.under() else { continue };
+                let Ok(agreement) = partner::agreement(file) else { continue };
+                let agreement = agreement.document();
+                let parties = [&agreement.proposal.inviter, &agreement.accepter];
+                let me = own(&project);
+                let peer = parties.map(|party| party.fingerprint()).into_iter();
+                given.extend(
+                    peer.filter(|peer| Some(*peer) != me).map(|peer| (peer, partner.to_owned())),
+                );
+            }
+            if let (Some(me), Some(name)) = (own(&project), project.own_name()) {
+                given.push((me, name.to_owned()));
+            }
+        }
+        Self { given }
+    }
+
+    /// The name of a party, or the beginning of its fingerprint.
+    fn of(&self, party: Fingerprint) -> String {
+        match self.given.iter().find(|(known, _)| *known == party) {
+            Some((_, name)) => name.clone(),
+            None => party.to_string().chars().take("vesica1-cb6k-2h9h".len()).collect(),
+        }
+    }
+}
+
+/// This side of a project, if its identity is there.
+fn own(project: &Project) -> Option<Fingerprint> {
+    vesica::files::load_identity(&project.identity()).ok().map(|me| me.fingerprint())
+}
+
+/// Reads a fingerprint and a name for it.
+fn named(text: &str) -> Result<(Fingerprint, String), String> {
+    let (party, name) = text.split_once('=').ok_or("a fingerprint, = and a name")?;
+    let party = party.parse().map_err(|_| format!("`{party}` is no fingerprint"))?;
+    match name.trim() {
+        "" => Err("the name is empty".to_owned()),
+        name => Ok((party, name.to_owned())),
+    }
 }
 
 /// A line as JSON without what is kept of sets.
@@ -194,19 +296,43 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             args.record.display()
         )));
     }
-    crate::print_lines(&format!(
-        "{}: both parties signed it, and nobody changed it since\nagreement  {} {}\nrun        {} to {}\nkeys       {} \
-         of {}\n           {} of {}\n",
+    let names = Names::new(parties[0].to_string(), parties[1].to_string());
+    let account = &document.disclosure;
+    let mut text = format!(
+        "{}: both parties signed it, and nobody changed it since\nagreement  {} {}, accepted {}\n",
         args.record.display(),
         document.name,
         document.agreement,
-        document.a.started,
-        document.a.ended,
-        grouped(document.a.keys),
-        parties[0],
-        grouped(document.b.keys),
-        parties[1],
-    ))
+        document.agreed
+    );
+    for side in [&document.a, &document.b] {
+        text += &format!(
+            "run        {} to {}, {} of {}\n",
+            side.started,
+            side.ended,
+            counted(side.keys, "key"),
+            side.party.fingerprint()
+        );
+    }
+    if let Some(apart) = clocks_apart(document) {
+        text += &format!("clocks     they differ by about {apart}\n");
+    }
+    for line in account.lines(Role::A, &names, Tense::Past) {
+        text += &format!("  - {line}\n");
+    }
+    crate::print_lines(&text)
+}
+
+/// How far the clocks of the two sides were apart when the run ended, where a person would want to know.
+fn clocks_apart(record: &Record) -> Option<String> {
+    const WORTH_A_WORD: u64 = 15;
+    let [a, b] = [&record.a, &record.b].map(|side| side.ended.minutes());
+    let apart = a.abs_diff(b);
+    (apart >= WORTH_A_WORD).then(|| match apart {
+        minutes if minutes < 120 => counted(minutes, "minute"),
+        minutes if minutes < 2 * 24 * 60 => counted(minutes / 60, "hour"),
+        minutes => counted(minutes / (24 * 60), "day"),
+    })
 }
 
 fn party(who: &str) -> Result<Fingerprint, Failure> {
@@ -229,13 +355,12 @@ fn record(path: &Path) -> Result<Signed<Record>, Failure> {
 
 /// Makes a page of a record.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let page = partnership::page(&record(&args.record)?);
-    if args.html == Path::new("-") {
-        return crate::print(&page);
-    }
-    let record = Protected::new("the record", &args.record);
-    check_results(&[Protected::new("the page", &args.html)], &[record], None)?;
-    document::put(&args.html, &page)
+    let record = record(&args.record)?;
+    let document = record.document();
+    let names = Called::new(&args.name, args.project.as_deref());
+    let [a, b] = [&document.a, &document.b].map(|side| names.of(side.party.fingerprint()));
+    let page = partnership::page(&record, [&a, &b]);
+    put_page(&args.html, &page, Protected::new("the record", &args.record))
 }
 
 #[cfg(test)]
@@ -255,9 +380,10 @@ mod tests {
             agreement: text(),
             name: "ac\u{2028}me".to_owned(),
             peer: text(),
+            owner: None,
             event: Event::Failed { run: None, class: Class::Peer, reason },
         };
-        let line = line(&entry);
+        let line = line(&entry, 0);
         let said =
             "ac\u{fffd}me  failed     no\u{fffd}    4  2026  acme  succeeded\u{fffd}[2K\u{fffd}";
         assert!(line.ends_with(said), "{line}");

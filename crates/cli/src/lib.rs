@@ -5,6 +5,7 @@
 //!
 //! It is a library so that other packages can carry the program: the one for Python does.
 
+mod agreement;
 mod bench;
 mod calibrate;
 mod cancel;
@@ -17,6 +18,7 @@ mod document;
 mod exit;
 mod gateway;
 mod itself;
+mod jobs;
 mod keygen;
 mod ledger;
 mod lookup;
@@ -85,10 +87,14 @@ enum Command {
     Accept(Box<partner::AcceptArgs>),
     /// Confirm the reply to an invitation
     Confirm(partner::ConfirmArgs),
-    /// Show an agreement
-    Agreement(partner::ShowArgs),
+    /// Show, renew or revoke an agreement
+    Agreement(agreement::AgreementArgs),
+    /// List the jobs of a project: partners, runs so far, the next permitted run, and how much the rules leave
+    Jobs(jobs::Args),
     /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
     Check(check::Args),
+    /// Say what a run would disclose to each side, without contacting anybody: `vesica preview JOB`, or the flags of `run`
+    Preview(Box<run::Args>),
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
@@ -150,7 +156,9 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Invite(args) => partner::invite(&args),
         Command::Accept(args) => partner::accept(&args),
         Command::Confirm(args) => partner::confirm(&args),
-        Command::Agreement(args) => partner::show(&args),
+        Command::Agreement(args) => agreement::agreement(&args),
+        Command::Jobs(args) => jobs::jobs(&args),
+        Command::Preview(args) => run::preview(&args),
         Command::Publish(args) => publish::run(*args),
         Command::Lookup(args) => lookup::run(*args),
         Command::Serve(args) => serve::serve(&args),

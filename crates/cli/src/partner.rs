@@ -1,4 +1,4 @@
-//! `init`, `invite`, `accept`, `confirm` and `agreement`: from two empty directories to an agreement.
+//! `init`, `invite`, `accept` and `confirm`: from two empty directories to an agreement.
 
 use std::{
     fs,
@@ -7,19 +7,25 @@ use std::{
 };
 
 use vesica::{
-    Learns, Offer,
-    partnership::{Agreement, Invitation, Place, Signed},
+    Job, Learns, Offer, Source,
+    files::{Delimiter, KeyColumn},
+    partnership::{Agreement, Invitation, Place, Signed, Summary},
+    report::{counted, grouped},
 };
 
 use crate::{
     columns::{self, Names},
     document::{of_file, put_new, read},
     exit::Failure,
-    keygen,
+    keygen, numbers,
     policy::PolicyArgs,
     project::{self, JobEntry, Project},
+    run,
     terms::{self, QueryArg, TermsArgs},
 };
+
+/// The size of a table, in bytes, beyond which only its header is read before an agreement is made.
+const LARGE: u64 = 64 << 20;
 
 #[derive(clap::Args)]
 pub struct InitArgs {
@@ -72,6 +78,12 @@ pub struct AcceptArgs {
     /// This side's column of values, where it brings one
     #[arg(long, value_name = "COL")]
     values: Option<String>,
+    /// The most distinct keys that the inviting side may bring
+    #[arg(long, default_value = "100,000,000", value_name = "N", value_parser = numbers::number)]
+    max_peer_rows: u64,
+    /// Allow a protocol that is not for real data, which the invitation names
+    #[arg(long)]
+    allow_research: bool,
     /// Accept without asking
     #[arg(long, short)]
     yes: bool,
@@ -89,12 +101,6 @@ pub struct ConfirmArgs {
     yes: bool,
 }
 
-#[derive(clap::Args)]
-pub struct ShowArgs {
-    /// The agreement
-    file: PathBuf,
-}
-
 /// What this side writes into its own project.
 #[derive(clap::Args)]
 struct JobArgs {
@@ -107,9 +113,15 @@ struct JobArgs {
     /// This side's key columns, as in `run`
     #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
     key: Vec<Names>,
+    /// What separates the fields of the table: comma, semicolon, tab, bar or auto
+    #[arg(long, default_value = "comma", value_parser = run::delimiter)]
+    delimiter: Delimiter,
     /// The file for this side's result, if it gets one [default: named like the job, in the format of the input]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// This side's name for the other party, on pages and in lists
+    #[arg(long, value_name = "NAME")]
+    partner: Option<String>,
 }
 
 /// Makes a project: an identity and a file with comments.
@@ -150,13 +162,16 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
         (None, None) => Place::There,
     };
     let invitation = Invitation::new(&me, &args.name, &offer, place, args.policy.policy())?;
+    let summary = invitation.proposal().summary()?;
     let file = project.path(format!("{}.invite", args.name));
     let entry = args.job.entry(&args.name, &offer, args.answer.column.as_deref());
     project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
+    args.job.check_table(&project, &offer, args.answer.column.as_deref())?;
     let text = invitation.to_text();
     put_new(&file, &text)?;
     project.add(&entry)?;
     crate::print(&text)?;
+    crate::say(&summary_as_text(&summary));
     crate::say(&format!(
         "The invitation is above and in {0}: send it to the other side, by mail or chat. It says nothing secret, but \
          whoever receives it can answer. With the reply: `vesica confirm REPLY`.",
@@ -174,21 +189,17 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     let proposal = invitation.proposal();
     // The name is a proposal too: what it is called here is for this side to say.
     let name = args.name.as_ref().unwrap_or(&proposal.name);
-    crate::say(&format!(
-        "{} proposes the agreement `{}`:",
-        proposal.inviter.fingerprint(),
-        proposal.name
-    ));
-    proposal.sentences().iter().for_each(|sentence| crate::say(&format!("  - {sentence}")));
     let mut offer = invitation.answer()?;
     let (columns, identifiers) = columns::identifiers(&args.job.key);
     if columns.len() != offer.keys.len() || identifiers != offer.identifiers {
         return Err(Failure::usage(format!(
-            "the invitation compares keys of {} columns, and --key names {}",
-            offer.keys.len(),
-            columns.len()
+            "the invitation compares {}, and --key names {}",
+            keys_of(offer.keys.len(), &offer.identifiers),
+            keys_of(columns.len(), &identifiers)
         )));
     }
+    offer.allow_research = args.allow_research;
+    offer.max_peer_rows = args.max_peer_rows;
     if !args.normalize.is_empty() {
         offer.keys = terms::profiles(columns.len(), &args.normalize)?;
     }
@@ -201,14 +212,26 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     if offer.brings_values != args.values.is_some() {
         return Err(Failure::usage("this side brings values: name the column with --values"));
     }
+    if let Some(status) = proposal.unusual_protocol().filter(|_| !args.allow_research) {
+        return Err(Failure::usage(format!(
+            "the invitation is for {status}. Only if you mean to use it for a comparison or a measurement: --allow-research"
+        )));
+    }
     let agreement = invitation.accept(&me, &offer, args.address.clone())?;
+    crate::say(&format!(
+        "{} proposes the agreement `{}`. In each run under it:",
+        proposal.inviter.fingerprint(),
+        proposal.name
+    ));
+    crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
     let mut entry = args.job.entry(name, &offer, args.values.as_deref());
     entry.agreement_hash = Some(agreement.hash());
     let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
     let rename = "choose another name for it here with --name";
     project.check_new(&entry, &[&file, &reply], rename)?;
-    if !args.yes && !asked("Accept?")? {
-        return Err(Failure::cancelled());
+    args.job.check_table(&project, &offer, args.values.as_deref())?;
+    if !args.yes && !asked("Accept?", &args.invitation)? {
+        return Err(Failure::declined());
     }
     put_new(&file, &agreement.to_json())?;
     let text = agreement.to_text();
@@ -241,12 +264,16 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     }
     project.check_binding(&file, &agreement.hash())?;
     crate::say(&format!(
-        "{} accepted `{name}`. Compare these words on the phone, which are the same on both sides:\n  {}",
-        agreement.document().accepter.fingerprint(),
+        "{} accepted `{name}`. In each run under it:",
+        agreement.document().accepter.fingerprint()
+    ));
+    crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
+    crate::say(&format!(
+        "Compare these words on the phone, which are the same on both sides:\n  {}",
         agreement.check_phrase()
     ));
-    if !args.yes && !asked("Are they?")? {
-        return Err(Failure::cancelled());
+    if !args.yes && !asked("Are they?", &args.reply)? {
+        return Err(Failure::declined());
     }
     put_new(&file, &agreement.to_json())?;
     project.bind(&file, &agreement.hash())?;
@@ -277,33 +304,6 @@ fn confirmed_before(
         there.document().accepter.fingerprint(),
         reply.document().accepter.fingerprint()
     )))
-}
-
-/// Shows an agreement.
-pub fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let signed = agreement(&args.file)?;
-    let agreement = signed.document();
-    let proposal = &agreement.proposal;
-    let mut text = format!(
-        "agreement  {}\nhash       {}\nwords      {}\ninviter    {}{}\naccepter   {}{}\nmade       {}\naccepted   {}\n",
-        proposal.name,
-        signed.hash(),
-        signed.check_phrase(),
-        proposal.inviter.fingerprint(),
-        has_signed(&signed, proposal.inviter.fingerprint()),
-        agreement.accepter.fingerprint(),
-        has_signed(&signed, agreement.accepter.fingerprint()),
-        proposal.made,
-        agreement.accepted,
-    );
-    for sentence in proposal.sentences() {
-        text += &format!("  - {sentence}\n");
-    }
-    crate::print_lines(&text)
-}
-
-fn has_signed(agreement: &Signed<Agreement>, party: vesica_net::Fingerprint) -> &'static str {
-    if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
 }
 
 /// The agreement in a file. It must have this hash, where one is given.
@@ -349,13 +349,95 @@ impl JobArgs {
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
             output_is_default: self.output.is_none(),
+            delimiter: (self.delimiter != Delimiter::Comma).then(|| self.delimiter.name()),
+            partner: self.partner.clone(),
             agreement_hash: None,
         }
     }
+
+    /// Refuses a table of this side with which no run could begin. A table elsewhere is read by the runs only.
+    fn check_table(
+        &self,
+        project: &Project,
+        offer: &Offer,
+        values: Option<&str>,
+    ) -> Result<(), Failure> {
+        let is_local = |input: &&PathBuf| {
+            let text = input.to_string_lossy();
+            text != "-" && !text.contains("://") && !text.starts_with("adbc:")
+        };
+        let Some(input) = self.input.as_ref().filter(is_local) else { return Ok(()) };
+        let path = project.path(input);
+        let (columns, identifiers) = columns::identifiers(&self.key);
+        let job = Job {
+            delimiter: self.delimiter,
+            values: values.map(str::to_owned),
+            ..Job::new(Source::from_path(&path), columns.clone(), offer.clone())
+        };
+        job.prepare()?;
+        if fs::metadata(&path).is_ok_and(|found| found.len() > LARGE) {
+            return Ok(());
+        }
+        let column = |(name, normalize)| KeyColumn { name, normalize };
+        let keys: Vec<_> =
+            columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
+        let source = Source::from_path(&path);
+        let found = vesica::check(source, self.delimiter, &keys, &identifiers, &offer.null_values)?;
+        let rows = found.findings.rows;
+        if rows.used == 0 && rows.read > 0 {
+            return Err(Failure::input(format!(
+                "{}: none of its {} has a key; `vesica check` says why",
+                path.display(),
+                counted(rows.read, "row")
+            )));
+        }
+        if rows.null > 0 {
+            crate::say(&format!(
+                "vesica: note: {} of {} in {} have no key; `vesica check` says why",
+                grouped(rows.null),
+                counted(rows.read, "row"),
+                path.display()
+            ));
+        }
+        Ok(())
+    }
 }
 
-/// Asks a question, of which no answer means no.
-fn asked(question: &str) -> Result<bool, Failure> {
+/// The keys of so many columns, which identifiers divide as these numbers say.
+fn keys_of(columns: usize, identifiers: &[u8]) -> String {
+    let columns = counted(columns as u64, "column");
+    match identifiers.len() {
+        0 => format!("keys of {columns}"),
+        several => format!("{several} identifiers of {columns} in all"),
+    }
+}
+
+/// What runs disclose, and what binds the sides, in lines.
+pub fn summary_as_text(summary: &Summary) -> String {
+    let disclosed = summary.disclosed().into_iter().map(|sentence| format!("  - {sentence}\n"));
+    let clauses = summary.clauses().into_iter().map(|clause| format!("  - {clause}\n"));
+    let lines: String =
+        disclosed.chain(["It is also agreed:\n".to_owned()]).chain(clauses).collect();
+    lines.trim_end().to_owned()
+}
+
+/// The same as JSON, with the facts.
+pub fn summary_as_json(summary: &Summary) -> Result<String, Failure> {
+    let value = serde_json::json!({
+        "role": summary.reader(),
+        "disclosure": summary.disclosure(),
+        "sentences": summary.disclosed(),
+        "clauses": summary.clauses(),
+    });
+    serde_json::to_string_pretty(&value).map_err(|_| Failure::bug("a summary has JSON"))
+}
+
+/// Asks a question about a document; no answer means no.
+fn asked(question: &str, document: &Path) -> Result<bool, Failure> {
+    if document == Path::new("-") {
+        let message = "the document came through standard input, which cannot answer too: read it from a file, or pass --yes";
+        return Err(Failure::usage(message));
+    }
     let _ = write!(io::stderr().lock(), "{question} [y/N] ");
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(|e| Failure::input(e.to_string()))?;

@@ -66,6 +66,10 @@ pub struct JobEntry {
     pub output: Option<PathBuf>,
     /// Whether nobody named the output.
     pub output_is_default: bool,
+    /// What separates the fields of the input, where that is no comma.
+    pub delimiter: Option<&'static str>,
+    /// This side's name for the other party.
+    pub partner: Option<String>,
     /// The hash of the agreement, if there is one yet.
     pub agreement_hash: Option<String>,
 }
@@ -76,9 +80,9 @@ impl JobEntry {
         format!("{}.agreement", self.name)
     }
 
-    /// The file of the record.
+    /// The file of each run's record.
     pub fn record(&self) -> String {
-        format!("{}.record", self.name)
+        format!("{}-{{time}}.record", self.name)
     }
 
     /// The job as it is in the file.
@@ -89,9 +93,15 @@ impl JobEntry {
         if let Some(hash) = &self.agreement_hash {
             job.insert(binding::KEY.to_owned(), hash.clone().into());
         }
+        if let Some(partner) = &self.partner {
+            job.insert("partner".to_owned(), partner.clone().into());
+        }
         job.insert("record".to_owned(), self.record().into());
         if let Some(input) = &self.input {
             job.insert("input".to_owned(), path(input));
+        }
+        if let Some(delimiter) = self.delimiter {
+            job.insert("delimiter".to_owned(), delimiter.into());
         }
         let key = match &self.key[..] {
             // A text is read like a flag, where such a name stands in quotes.
@@ -140,13 +150,14 @@ impl Project {
         for (key, value) in &project.table {
             let (is_right, form) = match key.as_str() {
                 "identity" => (value.is_str(), "the name of a file"),
+                "name" => (value.is_str(), "this side's name for people"),
                 "jobs" => {
                     let jobs = value.as_table();
                     let are_tables = jobs.is_some_and(|jobs| jobs.values().all(Value::is_table));
                     (are_tables, "a table for each job, such as [jobs.example]")
                 }
                 _ => {
-                    let what = format!("there is no key `{key}`; there are identity, jobs");
+                    let what = format!("there is no key `{key}`; there are identity, name, jobs");
                     return Err(project.failed(&what));
                 }
             };
@@ -201,6 +212,11 @@ impl Project {
         self.path(named.unwrap_or(IDENTITY))
     }
 
+    /// This side's name for people, if it has one.
+    pub fn own_name(&self) -> Option<&str> {
+        self.table.get("name").and_then(Value::as_str)
+    }
+
     /// A job.
     pub fn job(&self, name: &str) -> Result<&Table, Failure> {
         let job = self.job_table().and_then(|jobs| jobs.get(name)).and_then(Value::as_table);
@@ -215,9 +231,33 @@ impl Project {
 
     /// Adds a job at the end of the file.
     pub fn add(&self, entry: &JobEntry) -> Result<(), Failure> {
+        self.add_job(&entry.name, &entry.table())
+    }
+
+    /// As [`Project::add`], for a job as it is in the file.
+    pub fn add_job(&self, name: &str, job: &Table) -> Result<(), Failure> {
         // It may have changed while the user was asked.
         let now = Self::open(Some(&self.file))?;
-        document::put(&self.file, &now.with(&entry.name, &entry.table())?)
+        document::put(&self.file, &now.with(name, job)?)
+    }
+
+    /// A job like this one, with an agreement of this name and files of its own.
+    pub fn renewed(&self, job: &str, name: &str) -> Result<Table, Failure> {
+        let mut new = self.job(job)?.clone();
+        let entry = JobEntry { name: name.to_owned(), ..JobEntry::default() };
+        new.remove(binding::KEY);
+        new.insert("agreement".to_owned(), entry.agreement().into());
+        new.insert("record".to_owned(), entry.record().into());
+        for key in ["output", "report", "resume"] {
+            let old = new.get(key).and_then(Value::as_str).map(str::to_owned);
+            if let Some(old) = old.filter(|old| is_file(old) && !crate::stamp::is_pattern(old)) {
+                let extension = Path::new(&old).extension().and_then(|end| end.to_str());
+                let file = format!("{name}.{}", extension.unwrap_or(key));
+                let beside = Path::new(&old).with_file_name(file);
+                new.insert(key.to_owned(), beside.to_string_lossy().into_owned().into());
+            }
+        }
+        Ok(new)
     }
 
     /// The text with another job at its end.
@@ -323,15 +363,18 @@ fn is_quoted(name: &str) -> bool {
 /// Puts the flags of the job that is named, if one is, into the command line of a program with these commands.
 pub fn expand(arguments: Vec<OsString>, commands: &Command) -> Result<Vec<OsString>, Failure> {
     // What is required may come from the job; what cannot be read is complained of later, with all flags in place.
-    let relaxed =
-        commands.clone().mut_subcommand("run", |run| run.mut_args(|arg| arg.required(false)));
+    let relaxed = ["run", "preview"].into_iter().fold(commands.clone(), |commands, name| {
+        commands.mut_subcommand(name, |run| run.mut_args(|arg| arg.required(false)))
+    });
     let Ok(matches) = relaxed.try_get_matches_from(&arguments) else { return Ok(arguments) };
-    let Some(("run", given)) = matches.subcommand() else { return Ok(arguments) };
+    let Some((command @ ("run" | "preview"), given)) = matches.subcommand() else {
+        return Ok(arguments);
+    };
     let Some(name) = given.get_one::<String>("job") else { return Ok(arguments) };
     let project = Project::open(given.get_one::<PathBuf>("project").map(PathBuf::as_path))?;
     let mut commands = commands.clone();
     commands.build();
-    let run = commands.find_subcommand("run").ok_or(Failure::bug("there is a command `run`"))?;
+    let run = commands.find_subcommand(command).ok_or(Failure::bug("the command is there"))?;
     let flags = project.flags(name, run, &names(given, run))?;
     Ok([arguments, flags].concat())
 }
@@ -364,7 +407,7 @@ mod tests {
             ("identity =\n", "vesica.toml: line 1: "),
             (
                 "identities = 1",
-                "vesica.toml: there is no key `identities`; there are identity, jobs",
+                "vesica.toml: there is no key `identities`; there are identity, name, jobs",
             ),
             ("identity = 5", "vesica.toml: key `identity`: it is the name of a file"),
             ("jobs = 5", "key `jobs`: it is a table for each job, such as [jobs.example]"),

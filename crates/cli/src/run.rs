@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use clap::ValueEnum;
+use clap::{Args as _, FromArgMatches as _, ValueEnum};
 use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
@@ -19,8 +19,8 @@ use vesica::{
         Delimiter, Destination, Duplicates, Format, Formulas, JournalSecret, Nulls, PlannerInputs,
         Protected, Resume,
     },
-    partnership::{Agreement, Partnership, Policy, Signed},
-    report::ResultForm,
+    partnership::{Agreement, Partnership, Policy, Signed, Summary},
+    report::{QueryResult, ResultForm},
 };
 use vesica_net::{CancelToken, Channel, Fingerprint, Identity, Proxy, connect::Meeting};
 
@@ -66,6 +66,9 @@ pub struct Args {
     /// With --agreement: the hash of the agreement, which `vesica agreement` shows; a file with another one is refused
     #[arg(long, value_name = "HASH", requires = "agreement")]
     agreement_hash: Option<String>,
+    /// This side's name for the other party, on pages and in lists
+    #[arg(long, value_name = "NAME")]
+    partner: Option<String>,
     /// With --agreement: the ledger of all runs [default: vesica.ledger beside the agreement]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -242,7 +245,27 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let mut meet = |met: &Met<'_>| args.meet(met, &cancel);
     let (report, ended) = args.carried_out(&cancel, &mut meet);
     args.show(&report);
-    ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+    ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
+    match report.outcome.answer {
+        Some(QueryResult::TooFew) => Err(Failure::too_few()),
+        _ => Ok(()),
+    }
+}
+
+/// Says what such a run would disclose, without contacting anybody.
+pub fn preview(args: &Args) -> Result<(), Failure> {
+    let stamp = Stamp::now()?;
+    let summary = match args.partnership(&stamp)? {
+        Some(partnership) => partnership.summary()?,
+        None => {
+            let (_, rows) = args.duplicates;
+            Summary::of_offer(&args.terms.offer(&args.key, &args.answer, rows)?)?
+        }
+    };
+    if args.json {
+        return crate::print(&(partner::summary_as_json(&summary)? + "\n"));
+    }
+    crate::print_lines(&partner::summary_as_text(&summary))
 }
 
 /// What is known of both sides before they meet.
@@ -469,8 +492,33 @@ impl Args {
         })
     }
 
+    /// A job of a project.
+    pub fn of_job(project: &Project, name: &str) -> Result<Self, Failure> {
+        let command = Self::augment_args(clap::Command::new("vesica run"));
+        let flags = project.flags(name, &command, &[])?;
+        let flags = std::iter::once("vesica run".into()).chain(flags);
+        let failed = |error: clap::Error| {
+            let message = error.to_string();
+            let line = message.lines().next().unwrap_or_default();
+            let line = line.trim_start_matches("error: ").to_owned();
+            Failure::usage(format!("job `{name}`: {line}"))
+        };
+        let matches = command.try_get_matches_from(flags).map_err(failed)?;
+        Self::from_arg_matches(&matches).map_err(failed)
+    }
+
+    /// The ledger, where the flags name one.
+    pub fn ledger(&self) -> Option<PathBuf> {
+        self.ledger.clone()
+    }
+
+    /// The file of the agreement, and this side's name for the other party.
+    pub fn under(&self) -> (Option<&Path>, Option<&str>) {
+        (self.agreement.as_deref(), self.partner.as_deref())
+    }
+
     /// The agreement under which the run takes place, if there is one.
-    fn partnership(&self, stamp: &Stamp) -> Result<Option<Partnership>, Failure> {
+    pub fn partnership(&self, stamp: &Stamp) -> Result<Option<Partnership>, Failure> {
         let Some(file) = &self.agreement else { return Ok(None) };
         let agreement = partner::agreement_of(file, self.agreement_hash.as_deref())?;
         let beside = || file.with_file_name(LEDGER);

@@ -143,7 +143,7 @@ pub fn documents(data: &[u8], valid: &mut Valid) {
         0 => any_text(&text, valid),
         1 => {
             let Some(signed) = signed::<Proposal>(&text) else { return };
-            let _ = signed.document().sentences();
+            let _ = signed.document().summary();
             valid.note("proposal");
         }
         2 => {

@@ -90,6 +90,7 @@ pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Op
             agreement: String::new(),
             name: String::new(),
             peer: String::new(),
+            owner: None,
             event,
         };
         text += &ledger::line(entry, me)?;

@@ -200,6 +200,11 @@ impl Error {
         }
     }
 
+    /// Whether a run has no result because too few keys are shared.
+    pub fn is_too_few(&self) -> bool {
+        matches!(self, Self::Policy(refusal) if refusal.is_too_few())
+    }
+
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {

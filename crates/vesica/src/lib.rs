@@ -45,6 +45,7 @@ mod check;
 #[doc(hidden)]
 pub mod decoders;
 mod difference;
+mod disclosure;
 mod error;
 mod figures;
 mod gateway;
@@ -158,13 +159,15 @@ pub mod partnership {
         entry::{Entry, Event, Head, KeptSet},
         ledger::Ledger,
         moment::{Day, Hours, Moment},
-        page::of as page,
+        outlook::{Next, Outlook},
+        page::{of as page, of_ledger as ledger_page},
         partnership::Partnership,
         party::Party,
         policy::Policy,
         record::{Record, Statement},
         refusal::Refusal,
         signed::{Document, Signed, SignedError},
+        summary::Summary,
     };
 }
 
@@ -174,6 +177,10 @@ pub mod report {
         agree::terms::Terms,
         check::Check,
         difference::Difference,
+        disclosure::{
+            Answer, Assumption, Disclosure, Fact, Measure, Secret,
+            words::{Learned, Names, Tense},
+        },
         error::{InputFault, Place},
         keys::{
             counts::RowCounts,
@@ -183,12 +190,12 @@ pub mod report {
         run::{
             observe::{Progress, Unit, described, waited_for},
             report::{
-                Failure, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun, Status,
+                Failure, Fingerprints, LedgerLine, PhaseReport, Program, REPORT_VERSION,
+                SecurityOfRun, Status,
             },
         },
         table::{digest::InputDigest, formulas::ColumnFormulas},
         task::{
-            learned::Learned,
             outcome::{Decimal, Outcome, QueryResult},
             query::ResultForm,
         },

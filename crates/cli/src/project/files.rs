@@ -64,15 +64,9 @@ impl Project {
         written: &[&Path],
         rename: &str,
     ) -> Result<(), Failure> {
-        let name = &entry.name;
-        vesica::partnership::check_name(name)?;
-        if self.has_job(name) {
-            return Err(self.failed(&format!("has a job `{name}` already; {rename}")));
-        }
-        let with_it = self.with(name, &entry.table())?;
+        let table = entry.table();
         let result = entry.output.as_deref().filter(|_| entry.output_is_default);
-        let record = PathBuf::from(entry.record());
-        let new = [Some(record.as_path()), result].into_iter().flatten().map(|new| self.path(new));
+        let new = result.into_iter().map(|new| self.path(new));
         let written = written.iter().map(|path| path.to_path_buf());
         if let Some(taken) = new.chain(written).find(|path| path.symlink_metadata().is_ok()) {
             let way = match result.is_some_and(|result| self.path(result) == taken) {
@@ -82,6 +76,28 @@ impl Project {
             let what = format!("{}: exists already and is not replaced: {way}", taken.display());
             return Err(Failure::input(what));
         }
+        self.check_new_job(&entry.name, &table, &[], rename)
+    }
+
+    /// As [`Project::check_new`], for a job as it is in the file.
+    pub fn check_new_job(
+        &self,
+        name: &str,
+        job: &Table,
+        written: &[&Path],
+        rename: &str,
+    ) -> Result<(), Failure> {
+        vesica::partnership::check_name(name)?;
+        if self.has_job(name) {
+            return Err(self.failed(&format!("has a job `{name}` already; {rename}")));
+        }
+        if let Some(taken) = written.iter().find(|path| path.symlink_metadata().is_ok()) {
+            return Err(Failure::input(format!(
+                "{}: exists already and is not replaced: {rename}, or move the file away",
+                taken.display()
+            )));
+        }
+        let with_it = self.with(name, job)?;
         Self::read(self.file.clone(), with_it)?.check_files()
     }
 
@@ -199,9 +215,7 @@ mod tests {
         assert!(refused(&entry("a/b", "b.csv", true)).unwrap().contains("letters, digits"));
         let message = refused(&entry("a", "customers.csv", true)).unwrap();
         assert!(message.contains("would replace the input of job `b`"), "{message}");
-        for (taken, way) in
-            [("a.agreement", "rename it"), ("a.record", "rename it"), ("a.csv", "--output")]
-        {
+        for (taken, way) in [("a.agreement", "rename it"), ("a.csv", "--output")] {
             std::fs::write(at(taken), "").unwrap();
             let message = refused(&entry("a", "a.csv", true)).unwrap();
             assert!(message.contains("exists already") && message.contains(way), "{message}");

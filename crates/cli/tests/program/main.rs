@@ -11,6 +11,7 @@ mod changes;
 #[cfg(target_os = "linux")]
 mod claims;
 mod commands;
+mod consent;
 #[cfg(all(feature = "databases", unix))]
 mod databases;
 #[cfg(unix)]

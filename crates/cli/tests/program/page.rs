@@ -89,7 +89,12 @@ fn page() -> String {
     let projects = Projects::new(200);
     projects.agree(&[], &[]);
     projects.run_well();
-    projects.succeeds(Inviter, &["report", "acme.record", "--html", "page.html"]);
+    let [inviter, accepter] =
+        [Inviter, Accepter].map(|side| print_of(&projects.path(side, "vesica.identity")));
+    let names = [format!("{inviter}=Acme"), format!("{accepter}=Müller & Söhne")];
+    let named = ["--name", &names[0], "--name", &names[1]];
+    let page = ["report", "acme.record", "--html", "page.html"];
+    projects.succeeds(Inviter, &[&page[..], &named].concat());
     projects.read(Inviter, "page.html")
 }
 
@@ -115,17 +120,17 @@ fn the_page_of_a_record_looks_right_and_asks_for_nothing() {
         assert!(found["smallest"].as_f64() >= Some(13.0), "too small to read: {found}");
         assert_eq!((&found["scripts"], &found["fetched"]), (&json!(0), &json!(0)), "{found}");
         let headings = [
-            "Side A learned",
-            "Side B learned",
+            "Müller & Söhne learned",
+            "Acme learned",
             "Neither side learned",
-            "What this rests on",
+            "Assumptions",
             "Details",
             "How to check it",
         ];
         assert_eq!(found["headings"].as_array().unwrap()[1..], headings.map(Value::from));
         let picture = found["picture"].as_str().unwrap();
         assert!(
-            picture.contains("200 keys of side A") && picture.contains("100 shared"),
+            picture.contains("200 keys of Müller & Söhne") && picture.contains("100 shared"),
             "{picture}"
         );
         assert!(!said.contains("CONSOLE"), "{said}");

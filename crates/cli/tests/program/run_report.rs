@@ -195,7 +195,7 @@ fn another_form_is_refused() {
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let good = lab.report(Connecting);
     for (place, value) in [
-        ("/report_version", json!(2)),
+        ("/report_version", json!(1)),
         ("/status", json!("running")),
         ("/matches", json!(-1)),
         ("/matches", json!("1")),
@@ -204,6 +204,8 @@ fn another_form_is_refused() {
         ("/phases/0/name", json!(1)),
         ("/answer", json!({"kind": "count", "value": "1"})),
         ("/learned", json!({"me": "", "peer": "", "assuming": "", "more": ""})),
+        ("/disclosure/neither/0", json!("everything")),
+        ("/disclosure/a", json!([{"matches": 1}])),
         ("/rows", json!({"read": 1, "null": 0, "used": 1})),
     ] {
         let mut other = good.clone();

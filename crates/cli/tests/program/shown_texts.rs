@@ -111,10 +111,11 @@ fn joined() -> (Projects, [Identity; 2]) {
 
 #[test]
 fn a_record_with_such_a_text_is_refused() {
-    const FIELDS: [&str; 10] = [
+    const FIELDS: [&str; 11] = [
         "/name",
         "/agreement",
         "/columns_sent/0",
+        "/disclosure/b/1/columns/0",
         "/protocol",
         "/security",
         "/query",

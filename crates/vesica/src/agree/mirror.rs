@@ -1,15 +1,18 @@
 //! Offers that outlive a run: read back from an agreement, answered by their mirror image, and said in plain words.
 
-use super::offer::{Offer, WireOffer};
+use super::{
+    offer::{Offer, WireOffer},
+    terms::Terms,
+};
 use crate::{
     error::{Error, Result},
     keys::{
         normalize::{Normalize, TravellingName},
         null_values::NullValues,
     },
-    parties::{Learns, Role, Security},
+    parties::{Learns, Parties, Role},
+    table::sent_columns::SentColumns,
     task::query::Values,
-    words::{counted, grouped},
 };
 
 impl WireOffer {
@@ -46,7 +49,8 @@ impl WireOffer {
         })
     }
 
-    /// What the side with this role offers if it meets this offer of the other side, and asks for nothing besides.
+    /// What the side with this role offers if it meets this offer of the other side, and asks for nothing besides. Whether
+    /// protocols that are not for real data may run, and how many keys the other side may bring, each side says for itself.
     ///
     /// # Errors
     /// As [`WireOffer::offer`].
@@ -58,7 +62,8 @@ impl WireOffer {
             Values::OfOne => !self.brings_values,
             Values::OfBoth => true,
         };
-        Ok(Offer { keys, brings_values, sends: None, ..offer })
+        let Offer { allow_research, max_peer_rows, .. } = Offer::new(Vec::new(), offer.learns);
+        Ok(Offer { keys, brings_values, sends: None, allow_research, max_peer_rows, ..offer })
     }
 
     fn learns(&self, role: Role) -> bool {
@@ -67,59 +72,24 @@ impl WireOffer {
             Role::B => self.b_learns,
         }
     }
+}
 
-    /// What the inviting side, which has the role of the connecting one, offers, in plain words for the other.
-    pub(crate) fn sentences(&self) -> Vec<String> {
-        let names: Vec<_> = self.keys.iter().map(TravellingName::unversioned).collect();
-        let one = [names.len() as u8];
-        let columns = if self.identifiers.is_empty() { &one[..] } else { &self.identifiers };
-        let mut rest = names.iter();
-        let mut key = |columns: &u8| {
-            let names: Vec<_> = rest.by_ref().take(usize::from(*columns)).copied().collect();
-            names.join(" + ")
-        };
-        let keys = columns.iter().map(&mut key).collect::<Vec<_>>().join(", or ");
-        let learner = match (self.a_learns, self.b_learns) {
-            (true, true) => "both sides learn it",
-            (true, false) => "the inviting side alone learns it",
-            (false, true) => "this side alone learns it",
-            (false, false) => "nobody learns it: each side gets secret shares",
-        };
-        let mut said = vec![
-            format!("to find out: {}; {learner}", self.query.describe()),
-            format!("rows are compared by {keys}"),
-        ];
-        said.extend(self.unusual_null_values());
-        if let Some(sent) = &self.sends {
-            said.push(format!("the inviting side sends, for matching rows, {}", sent.describe()));
+impl Terms {
+    /// The terms to which this offer leads if the other side makes one that matches it and asks for nothing besides. Columns
+    /// that the other side is to send have no names yet.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where no other offer matches.
+    pub(crate) fn expected(offer: &Offer, parties: &Parties) -> Result<Self> {
+        let role = parties.role;
+        let mine = WireOffer::new(offer, role);
+        let mut theirs = mine.mirrored(role.other())?;
+        theirs.allow_research = offer.allow_research;
+        theirs.max_peer_rows = offer.max_peer_rows;
+        if offer.query.kind.takes_columns && offer.sends.is_none() {
+            theirs.sends = Some(SentColumns { columns: Vec::new(), bytes: 0, rows: 1 });
         }
-        if self.query.kind.takes_columns && self.sends.is_none() {
-            said.push("this side sends columns of matching rows, which it names".to_owned());
-        }
-        if self.minimum > 0 {
-            let least = counted(self.minimum, "key");
-            said.push(format!("if fewer than {least} are shared, nothing else is told"));
-        }
-        if let Some(noise) = self.noise {
-            let noise = noise.describe();
-            said.push(format!("the number gets noise that hides any single key: {noise}"));
-        }
-        said.push(match self.security {
-            Security::SemiHonest => "secure if both sides follow the protocol".to_owned(),
-            Security::Malicious => "secure even if a side deviates from the protocol".to_owned(),
-        });
-        said.extend(self.protocol.as_ref().map(|name| format!("by the protocol {name}")));
-        said.push(format!("this side may bring at most {} keys", grouped(self.max_peer_rows)));
-        said
-    }
-
-    /// Which values count as empty, where these are others than by default.
-    fn unusual_null_values(&self) -> Option<String> {
-        let keys: Vec<_> = self.keys.iter().filter_map(TravellingName::known).collect();
-        let values = null_values(&self.null_values, &keys).ok()?;
-        let is_default = values == NullValues::default();
-        let values = values.describe();
-        (!is_default).then(|| format!("values that count as empty, and make no key: {values}"))
+        Self::merge(&mine, &WireOffer::new(&theirs, role.other()), parties)
     }
 }
 
@@ -154,7 +124,7 @@ fn null_values(values: &[String], keys: &[Normalize]) -> Result<NullValues> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Query, table::sent_columns::SentColumns};
+    use crate::{Query, Security};
 
     fn offer(learns: Learns) -> Offer {
         Offer::new(vec![Normalize::Email], learns)
@@ -227,63 +197,8 @@ mod tests {
         let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
         let join = Offer { query: Query::JOIN, sends: Some(sent), ..offer(Learns::Peer) };
         assert_eq!(mirrored(&join).sends, None);
-    }
-
-    #[test]
-    fn every_part_of_an_offer_has_a_sentence() {
-        let said = |offer: &Offer| WireOffer::new(offer, Role::A).sentences();
-        let rows = |learner: &str| format!("to find out: {}; {learner}", Query::ROWS.describe());
-        let learners = [
-            "the inviting side alone learns it",
-            "this side alone learns it",
-            "both sides learn it",
-            "nobody learns it: each side gets secret shares",
-        ];
-        for (learns, learner) in ALL.into_iter().zip(learners) {
-            let expected = [
-                &rows(learner)[..],
-                "rows are compared by email",
-                "secure if both sides follow the protocol",
-                "this side may bring at most 100,000,000 keys",
-            ];
-            assert_eq!(said(&offer(learns)), expected);
-        }
-        let names = ["email", "phone:DE", "lower"];
-        let keys = Vec::from(names.map(|name| name.parse().unwrap()));
-        let several =
-            |identifiers| Offer { keys: keys.clone(), identifiers, ..offer(Learns::Both) };
-        assert_eq!(said(&several(vec![]))[1], "rows are compared by email + phone:DE + lower");
-        assert_eq!(
-            said(&several(vec![1, 2]))[1],
-            "rows are compared by email, or phone:DE + lower"
-        );
-        let null_values = |values: NullValues| {
-            said(&Offer { null_values: values, ..offer(Learns::Both) })[2].clone()
-        };
-        let some = NullValues::new(["x", "ann@example.org"]).unwrap();
-        let expected = "values that count as empty, and make no key: ann@example.org, x";
-        assert_eq!(null_values(some), expected);
-        let expected = "values that count as empty, and make no key: only empty ones";
-        assert_eq!(null_values(NullValues::none()), expected);
-        let full = Offer {
-            minimum: 1,
-            noise: Some(serde_json::from_str("{\"epsilon\":\"0.5\",\"clamp\":null}").unwrap()),
-            security: Security::Malicious,
-            protocol: Some("dh".to_owned()),
-            ..offer(Learns::Both)
-        };
-        let expected = [
-            "if fewer than 1 key are shared, nothing else is told",
-            "the number gets noise that hides any single key: ε = 0.5",
-            "secure even if a side deviates from the protocol",
-            "by the protocol dh",
-        ];
-        assert_eq!(said(&full)[2..6], expected);
-        let join = |learns, sends| said(&Offer { query: Query::JOIN, sends, ..offer(learns) });
-        let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
-        let sends = "the inviting side sends, for matching rows, c in 8 bytes a row";
-        assert_eq!(join(Learns::Peer, Some(sent))[2], sends);
-        let asks = "this side sends columns of matching rows, which it names";
-        assert_eq!(join(Learns::Me, None)[2], asks);
+        // Each side says for itself what it allows.
+        let own = Offer { allow_research: true, max_peer_rows: 7, ..offer(Learns::Both) };
+        assert_eq!(mirrored(&own), offer(Learns::Both));
     }
 }

@@ -3,6 +3,8 @@
 //! interrupted one [goes on](resume).
 
 pub mod choice;
+mod clauses;
+pub(crate) mod disclosed;
 pub mod memory;
 mod mirror;
 pub mod offer;

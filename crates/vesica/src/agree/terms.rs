@@ -127,9 +127,19 @@ impl Terms {
             .to_string()
     }
 
+    /// The values that count as empty.
+    pub(crate) fn null_values(&self) -> &[String] {
+        &self.null_values
+    }
+
     /// The security agreed on.
     pub fn security(&self) -> Security {
         self.security
+    }
+
+    /// The protocol that a side named.
+    pub(crate) fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
     }
 
     /// Whether the side with this role learns the result.
@@ -147,11 +157,20 @@ impl Terms {
 
     /// Whether a side has digests in the place of values in some key column, and the other makes them.
     pub fn holds_digests(&self, role: Role) -> bool {
-        let keys = match role {
+        self.keys_of(role).iter().any(TravellingName::holds_digests)
+    }
+
+    /// How a side makes its keys comparable: a name for each column.
+    pub(crate) fn keys_of(&self, role: Role) -> &[TravellingName] {
+        match role {
             Role::A => &self.keys_of_a,
             Role::B => &self.keys_of_b,
-        };
-        keys.iter().any(TravellingName::holds_digests)
+        }
+    }
+
+    /// How many key columns each of several identifiers has; empty where all make up one.
+    pub(crate) fn columns_of_identifiers(&self) -> &[u8] {
+        &self.identifiers
     }
 
     /// How many identifiers a row has.
@@ -184,8 +203,13 @@ impl Terms {
         self.noise
     }
 
+    /// The number of decimal places of values.
+    pub(crate) fn scale(&self) -> u8 {
+        self.scale
+    }
+
     /// Whether a side brings values.
-    fn brings_values(&self, role: Role) -> bool {
+    pub(crate) fn brings_values(&self, role: Role) -> bool {
         match role {
             Role::A => self.a_brings_values,
             Role::B => self.b_brings_values,

@@ -34,8 +34,8 @@ use crate::{
     run::permits::{self, Attempt, MOST_ATTEMPTS, Prepared, may_pass},
     task::{
         interface::{Call, Request},
-        learned::{Side, Sides},
         query::Query,
+        sides::{Side, Sides},
     },
 };
 
@@ -485,7 +485,6 @@ impl Tasks {
             i_learn: self.work.learns,
             peer_learns: self.work.peer_learns,
             receiver: if self.work.receives { Side::Me } else { Side::Peer },
-            hold_digests: [false; 2],
             identifiers: 1,
         };
         let [sender, receiver] = sizes.map(|size| size as usize);

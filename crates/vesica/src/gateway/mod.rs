@@ -306,7 +306,6 @@ impl Serving {
         report.outcome = found.outcome;
         // They are with the cluster, which does not tell how many there are.
         report.outcome.rows_written = None;
-        report.learned = Some(found.learned);
         session.phase("finish");
         let (waits, stops) = (cluster.clone(), cancel.clone());
         session.meanwhile(move || waits.staged(&stops))?;

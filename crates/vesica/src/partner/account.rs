@@ -18,9 +18,10 @@ use super::{
 };
 use crate::{
     agree::terms::Terms,
+    disclosure::Fact,
     error::{Error, Result},
     parties::Role,
-    run::report::Report,
+    run::report::{LedgerLine, Report},
     table::output::{Access, Output},
     words::counted,
 };
@@ -132,6 +133,7 @@ impl Account {
         let mut warning = None;
         let mut run = None;
         let added = self.partnership.ledger().add(me, &self.partnership.subject(), |runs| {
+            runs.require_valid()?;
             // A ledger that does not have the line was replaced: the run counts anew.
             let (earlier, session) = goes_on.filter(|(run, _)| runs.has(*run)).unzip();
             let past = self.partnership.past(runs, earlier);
@@ -187,7 +189,7 @@ impl Account {
         report: &Report,
         terms: &Terms,
         channel: &mut Channel,
-    ) -> Result<Signed<Record>> {
+    ) -> Result<(Signed<Record>, LedgerLine)> {
         let me = &self.partnership.me;
         let begun = self.begun.ok_or(Error::Bug("a run that ends has begun"))?;
         let (_, head) = self.partnership.ledger().history(me)?;
@@ -201,11 +203,24 @@ impl Account {
         };
         let shared = report.outcome.shared();
         let subject = self.partnership.subject();
+        let learned =
+            report.disclosure.clone().ok_or(Error::Bug("a run that ends is accounted for"))?;
+        // The record is the same on both sides, and so tells an outcome only where both learned it.
+        let both_learn = terms.learns(Role::A) && terms.learns(Role::B);
+        let outcome = Some(&report.outcome).filter(|_| both_learn);
+        let profiles =
+            [Role::B, Role::A].map(|role| learned.facts(role).contains(&Fact::KeyProfile));
+        let agreement = self.partnership.agreement().document();
+        let rules = agreement.proposal.policy.match_rules();
+        let disclosure = report.disclosure_of(profiles, rules, outcome)?;
         let facts = Facts {
             name: subject.name.clone(),
             agreement: subject.agreement.clone(),
             terms,
-            matches: shared.filter(|_| terms.learns(Role::A) && terms.learns(Role::B)),
+            matches: shared.filter(|_| both_learn),
+            disclosure,
+            rules: agreement.proposal.policy.clone(),
+            agreed: agreement.accepted,
             protocol: report.protocol.unwrap_or_default(),
             security: report.security.and_then(|security| security.provided).unwrap_or_default(),
             partitions: report.partitions.unwrap_or_default(),
@@ -221,11 +236,16 @@ impl Account {
         let event = Event::Succeeded {
             run: begun.run,
             matches: shared,
+            disclosure: Some(Box::new(learned)),
+            role: report.role,
             record: record.hash(),
             peer_ledger: Some(theirs.ledger.clone()),
         };
-        self.partnership.ledger().add(me, &subject, |_| Ok(Some(event)))?;
-        Ok(record)
+        let ledger = self.partnership.ledger();
+        let line = ledger.add(me, &subject, |_| Ok(Some(event)))?;
+        let line = line.ok_or(Error::Bug("a run has a line of its end"))?;
+        let file = ledger.path().display().to_string();
+        Ok((record, LedgerLine { file, line }))
     }
 
     /// Writes the record to its file, if it has one.

@@ -7,9 +7,13 @@
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
+
 use rand::{TryRng, rngs::SysRng};
 use serde::{Deserialize, Serialize};
+use vesica_keys::shown::shown;
 use vesica_net::{Fingerprint, Identity};
+use vesica_psi::Status;
 
 use super::{
     armour,
@@ -18,6 +22,7 @@ use super::{
     phrase,
     policy::Policy,
     signed::{Document, Signed, SignedError, hex},
+    summary::Summary,
 };
 use crate::{
     agree::{
@@ -25,6 +30,7 @@ use crate::{
         pledge::Pledge,
         terms::Terms,
     },
+    disclosure::words::Names,
     error::{Error, Result},
     parties::{Parties, Role},
     task::noise::Noise,
@@ -162,6 +168,7 @@ impl Invitation {
         let offer = limited(offer, &policy)?;
         offer.check()?;
         check_name(name)?;
+        policy.check_day(Moment::now())?;
         let (address, relay) = match place {
             Place::Here(address) => (Some(address), None),
             Place::Relay(relay) => (None, Some(relay)),
@@ -179,8 +186,26 @@ impl Invitation {
             offer: WireOffer::new(&offer, INVITER),
             nonce: nonce()?,
         });
+        // An invitation that nobody can accept is not sent.
+        proposal.document().summary()?;
         proposal.sign(me).map_err(|_| Error::Bug("this side invites"))?;
         Ok(Self(proposal))
+    }
+
+    /// Invites the other party of an agreement to another one with the same terms, under this policy. The two sides meet where
+    /// they did, except that a side that has listened as the accepting one names its address again.
+    ///
+    /// # Errors
+    /// As [`Invitation::new`], and where this side is no party of the agreement.
+    pub fn renew(me: &Identity, name: &str, agreement: &Agreement, policy: Policy) -> Result<Self> {
+        let mut offer = agreement.offer_of(me.fingerprint())?;
+        offer.agreement = None;
+        let place = match (agreement.listens(me.fingerprint()), agreement.relay()) {
+            (Some(address), _) => Place::Here(address.to_owned()),
+            (None, Some(relay)) => Place::Relay(relay.to_owned()),
+            (None, None) => Place::There,
+        };
+        Self::new(me, name, &offer, place, policy)
     }
 
     /// What is proposed.
@@ -227,7 +252,7 @@ impl Invitation {
         if proposal.inviter.fingerprint() == me.fingerprint() {
             return Err(Error::Usage("this invitation is this side's own".to_owned()));
         }
-        proposal.policy.check_time(Moment::now(), &Default::default())?;
+        proposal.policy.check_day(Moment::now())?;
         let listens = proposal.address.as_ref().or(proposal.relay.as_ref());
         let message = match (listens, &address) {
             (Some(_), None) => None,
@@ -261,16 +286,46 @@ impl Invitation {
 }
 
 impl Proposal {
-    /// What is proposed, in plain words, for the side that is invited.
-    pub fn sentences(&self) -> Vec<String> {
-        let mut said = self.offer.sentences();
-        said.push(match (&self.address, &self.relay) {
-            (Some(address), _) => format!("the inviting side listens at {address}"),
-            (None, Some(relay)) => format!("both sides connect to the relay at {relay}"),
-            (None, None) => "the inviting side connects to this one".to_owned(),
-        });
-        said.extend(self.policy.sentences());
-        said
+    /// What is proposed, as the inviting side sees it. Nothing is known of the accepting side's part yet.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where no other offer matches.
+    pub fn summary(&self) -> Result<Summary> {
+        let offer = self.offer.offer(INVITER)?;
+        let me = self.inviter.fingerprint().to_string();
+        let parties = Parties { role: INVITER, me, peer: "the accepting side".to_owned() };
+        let terms = Terms::expected(&offer, &parties)?;
+        let summary = Summary::new(terms, vec![self.policy.clone()], INVITER);
+        let names = Names::of_reader(INVITER);
+        Ok(summary.at(self.place(None, &names)))
+    }
+
+    /// The protocol that the invitation names, with its status, if it is not for real data.
+    pub fn unusual_protocol(&self) -> Option<String> {
+        let name = self.offer.protocol.as_ref()?;
+        let methods = self.offer.query.kind.task.methods();
+        let method = methods.iter().find(|method| method.key() == name)?;
+        match method.status() {
+            Status::Recommended | Status::Sound => None,
+            Status::Research => Some(format!(
+                "the research protocol `{name}`, which reproduces its paper and is not for real data"
+            )),
+            Status::Insecure => Some(format!(
+                "the insecure protocol `{name}`, by which the other side can find out each key of this side that it can \
+                 guess"
+            )),
+        }
+    }
+
+    /// Where the sides meet, where the accepting side listens at this address, if it does.
+    fn place(&self, accepter: Option<&str>, names: &Names) -> String {
+        let [inviter, other] = [INVITER, INVITER.other()].map(|role| names.of(role));
+        match (&self.address, &self.relay, accepter) {
+            (Some(address), ..) => format!("{inviter} listens at {address}"),
+            (None, Some(relay), _) => format!("both sides connect to the relay at {relay}"),
+            (None, None, Some(address)) => format!("{other} listens at {address}"),
+            (None, None, None) => format!("{inviter} connects to {other}"),
+        }
     }
 }
 
@@ -341,6 +396,25 @@ impl Agreement {
         } else {
             Err(Error::Usage(format!("{me} is no party of the agreement `{}`", self.proposal.name)))
         }
+    }
+
+    /// The agreement as this party sees it, or a reader who is none of the two.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] for an agreement that this release cannot carry out.
+    pub fn summary(&self, reader: Option<Fingerprint>) -> Result<Summary> {
+        let inviter = self.proposal.inviter.fingerprint();
+        let party = reader.filter(|reader| self.peer_of(*reader).is_ok());
+        let terms = self.merge(party.unwrap_or(inviter))?;
+        let rules = vec![self.proposal.policy.clone()];
+        let role =
+            if party.is_none_or(|party| party == inviter) { INVITER } else { INVITER.other() };
+        let names = match party {
+            Some(_) => Names::of_reader(role),
+            None => Names::new("the inviting side", "the accepting side"),
+        };
+        let place = self.proposal.place(self.address.as_deref(), &names);
+        Ok(Summary::new(terms, rules, role).between(names).at(place))
     }
 
     /// What this party offers in a run.
@@ -473,14 +547,27 @@ pub fn check_name(name: &str) -> Result<()> {
 }
 
 fn check_address(address: &str) -> Result<()> {
-    let is_plain =
-        address.len() <= LONGEST_ADDRESS && address.bytes().all(|b| b.is_ascii_graphic());
-    let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
-    match is_plain && port.is_some_and(|(_, port)| port.parse::<u16>().is_ok_and(|port| port > 0)) {
+    let is_host = |host: &str| {
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        match inner.unwrap_or(host).parse::<IpAddr>() {
+            Ok(ip) => ip.is_ipv4() == inner.is_none() && !ip.is_unspecified(),
+            Err(_) => {
+                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+                !host.is_empty() && host.bytes().all(plain)
+            }
+        }
+    };
+    let port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let parts = address.rsplit_once(':').filter(|_| address.len() <= LONGEST_ADDRESS);
+    match parts.is_some_and(|(host, number)| is_host(host) && port(number)) {
         true => Ok(()),
         false => {
-            let message = "an address is a host and a port, as in partner.example.org:7788";
-            Err(Error::Usage(message.to_owned()))
+            let message = format!(
+                "`{}` is no address to which the other side can connect: give a host and a port, as in \
+                 partner.example.org:7788 or [2001:db8::1]:7788",
+                shown(address)
+            );
+            Err(Error::Usage(message))
         }
     }
 }

@@ -3,8 +3,13 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{moment::Moment, signed::hex, sketch::Sketch};
-use crate::error::Class;
+use super::{moment::Moment, party::Party, signed::hex, sketch::Sketch};
+use crate::{
+    disclosure::{Disclosure, words::Names},
+    error::Class,
+    parties::Role,
+    words::{counted, grouped},
+};
 
 /// A line without its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +27,9 @@ pub struct Entry {
     pub name: String,
     /// The other side.
     pub peer: String,
+    /// Whose ledger it is, in its first line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Party>,
     /// What happened.
     pub event: Event,
 }
@@ -74,12 +82,20 @@ pub enum Event {
         /// Shared keys.
         matches: u64,
     },
+    /// This side revoked the agreement: no run under it begins or goes on any more.
+    Revoked {},
     /// A run ended with a result.
     Succeeded {
         /// The number of the line where the run began.
         run: u64,
         /// Shared keys, where this side knows them.
         matches: Option<u64>,
+        /// What both sides learned, as this side knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disclosure: Option<Box<Disclosure>>,
+        /// This side's role in that account.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<Role>,
         /// SHA-256 of the record that both sides signed.
         record: String,
         /// The other side's ledger, as the record says.
@@ -99,6 +115,44 @@ pub enum KeptSet {
 }
 
 impl Event {
+    /// The number of the line where the run began, for a line about a run that had begun before.
+    pub fn run(&self) -> Option<u64> {
+        match self {
+            Self::WentOn { run, .. } | Self::Revealed { run, .. } | Self::Succeeded { run, .. } => {
+                Some(*run)
+            }
+            Self::Refused { run, .. } | Self::Failed { run, .. } => *run,
+            Self::Began { .. } | Self::Revoked {} => None,
+        }
+    }
+
+    /// What happened, in a sentence without its end.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Began { keys, peer_keys, .. } => {
+                format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
+            }
+            Self::WentOn { run, session } => {
+                format!("the run of line {run} went on; it was started {session} times")
+            }
+            Self::Revealed { matches, .. } => {
+                format!("about to reveal {}", counted(*matches, "shared key"))
+            }
+            Self::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
+            Self::Failed { reason, .. } => reason.clone(),
+            Self::Revoked {} => "this side revoked the agreement".to_owned(),
+            Self::Succeeded { disclosure: Some(disclosure), role: Some(role), .. } => {
+                disclosure.brief(&Names::of_reader(*role))
+            }
+            Self::Succeeded { matches, .. } => match matches {
+                Some(matches) => counted(*matches, "shared key"),
+                None => {
+                    "the line of an earlier release does not say who learned the result".to_owned()
+                }
+            },
+        }
+    }
+
     /// What happened, in a word.
     pub fn word(&self) -> &'static str {
         match self {
@@ -107,6 +161,7 @@ impl Event {
             Self::Refused { .. } => "refused",
             Self::Failed { .. } => "failed",
             Self::Revealed { .. } => "revealed",
+            Self::Revoked {} => "revoked",
             Self::Succeeded { .. } => "succeeded",
         }
     }

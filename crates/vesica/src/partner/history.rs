@@ -8,6 +8,7 @@ use super::{
     entry::{Entry, Event, Head, KeptSet},
     moment::Moment,
     policy::Past,
+    refusal::Refusal,
     sketch::Sketch,
 };
 use crate::task::noise::Epsilon;
@@ -32,6 +33,9 @@ pub(crate) struct Runs {
     revealed: BTreeMap<u64, u64>,
     /// The longest ledger that the other side has shown.
     peer_ledger: Head,
+    /// Whether this side revoked the agreement.
+    #[serde(default)]
+    revoked: bool,
     /// The newest line, if it is of a call that failed before a run began.
     last_call: Option<(String, Moment)>,
 }
@@ -54,6 +58,7 @@ impl History {
                 runs.reveal(*run, matches.unwrap_or_default());
                 runs.see(peer_ledger.as_ref());
             }
+            Event::Revoked {} => runs.revoked = true,
             Event::WentOn { .. } | Event::Refused { .. } | Event::Failed { .. } => {}
         }
     }
@@ -89,6 +94,17 @@ impl Runs {
         match same {
             Some((line, _)) => KeptSet::Line(*line),
             None => KeptSet::Sketch(Box::new(sketch)),
+        }
+    }
+
+    /// Refuses runs under an agreement that this side revoked.
+    pub(crate) fn require_valid(&self) -> Result<(), Refusal> {
+        match self.revoked {
+            false => Ok(()),
+            true => {
+                let reason = "this side revoked the agreement".to_owned();
+                Err(Refusal::new("revoked", reason))
+            }
         }
     }
 

@@ -64,6 +64,25 @@ impl Ledger {
         self.check_all(&self.text()?, of)
     }
 
+    /// As [`Ledger::read`], of a ledger that belongs to the party with this fingerprint, which its first line names.
+    ///
+    /// # Errors
+    /// As [`Ledger::read`], and where the first line names nobody or another party.
+    pub fn read_of(&self, owner: Fingerprint) -> Result<(Vec<Entry>, Head, Certificate)> {
+        let text = self.text()?;
+        let first = text.lines().next().and_then(|line| read_line(line).ok());
+        let named = first.and_then(|line| line.entry.owner);
+        let party = named.ok_or_else(|| {
+            self.fault("its first line does not say whose it is, as in ledgers of earlier releases; name the identity file")
+        })?;
+        if party.fingerprint() != owner {
+            let fault = format!("it is the ledger of {}, and not of {owner}", party.fingerprint());
+            return Err(self.fault(fault));
+        }
+        let (entries, head) = self.check_all(&text, party.certificate())?;
+        Ok((entries, head, party.certificate().clone()))
+    }
+
     /// As [`Ledger::read`], of this text.
     pub(crate) fn check_all(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
         let (entries, head) = self.check(text, Head::default(), of)?;
@@ -193,6 +212,7 @@ impl Ledger {
             agreement: about.agreement.clone(),
             name: about.name.clone(),
             peer: about.peer.to_string(),
+            owner: (number == 0).then(|| me.into()),
             event,
         };
         checked.history.add(&entry);

@@ -20,9 +20,19 @@ impl Moment {
         u64::try_from(self.0).unwrap_or(0)
     }
 
+    /// Minutes since 1970; 0 before.
+    pub fn minutes(self) -> u64 {
+        self.seconds() / 60
+    }
+
     /// So many seconds earlier.
     pub(crate) fn minus(self, seconds: i64) -> Self {
         Self(self.0 - seconds)
+    }
+
+    /// The beginning of its minute.
+    fn start_of_minute(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(60))
     }
 
     fn date_time(self) -> OffsetDateTime {
@@ -109,6 +119,20 @@ impl Hours {
         match self.from <= self.to {
             true => (self.from..self.to).contains(&minute),
             false => minute >= self.from || minute < self.to,
+        }
+    }
+}
+
+impl Hours {
+    /// The first moment within them that is not before this one.
+    pub(crate) fn next(self, now: Moment) -> Moment {
+        const MINUTE: i64 = 60;
+        match self.include(now) {
+            true => now,
+            false => {
+                let wait = (i64::from(self.from) - i64::from(now.minute())).rem_euclid(24 * 60);
+                now.start_of_minute().minus(-wait * MINUTE)
+            }
         }
     }
 }

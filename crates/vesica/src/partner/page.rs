@@ -1,14 +1,21 @@
-//! A record as a page for people who were not there: what was compared, and what each side learned and did not.
+//! Pages for people who were not there: a record, with what was compared and what each side learned and did not, and a whole
+//! ledger.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use vesica_keys::shown::shown;
 
 use super::{
-    record::{Record, Statement, word},
+    entry::Entry,
+    record::{Record, Statement},
     signed::Signed,
 };
-use crate::words::{counted, grouped};
+use crate::{
+    disclosure::words::{Names, Tense},
+    keys::normalize::TravellingName,
+    parties::Role,
+    words::{counted, grouped},
+};
 
 /// The page's style. Colours have a contrast of at least 4.5 : 1 on their ground, light and dark.
 const STYLE: &str = "\
@@ -20,65 +27,131 @@ h1{font-size:1.7rem;line-height:1.25;margin:0 0 .25rem}h2{font-size:1.15rem;marg
 p{margin:.5rem 0}.soft{color:var(--soft)}svg{display:block;width:100%;height:auto;margin:1.5rem 0}\
 text{fill:var(--ink);font:600 15px system-ui,sans-serif}text.small{fill:var(--soft);font-weight:400;font-size:13px}\
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;\
-border-bottom:1px solid var(--line)}th{font-weight:600;width:14rem}td{overflow-wrap:anywhere}\
+border-bottom:1px solid var(--line)}th{font-weight:600;width:14rem}.wide th{width:auto}td{overflow-wrap:anywhere}\
 code{font:.85rem/1.5 ui-monospace,monospace}ul{padding-left:1.2rem}\
 @media print{body{max-width:none;padding:0}h2{break-after:avoid}table,svg{break-inside:avoid}}\
 @media(max-width:34rem){th,td{display:block;width:auto;border:0;padding:.1rem 0}td{border-bottom:1px solid var(--line);\
 padding-bottom:.4rem}}";
 
-/// The page of this record, whose signatures hold.
-pub fn of(record: &Signed<Record>) -> String {
+/// The page of this record, whose signatures hold. The sides bear these names, the one that connected first.
+pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
     let hash = record.hash();
     let record = record.document();
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'",
-        STANDARD.encode(Sha256::digest(STYLE))
-    );
-    let [a, b] = [name(&record.a), name(&record.b)];
+    let [a, b] = names;
+    let names = Names::new(a, b);
+    let sides = [Role::A, Role::B].map(|role| (escaped(&names.capital(role)), role));
     let day = record.a.started.to_string();
     let day = day.split('T').next().unwrap_or_default();
-    let title = format!("What two parties compared on {day}");
+    let title = format!("What {} and {} compared on {day}", escaped(a), escaped(b));
+    let learned: String = sides
+        .iter()
+        .map(|(name, role)| {
+            let facts = record.disclosure.learned(*role, &names);
+            format!("<h2>{name} learned</h2>\n{}", list(facts.iter().map(String::as_str)))
+        })
+        .collect();
+    let assumptions = record.disclosure.assumptions(&names, Tense::Past);
+    let (rules, keys) = (record.rules.sentences(), keys(record, &names));
+    let [of_a, of_b] = sides.map(|(name, role)| (name, side(statement(record, role))));
     let rows = [
         (
-            "Agreement",
-            format!("{} <code>{}</code>", escaped(&record.name), escaped(&record.agreement)),
+            "Agreement".to_owned(),
+            format!(
+                "{}, accepted {} <code>{}</code>",
+                escaped(&record.name),
+                record.agreed,
+                escaped(&record.agreement)
+            ),
         ),
-        ("Side A", side(&record.a)),
-        ("Side B", side(&record.b)),
-        ("Question", escaped(&question(record))),
-        ("Protocol", protocol(record)),
-        ("Terms", format!("<code>{}</code>", escaped(&record.terms))),
-        ("Session", format!("<code>{}</code>", escaped(&record.session))),
-        ("This record", format!("SHA-256 <code>{hash}</code>")),
+        of_a,
+        of_b,
+        ("Keys".to_owned(), escaped(&keys)),
+        (
+            "Rules".to_owned(),
+            escaped(&if rules.is_empty() { "none".to_owned() } else { rules.join("; ") }),
+        ),
+        ("Protocol".to_owned(), protocol(record)),
+        ("Terms".to_owned(), format!("<code>{}</code>", escaped(&record.terms))),
+        ("Session".to_owned(), format!("<code>{}</code>", escaped(&record.session))),
+        ("This record".to_owned(), format!("SHA-256 <code>{hash}</code>")),
     ];
     let rows: String = rows
         .iter()
         .map(|(head, cell)| format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n"))
         .collect();
-    let list = |items: Vec<String>| -> String {
-        items.iter().map(|item| format!("<li>{}</li>\n", escaped(item))).collect()
-    };
+    let body = format!(
+        "<p class=\"soft\">Both parties signed this record, and both signatures hold.</p>\n\
+         <p>{summary}</p>\n{picture}\n{learned}\
+         <h2>Neither side learned</h2>\n{not_learned}\
+         <h2>Assumptions</h2>\n{assuming}\
+         <h2>Details</h2>\n<table>\n<tbody>\n{rows}</tbody>\n</table>\n\
+         <h2>How to check it</h2>\n<p>The record is a file that this page was made from. Whoever has it and the two \
+         fingerprints can check the signatures with <code>vesica verify RECORD --with {print_a} --with {print_b}</code>.</p>\n",
+        summary = escaped(&summary(record, &names)),
+        picture = picture(record, &names),
+        not_learned = list(record.disclosure.secrets().into_iter()),
+        assuming = list(assumptions.iter().map(String::as_str)),
+        print_a = fingerprint(&record.a),
+        print_b = fingerprint(&record.b),
+    );
+    document(&title, &body)
+}
+
+/// A whole page of this title, which is escaped already, and content.
+fn document(title: &str, body: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'",
+        STANDARD.encode(Sha256::digest(STYLE))
+    );
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n<p class=\"soft\">Both parties signed this record, and both signatures hold.</p>\n\
-         <p>{summary}</p>\n{picture}\n\
-         <h2>Side A learned</h2>\n<ul>\n{a_learned}</ul>\n<h2>Side B learned</h2>\n<ul>\n{b_learned}</ul>\n\
-         <h2>Neither side learned</h2>\n<ul>\n{not_learned}</ul>\n\
-         <h2>What this rests on</h2>\n<p>{assuming}</p>\n\
-         <h2>Details</h2>\n<table>\n<tbody>\n{rows}</tbody>\n</table>\n\
-         <h2>How to check it</h2>\n<p>The record is a file that this page was made from. Whoever has it and the two \
-         fingerprints can check the signatures with <code>vesica verify RECORD --with {a} --with {b}</code>.</p>\n\
-         </main>\n</body>\n</html>\n",
-        summary = escaped(&summary(record)),
-        picture = picture(record),
-        a_learned = list(learned(record, record.a_learned, &record.b, "B")),
-        b_learned = list(learned(record, record.b_learned, &record.a, "A")),
-        not_learned = list(not_learned(record)),
-        assuming = escaped(&assuming(record)),
+         <h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
+}
+
+/// The page of a ledger whose lines are all its owner's: a row for each run, and for each other event. `name` gives the name of
+/// a party by its fingerprint.
+pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) -> String {
+    let title = format!("Runs of {}", escaped(owner));
+    let rows: String = entries
+        .iter()
+        .filter(|entry| entry.event.run().is_none())
+        .map(|first| {
+            let rest = entries.iter().filter(|entry| entry.event.run() == Some(first.number));
+            let last = rest.last().unwrap_or(first);
+            format!(
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                first.time,
+                escaped(&first.name),
+                escaped(&name(&first.peer)),
+                escaped(last.event.word()),
+                escaped(&[first, last].map(|entry| entry.event.sentence()).join("; "))
+            )
+        })
+        .collect();
+    let lines = counted(entries.len() as u64, "line");
+    let body = format!(
+        "<p class=\"soft\">Made from a ledger of {lines}, which are signed, whole and unchanged.</p>\n\
+         <table class=\"wide\">\n<thead>\n<tr><th scope=\"col\">Began</th><th scope=\"col\">Agreement</th>\
+         <th scope=\"col\">Partner</th><th scope=\"col\">Ended</th><th scope=\"col\">What happened</th></tr>\n</thead>\n\
+         <tbody>\n{rows}</tbody>\n</table>\n"
+    );
+    document(&title, &body)
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    let items: String = items.map(|item| format!("<li>{}</li>\n", escaped(item))).collect();
+    format!("<ul>\n{items}</ul>\n")
+}
+
+fn statement(record: &Record, role: Role) -> &Statement {
+    match role {
+        Role::A => &record.a,
+        Role::B => &record.b,
+    }
 }
 
 /// Text as HTML shows it.
@@ -97,7 +170,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn name(side: &Statement) -> String {
+fn fingerprint(side: &Statement) -> String {
     side.party.fingerprint().to_string()
 }
 
@@ -105,7 +178,7 @@ fn side(side: &Statement) -> String {
     format!(
         "<code>{}</code><br>{} distinct keys; program version {}; from {} to {}; its ledger had {}, the newest \
          <code>{}</code>",
-        name(side),
+        fingerprint(side),
         grouped(side.keys),
         escaped(&side.program),
         side.started,
@@ -115,76 +188,34 @@ fn side(side: &Statement) -> String {
     )
 }
 
-/// What was to be found out, as a noun.
-fn question(record: &Record) -> String {
-    match word(&record.query).unwrap_or_default() {
-        "rows" => "which keys both sides have".to_owned(),
-        "join" => format!(
-            "which keys both sides have, and for these the columns {}",
-            record.columns_sent.join(", ")
-        ),
-        "count" => "how many keys both sides have".to_owned(),
-        "sum" => "the sum of a column over the keys that both sides have".to_owned(),
-        "products" => {
-            "the sum of products of two columns over the keys that both sides have".to_owned()
-        }
-        "at-least" => {
-            "whether both sides have at least an agreed number of keys in common".to_owned()
-        }
-        "shares" => "secret shares, for a later computation; they tell nobody anything".to_owned(),
-        other => other.to_owned(),
+/// How the keys of both sides were made comparable.
+fn keys(record: &Record, names: &Names) -> String {
+    let of = |profiles: &[TravellingName]| {
+        profiles.iter().map(TravellingName::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let [a, b] = [of(&record.keys_of_a), of(&record.keys_of_b)];
+    let said = match a == b {
+        true => a,
+        false => format!("{a} at {}, {b} at {}", names.of(Role::A), names.of(Role::B)),
+    };
+    match record.identifiers.len() {
+        0 => said,
+        several => format!("{said}; {several} identifiers, of which any may match"),
     }
 }
 
-fn summary(record: &Record) -> String {
+fn summary(record: &Record, names: &Names) -> String {
     let shared = match record.matches {
-        Some(matches) => format!(" They share {}.", grouped(matches)),
+        Some(matches) => format!(" They share {}.", counted(matches, "key")),
         None => String::new(),
     };
     format!(
-        "Side A compared {} keys with {} keys of side B. Neither showed the other its table. The question was {}.{shared}",
-        grouped(record.a.keys),
-        grouped(record.b.keys),
-        question(record),
+        "{} compared {} with {} of {}. Neither showed the other its table.{shared}",
+        names.capital(Role::A),
+        counted(record.a.keys, "key"),
+        counted(record.b.keys, "key"),
+        names.of(Role::B)
     )
-}
-
-/// What a side learned.
-fn learned(record: &Record, result: bool, other: &Statement, of: &str) -> Vec<String> {
-    let size = format!("how many distinct keys side {of} has: {}", grouped(other.keys));
-    match result {
-        true => vec![question(record), size],
-        false => vec![size],
-    }
-}
-
-fn not_learned(record: &Record) -> Vec<String> {
-    let is_rows = !record.columns_sent.is_empty() || record.query == "rows";
-    let mut said = vec!["any key of the other side that it does not have itself".to_owned()];
-    if is_rows {
-        let what = match record.columns_sent.is_empty() {
-            true => "any other column of the other side's table",
-            false => "any column of the other side's table but those named above",
-        };
-        said.push(what.to_owned());
-    } else {
-        said.push("which of its keys the other side has".to_owned());
-    }
-    said
-}
-
-fn assuming(record: &Record) -> String {
-    match record.security.as_str() {
-        "malicious" => {
-            "This holds even if one side deviates from the protocol in any way. A side may put guessed keys into its \
-             table, and learns the result for those too."
-        }
-        _ => {
-            "This holds if both sides followed the protocol. A side may put guessed keys into its table, and learns \
-             the result for those too."
-        }
-    }
-    .to_owned()
 }
 
 fn protocol(record: &Record) -> String {
@@ -192,30 +223,69 @@ fn protocol(record: &Record) -> String {
         1 => String::new(),
         partitions => format!(", in {} partitions", grouped(partitions)),
     };
+    let security = match record.security.as_str() {
+        "none" => "insecure".to_owned(),
+        adversary => format!("secure against {adversary} parties"),
+    };
     format!(
-        "{}, secure against {} parties{partitions}; wire version {}",
+        "{}, {}{partitions}; wire version {}",
         escaped(&record.protocol),
-        escaped(&record.security),
+        escaped(&security),
         record.wire_version
     )
 }
 
-/// Two overlapping circles, one for each set. It is a picture of the idea, not to scale.
-fn picture(record: &Record) -> String {
-    let [a, b] = [grouped(record.a.keys), grouped(record.b.keys)];
-    let (shared, spoken) = match record.matches {
-        Some(matches) => (grouped(matches), format!("{} shared", grouped(matches))),
-        None => ("shared".to_owned(), "the shared keys".to_owned()),
+/// Two overlapping circles, one for each set. It is a picture of the idea, not to scale. Its parts have numbers where both sides
+/// know how many keys are shared.
+fn picture(record: &Record, names: &Names) -> String {
+    let sides = [(Role::A, 135, "end"), (Role::B, 505, "start")];
+    let keys = |role| counted(statement(record, role).keys, "key");
+    let mut text = String::new();
+    for (role, x, anchor) in sides {
+        text += &format!(
+            "<text x=\"{x}\" y=\"40\" text-anchor=\"{anchor}\">{}</text>\n\
+             <text class=\"small\" x=\"{x}\" y=\"60\" text-anchor=\"{anchor}\">{}</text>\n",
+            escaped(&shortened(&names.capital(role))),
+            keys(role)
+        );
+    }
+    let spoken = match record.matches {
+        None => {
+            text += "<text class=\"small\" x=\"320\" y=\"134\" text-anchor=\"middle\">not known to both</text>\n";
+            "how many are shared is not known to both".to_owned()
+        }
+        Some(shared) => {
+            let only = |role| grouped(statement(record, role).keys.saturating_sub(shared));
+            for (x, number, what) in [
+                (205, only(Role::A), "only here"),
+                (320, grouped(shared), "shared"),
+                (435, only(Role::B), "only here"),
+            ] {
+                text += &format!(
+                    "<text x=\"{x}\" y=\"127\" text-anchor=\"middle\">{number}</text>\n\
+                     <text class=\"small\" x=\"{x}\" y=\"147\" text-anchor=\"middle\">{what}</text>\n"
+                );
+            }
+            format!("{} shared", grouped(shared))
+        }
     };
     format!(
-        "<svg viewBox=\"0 0 640 260\" role=\"img\" aria-label=\"Two overlapping circles: {a} keys of side A, {b} keys \
-         of side B, {spoken}\">\n\
+        "<svg viewBox=\"0 0 640 260\" role=\"img\" aria-label=\"Two overlapping circles: {a} of {name_a}, {b} of {name_b}, \
+         {spoken}\">\n\
          <circle cx=\"250\" cy=\"130\" r=\"115\" fill=\"none\" stroke=\"var(--a)\" stroke-width=\"3\"/>\n\
-         <circle cx=\"390\" cy=\"130\" r=\"115\" fill=\"none\" stroke=\"var(--b)\" stroke-width=\"3\"/>\n\
-         <text x=\"205\" y=\"127\" text-anchor=\"middle\">{a}</text>\n\
-         <text class=\"small\" x=\"205\" y=\"147\" text-anchor=\"middle\">side A</text>\n\
-         <text x=\"435\" y=\"127\" text-anchor=\"middle\">{b}</text>\n\
-         <text class=\"small\" x=\"435\" y=\"147\" text-anchor=\"middle\">side B</text>\n\
-         <text x=\"320\" y=\"136\" text-anchor=\"middle\">{shared}</text>\n</svg>"
+         <circle cx=\"390\" cy=\"130\" r=\"115\" fill=\"none\" stroke=\"var(--b)\" stroke-width=\"3\"/>\n{text}</svg>",
+        a = keys(Role::A),
+        b = keys(Role::B),
+        name_a = escaped(names.of(Role::A)),
+        name_b = escaped(names.of(Role::B)),
     )
+}
+
+/// A name as a picture has room for it.
+fn shortened(name: &str) -> String {
+    const ROOM: usize = 16;
+    match name.char_indices().nth(ROOM) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", &name[..end]),
+    }
 }

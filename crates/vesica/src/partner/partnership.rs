@@ -11,14 +11,17 @@ use super::{
     history::Runs,
     ledger::{Ledger, Subject},
     moment::Moment,
+    outlook::Outlook,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},
     refusal::Refusal,
     signed::Signed,
     sketch::SketchSecret,
+    summary::Summary,
 };
 use crate::{
     agree::{
+        disclosed::MatchRules,
         offer::{Offer, WireOffer},
         pledge::Pledge,
     },
@@ -153,15 +156,53 @@ impl Partnership {
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub(crate) fn check(&self, goes_on: Option<u64>) -> Result<()> {
         let (history, _) = self.ledger().history(&self.me)?;
-        let past = self.past(&history.of(&self.agreement.hash()), goes_on);
+        let runs = history.of(&self.agreement.hash());
+        runs.require_valid()?;
+        let past = self.past(&runs, goes_on);
         let now = Moment::now();
         self.policies.iter().try_for_each(|policy| Ok(policy.check_time(now, &past)?))
+    }
+
+    /// Revokes the agreement: this side's program refuses runs under it from now on, and tells the other side so when it calls.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn revoke(&self) -> Result<()> {
+        let add = |runs: &Runs| Ok(runs.require_valid().is_ok().then_some(Event::Revoked {}));
+        self.ledger().add(&self.me, &self.subject(), add).map(drop)
+    }
+
+    /// What runs under the agreement disclose, and what binds both sides, with the rules of this side's own.
+    ///
+    /// # Errors
+    /// As [`Agreement::summary`].
+    pub fn summary(&self) -> Result<Summary> {
+        let [_, own] = self.policies.clone();
+        let summary = self.agreement.document().summary(Some(self.me.fingerprint()))?;
+        Ok(summary.with_rules(own))
+    }
+
+    /// The runs so far, the next permitted one, and how much the rules leave.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn outlook(&self) -> Result<Outlook> {
+        let (history, _) = self.ledger().history(&self.me)?;
+        let runs = history.of(&self.agreement.hash());
+        let past = self.past(&runs, None);
+        Ok(Outlook::new(runs.require_valid(), &past, &self.policies, Moment::now()))
     }
 
     /// How often the comparison of a partition may begin.
     pub(crate) fn max_attempts(&self) -> u64 {
         let rules = self.policies.iter().filter_map(|policy| policy.max_attempts);
         rules.min().unwrap_or(DEFAULT_ATTEMPTS)
+    }
+
+    /// The rules of the agreement and of this side that decide which matches are shown.
+    pub(crate) fn match_rules(&self) -> MatchRules {
+        let [agreed, own] = &self.policies;
+        agreed.match_rules().stricter(own.match_rules())
     }
 
     /// Whether a rule limits the shared keys that a result reveals.

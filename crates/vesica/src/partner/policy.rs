@@ -13,6 +13,7 @@ use super::{
     sketch::Sketch,
 };
 use crate::{
+    agree::disclosed::MatchRules,
     task::noise::Epsilon,
     words::{counted, grouped},
 };
@@ -87,7 +88,14 @@ pub(crate) struct Past {
 /// A set that differs by fewer keys than this from an earlier one is warned of where no rule says how few are too few.
 const FEW: u64 = 20;
 
+const DAY: i64 = 24 * 60 * 60;
+
 impl Past {
+    /// How many runs began within the 24 hours before this moment.
+    pub(super) fn begun_within_a_day(&self, now: Moment) -> u64 {
+        self.begun.iter().filter(|begun| **begun > now.minus(DAY)).count() as u64
+    }
+
     /// By how many keys a set differs from the earlier one that is most like it, of those that it differs from.
     fn least_change(&self, sketch: &Sketch) -> Option<u64> {
         let changes = self.sketches.iter().map(|earlier| earlier.difference(sketch));
@@ -107,18 +115,22 @@ impl Past {
 }
 
 impl Policy {
+    /// Refuses rules under which no run may begin any more.
+    pub(crate) fn check_day(&self, now: Moment) -> Result<(), Refusal> {
+        match self.expires.filter(|last| last.is_over(now)) {
+            None => Ok(()),
+            Some(last) => Err(Refusal::new("expires", format!("the last day for runs was {last}"))),
+        }
+    }
+
     /// Refuses a run that may not begin at this moment, before the other side is contacted.
     pub(crate) fn check_time(&self, now: Moment, past: &Past) -> Result<(), Refusal> {
-        if let Some(last) = self.expires.filter(|last| last.is_over(now)) {
-            return Err(Refusal::new("expires", format!("the last day for runs was {last}")));
-        }
+        self.check_day(now)?;
         if let Some(hours) = self.hours.filter(|hours| !hours.include(now)) {
             let reason = format!("runs may begin at {hours} UTC, and it is {now}");
             return Err(Refusal::new("hours", reason));
         }
-        const DAY: i64 = 24 * 60 * 60;
-        let within_a_day =
-            past.begun.iter().filter(|begun| **begun > now.minus(DAY)).count() as u64;
+        let within_a_day = past.begun_within_a_day(now);
         let all = past.begun.len() as u64;
         for (rule, most, count, when) in [
             ("max-runs-per-day", self.max_runs_per_day, within_a_day, "within 24 hours"),
@@ -145,6 +157,18 @@ impl Policy {
             return Err(told_in_all(most, past.revealed));
         }
         Ok(())
+    }
+
+    /// The first moment, not before this one, at which the runs of the last 24 hours leave room for one more.
+    pub(super) fn next_within_a_day(&self, at: Moment, past: &Past) -> Moment {
+        let Some(most) = self.max_runs_per_day.and_then(|most| usize::try_from(most).ok()) else {
+            return at;
+        };
+        let mut begun = past.begun.clone();
+        begun.sort_unstable();
+        // One of the newest runs has to be a day old.
+        let oldest = most.checked_sub(1).and_then(|others| begun.iter().rev().nth(others));
+        oldest.map_or(at, |oldest| at.max(oldest.minus(-DAY)))
     }
 
     /// Refuses a run whose sets may not be compared.
@@ -190,6 +214,12 @@ impl Policy {
             None => Ok(()),
             Some(most) => Err(told_in_all(most, past.revealed)),
         }
+    }
+
+    /// The rules that decide which matches are shown.
+    pub(crate) fn match_rules(&self) -> MatchRules {
+        let least = self.min_result.unwrap_or_default();
+        MatchRules { least, threshold_first: self.threshold_first }
     }
 
     /// The rules in force, as sentences.

@@ -12,11 +12,14 @@ use super::{
     entry::Head,
     moment::Moment,
     party::Party,
+    policy::Policy,
     signed::{Document, Signed, is_hash},
 };
 use crate::{
     agree::{offer::WIRE_VERSION, terms::Terms},
+    disclosure::Disclosure,
     error::{Error, Result},
+    keys::normalize::TravellingName,
     parties::Role,
 };
 
@@ -45,8 +48,20 @@ pub struct Record {
     pub a: Statement,
     /// The side that listened.
     pub b: Statement,
+    /// When the agreement was accepted.
+    pub agreed: Moment,
+    /// The rules of the agreement.
+    pub rules: Policy,
     /// What was to be found out.
     pub query: serde_json::Value,
+    /// How each side made its keys comparable, with versions: a name for each column of the key.
+    pub keys_of_a: Vec<TravellingName>,
+    /// The same of the side that listened.
+    pub keys_of_b: Vec<TravellingName>,
+    /// How many of these columns each identifier of a row has; empty where all make up one.
+    pub identifiers: Vec<u8>,
+    /// What each side learned, what neither did, and on which assumptions that rests.
+    pub disclosure: Disclosure,
     /// Whether the side that connected learned the result.
     pub a_learned: bool,
     /// Whether the side that listened did.
@@ -93,6 +108,7 @@ pub struct Statement {
 impl Document for Record {
     const TYPE: &'static str = "application/vnd.vesica.record+json";
     const NAME: &'static str = "a record";
+    const VERSION: u32 = 2;
 
     fn signers(&self) -> Vec<&Party> {
         vec![&self.a.party, &self.b.party]
@@ -102,7 +118,9 @@ impl Document for Record {
     fn fault(&self) -> Option<&'static str> {
         let hashes = [&self.agreement, &self.terms, &self.session];
         let words = [Some(self.protocol.as_str()), Some(&self.security), word(&self.query)];
-        if self.a.party == self.b.party {
+        if self.version != Self::VERSION {
+            Some("it is not of this version")
+        } else if self.a.party == self.b.party {
             Some("its two parties are one")
         } else if check_name(&self.name).is_err() {
             Some("its name is not made of letters, digits, hyphens and underscores")
@@ -110,7 +128,12 @@ impl Document for Record {
             Some("one of its hashes does not have 64 hexadecimal digits")
         } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
             Some("its query, protocol or security is not a word")
-        } else if !self.columns_sent.iter().all(|name| is_plain(name)) {
+        } else if !self
+            .columns_sent
+            .iter()
+            .chain(self.disclosure.names())
+            .all(|name| is_plain(name))
+        {
             Some(
                 "the name of a column holds a control or format character, or a separator other than the space",
             )
@@ -121,7 +144,7 @@ impl Document for Record {
 }
 
 /// The word of a query: the query itself, or what its number is called.
-pub(super) fn word(query: &serde_json::Value) -> Option<&str> {
+fn word(query: &serde_json::Value) -> Option<&str> {
     match query {
         serde_json::Value::String(word) => Some(word),
         serde_json::Value::Object(map) if map.len() == 1 => map.keys().next().map(String::as_str),
@@ -155,6 +178,9 @@ pub(crate) struct Facts<'a> {
     pub(crate) agreement: String,
     pub(crate) terms: &'a Terms,
     pub(crate) matches: Option<u64>,
+    pub(crate) disclosure: Disclosure,
+    pub(crate) rules: Policy,
+    pub(crate) agreed: Moment,
     pub(crate) protocol: &'static str,
     pub(crate) security: &'static str,
     pub(crate) partitions: u64,
@@ -190,12 +216,18 @@ pub(crate) fn agree(
     };
     let Facts { terms, .. } = facts;
     let mut record = Signed::new(Record {
-        version: 1,
+        version: Record::VERSION,
         name: facts.name,
         agreement: facts.agreement,
         a,
         b,
+        agreed: facts.agreed,
+        rules: facts.rules,
         query: serde_json::to_value(terms.query()).map_err(|_| Error::Bug("a query has JSON"))?,
+        keys_of_a: terms.keys_of(Role::A).to_vec(),
+        keys_of_b: terms.keys_of(Role::B).to_vec(),
+        identifiers: terms.columns_of_identifiers().to_vec(),
+        disclosure: facts.disclosure,
         a_learned: terms.learns(Role::A),
         b_learned: terms.learns(Role::B),
         columns_sent: terms.sent_columns().map_or_else(Vec::new, |sent| sent.columns.clone()),
@@ -227,7 +259,10 @@ mod tests {
     use super::*;
     use crate::{
         Learns, Normalize,
-        agree::offer::{Offer, WireOffer},
+        agree::{
+            disclosed::Known,
+            offer::{Offer, WireOffer},
+        },
         parties::Parties,
     };
 
@@ -247,6 +282,9 @@ mod tests {
             agreement: "hash".to_owned(),
             terms,
             matches: Some(3),
+            disclosure: terms.disclosure(Known::default()),
+            rules: Policy::default(),
+            agreed: Moment::now(),
             protocol: "rr22",
             security: "semi-honest",
             partitions: 1,
@@ -287,7 +325,7 @@ mod tests {
         assert_eq!([record.a.keys, record.b.keys], KEYS);
         assert_eq!(record.a.party.fingerprint(), a.fingerprint());
         assert!(record.a_learned && record.b_learned);
-        assert_eq!((record.version, record.matches), (1, Some(3)));
+        assert_eq!((record.version, record.matches), (2, Some(3)));
     }
 
     /// Makes a signature, given the other side's.

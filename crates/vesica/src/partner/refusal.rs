@@ -2,6 +2,9 @@
 
 use crate::words::counted;
 
+/// The rule that asks for a number of shared keys.
+const TOO_FEW: &str = "min-result";
+
 /// Which rule refuses a run, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} ({rule})")]
@@ -20,6 +23,10 @@ impl Refusal {
     /// Fewer keys are shared than so many.
     pub(crate) fn too_few(least: u64) -> Self {
         let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
-        Self::new("min-result", reason)
+        Self::new(TOO_FEW, reason)
+    }
+
+    pub(crate) fn is_too_few(&self) -> bool {
+        self.rule == TOO_FEW
     }
 }

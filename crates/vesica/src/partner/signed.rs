@@ -18,6 +18,9 @@ pub trait Document: Serialize + DeserializeOwned {
     /// What it is, in words: `an agreement`.
     const NAME: &'static str;
 
+    /// The version of its form that this release reads and writes.
+    const VERSION: u32 = 1;
+
     /// The parties who may sign it.
     fn signers(&self) -> Vec<&Party>;
 
@@ -62,7 +65,7 @@ pub enum SignedError {
     #[error("it is {0} that cannot be used: {1}")]
     Unusable(&'static str, &'static str),
     /// It is a document of another version of the program.
-    #[error("it is {0} of another version of the program; install the same release on both sides")]
+    #[error("it is {0} of another version of the program; read it with the release that wrote it")]
     Version(&'static str),
     /// Somebody signed it who is none of its parties, or twice.
     #[error("it bears the signature of {0}, who is not to sign it")]
@@ -181,11 +184,12 @@ impl<D: Document> Signed<D> {
             return Err(malformed());
         }
         let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed())?;
-        let document: D =
-            serde_json::from_slice(&payload).map_err(|_| match of_version_1(&payload) {
+        let document: D = serde_json::from_slice(&payload).map_err(|_| {
+            match is_of_version(D::VERSION, &payload) {
                 true => malformed(),
                 false => SignedError::Version(D::NAME),
-            })?;
+            }
+        })?;
         if let Some(fault) = document.fault() {
             return Err(SignedError::Unusable(D::NAME, fault));
         }
@@ -204,13 +208,13 @@ impl<D: Document> Signed<D> {
     }
 }
 
-/// Whether a document that cannot be read is of the only version there is.
-fn of_version_1(payload: &[u8]) -> bool {
+/// Whether a document that cannot be read is of this version.
+fn is_of_version(version: u32, payload: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Any {
-        version: u64,
+        version: u32,
     }
-    serde_json::from_slice(payload).is_ok_and(|any: Any| any.version == 1)
+    serde_json::from_slice(payload).is_ok_and(|any: Any| any.version == version)
 }
 
 /// Bytes as hexadecimal digits.

@@ -5,8 +5,7 @@ use vesica_net::Channel;
 use crate::{
     error::Result,
     keys::{findings::Findings, profile::Profile},
-    run::report::Report,
-    task::learned::Learned,
+    task::outcome::Outcome,
     words::counted,
 };
 
@@ -42,8 +41,8 @@ impl Diagnosis {
         Self { profile: None, columns: 0, own: Vec::new() }
     }
 
-    /// Exchanges profiles where both sides want that, adds to the report what was learned by it, and says what may be
-    /// the matter. Both sides do the same whatever the result is, so that it tells nothing of that.
+    /// Exchanges profiles where both sides want that. Returns hints at the reason where nothing matched, and whether this side
+    /// and the other showed a profile. Both sides do the same whatever the result is, so that it tells nothing of that.
     ///
     /// # Errors
     /// A peer that sends something else, and what any exchange can meet.
@@ -51,22 +50,23 @@ impl Diagnosis {
         mut self,
         agreed: bool,
         channel: &mut Channel,
-        report: &mut Report,
-    ) -> Result<Vec<String>> {
+        outcome: &Outcome,
+    ) -> Result<(Vec<String>, [bool; 2])> {
         let mine = self.profile.take();
         let theirs = match &mine {
             Some(mine) if agreed => Some(exchange(mine, self.columns, channel)?),
             _ => None,
         };
+        let shown = match (&mine, &theirs) {
+            (Some(mine), Some(theirs)) => [mine.is_told(), theirs.is_told()],
+            _ => [false; 2],
+        };
         let mut hints = Vec::new();
         if let (Some(mine), Some(theirs)) = (&mine, &theirs) {
-            if let Some(learned) = &mut report.learned {
-                learned.add_profiles(mine, theirs);
-            }
             hints = mine.differences(theirs).unwrap_or_default();
         }
-        if !report.outcome.is_nothing() {
-            return Ok(hints);
+        if !outcome.is_nothing() {
+            return Ok((hints, shown));
         }
         let nothing_to_compare = mine.is_some() && theirs.is_none();
         if nothing_to_compare {
@@ -91,7 +91,7 @@ impl Diagnosis {
         }
         hints.append(&mut self.own);
         hints.insert(0, "nothing matched".to_owned());
-        Ok(hints)
+        Ok((hints, shown))
     }
 }
 
@@ -100,22 +100,4 @@ fn exchange(mine: &Profile, columns: usize, channel: &mut Channel) -> Result<Pro
     channel.exchange(PROFILE, &mine.encode(), &mut theirs)?;
     Profile::decode(&theirs, columns)
         .ok_or_else(|| channel.malformed(PROFILE, "not a profile of keys").into())
-}
-
-impl Learned {
-    /// Adds what the sides learned from each other's profile.
-    fn add_profiles(&mut self, mine: &Profile, theirs: &Profile) {
-        let add = |to: &mut String, of: &Profile, whose: &str| {
-            if of.is_told() {
-                *to = to.replace(", and nothing else.", ".");
-                to.push_str(&format!(
-                    " By --diagnose it also learned, for each key column and to the nearest 10 %, what share of \
-                     {whose} keys have white space, capital letters, digits only, and so on (docs/diagnose.md has the \
-                     list), and nothing else."
-                ));
-            }
-        };
-        add(&mut self.me, theirs, "the other side's");
-        add(&mut self.peer, mine, "this side's");
-    }
 }

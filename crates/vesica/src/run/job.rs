@@ -451,7 +451,6 @@ fn attempt(
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.outcome = found.outcome;
-    report.learned = Some(found.learned);
 
     session.phase("finish");
     let staged = match found.content {
@@ -472,8 +471,10 @@ pub(crate) fn finish(
     diagnosis: Diagnosis,
     (result, attempts): (Option<Staged>, Option<u64>),
 ) -> Result<Vec<Shortfall>> {
-    report.hints = session.diagnose(diagnosis, report)?;
+    let (hints, shown) = session.diagnose(diagnosis, &report.outcome)?;
+    report.hints = hints;
     let standing = session.standing().clone();
+    report.disclose(shown, standing.match_rules())?;
     let has_nothing = result.is_none() && !standing.is_recorded();
     session.say(STAGED)?;
     if has_nothing {
@@ -481,7 +482,8 @@ pub(crate) fn finish(
     }
     session.hear(STAGED)?;
     let (terms, channel) = session.parts();
-    let record = standing.sign(attempts, report, terms, channel)?;
+    let (record, line) = standing.sign(attempts, report, terms, channel)?.unzip();
+    report.ledger = line;
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     if !has_nothing {
         session.say(WRITTEN)?;

@@ -293,8 +293,8 @@ mod tests {
         table::source::{Delimiter, Source},
         task::{
             interface::{Call, Request},
-            learned::{Side, Sides},
             query::Query,
+            sides::{Side, Sides},
         },
     };
 
@@ -331,7 +331,6 @@ mod tests {
             peer_learns: true,
             receiver: if receives { me } else { peer },
             identifiers: 1,
-            hold_digests: [false; 2],
         };
         let request = Request::rows(sizes, COUNT);
         let call =

@@ -42,13 +42,13 @@ use crate::{
         diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
         partitions::{self as work, Lanes, POLL, Recorded, Work},
-        report::Report,
         standing::{DONE, Limits, Place, Standing},
     },
     table::{pieces, rows::MAX_ROWS},
     task::{
         interface::{Call, Found, Gather, Method, Randomness, Request},
-        learned::{Side, Sides},
+        outcome::Outcome,
+        sides::{Side, Sides},
     },
 };
 
@@ -452,7 +452,6 @@ impl<'a> Session<'a> {
             peer_learns: self.terms.learns(role.other()),
             receiver: if self.receives() { Side::Me } else { Side::Peer },
             identifiers: self.terms.identifiers(),
-            hold_digests: [role, role.other()].map(|side| self.terms.holds_digests(side)),
         }
     }
 
@@ -516,9 +515,9 @@ impl<'a> Session<'a> {
     pub(crate) fn diagnose(
         &mut self,
         diagnosis: Diagnosis,
-        report: &mut Report,
-    ) -> Result<Vec<String>> {
-        diagnosis.conclude(self.terms.diagnoses(), self.channel, report)
+        outcome: &Outcome,
+    ) -> Result<(Vec<String>, [bool; 2])> {
+        diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
     }
 
     /// Says that this side has reached a step of the end.

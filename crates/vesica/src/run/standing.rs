@@ -21,7 +21,7 @@ use vesica_net::{Channel, Gate};
 use zeroize::Zeroizing;
 
 use crate::{
-    agree::{pledge::Pledge, resume::Begun, seed::Seed, terms::Terms},
+    agree::{disclosed::MatchRules, pledge::Pledge, resume::Begun, seed::Seed, terms::Terms},
     error::{Error, Result},
     parties::Parties,
     partner::{
@@ -36,7 +36,7 @@ use crate::{
     run::{
         journal::{Journal, Resume, Run},
         permits::Committed,
-        report::Report,
+        report::{LedgerLine, Report},
     },
     words::{counted, grouped},
 };
@@ -346,11 +346,18 @@ impl Standing {
         report: &Report,
         terms: &Terms,
         channel: &mut Channel,
-    ) -> Result<Option<Signed<Record>>> {
+    ) -> Result<Option<(Signed<Record>, LedgerLine)>> {
         let mut state = self.state();
         let Some(account) = &mut state.account else { return Ok(None) };
         account.compared_in(attempts);
         account.sign(report, terms, channel).map(Some)
+    }
+
+    /// The rules of the agreement and of this side that decide which matches are shown.
+    pub(crate) fn match_rules(&self) -> MatchRules {
+        let state = self.state();
+        let account = state.account.as_ref();
+        account.map_or_else(MatchRules::default, |account| account.partnership().match_rules())
     }
 
     /// Writes the record to its file, if it has one.

@@ -15,9 +15,9 @@ use crate::{
     partner::refusal::Refusal,
     task::{
         interface::{Call, Request},
-        learned::Sides,
         outcome::QueryResult,
         query::Query,
+        sides::Sides,
     },
 };
 

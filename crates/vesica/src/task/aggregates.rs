@@ -13,19 +13,19 @@ use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
+    disclosure::{Fact, Measure, Scenario, Secret},
     error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
+    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
             Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
             Request, Reveal, RevealStep, Task, Unrevealed,
         },
-        learned::{FOLLOWING, Learned, Side, Sides},
-        noise::Noise,
         outcome::{Decimal, Outcome, QueryResult},
         query::{self, Form, Query, QueryKind, ResultForm},
     },
@@ -209,6 +209,27 @@ impl Task for Number {
         "computing the answer"
     }
 
+    fn facts(&self, scenario: &Scenario, _: Role) -> Vec<Fact> {
+        vec![scenario.number(match self {
+            Self::Count => Measure::Count,
+            Self::Sum if scenario.brings[Role::A as usize] => Measure::Sum(Role::A),
+            Self::Sum => Measure::Sum(Role::B),
+            Self::Products => Measure::SumOfProducts,
+            Self::AtLeast => Measure::AtLeast(scenario.number),
+        })]
+    }
+
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let values = (self.power() > 0).then_some(Secret::Values);
+        let exact = scenario.noise.map(|_| Secret::ExactNumber);
+        [Secret::Members]
+            .into_iter()
+            .chain(values)
+            .chain(exact)
+            .chain([Secret::AllColumns])
+            .collect()
+    }
+
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
         Some(match outcome.answer? {
             QueryResult::Count(count) => format!("shared keys: {}", grouped(count)),
@@ -227,7 +248,11 @@ impl Task for Number {
                     }
                     _ => "sum of the values over the shared keys",
                 };
-                let noise = context.noise.map(Noise::describe).unwrap_or_default();
+                let noise = context.noise.map(|noise| {
+                    let deviation = noise.deviation(self.power(), context.scale);
+                    format!("{}; standard deviation {deviation}", noise.describe())
+                });
+                let noise = noise.unwrap_or_default();
                 let clamped = outcome.clamped.filter(|clamped| *clamped > 0);
                 let clamped = clamped.map(|keys| {
                     format!("; the values of {} of this side were clamped", counted(keys, "key"))
@@ -299,14 +324,13 @@ impl Method for Computing {
             true => End::Receiver(aggregate::receiver_for(method, query, channel, rng)?),
             false => End::Sender(aggregate::sender_for(method, query, channel, rng)?),
         };
-        Ok(Box::new(Prepared { number, method, query, call, end }))
+        Ok(Box::new(Prepared { number, query, call, end }))
     }
 }
 
 /// A party of a method.
 struct Prepared {
     number: Number,
-    method: &'static aggregate::Method,
     query: aggregate::Query,
     call: Call,
     end: End,
@@ -325,7 +349,7 @@ impl Party for Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { number, method, query, call, end } = *self;
+        let Self { number, query, call, end } = *self;
         let values = Values::of(set, &call.request);
         let answer = match end {
             End::Sender(party) => {
@@ -335,13 +359,13 @@ impl Party for Prepared {
             }
             End::Receiver(party) => Some(party.receive(items, &values.values, channel, rng)?),
         };
-        Ok(unrevealed((number, method), query, call, answer, values.clamped))
+        Ok(unrevealed(number, query, call, answer, values.clamped))
     }
 }
 
 /// What a method found, before the side that has the number tells the other. So many of this side's keys have clamped values.
 fn unrevealed<'a>(
-    (number, method): (Number, &'static aggregate::Method),
+    number: Number,
     query: aggregate::Query,
     call: Call,
     mut answer: Option<Output>,
@@ -357,7 +381,7 @@ fn unrevealed<'a>(
             };
             revealed.map_err(|error| Error::of_protocol(error, channel))?;
         }
-        Ok(found((number, method), query, &call, answer, clamped))
+        Ok(found(number, query, &call, answer, clamped))
     });
     Unrevealed { shared, reveal }
 }
@@ -385,19 +409,20 @@ impl<'a> Values<'a> {
 
 /// What a method found. `answer` is what this side was told, if anything; so many of its keys have clamped values.
 fn found(
-    (number, method): (Number, &aggregate::Method),
+    number: Number,
     query: aggregate::Query,
     call: &Call,
     answer: Option<Output>,
     clamped: u64,
 ) -> Found {
-    let learned = learned(call.sides, method, query, answer);
     let result = answer.map(|answer| number.result(answer, call.request.scale));
+    // Whoever reads a number from the output finds a number or no file.
+    let number = result.filter(|result| *result != QueryResult::TooFew);
     let content =
-        result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
+        number.map(|number| Content::Text(Box::new(move |out| writeln!(out, "{number}"))));
     let clamped = query.noise.map(|_| clamped);
     let outcome = Outcome { answer: result, clamped, ..Outcome::default() };
-    Found { outcome, learned, content }
+    Found { outcome, content }
 }
 
 /// A method on sets in partitions.
@@ -448,7 +473,7 @@ impl Gather for Adding {
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Self { number, method, by_partitions, query, call } = *self;
+        let Self { number, by_partitions, query, call, .. } = *self;
         let (mut total, mut all_clamped) = (Share::default(), 0);
         for piece in pieces.iter() {
             let piece = piece?;
@@ -463,72 +488,6 @@ impl Gather for Adding {
         let Randomness { rng, noise } = randomness;
         let opened = (by_partitions.open)(query, call.receives(), &total, channel, (rng, noise));
         let answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
-        Ok(unrevealed((number, method), query, call, answer, all_clamped))
-    }
-}
-
-/// What both sides learned. `answer` is what this side was told, if anything.
-pub(crate) fn learned(
-    sides: Sides,
-    method: &aggregate::Method,
-    query: aggregate::Query,
-    answer: Option<Output>,
-) -> Learned {
-    sides.learned(FOLLOWING.to_owned(), |side| {
-        let mut facts = Vec::new();
-        if sides.learns(side) {
-            facts = told(&sides, side, query, answer);
-        }
-        let brings_values = match side == sides.receiver {
-            true => query.aggregate.takes_receivers_values(),
-            false => query.aggregate.takes_senders_values(),
-        };
-        if method.tells_size && !brings_values {
-            facts.push("how many keys the two sides share".to_owned());
-        }
-        facts
-    })
-}
-
-/// The facts that an answer tells a side; where this side does not know the answer, those that it may tell.
-fn told(sides: &Sides, side: Side, query: aggregate::Query, answer: Option<Output>) -> Vec<String> {
-    let aggregate::Query { aggregate, minimum, .. } = query;
-    let share =
-        |bound: &str, n: u64| format!("that the two sides share {bound} {}", counted(n, "key"));
-    let sum = |of: &str| format!("the sum of {of} over the shared keys");
-    let sum_of = |owner: Side| match owner == side {
-        true => sum("its own values"),
-        false => sum(&format!("{}'s values", owner.name())),
-    };
-    if query.noise.is_some() {
-        let what = match aggregate {
-            Aggregate::SumOfSender => sum_of(sides.receiver.other()),
-            Aggregate::SumOfReceiver => sum_of(sides.receiver),
-            Aggregate::Products => sum("the products of both sides' values"),
-            _ => "how many keys the two sides share".to_owned(),
-        };
-        return vec![format!("{what}, with noise that hides any single key")];
-    }
-    let fact = match (aggregate, answer) {
-        (_, Some(Output::TooFew)) => return vec![share("fewer than", minimum)],
-        (Aggregate::Count, Some(Output::Count(n))) => {
-            return vec![format!("how many keys the two sides share ({})", grouped(n))];
-        }
-        (Aggregate::AtLeast(least), Some(Output::AtLeast(true))) => {
-            return vec![share("at least", least.max(minimum))];
-        }
-        (Aggregate::AtLeast(least), Some(_)) => share("fewer than", least),
-        (Aggregate::AtLeast(least), None) => {
-            format!("whether the two sides share at least {}", counted(least, "key"))
-        }
-        (Aggregate::Count, _) => "how many keys the two sides share".to_owned(),
-        (Aggregate::SumOfSender, _) => sum_of(sides.receiver.other()),
-        (Aggregate::SumOfReceiver, _) => sum_of(sides.receiver),
-        (Aggregate::Products, _) => sum("the products of both sides' values"),
-    };
-    match (minimum, answer) {
-        (0, _) => vec![fact],
-        (_, Some(_)) => vec![fact, share("at least", minimum)],
-        (_, None) => vec![format!("{fact} (or only {})", share("fewer than", minimum))],
+        Ok(unrevealed(number, query, call, answer, all_clamped))
     }
 }

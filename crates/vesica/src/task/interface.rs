@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
+    disclosure::{Fact, Scenario, Secret},
     error::Result,
     keys::{
         keyset::KeySet,
@@ -25,9 +26,9 @@ use crate::{
     parties::{Role, Security},
     table::{pieces::Pieces, sent_columns::SentColumns, written::Matched},
     task::{
-        learned::{Learned, Side, Sides},
         noise::Noise,
         outcome::Outcome,
+        sides::{Side, Sides},
     },
 };
 
@@ -59,6 +60,12 @@ pub(crate) trait Task: Sync + RefUnwindSafe {
 
     /// What a method does, as a phrase that the method's name follows: `intersecting`.
     fn activity(&self) -> &'static str;
+
+    /// The facts that a side learns by the result, if it learns that.
+    fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact>;
+
+    /// The facts that neither side learns, besides keys of the other.
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret>;
 
     /// The first line of a summary; `None` where this side learns no result.
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String>;
@@ -329,8 +336,6 @@ impl Unrevealed<'_> {
 pub(crate) struct Found {
     /// The numbers for the report.
     pub(crate) outcome: Outcome,
-    /// The sentences for the report.
-    pub(crate) learned: Learned,
     /// What goes to this side's output; `None` where this side gets nothing.
     pub(crate) content: Option<Content>,
 }
@@ -356,6 +361,8 @@ pub(crate) struct Context<'a> {
     pub(crate) minimum: u64,
     /// The noise that hides a single key.
     pub(crate) noise: Option<Noise>,
+    /// The number of decimal places of values.
+    pub(crate) scale: u8,
     /// Says of a thing where it was written to.
     pub(crate) written: &'a dyn Fn(String) -> String,
 }

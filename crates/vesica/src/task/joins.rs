@@ -18,22 +18,22 @@ use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
+    disclosure::{Fact, Scenario, Secret},
     error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    table::{output::Access, pieces::Pieces, sent_columns::SentColumns},
+    parties::Role,
+    table::{output::Access, pieces::Pieces},
     task::{
         interface::{
             Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
             Request, Reveal, Task, Unrevealed,
         },
         join_pieces, joined,
-        learned::{Learned, Sides},
         outcome::Outcome,
         query::{Query, QueryKind, ResultForm, Values},
-        rows,
     },
     words::{counted, grouped},
 };
@@ -89,6 +89,15 @@ impl Task for Join {
 
     fn activity(&self) -> &'static str {
         "joining"
+    }
+
+    fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
+        let (columns, rows) = scenario.sent.clone();
+        vec![scenario.matches(learner), Fact::Columns { columns, rows }]
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::OtherColumns]
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -164,7 +173,6 @@ impl Method for Carrier {
 
 /// A party of a join.
 struct Joining {
-    protocol: &'static Protocol,
     call: Call,
     end: End,
 }
@@ -188,7 +196,7 @@ impl Joining {
             true => End::Receiver(payload::receiver_for(&carrying, setting, channel, rng)?),
             false => End::Sender(payload::sender_for(&carrying, setting, channel, rng)?),
         };
-        Ok(Self { protocol, call, end })
+        Ok(Self { call, end })
     }
 }
 
@@ -240,16 +248,13 @@ impl Gather for ByPartitions {
         _: &mut Channel,
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Self { protocol, call } = *self;
+        let Self { call, .. } = *self;
         let sent = call.sent.clone().ok_or(Error::Bug("in a join columns are sent"))?;
-        let learned = |matches| learned(call.sides, protocol, &sent, matches);
         if !call.receives() {
-            let learned = learned(None);
-            let found = Found { outcome: Outcome::default(), learned, content: None };
+            let found = Found { outcome: Outcome::default(), content: None };
             return Ok(Unrevealed::complete(found));
         }
         let found = join_pieces::found(pieces, sent.clone(), call.rows, call.unmatched)?;
-        let learned = learned(Some(found.matches));
         let outcome = Outcome {
             matches: Some(found.matches),
             rows_written: Some(found.rows.rows.len() as u64),
@@ -257,7 +262,7 @@ impl Gather for ByPartitions {
             ..Outcome::default()
         };
         let content = Some(Content::Rows(found.rows));
-        Ok(Unrevealed::complete(Found { outcome, learned, content }))
+        Ok(Unrevealed::complete(Found { outcome, content }))
     }
 }
 
@@ -269,20 +274,17 @@ impl Party for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { protocol, call: Call { request, sides, sent, unmatched, .. }, end } = *self;
+        let Self { call: Call { request, sent, unmatched, .. }, end } = *self;
         let sent = sent.expect("in a join columns are sent");
-        let learned = |sent: &SentColumns, matches| learned(sides, protocol, sent, matches);
         let found = match end {
             End::Sender(party) => {
                 party.send_with(items, set.payloads(), channel, rng)?;
                 channel.flush()?;
-                let learned = learned(&sent, None);
-                Found { outcome: Outcome::default(), learned, content: None }
+                Found { outcome: Outcome::default(), content: None }
             }
             End::Receiver(party) => {
                 let opened = party.receive_with(items, request.payload_len, channel, rng)?;
                 let matches = Some(opened.positions().len() as u64);
-                let learned = learned(&sent, matches);
                 let (rows, unreadable) = joined::joined(opened, sent, set, unmatched);
                 let outcome = Outcome {
                     matches,
@@ -290,37 +292,9 @@ impl Party for Joining {
                     unreadable: Some(unreadable),
                     ..Outcome::default()
                 };
-                Found { outcome, learned, content: Some(Content::Rows(rows)) }
+                Found { outcome, content: Some(Content::Rows(rows)) }
             }
         };
         Ok(Unrevealed::complete(found))
     }
-}
-
-/// What both sides learned from a join of these columns.
-pub(crate) fn learned(
-    sides: Sides,
-    protocol: &Protocol,
-    sent: &SentColumns,
-    matches: Option<u64>,
-) -> Learned {
-    let sender = sides.receiver.other().name();
-    let assuming = format!(
-        "{} The values are what {sender} sent; nothing shows that they are those of its table.",
-        rows::learned(sides, protocol, matches).assuming
-    );
-    sides.learned(assuming, |side| {
-        let mut facts = rows::facts(&sides, side, matches);
-        if sides.learns(side) {
-            let (columns, other) =
-                (counted(sent.columns.len() as u64, "column"), side.other().name());
-            facts.push(match sent.rows {
-                1 => format!("the values of {columns} of {other} for these keys"),
-                rows => format!(
-                    "the values of {columns} of {other} in all its rows with these keys (up to {rows} a key)"
-                ),
-            });
-        }
-        facts
-    })
 }

@@ -10,13 +10,13 @@ pub(crate) mod interface;
 mod join_pieces;
 mod joined;
 pub(crate) mod joins;
-pub(crate) mod learned;
 pub(crate) mod noise;
 pub(crate) mod outcome;
 pub(crate) mod query;
 mod row_pieces;
 pub(crate) mod rows;
 pub(crate) mod shares;
+pub(crate) mod sides;
 pub(crate) mod stage;
 
 use self::query::{Form, Query, QueryKind, Values};

@@ -61,6 +61,16 @@ impl Noise {
         Err(Error::Usage(message))
     }
 
+    /// The standard deviation of the noise in a number as it is shown, to two significant digits. The parameters are those of
+    /// [`Noise::laplace`].
+    pub(crate) fn deviation(self, power: u32, scale: u8) -> String {
+        let Ok(laplace) = self.laplace(power, scale) else { return String::new() };
+        let deviation =
+            laplace.deviation() / 10f64.powi(i32::try_from(power).unwrap_or(0) * i32::from(scale));
+        let digits = 1 - deviation.abs().log10().floor() as i32;
+        format!("{deviation:.*}", usize::try_from(digits).unwrap_or(0))
+    }
+
     /// The largest magnitude of a value, in units of its last decimal place.
     pub(crate) fn bound(self, scale: u8) -> Option<u128> {
         Some(u128::from(self.clamp?).saturating_mul(10_u128.pow(scale.into())))
@@ -78,6 +88,11 @@ impl Noise {
 pub struct Epsilon(u64);
 
 impl Epsilon {
+    /// What this leaves after another is spent; `None` for nothing.
+    pub(crate) fn less(self, spent: Self) -> Option<Self> {
+        self.0.checked_sub(spent.0).filter(|left| *left > 0).map(Self)
+    }
+
     /// The sum of so many.
     pub(crate) fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))

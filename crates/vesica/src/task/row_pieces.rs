@@ -13,7 +13,6 @@ use zeroize::Zeroizing;
 use super::{
     aligned::matched,
     interface::{Call, Content, Found},
-    learned::Learned,
     outcome::Outcome,
 };
 use crate::{
@@ -166,8 +165,8 @@ impl Gathered {
         (ids.len() == self.rows.len()).then_some(())
     }
 
-    /// The result, with what both sides learned of so many matches.
-    pub(super) fn found(self, learned: impl FnOnce(Option<u64>) -> Learned) -> Found {
+    /// The result of all partitions.
+    pub(super) fn found(self) -> Found {
         let Self { matches, of_identifiers, mut rows, ids, .. } = self;
         if ids.is_none() {
             rows.sort_unstable();
@@ -182,6 +181,6 @@ impl Gathered {
             ..Outcome::default()
         };
         let content = matches.map(|_| Content::Rows(Matched { rows, ids, received: None }));
-        Found { outcome, learned: learned(matches), content }
+        Found { outcome, content }
     }
 }

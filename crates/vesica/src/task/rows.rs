@@ -8,11 +8,13 @@ use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
+    disclosure::{Fact, Scenario, Secret},
     error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
+    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         aligned::matched,
@@ -20,7 +22,6 @@ use crate::{
             Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
             Request, Reveal, RevealStep, Task, Unrevealed,
         },
-        learned::{FOLLOWING, Learned, Side, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
         row_pieces,
@@ -72,6 +73,15 @@ impl Task for Rows {
 
     fn activity(&self) -> &'static str {
         "intersecting"
+    }
+
+    fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
+        let several = (scenario.identifiers > 1).then_some(Fact::Identifiers);
+        [scenario.matches(learner)].into_iter().chain(several).collect()
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::AllColumns]
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -138,7 +148,6 @@ impl Method for &'static Protocol {
 
 /// A party of a PSI protocol.
 struct Intersecting {
-    protocol: &'static Protocol,
     call: Call,
     end: End,
 }
@@ -160,7 +169,7 @@ impl Intersecting {
             true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
             false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
         };
-        Ok(Self { protocol, call, end })
+        Ok(Self { call, end })
     }
 }
 
@@ -172,7 +181,7 @@ impl Party for Intersecting {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { protocol, call, end } = *self;
+        let Self { call, end } = *self;
         let setting = call.request.setting();
         let mut matches = end.matches(items, channel, rng)?;
         let shared = matches.as_ref().map(|matches| matches.len() as u64);
@@ -191,8 +200,7 @@ impl Party for Intersecting {
                 rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
                 ..Outcome::default()
             };
-            let learned = learned(call.sides, protocol, count);
-            Ok(Found { outcome, learned, content: rows.map(Content::Rows) })
+            Ok(Found { outcome, content: rows.map(Content::Rows) })
         });
         Ok(Unrevealed { shared, reveal })
     }
@@ -240,7 +248,7 @@ impl PartitionParty for Intersecting {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
-        let Self { call, end, .. } = *self;
+        let Self { call, end } = *self;
         let items = partition.items.items();
         let mut matches = end.matches(items, channel, rng)?;
         let both = call.sides.both_learn();
@@ -292,67 +300,8 @@ impl Gather for ByPartitions {
                 }
                 all.add(&piece)?;
             }
-            Ok(all.found(|matches| learned(call.sides, protocol, matches)))
+            Ok(all.found())
         });
         Ok(Unrevealed { shared, reveal })
     }
-}
-
-/// What both sides learned. `matches` is the number of matching keys, where this side knows it.
-pub(crate) fn learned(sides: Sides, protocol: &Protocol, matches: Option<u64>) -> Learned {
-    let assuming = match protocol.adversary {
-        Adversary::None => insecure(protocol.key, sides.receiver),
-        Adversary::SemiHonest => FOLLOWING.to_owned(),
-        Adversary::MaliciousSender => malicious_sender(sides.receiver),
-        Adversary::Malicious => malicious(&sides),
-    };
-    sides.learned(assuming, |side| facts(&sides, side, matches))
-}
-
-/// What a side learned of the matching keys.
-pub(crate) fn facts(sides: &Sides, side: Side, matches: Option<u64>) -> Vec<String> {
-    let other = side.other().name();
-    let of = grouped(sides.keys(side));
-    let found = matches.map(|n| format!(" ({} of {of})", grouped(n))).unwrap_or_default();
-    let rows = format!("which of its keys {other} has too{found}");
-    let by = || "by which of its identifiers each row matches".to_owned();
-    match (sides.learns(side), sides.identifiers) {
-        (false, _) => vec![],
-        (true, 1) => vec![rows],
-        (true, _) => vec![rows, by()],
-    }
-}
-
-fn insecure(protocol: &str, receiver: Side) -> String {
-    format!(
-        "Nothing enforces this: `{protocol}` is insecure and for measurements only. {} can find out each key \
-         of {} that it can guess.",
-        receiver.capital(),
-        receiver.other().name()
-    )
-}
-
-fn malicious_sender(receiver: Side) -> String {
-    format!(
-        "This holds whatever {} does, if {} follows the protocol (security against a malicious sender).",
-        receiver.other().name(),
-        receiver.name()
-    )
-}
-
-fn malicious(sides: &Sides) -> String {
-    let receiver = sides.receiver;
-    let (one, other) = (receiver.name(), receiver.other().name());
-    let capital = receiver.capital();
-    let mut text = format!(
-        "This holds even if a side deviates from the protocol (malicious security), but {one} may then \
-         have used somewhat more keys than it announced."
-    );
-    if sides.both_learn() {
-        text += &format!(
-            " {capital} learned first and told {other}: if it deviated, it may have left out matches, \
-             and learned whether {other} has all keys of a further list."
-        );
-    }
-    text
 }

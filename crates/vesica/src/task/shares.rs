@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
+    disclosure::{Fact, Scenario, Secret},
     error::{Error, Result},
     keys::{
         keyset::KeySet,
@@ -28,7 +29,6 @@ use crate::{
             Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
             Request, Reveal, Task, Unrevealed, WriteText,
         },
-        learned::{FOLLOWING, Learned, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
     },
@@ -82,6 +82,14 @@ impl Task for SecretShares {
 
     fn activity(&self) -> &'static str {
         "computing shares"
+    }
+
+    fn facts(&self, _: &Scenario, _: Role) -> Vec<Fact> {
+        vec![Fact::Share]
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::Result, Secret::Members, Secret::AllColumns]
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -179,9 +187,9 @@ impl Party for Prepared {
         let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
         let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
-        let (sides, receiver) = (call.sides, call.receiver());
+        let receiver = call.receiver();
         let write: WriteText = Box::new(move |out| write(&shares, receiver, &rows, out));
-        Ok(Unrevealed::complete(found(sides, bins, write)))
+        Ok(Unrevealed::complete(found(bins, write)))
     }
 }
 
@@ -229,7 +237,7 @@ impl Gather for ByPartitions {
         _: &mut Channel,
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Call { request, sides, .. } = self.call;
+        let Call { request, .. } = self.call;
         let outline = outline(&request);
         let bins = (outline.bins() * request.partitions) as u64;
         let (receives, receiver) = (self.call.receives(), self.call.receiver());
@@ -246,19 +254,13 @@ impl Gather for ByPartitions {
             }
             Ok(())
         };
-        Ok(Unrevealed::complete(found(sides, bins, Box::new(write))))
+        Ok(Unrevealed::complete(found(bins, Box::new(write))))
     }
 }
 
-fn found(sides: Sides, bins: u64, write: WriteText) -> Found {
+fn found(bins: u64, write: WriteText) -> Found {
     let outcome = Outcome { bins_written: Some(bins), ..Outcome::default() };
-    Found { outcome, learned: learned(sides), content: Some(Content::Text(write)) }
-}
-
-/// What both sides learned.
-pub(crate) fn learned(sides: Sides) -> Learned {
-    let shares = "The shares of one side alone say nothing of the result.";
-    sides.learned(format!("{FOLLOWING} {shares}"), |_| vec![])
+    Found { outcome, content: Some(Content::Text(write)) }
 }
 
 /// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row that bears

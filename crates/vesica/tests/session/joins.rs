@@ -58,7 +58,7 @@ fn matched_rows_come_with_the_other_sides_columns() {
         );
         assert_eq!(
             sent.learned.clone().unwrap().me,
-            "This side learned how many keys the other side has (3), and nothing else."
+            "This side learned how many keys the other side has (3) and nothing else."
         );
         let columns = "v, city, tier in 40 bytes a row";
         assert!(received.summary(None).contains(&format!("columns received: {columns}")));
@@ -179,7 +179,7 @@ fn all_rows_of_a_key_are_sent() {
         let outcome = (received.outcome.matches, received.outcome.rows_written);
         assert_eq!(outcome, (Some(2), Some(7)));
         let learned = received.learned.clone().unwrap().me;
-        let said = "the values of 1 column of the other side in all its rows with these keys (up to 3 a key)";
+        let said = "the values of the column c of the other side in all its rows with these keys (up to 3 a key)";
         assert!(learned.contains(said), "{learned}");
         let columns = "columns sent: c in 12 bytes a row, up to 3 rows a key";
         assert!(sent.summary(None).contains(&columns.to_owned()));

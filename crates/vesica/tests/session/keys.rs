@@ -65,7 +65,7 @@ fn a_diagnosis_says_what_differs_and_the_report_says_so() {
     );
     assert!(hints.contains("have white space at an end"), "{hints}");
     assert!(b.hints.join("\n").contains("150 rows of this side have a key with capital letters"));
-    let learned = |report: &Report| report.learned.as_ref().unwrap().me.contains("By --diagnose");
+    let learned = |report: &Report| report.learned.as_ref().unwrap().me.contains("by --diagnose");
     assert!(learned(&a) && learned(&b));
 
     for diagnose in [[true, false], [false, false]] {

@@ -138,11 +138,10 @@ fn an_invitation_that_is_over_or_other_terms_are_refused() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let over = Policy { expires: "2020-01-01".parse().ok(), ..Policy::default() };
     let place = Place::Here(HERE.to_owned());
-    let invitation = Invitation::new(&parties[0], "acme", &offer(), place.clone(), over).unwrap();
-    let answer = invitation.answer().unwrap();
-    let error = invitation.accept(&parties[1], &answer, None).unwrap_err();
+    let error = Invitation::new(&parties[0], "acme", &offer(), place.clone(), over).unwrap_err();
     assert_eq!(error.class(), Class::Policy, "{error}");
     let invitation = invited(&parties[0], place);
+    let answer = invitation.answer().unwrap();
     let other = Offer { query: Query::COUNT, ..answer };
     let error = invitation.accept(&parties[1], &other, None).unwrap_err();
     assert_eq!(error.class(), Class::Terms, "{error}");
@@ -259,19 +258,65 @@ fn noise() -> Noise {
 }
 
 #[test]
-fn the_place_is_among_the_sentences() {
-    let me = Identity::generate().unwrap();
+fn each_side_reads_where_the_sides_meet() {
+    let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let here = || HERE.to_owned();
-    for (place, said) in [
-        (Place::Here(here()), "the inviting side listens at a.example:7788"),
-        (Place::Relay(here()), "both sides connect to the relay at a.example:7788"),
-        (Place::There, "the inviting side connects to this one"),
+    let both = "both sides connect to the relay at a.example:7788";
+    for (place, address, said) in [
+        (
+            Place::Here(here()),
+            None,
+            ["this side listens at a.example:7788", "the other side listens at a.example:7788"],
+        ),
+        (Place::Relay(here()), None, [both; 2]),
+        (
+            Place::There,
+            Some(here()),
+            ["the other side listens at a.example:7788", "this side listens at a.example:7788"],
+        ),
     ] {
         let policy = Policy { max_runs: Some(2), ..Policy::default() };
-        let invitation = Invitation::new(&me, "acme", &offer(), place, policy).unwrap();
-        let all = invitation.proposal().sentences();
-        assert!(all.ends_with(&[said.to_owned(), "at most 2 runs in all".to_owned()]), "{all:?}");
-        assert!(all.len() > 2, "{all:?}");
+        let invitation = Invitation::new(&parties[0], "acme", &offer(), place, policy).unwrap();
+        let agreement =
+            invitation.accept(&parties[1], &invitation.answer().unwrap(), address).unwrap();
+        for (party, place) in parties.iter().zip(said) {
+            let summary = agreement.document().summary(Some(party.fingerprint())).unwrap();
+            let all = summary.clauses();
+            assert!(
+                all.ends_with(&[place.to_owned(), "at most 2 runs in all".to_owned()]),
+                "{all:?}"
+            );
+        }
+        let stranger = Identity::generate().unwrap().fingerprint();
+        let summary = agreement.document().summary(Some(stranger)).unwrap();
+        let said = [summary.disclosed(), summary.clauses()].concat().join("\n");
+        assert!(
+            said.contains("The inviting side will learn") && !said.contains("this side"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_renewed_agreement_has_the_same_terms() {
+    let parties = [(); 2].map(|()| Identity::generate().unwrap());
+    let asks = Offer { query: Query::COUNT, scale: 0, minimum: 7, ..offer() };
+    let place = Place::Here(HERE.to_owned());
+    let first = Invitation::new(&parties[0], "a", &asks, place, Policy::default()).unwrap();
+    let agreement = first.accept(&parties[1], &first.answer().unwrap(), None).unwrap();
+    let policy = Policy { max_runs: Some(9), ..Policy::default() };
+    for (me, other) in [(0, 1), (1, 0)] {
+        let renewed =
+            Invitation::renew(&parties[me], "b", agreement.document(), policy.clone()).unwrap();
+        assert_eq!(renewed.proposal().policy, policy);
+        let address = renewed.proposal().address.is_none().then(|| HERE.to_owned());
+        let answer = renewed.answer().unwrap();
+        let again = renewed.accept(&parties[other], &answer, address).unwrap();
+        for party in &parties {
+            let [old, new] = [&agreement, &again]
+                .map(|agreement| agreement.document().summary(Some(party.fingerprint())).unwrap());
+            assert_eq!(old.disclosed(), new.disclosed());
+        }
     }
 }
 

@@ -16,7 +16,12 @@ use vesica_net::{Meter, meter::peak_memory};
 use vesica_psi::Adversary;
 
 use crate::{
-    agree::{offer::WIRE_VERSION, terms::Terms},
+    agree::{
+        disclosed::{Known, MatchRules},
+        offer::WIRE_VERSION,
+        terms::Terms,
+    },
+    disclosure::{Disclosure, words::Learned},
     error::{Class, Error, Result},
     keys::counts::RowCounts,
     parties::{Parties, Role, Security},
@@ -25,11 +30,11 @@ use crate::{
         formulas::ColumnFormulas,
         output::{Access, Output, Staged},
     },
-    task::{learned::Learned, outcome::Outcome},
+    task::outcome::Outcome,
 };
 
 /// The version of the report's form. A reader that knows a version can read every report of it.
-pub const REPORT_VERSION: u32 = 1;
+pub const REPORT_VERSION: u32 = 2;
 
 /// The report of one side. What this side does not know is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,6 +67,8 @@ pub struct Report {
     pub output: Option<String>,
     /// The file of the record that both sides signed; `None` where the run failed.
     pub record: Option<String>,
+    /// The ledger, and the number of its line about the end of the run.
+    pub ledger: Option<LedgerLine>,
     /// What was read.
     pub input: Option<InputDigest>,
     /// This side's rows.
@@ -83,8 +90,10 @@ pub struct Report {
     pub formulas: Vec<ColumnFormulas>,
     /// Why nothing may have matched, and what a diagnosis found.
     pub hints: Vec<String>,
-    /// Who learned what; `None` where the run failed.
+    /// Who learned what, in sentences; `None` where the run failed.
     pub learned: Option<Learned>,
+    /// The same as facts, with the sides by their roles.
+    pub disclosure: Option<Disclosure>,
     /// From the first message to the last.
     pub seconds: f64,
     /// Bytes sent, framing included, TLS records not.
@@ -149,6 +158,15 @@ pub struct SecurityOfRun {
     pub provided: Option<&'static str>,
 }
 
+/// A line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerLine {
+    /// The file.
+    pub file: String,
+    /// The number of the line, from 0.
+    pub line: u64,
+}
+
 /// The cost of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseReport {
@@ -184,6 +202,7 @@ impl Report {
             agreement: None,
             output: None,
             record: None,
+            ledger: None,
             input: None,
             rows: None,
             peer_items: None,
@@ -195,6 +214,7 @@ impl Report {
             formulas: Vec::new(),
             hints: Vec::new(),
             learned: None,
+            disclosure: None,
             seconds: 0.0,
             bytes_sent: 0,
             bytes_received: 0,
@@ -224,6 +244,43 @@ impl Report {
         if let Some(security) = &mut self.security {
             security.provided = Some(adversary.name());
         }
+    }
+
+    /// Notes what both sides learned. `shown` says whether this side and the other showed what its keys look like.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] before the two sides have agreed.
+    pub(crate) fn disclose(&mut self, shown: [bool; 2], rules: MatchRules) -> Result<()> {
+        let role = self.role.ok_or(Error::Bug("a run has two sides"))?;
+        let [mine, theirs] = shown;
+        let profiles = if role == Role::A { [mine, theirs] } else { [theirs, mine] };
+        let disclosure = self.disclosure_of(profiles, rules, Some(&self.outcome))?;
+        self.learned = Some(disclosure.said(role));
+        self.disclosure = Some(disclosure);
+        Ok(())
+    }
+
+    /// The account of the run that tells this outcome, or none. `profiles` says which side showed what its keys look like, the
+    /// connecting one first.
+    ///
+    /// # Errors
+    /// As [`Report::disclose`].
+    pub(crate) fn disclosure_of(
+        &self,
+        profiles: [bool; 2],
+        rules: MatchRules,
+        outcome: Option<&Outcome>,
+    ) -> Result<Disclosure> {
+        let (Some(role), Some(terms)) = (self.role, &self.terms) else {
+            return Err(Error::Bug("a run has two sides and terms"));
+        };
+        let (mine, theirs) = (self.rows.map(|rows| rows.used), self.peer_items);
+        let keys = match role {
+            Role::A => [mine, theirs],
+            Role::B => [theirs, mine],
+        };
+        let (method, profiles) = (self.protocol, Some(profiles));
+        Ok(terms.disclosure(Known { keys, method, outcome, profiles, rules }))
     }
 
     /// Puts the meter's figures into the report.
@@ -256,8 +313,8 @@ impl Report {
         self.status = Status::Failed;
         self.failure = Some(Failure { class, reason });
         self.ended = Some(now());
-        (self.outcome, self.learned) = (Outcome::default(), None);
-        (self.output, self.record) = (None, None);
+        (self.outcome, self.learned, self.disclosure) = (Outcome::default(), None, None);
+        (self.output, self.record, self.ledger) = (None, None, None);
         self.hints.clear();
         self.formulas.clear();
     }

@@ -11,23 +11,18 @@ use vesica_psi::{
     aggregate::{self, Aggregate, Method, Output, shares::SHARING},
 };
 
-use super::{Learned, Report};
+use super::Report;
 use crate::{
     agree::{
+        disclosed::MatchRules,
         offer::{Offer, WireOffer},
         terms::Terms,
     },
+    disclosure::{Fact, Measure},
     keys::{counts::RowCounts, normalize::Normalize},
     parties::{Learns, Parties, Role, Security},
     table::sent_columns::SentColumns,
-    task::{
-        aggregates::{self, Number},
-        joins,
-        learned::{Side, Sides},
-        outcome::Outcome,
-        query::Query,
-        rows, shares,
-    },
+    task::{aggregates::Number, outcome::Outcome, query::Query},
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report_sentences.txt");
@@ -113,7 +108,7 @@ impl Run {
     }
 
     /// A report of this run as far as it does not depend on the outcome.
-    fn report(&self, terms: &Terms, role: Role) -> (Report, Sides) {
+    fn report(&self, terms: &Terms, role: Role) -> Report {
         let (mine, peers) = match role {
             Role::A => (KEYS[0], KEYS[1]),
             Role::B => (KEYS[1], KEYS[0]),
@@ -126,22 +121,18 @@ impl Run {
         let read = mine + null + duplicate;
         report.rows = Some(RowCounts { read, null, duplicate, used: mine });
         (report.seconds, report.bytes_sent, report.bytes_received) = (1.5, 25_000, 1_230_000);
-        let sides = Sides {
-            my_keys: mine,
-            peer_keys: peers,
-            i_learn: terms.learns(role),
-            peer_learns: terms.learns(role.other()),
-            receiver: if terms.receiver() == role { Side::Me } else { Side::Peer },
-            hold_digests: [false; 2],
-            identifiers: 1,
-        };
-        (report, sides)
+        report.peer_items = Some(peers);
+        report
     }
 }
 
 /// What B sends in a join.
 fn sent(rows: u32) -> SentColumns {
     SentColumns { columns: vec!["tier".to_owned(), "city".to_owned()], bytes: 64, rows }
+}
+
+fn disclose(report: &mut Report) {
+    report.disclose([false; 2], MatchRules::default()).unwrap();
 }
 
 const ROLES: [Role; 2] = [Role::A, Role::B];
@@ -167,11 +158,11 @@ fn queries_for_rows(text: &mut String) {
                     Run { required, ..Run::new(Query::ROWS, key, protocol.adversary, learns) };
                 let terms = run.terms();
                 for role in ROLES {
-                    let (mut report, sides) = run.report(&terms, role);
+                    let mut report = run.report(&terms, role);
                     let matches = terms.learns(role).then_some(SHARED);
                     let rows_written = matches.map(|n| n + 1);
                     report.outcome = Outcome { matches, rows_written, ..Outcome::default() };
-                    report.learned = Some(rows::learned(sides, protocol, matches));
+                    disclose(&mut report);
                     let title = format!("{}, {} required", run.title(role), required.name());
                     show(text, &title, &report);
                 }
@@ -189,13 +180,13 @@ fn queries_for_joins(text: &mut String) {
         let terms = run.terms();
         for role in ROLES {
             for unreadable in if terms.learns(role) { vec![0, 1] } else { vec![0] } {
-                let (mut report, sides) = run.report(&terms, role);
+                let mut report = run.report(&terms, role);
                 let matches = terms.learns(role).then_some(SHARED);
                 let (rows_written, unreadable) =
                     (matches.map(|n| n + 1), matches.map(|_| unreadable));
                 report.outcome =
                     Outcome { matches, rows_written, unreadable, ..Outcome::default() };
-                report.learned = Some(joins::learned(sides, protocol, &sent(rows), matches));
+                disclose(&mut report);
                 show(text, &run.title(role), &report);
             }
         }
@@ -257,35 +248,31 @@ fn outcomes(
         false => vec![None],
     };
     for answer in told {
-        let (mut report, sides) = run.report(terms, role);
+        let mut report = run.report(terms, role);
         // Products have twice as many places as their factors.
         let scale = if number == Number::Products { 1 } else { 2 };
         let result = answer.map(|answer| number.result(answer, scale));
         report.outcome = Outcome { answer: result, ..Outcome::default() };
-        let learned = aggregates::learned(sides, method, query, answer);
-        is_what_the_method_says(&learned, method, aggregate, terms.receiver() == role);
-        report.learned = Some(learned);
+        disclose(&mut report);
+        is_as_the_method_says(&report, method, aggregate, terms.receiver() == role);
         show(text, &run.title(role), &report);
     }
 }
 
-/// A size that a method tells a party besides the answer is in that party's sentence, and in no other's.
-fn is_what_the_method_says(
-    learned: &Learned,
-    method: &Method,
-    aggregate: Aggregate,
-    receives: bool,
-) {
+/// A size that a method shows a party besides the answer is among that party's facts, and no other's.
+fn is_as_the_method_says(report: &Report, method: &Method, aggregate: Aggregate, receives: bool) {
     let said = (method.learns)(aggregate);
     let (mine, peers) =
         if receives { (said.receiver, said.sender) } else { (said.sender, said.receiver) };
     if method.key != "dh-count" {
-        for (sentence, said) in [(&learned.me, mine), (&learned.peer, peers)] {
-            let tells = said.contains("the size of the intersection");
-            let size = "how many keys the two sides share";
-            assert!(sentence.contains(size) || !tells, "{said}: {sentence}");
-            let of_answer = aggregate == Aggregate::Count;
-            assert!(tells || of_answer || !sentence.contains(size), "{said}: {sentence}");
+        let (role, disclosure) = (report.role.unwrap(), report.disclosure.as_ref().unwrap());
+        for (facts, said) in [(role, mine), (role.other(), peers)] {
+            let facts = disclosure.facts(facts);
+            let shows = said.contains("the size of the intersection");
+            let is_answer = |fact: &Fact| matches!(fact, Fact::Number { of: Measure::Count, .. });
+            let is_among = facts.contains(&Fact::SharedKeys) || facts.iter().any(is_answer);
+            assert!(is_among || !shows, "{said}: {facts:?}");
+            assert!(shows || !facts.contains(&Fact::SharedKeys), "{said}: {facts:?}");
         }
     }
 }
@@ -298,9 +285,9 @@ fn queries_for_shares(text: &mut String) {
         };
         let terms = run.terms();
         for role in ROLES {
-            let (mut report, sides) = run.report(&terms, role);
+            let mut report = run.report(&terms, role);
             report.outcome = Outcome { bins_written: Some(397), ..Outcome::default() };
-            report.learned = Some(shares::learned(sides));
+            disclose(&mut report);
             show(text, &run.title(role), &report);
         }
     }

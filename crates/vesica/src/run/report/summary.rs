@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{Report, SecurityOfRun};
+use super::{LedgerLine, Report, SecurityOfRun};
 use crate::{
     table::formulas::ColumnFormulas,
-    task::interface::Context,
+    task::{interface::Context, outcome::QueryResult, query::ResultForm},
     words::{counted, grouped},
 };
 
@@ -14,10 +14,12 @@ impl Report {
     pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.result(output));
+        lines.extend(self.place_of_answer(output));
         lines.extend(self.columns());
         lines.extend(self.formulas.iter().map(ColumnFormulas::sentence));
         lines.extend(self.left_out());
         lines.push(self.costs());
+        lines.extend(self.proof());
         lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));
         if let Some(learned) = &self.learned {
             lines.extend([&learned.me, &learned.peer, &learned.assuming].map(Clone::clone));
@@ -38,9 +40,32 @@ impl Report {
             number: terms.query().number,
             minimum: terms.minimum(),
             noise: terms.noise(),
+            scale: terms.scale(),
             written: &written,
         };
         terms.query().kind.task.headline(&self.outcome, &context)
+    }
+
+    /// The file with the answer, where it has a line of its own and a file.
+    fn place_of_answer(&self, output: Option<&Path>) -> Option<String> {
+        let query = self.terms.as_ref()?.query();
+        let answer = self.outcome.answer.filter(|answer| *answer != QueryResult::TooFew);
+        let is_line = answer.is_some() && query.result_form() == ResultForm::Line;
+        let path = output.filter(|path| is_line && *path != Path::new("-"))?;
+        Some(format!("the answer is in {}", path.display()))
+    }
+
+    /// The record and the line of the ledger that prove the run.
+    fn proof(&self) -> Option<String> {
+        let LedgerLine { file, line } = self.ledger.as_ref()?;
+        Some(match &self.record {
+            Some(record) => {
+                format!("the signed record is in {record}; line {line} of {file} names it")
+            }
+            None => format!(
+                "line {line} of {file} names the signed record, which was not kept (--record)"
+            ),
+        })
     }
 
     /// The columns that one side sent to the other, if one did.

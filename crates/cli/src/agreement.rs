@@ -1,0 +1,168 @@
+//! `agreement`: shows one, invites to another one in its place, or revokes it.
+
+use std::path::{Path, PathBuf};
+
+use vesica::partnership::{Agreement, Invitation, Partnership, Policy, Signed};
+use vesica_net::Fingerprint;
+
+use crate::{
+    document::put_new,
+    exit::Failure,
+    keygen, partner,
+    policy::PolicyArgs,
+    project::{LEDGER, Project},
+    run,
+};
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AgreementArgs {
+    #[command(subcommand)]
+    command: Option<AgreementCommand>,
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+#[derive(clap::Subcommand)]
+enum AgreementCommand {
+    /// Invite the partner to another agreement with the same terms, as when one expires
+    Renew(Box<RenewArgs>),
+    /// Permit no more runs under an agreement: this side's program refuses them
+    Revoke(RevokeArgs),
+}
+
+#[derive(clap::Args)]
+struct ShowArgs {
+    /// The agreement: its file, or a job of vesica.toml
+    #[arg(value_name = "AGREEMENT", required = true)]
+    which: Option<PathBuf>,
+    /// The project file [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct RenewArgs {
+    /// The job whose agreement it is
+    job: String,
+    /// The name of the new agreement and of its job
+    #[arg(long, value_name = "NAME")]
+    name: String,
+    /// The project file [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// The rules of the new agreement take the place of all of the old ones
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+#[derive(clap::Args)]
+struct RevokeArgs {
+    /// The job whose agreement it is
+    job: String,
+    /// The project file [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+}
+
+pub fn agreement(args: &AgreementArgs) -> Result<(), Failure> {
+    match &args.command {
+        None => show(&args.show),
+        Some(AgreementCommand::Renew(args)) => renew(args),
+        Some(AgreementCommand::Revoke(args)) => revoke(args),
+    }
+}
+
+/// Shows an agreement from the point of view of this side, if it is a party of it.
+fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let which = args.which.as_deref().ok_or(Failure::bug("an agreement is named"))?;
+    let project = Project::open(args.project.as_deref());
+    let file = match (&project, which.to_str()) {
+        (Ok(project), Some(job)) if !which.exists() && project.jobs().iter().any(|j| j == job) => {
+            let args = run::Args::of_job(project, job)?;
+            args.under().0.map(Path::to_owned).ok_or_else(|| no_agreement(job))?
+        }
+        _ => which.to_owned(),
+    };
+    let signed = partner::agreement(&file)?;
+    let me = project.ok().filter(|project| project.identity().exists());
+    let me = me.map(|project| keygen::load(&project.identity())).transpose()?;
+    let summary = signed.document().summary(me.map(|me| me.fingerprint()))?;
+    if args.json {
+        return crate::print(&(partner::summary_as_json(&summary)? + "\n"));
+    }
+    let agreement = signed.document();
+    let proposal = &agreement.proposal;
+    let head = format!(
+        "agreement  {}\nhash       {}\nwords      {}\ninviter    {}{}\naccepter   {}{}\nmade       {}\naccepted   {}\n",
+        proposal.name,
+        signed.hash(),
+        signed.check_phrase(),
+        proposal.inviter.fingerprint(),
+        has_signed(&signed, proposal.inviter.fingerprint()),
+        agreement.accepter.fingerprint(),
+        has_signed(&signed, agreement.accepter.fingerprint()),
+        proposal.made,
+        agreement.accepted,
+    );
+    crate::print_lines(&format!("{head}In each run:\n{}\n", partner::summary_as_text(&summary)))
+}
+
+fn has_signed(agreement: &Signed<Agreement>, party: Fingerprint) -> &'static str {
+    if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
+}
+
+fn no_agreement(job: &str) -> Failure {
+    Failure::usage(format!("job `{job}` is under no agreement"))
+}
+
+/// Makes an invitation to another agreement, and a job like the old one.
+fn renew(args: &RenewArgs) -> Result<(), Failure> {
+    let project = Project::open(args.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let old = run::Args::of_job(&project, &args.job)?;
+    let agreement = old.agreement()?.ok_or_else(|| no_agreement(&args.job))?;
+    let policy = match args.policy.policy() {
+        policy if policy != Policy::default() => policy,
+        // Without the day that is over or soon will be.
+        _ => Policy { expires: None, ..agreement.document().proposal.policy.clone() },
+    };
+    let invitation = Invitation::renew(&me, &args.name, agreement.document(), policy)?;
+    let summary = invitation.proposal().summary()?;
+    let entry = project.renewed(&args.job, &args.name)?;
+    let file = project.path(format!("{}.invite", args.name));
+    let written = [file.as_path(), &project.path(format!("{}.agreement", args.name))];
+    project.check_new_job(&args.name, &entry, &written, "choose another name")?;
+    let text = invitation.to_text();
+    put_new(&file, &text)?;
+    project.add_job(&args.name, &entry)?;
+    crate::print(&text)?;
+    crate::say(&partner::summary_as_text(&summary));
+    crate::say(&format!(
+        "The invitation is above and in {}: send it to the other side. With the reply: `vesica confirm REPLY`. Runs of the old \
+         agreement go on as before: `vesica agreement revoke {}` ends them.",
+        file.display(),
+        args.job
+    ));
+    Ok(())
+}
+
+/// Notes in the ledger that an agreement is revoked.
+fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
+    let project = Project::open(args.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let job = run::Args::of_job(&project, &args.job)?;
+    let agreement = job.agreement()?.ok_or_else(|| no_agreement(&args.job))?;
+    let file = job.under().0.unwrap_or(Path::new("")).to_owned();
+    let ledger = job.ledger().unwrap_or_else(|| file.with_file_name(LEDGER));
+    Partnership::new(me.into(), agreement, ledger, Policy::default())?.revoke()?;
+    crate::say(&format!(
+        "The agreement of job `{0}` is revoked: this side refuses further runs, and tells the other side so when it calls. The \
+         line in the ledger cannot be taken back; `vesica agreement renew {0} --name NAME` makes another agreement.",
+        args.job
+    ));
+    Ok(())
+}

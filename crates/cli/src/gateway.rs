@@ -23,13 +23,14 @@ use vesica_net::{Proxy, connect};
 use crate::{
     cancel,
     exit::{self, Failure},
-    keygen, memory, numbers, partner,
+    heading, keygen, memory, numbers, partner,
     policy::PolicyArgs,
     run,
     serve::{Counted, Form, Log},
 };
 
 #[derive(clap::Args)]
+#[command(mut_args = heading::placed)]
 pub struct Args {
     /// The agreement with the other party: it says who the other party is, and settles the terms
     #[arg(long, value_name = "FILE")]

@@ -17,6 +17,7 @@ mod demo;
 mod document;
 mod exit;
 mod gateway;
+mod heading;
 mod itself;
 mod jobs;
 mod keygen;

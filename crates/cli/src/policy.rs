@@ -5,11 +5,11 @@ use vesica::{
     partnership::{Day, Hours, Policy},
 };
 
-use crate::numbers;
+use crate::{heading, numbers};
 
 /// A policy. In an invitation it applies to both sides; in a run it applies beside that of the agreement.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Policy")]
+#[command(mut_args = heading::placed)]
 pub struct PolicyArgs {
     /// The fewest distinct keys that either side may bring
     #[arg(long, value_name = "N", value_parser = numbers::number)]

@@ -28,7 +28,7 @@ use crate::{
     cancel,
     columns::{self, Names},
     exit::{self, Failure},
-    keygen,
+    heading, keygen,
     meet::Teller,
     memory, numbers, partner,
     policy::PolicyArgs,
@@ -40,6 +40,7 @@ use crate::{
 };
 
 #[derive(clap::Args)]
+#[command(mut_args = heading::placed)]
 pub struct Args {
     /// The job of vesica.toml to run; flags given here come before what is written there
     #[arg(value_name = "JOB")]

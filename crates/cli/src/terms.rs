@@ -8,13 +8,14 @@ use vesica::{
 use crate::{
     columns::{self, Names},
     exit::Failure,
-    numbers,
+    heading, numbers,
 };
 
 use clap::ValueEnum;
 
 /// What both sides have to agree on.
 #[derive(clap::Args)]
+#[command(mut_args = heading::placed)]
 pub struct TermsArgs {
     /// How keys are made comparable: one profile for all columns, or one a column with commas between them; both sides
     /// must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case; text: and

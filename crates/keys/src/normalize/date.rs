@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use super::Normalize;
+use super::{
+    Normalize,
+    characters::{bare, typed},
+    timestamp::midnight,
+};
 
 /// The longest format, in bytes.
 const LONGEST: usize = 32;
@@ -96,28 +100,34 @@ impl fmt::Display for Format {
 }
 
 /// A number of as many digits as there are, within bounds, and what follows it.
-fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
+pub(super) fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
     let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(count);
     let value = number.iter().fold(0, |value, digit| 10 * value + u16::from(digit - b'0'));
     (count >= least).then_some((value, rest))
 }
 
-/// The date as ISO 8601 writes it; `None` for a day that no calendar has, and for anything else. The calendar is the
-/// Gregorian one throughout, with the years 1 to 9999.
+/// The date as ISO 8601 writes it, where a time behind it is midnight; `None` for a day that no calendar has, and for anything
+/// else. The calendar is the Gregorian one throughout, with the years 1 to 9999.
 pub(super) fn iso(value: &str, format: Option<&Format>) -> Option<String> {
-    let value = value.trim();
-    let (year, month, day) = match format {
-        Some(format) => format.read(value)?,
-        None => standard(value.as_bytes())?,
+    let value = typed(bare(value));
+    let read = |text: &str| match format {
+        Some(format) => format.read(text),
+        None => standard(text.as_bytes()),
     };
+    let (year, month, day) = read(&value).or_else(|| read(midnight(&value)?))?;
+    calendar_day(year, month, day)?;
+    Some(format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// The day of this date; `None` where no calendar has it.
+pub(super) fn calendar_day(year: u16, month: u8, day: u8) -> Option<time::Date> {
     let month = time::Month::try_from(month).ok().filter(|_| year > 0)?;
-    time::Date::from_calendar_date(i32::from(year), month, day).ok()?;
-    Some(format!("{year:04}-{:02}-{day:02}", u8::from(month)))
+    time::Date::from_calendar_date(i32::from(year), month, day).ok()
 }
 
 /// `2001-02-03`, all digits written.
-fn standard(text: &[u8]) -> Option<(u16, u8, u8)> {
+pub(super) fn standard(text: &[u8]) -> Option<(u16, u8, u8)> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
     let (day, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;

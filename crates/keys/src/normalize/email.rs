@@ -1,10 +1,12 @@
-//! Mail addresses, by the rules that UID2 publishes for them.
+//! Mail addresses.
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memrchr};
-
-use super::{Normalize, text};
+use super::{
+    Normalize,
+    characters::{is_apostrophe, is_blank},
+    text,
+};
 
 /// `email` has the rule for `gmail.com`, as it says with `email:gmail`.
 pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
@@ -15,22 +17,48 @@ pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
     }
 }
 
-/// An address in lower case as it is; nothing where it has no name and no domain around one `@`.
+/// An address as it is; nothing where it is none.
 pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
-    let bytes = value.as_bytes();
-    let is_address = memchr(b'@', bytes)
-        .is_some_and(|at| at > 0 && at + 1 < bytes.len() && memrchr(b'@', bytes) == Some(at));
-    if is_address { value } else { Cow::Borrowed("") }
+    if is_address(&value) { value } else { Cow::Borrowed("") }
 }
 
-/// At `gmail.com`, drops dots in the name and anything from a `+` on. What is left may begin with white space, or have a mark
-/// behind a letter where a dot was between them, so it is normalised once more.
+/// Whether a value has a name and a domain around one `@`, without the brackets, quotes, blanks and lists of addresses
+/// that programs for mail write.
+fn is_address(value: &str) -> bool {
+    value.split_once('@').is_some_and(|(name, domain)| {
+        let is_label = |label: &str| !label.is_empty() && label.chars().all(is_of_domain);
+        !name.is_empty() && name.chars().all(is_of_name) && domain.split('.').all(is_label)
+    })
+}
+
+fn is_of_name(c: char) -> bool {
+    match c {
+        '"' | '(' | ')' | ',' | ':' | ';' | '<' | '>' | '@' | '[' | '\\' | ']' => false,
+        '!'..='~' => true,
+        '\u{ab}' | '\u{bb}' | '\u{201c}'..='\u{201f}' => false,
+        _ => !c.is_control() && !is_blank(c),
+    }
+}
+
+fn is_of_domain(c: char) -> bool {
+    match c.is_ascii() {
+        true => c.is_ascii_alphanumeric() || matches!(c, '-' | '_'),
+        false => is_of_name(c) && !is_apostrophe(c),
+    }
+}
+
+/// At `gmail.com`, drops dots in the name and anything from a `+` on. A mark that stood behind a dot may then stand behind a
+/// letter, so the rest is normalised once more.
 pub(super) fn gmail(value: Cow<'_, str>) -> Cow<'_, str> {
-    let Some(name) = value.strip_suffix("@gmail.com") else { return value };
-    if !name.contains(['.', '+']) {
+    without_dots(value, &["gmail.com"])
+}
+
+/// The same at any of these domains.
+pub(super) fn without_dots<'a>(value: Cow<'a, str>, domains: &[&str]) -> Cow<'a, str> {
+    let Some((name, domain)) = value.split_once('@') else { return value };
+    if !domains.contains(&domain) || !name.contains(['.', '+']) {
         return value;
     }
     let name = name.split('+').next().unwrap_or_default().replace('.', "");
-    let left = format!("{name}@gmail.com");
-    Cow::Owned(plain(text::lower(&left)).into_owned())
+    Cow::Owned(plain(text::trim(&format!("{name}@{domain}"))).into_owned())
 }

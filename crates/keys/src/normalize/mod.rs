@@ -7,6 +7,7 @@
 //! changes what is normal, so it must be the same on both sides. What must be equal is the
 //! [agreed name](Normalize::agreed), which carries the version of the profile: a rule that changes gets a new version.
 
+pub mod characters;
 mod date;
 mod email;
 mod name;
@@ -17,6 +18,7 @@ mod sha256;
 #[cfg(test)]
 mod tests;
 mod text;
+mod timestamp;
 mod travelling;
 
 use std::{borrow::Cow, fmt, str::FromStr};
@@ -25,6 +27,7 @@ pub use date::Format;
 pub use number::Marks;
 pub use phone::Region;
 pub use postcode::Country;
+pub use timestamp::Offset;
 pub use travelling::TravellingName;
 
 /// How a key column's values are made comparable. Both sides must agree on one.
@@ -33,15 +36,15 @@ pub enum Normalize {
     /// Bytes as they are. Two encodings of the same accented letter differ.
     #[default]
     None,
-    /// Unicode NFC, and no white space (nor zero-width space or byte-order mark) at either end.
+    /// Unicode NFC, and no white space nor any character that is not seen at either end.
     Trim,
     /// And in lower case, by Unicode's rules that depend on no language.
     Lower,
     /// As `Trim`, and white space inside becomes one space, and letters that differ only in case become equal by
     /// Unicode's full case folding: `ß` equals `SS`.
     Text,
-    /// As `Lower`, and as mail addresses: a value without a name and a domain around one `@` is no key, and at
-    /// `gmail.com` dots in the name and anything from a `+` on are dropped, as UID2 does.
+    /// As `Lower`, and as mail addresses: a value that is more or less than a name and a domain around one `@` is no key, and
+    /// at `gmail.com` dots in the name and anything from a `+` on are dropped.
     Email,
     /// As `Email`, but without the rule for `gmail.com`.
     PlainEmail,
@@ -52,6 +55,8 @@ pub enum Normalize {
     Phone(Option<Region>),
     /// Days of the calendar, as ISO 8601 writes them. Without a format they are written like that already.
     Date(Option<Format>),
+    /// Points in time, in UTC. Those without a zone are this far ahead of it.
+    Timestamp(Offset),
     /// Decimal numbers by their value, written with these marks.
     Number(Marks),
     /// Postcodes of a country.
@@ -74,17 +79,18 @@ pub struct Profile {
 }
 
 /// Every profile.
-pub const PROFILES: [Profile; 12] = [
+pub const PROFILES: [Profile; 13] = [
     profile("none", "", 1, |given| without(given, Normalize::None)),
-    profile("trim", "", 1, |given| without(given, Normalize::Trim)),
-    profile("lower", "", 1, |given| without(given, Normalize::Lower)),
-    profile("text", "", 1, |given| without(given, Normalize::Text)),
-    profile("email", "[:gmail|:plain]", 1, email::parse),
-    profile("name", "", 1, |given| without(given, Normalize::Name)),
-    profile("phone", "[:CC]", 1, phone::parse),
-    profile("date", "[:FORMAT]", 1, date::parse),
-    profile("number", "[:MARKS]", 1, number::parse),
-    profile("postcode", ":CC", 1, postcode::parse),
+    profile("trim", "", 2, |given| without(given, Normalize::Trim)),
+    profile("lower", "", 2, |given| without(given, Normalize::Lower)),
+    profile("text", "", 2, |given| without(given, Normalize::Text)),
+    profile("email", "[:gmail|:plain]", 2, email::parse),
+    profile("name", "", 2, |given| without(given, Normalize::Name)),
+    profile("phone", "[:CC]", 2, phone::parse),
+    profile("date", "[:FORMAT]", 2, date::parse),
+    profile("timestamp", "[:OFFSET]", 1, timestamp::parse),
+    profile("number", "[:MARKS]", 2, number::parse),
+    profile("postcode", ":CC", 2, postcode::parse),
     profile("sha256", ":PROFILE", 1, sha256::parse),
     profile("hashed", ":PROFILE", 1, sha256::parse_hashed),
 ];
@@ -130,6 +136,7 @@ impl fmt::Display for Normalize {
             Self::PlainEmail => f.write_str("email:plain"),
             Self::Phone(Some(region)) => write!(f, "phone:{region}"),
             Self::Date(Some(format)) => write!(f, "date:{format}"),
+            Self::Timestamp(offset) if !offset.is_utc() => write!(f, "timestamp:{offset}"),
             Self::Number(marks) if *marks != Marks::default() => write!(f, "number:{marks}"),
             Self::Postcode(country) => write!(f, "postcode:{country}"),
             Self::Sha256(inner) => write!(f, "sha256:{inner}"),
@@ -150,6 +157,7 @@ impl Normalize {
             Self::Name => "name",
             Self::Phone(_) => "phone",
             Self::Date(_) => "date",
+            Self::Timestamp(_) => "timestamp",
             Self::Number(_) => "number",
             Self::Postcode(_) => "postcode",
             Self::Sha256(_) => "sha256",
@@ -163,6 +171,7 @@ impl Normalize {
         match self {
             Self::Phone(_) => Self::Phone(None),
             Self::Date(_) => Self::Date(None),
+            Self::Timestamp(_) => Self::Timestamp(Offset::default()),
             Self::Number(_) => Self::Number(Marks::default()),
             Self::Sha256(inner) | Self::Hashed(inner) => Self::Sha256(Box::new(inner.essence())),
             other => other.clone(),
@@ -218,6 +227,7 @@ impl Normalize {
             Self::Name => name::name(value),
             Self::Phone(region) => found(phone::e164(value, region.as_ref())),
             Self::Date(format) => found(date::iso(value, format.as_ref())),
+            Self::Timestamp(offset) => found(timestamp::instant(value, *offset)),
             Self::Number(marks) => found(number::canonical(value, *marks)),
             Self::Postcode(country) => found(postcode::postcode(value, *country)),
             Self::Sha256(inner) => inner.apply(value),

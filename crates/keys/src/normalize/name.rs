@@ -1,13 +1,16 @@
 //! Names of people and places, which several systems write with and without accents, capitals and hyphens.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter};
 
 use unicode_normalization::{
     UnicodeNormalization,
     char::{canonical_combining_class, is_combining_mark},
 };
 
-use super::text::{collapse, fold};
+use super::{
+    characters::{is_apostrophe, is_ignorable},
+    text::{collapse, fold},
+};
 
 /// Without case, accents and punctuation, and with one space between words. Letters that are letters of their own,
 /// such as `ø` and `ł`, stay.
@@ -17,7 +20,7 @@ pub(super) fn name(value: &str) -> Cow<'_, str> {
         let kept: String = kept.map(|b| char::from(b.to_ascii_lowercase())).collect();
         return Cow::Owned(collapse(&kept));
     }
-    let plain: String = value.nfkd().collect();
+    let plain: String = value.chars().filter(|c| !is_spacing_mark(*c)).nfkd().collect();
     let folded: String = fold(&plain).nfkd().filter(|c| is_part(*c)).nfc().collect();
     Cow::Owned(collapse(&folded))
 }
@@ -26,15 +29,23 @@ fn is_space(byte: u8) -> bool {
     char::from(byte).is_whitespace()
 }
 
+/// Whether a character is an accent that stands for itself: decomposed, it would be a space with a mark on it, and so the end of
+/// a word.
+fn is_spacing_mark(c: char) -> bool {
+    !c.is_ascii() && !c.is_whitespace() && iter::once(c).nfkd().next() == Some(' ')
+}
+
 /// Whether a character of a decomposed name counts.
 fn is_part(c: char) -> bool {
+    if is_ignorable(c) || is_apostrophe(c) {
+        return false;
+    }
     if is_combining_mark(c) { !is_accent(c) } else { c.is_alphanumeric() || c.is_whitespace() }
 }
 
 /// Marks that may be left out: strokes through a letter, the points of Hebrew and Arabic, whatever stands above or
-/// below a letter, and selectors of a glyph. The vowels of Indic scripts are marks too, and the voicing of
+/// below a letter. The vowels of Indic scripts are marks too, and the voicing of
 /// kana; without them names would be other names.
 fn is_accent(mark: char) -> bool {
     matches!(canonical_combining_class(mark), 1 | 10..=36 | 200..)
-        || matches!(mark, '\u{34f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::Normalize;
+use super::{
+    Normalize,
+    characters::{bare, typed},
+};
 
 /// How a column writes its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl fmt::Display for Marks {
 /// The number with a point, without a plus sign, needless zeros and the sign of zero; `None` for what is no number.
 /// An exponent makes it none: programs that write one have rounded the number.
 pub(super) fn canonical(value: &str, marks: Marks) -> Option<String> {
-    let value = value.trim();
+    let value = typed(bare(value));
     let (negative, digits) = match value.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

@@ -2,16 +2,20 @@
 
 #[cfg(feature = "phone")]
 mod plan;
+#[cfg(all(test, feature = "phone"))]
+pub(super) use plan::described;
 
 use std::fmt;
 
 use super::Normalize;
+#[cfg(feature = "phone")]
+use super::characters::{bare, is_apostrophe, is_ignorable, typed};
 
 /// A region whose numbers may stand without their country's code: ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region([u8; 2]);
 
-/// The longest text that may be a number, in bytes. E.164 has 15 digits; the rest is punctuation.
+/// The longest text that may be a number, in characters. E.164 has 15 digits; the rest is punctuation.
 #[cfg(feature = "phone")]
 const LONGEST: usize = 40;
 
@@ -84,7 +88,8 @@ fn abroad(number: String) -> Option<String> {
 }
 
 /// A number as it is dialled in its own region, with or without what is dialled before area codes. The library would drop
-/// that twice from a number that goes on alike, as in 8 800 555 35 35.
+/// that twice from a number that goes on alike, as in 8 800 555 35 35. A number that is another one where it begins with its
+/// country's code is none: nothing says which of the two is meant.
 #[cfg(feature = "phone")]
 fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
     let rules = phonenumber::metadata::DATABASE.by_id(region.as_ref())?;
@@ -92,7 +97,12 @@ fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
     let without = number.strip_prefix(trunk);
     let direct = without.into_iter().chain([number]).find(|national| plan::has(code, national));
     let is_doubled = !trunk.is_empty() && without.is_some_and(|rest| rest.starts_with(trunk));
+    let is_ambiguous = |national: &str| {
+        let rest = national.strip_prefix(&code.to_string());
+        without.is_none_or(|_| trunk.is_empty()) && rest.is_some_and(|rest| plan::has(code, rest))
+    };
     match direct {
+        Some(national) if is_ambiguous(national) => None,
         Some(national) => Some(format!("+{code}{national}")),
         None if is_doubled => None,
         None => valid(Some(region), number),
@@ -103,22 +113,37 @@ fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
 /// country's code, as in `+44 (0)20`, is not dialled.
 #[cfg(feature = "phone")]
 fn dialled(value: &str) -> Option<String> {
-    let value = value.trim();
-    if value.len() > LONGEST {
+    // Spreadsheets put an apostrophe before text that looks like a number.
+    let value = bare(value).trim_start_matches(is_apostrophe);
+    let link = value.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("tel:"));
+    let value = typed(if link { &value[4..] } else { value });
+    if value.chars().count() > LONGEST || is_float(&value) {
         return None;
     }
-    let plus = value.starts_with(['+', '\u{ff0b}']);
-    let value = if plus { value.replacen("(0)", "", 1) } else { value.to_owned() };
+    let value = if value.contains('+') { value.replacen("(0)", "", 1) } else { value.into_owned() };
     let mut dialled = String::with_capacity(value.len());
-    for (at, c) in value.chars().enumerate() {
+    for c in value.chars() {
         match c {
             '0'..='9' => dialled.push(c),
-            '+' | '\u{ff0b}' if at == 0 => dialled.push('+'),
-            ' ' | '\u{a0}' | '\t' | '-' | '\u{2010}'..='\u{2014}' | '(' | ')' | '.' | '/' => {}
+            '+' if dialled.is_empty() => dialled.push('+'),
+            ' ' | '\t' | '-' | '(' | ')' | '[' | ']' | '.' | '/' | '~' => {}
+            '\u{2053}' | '\u{223c}' | '\u{30fc}' => {}
+            _ if is_ignorable(c) => {}
             _ => return None,
         }
     }
     Some(dialled)
+}
+
+/// Whether a value is a whole number as a program writes it that has read a column of numbers, with decimal places: `.0` is
+/// then no part of a telephone number.
+#[cfg(feature = "phone")]
+fn is_float(value: &str) -> bool {
+    let is_all = |text: &str, is: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|b| is(&b));
+    let number = value.strip_prefix(['+', '-']).unwrap_or(value);
+    number.split_once('.').is_some_and(|(whole, places)| {
+        is_all(whole, u8::is_ascii_digit) && is_all(places, |byte| *byte == b'0')
+    })
 }
 
 /// A number that is dialled abroad from this region, with a plus sign in place of what is dialled first.

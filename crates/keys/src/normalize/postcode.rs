@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::Normalize;
+use super::{
+    Normalize,
+    characters::{is_ignorable, typed},
+};
 
 /// A country whose postcodes are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,35 +22,46 @@ struct Pattern {
     forms: &'static [&'static str],
     /// How many characters of the form count; what follows is dropped.
     counted: usize,
+    /// What may stand before the code on an envelope, beside the country's two letters. It is dropped where all forms begin with
+    /// a digit.
+    marks: &'static [&'static str],
 }
 
 const fn pattern(country: &'static str, forms: &'static [&'static str]) -> Pattern {
-    Pattern { country, forms, counted: usize::MAX }
+    Pattern { country, forms, counted: usize::MAX, marks: &[] }
+}
+
+const fn marked(
+    country: &'static str,
+    forms: &'static [&'static str],
+    marks: &'static [&'static str],
+) -> Pattern {
+    Pattern { country, forms, counted: usize::MAX, marks }
 }
 
 /// Every country, in order.
 static COUNTRIES: [Pattern; 20] = [
-    pattern("AT", &["1999"]),
+    marked("AT", &["1999"], &["A"]),
     pattern("AU", &["9999"]),
-    pattern("BE", &["1999"]),
+    marked("BE", &["1999"], &["B"]),
     pattern("CA", &["K9C9C9"]),
     pattern("CH", &["1999"]),
     pattern("CZ", &["19999"]),
-    pattern("DE", &["99999"]),
+    marked("DE", &["99999"], &["D"]),
     pattern("DK", &["9999"]),
-    pattern("ES", &["99999"]),
-    pattern("FI", &["99999"]),
-    pattern("FR", &["99999"]),
+    marked("ES", &["99999"], &["E"]),
+    marked("FI", &["99999"], &["FIN"]),
+    marked("FR", &["99999"], &["F"]),
     pattern("GB", &["A99BB", "A999BB", "AA99BB", "AA999BB", "A9A9BB", "AA9A9BB", "GIR0aa"]),
-    pattern("IT", &["99999"]),
-    pattern("LU", &["1999"]),
+    marked("IT", &["99999"], &["I"]),
+    marked("LU", &["1999"], &["L"]),
     pattern("NL", &["1999AA"]),
-    pattern("NO", &["9999"]),
+    marked("NO", &["9999"], &["N"]),
     pattern("PL", &["99999"]),
-    pattern("PT", &["1999999"]),
-    pattern("SE", &["19999"]),
+    marked("PT", &["1999999"], &["P"]),
+    marked("SE", &["19999"], &["S"]),
     // The four digits behind a hyphen name a delivery point, and many tables lack them.
-    Pattern { country: "US", forms: &["99999", "999999999"], counted: 5 },
+    Pattern { country: "US", forms: &["99999", "999999999"], counted: 5, marks: &["USA"] },
 ];
 
 pub(super) fn parse(country: Option<&str>) -> Result<Normalize, String> {
@@ -69,14 +83,22 @@ impl fmt::Display for Country {
     }
 }
 
-/// The postcode in upper case without spaces and hyphens; `None` for what is none of the country.
+/// The postcode in upper case without spaces and hyphens, and without the country before it; `None` for what is none of the
+/// country.
 pub(super) fn postcode(value: &str, country: Country) -> Option<String> {
-    let Pattern { forms, counted, .. } = country.0;
-    let counts = |c: &char| !c.is_whitespace() && *c != '-';
-    let mut code: String = value.chars().filter(counts).map(|c| c.to_ascii_uppercase()).collect();
+    let Pattern { country, forms, counted, marks } = country.0;
+    let counts = |c: &char| !c.is_whitespace() && *c != '-' && !is_ignorable(*c);
+    let typed = typed(value);
+    let code: String = typed.chars().filter(counts).map(|c| c.to_ascii_uppercase()).collect();
+    let begins_with_digit = forms.iter().all(|form| form.starts_with(['1', '9']));
+    let place = code.find(|c: char| c.is_ascii_digit()).filter(|_| begins_with_digit);
+    let (mark, mut code) = code.split_at(place.unwrap_or(0));
+    if !mark.is_empty() && mark != *country && !marks.contains(&mark) {
+        return None;
+    }
     forms.iter().find(|form| fits(code.as_bytes(), form.as_bytes()))?;
-    code.truncate(*counted);
-    Some(code)
+    code = &code[..code.len().min(*counted)];
+    Some(code.to_owned())
 }
 
 fn fits(code: &[u8], form: &[u8]) -> bool {
@@ -90,4 +112,10 @@ fn fits(code: &[u8], form: &[u8]) -> bool {
         other => *byte == other.to_ascii_uppercase(),
     };
     code.len() == form.len() && code.iter().zip(form).all(fits)
+}
+
+/// All that the rule looks up, to be compared with an earlier version.
+#[cfg(test)]
+pub(super) fn described() -> impl Iterator<Item = String> {
+    COUNTRIES.iter().map(|pattern| format!("{pattern:?}"))
 }

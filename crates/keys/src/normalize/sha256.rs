@@ -7,7 +7,7 @@ use base64::{
 };
 use sha2::{Digest, Sha256};
 
-use super::Normalize;
+use super::{Normalize, characters::bare};
 
 /// `sha256:PROFILE`, for a column with plain values.
 pub(super) fn parse(profile: Option<&str>) -> Result<Normalize, String> {
@@ -38,13 +38,16 @@ pub(super) fn of(value: &str) -> [u8; 32] {
     Sha256::digest(value.as_bytes()).into()
 }
 
-/// Reads 64 hexadecimal digits, or base64 in either alphabet, padded or not; `None` for anything else.
+/// Reads 64 hexadecimal digits, also as databases write them, with `0x` or `\x` before them; or base64 in either alphabet,
+/// padded or not; `None` for anything else.
 pub(super) fn read(value: &str) -> Option<[u8; 32]> {
     const ANY_PADDING: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, ANY_PADDING);
     const DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, ANY_PADDING);
-    let value = value.trim();
+    let value = bare(value);
+    let marked = ["0x", "0X", "\\x", "\\X"].iter().find_map(|mark| value.strip_prefix(mark));
+    let value = marked.filter(|digits| digits.len() == 64).unwrap_or(value);
     match value.len() {
         64 => read_hex(value.as_bytes()),
         43 | 44 => {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use unicase::UniCase;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// NFC without white space, zero-width space and byte-order mark at either end.
+use super::characters::bare;
+
+/// NFC without blank ends.
 pub(super) fn trim(value: &str) -> Cow<'_, str> {
     composed(bare(value))
 }
@@ -17,15 +19,6 @@ fn composed(value: &str) -> Cow<'_, str> {
         true => Cow::Borrowed(value),
         false => Cow::Owned(value.nfc().collect()),
     }
-}
-
-fn bare(value: &str) -> &str {
-    // Most values are bare, and their first and last bytes tell.
-    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
-    if is_plain(value.as_bytes().first()) && is_plain(value.as_bytes().last()) {
-        return value;
-    }
-    value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'))
 }
 
 /// Also in lower case.

@@ -70,3 +70,26 @@ fn compiled(pattern: String) -> Option<Arc<Regex>> {
     let compile = |pattern: &String| RegexBuilder::new(pattern).ignore_whitespace(true).build();
     all.entry(pattern).or_insert_with_key(|pattern| compile(pattern).ok().map(Arc::new)).clone()
 }
+
+/// All that is looked up, to be compared with an earlier version.
+#[cfg(test)]
+pub(in crate::normalize) fn described() -> impl Iterator<Item = String> {
+    let described = |plan: &Metadata| {
+        let all = plan.descriptors();
+        let kind = |kind: &Descriptor| {
+            (kind.national_number().as_str().to_owned(), kind.possible_length().to_vec())
+        };
+        let kinds: Vec<_> = KINDS.iter().map(|found| all.get(*found).map(kind)).collect();
+        let prefix = plan.international_prefix().map(|found| found.as_str());
+        let own =
+            (plan.id(), plan.country_code(), plan.leading_digits().map(|found| found.as_str()));
+        format!(
+            "{own:?} {prefix:?} {:?} {:?} {kinds:?}",
+            plan.national_prefix(),
+            kind(all.general())
+        )
+    };
+    let mut plans: Vec<_> = DATABASE.iter().map(described).collect();
+    plans.sort();
+    plans.into_iter()
+}

@@ -12,6 +12,7 @@ mod date;
 mod email;
 mod name;
 mod number;
+mod partner;
 mod phone;
 mod postcode;
 mod sha256;
@@ -25,6 +26,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 pub use date::Format;
 pub use number::Marks;
+pub use partner::{Identifier, Partner};
 pub use phone::Region;
 pub use postcode::Country;
 pub use timestamp::Offset;
@@ -61,6 +63,8 @@ pub enum Normalize {
     Number(Marks),
     /// Postcodes of a country.
     Postcode(Country),
+    /// Identifiers as a partner normalises them before it hashes them.
+    Partner(Partner, Identifier),
     /// The SHA-256 of the value in UTF-8, normalised like that.
     Sha256(Box<Normalize>),
     /// The column holds such digests already.
@@ -79,7 +83,7 @@ pub struct Profile {
 }
 
 /// Every profile.
-pub const PROFILES: [Profile; 13] = [
+pub const PROFILES: [Profile; 18] = [
     profile("none", "", 1, |given| without(given, Normalize::None)),
     profile("trim", "", 2, |given| without(given, Normalize::Trim)),
     profile("lower", "", 2, |given| without(given, Normalize::Lower)),
@@ -91,6 +95,11 @@ pub const PROFILES: [Profile; 13] = [
     profile("timestamp", "[:OFFSET]", 1, timestamp::parse),
     profile("number", "[:MARKS]", 2, number::parse),
     profile("postcode", ":CC", 2, postcode::parse),
+    profile("google", ":email|:phone[:CC]|:name", 1, |given| Partner::Google.parse(given)),
+    profile("meta", ":email|:phone[:CC]|:name", 1, |given| Partner::Meta.parse(given)),
+    profile("uid2", ":email|:phone[:CC]", 1, |given| Partner::Uid2.parse(given)),
+    profile("liveramp", ":email", 1, |given| Partner::LiveRamp.parse(given)),
+    profile("pair", ":email|:phone[:CC]", 1, |given| Partner::Pair.parse(given)),
     profile("sha256", ":PROFILE", 1, sha256::parse),
     profile("hashed", ":PROFILE", 1, sha256::parse_hashed),
 ];
@@ -139,6 +148,7 @@ impl fmt::Display for Normalize {
             Self::Timestamp(offset) if !offset.is_utc() => write!(f, "timestamp:{offset}"),
             Self::Number(marks) if *marks != Marks::default() => write!(f, "number:{marks}"),
             Self::Postcode(country) => write!(f, "postcode:{country}"),
+            Self::Partner(partner, identifier) => write!(f, "{}:{identifier}", partner.word()),
             Self::Sha256(inner) => write!(f, "sha256:{inner}"),
             Self::Hashed(inner) => write!(f, "hashed:{inner}"),
             _ => f.write_str(self.word()),
@@ -160,6 +170,7 @@ impl Normalize {
             Self::Timestamp(_) => "timestamp",
             Self::Number(_) => "number",
             Self::Postcode(_) => "postcode",
+            Self::Partner(partner, _) => partner.word(),
             Self::Sha256(_) => "sha256",
             Self::Hashed(_) => "hashed",
         }
@@ -172,6 +183,7 @@ impl Normalize {
             Self::Phone(_) => Self::Phone(None),
             Self::Date(_) => Self::Date(None),
             Self::Timestamp(_) => Self::Timestamp(Offset::default()),
+            Self::Partner(partner, identifier) => Self::Partner(*partner, identifier.essence()),
             Self::Number(_) => Self::Number(Marks::default()),
             Self::Sha256(inner) | Self::Hashed(inner) => Self::Sha256(Box::new(inner.essence())),
             other => other.clone(),
@@ -230,6 +242,7 @@ impl Normalize {
             Self::Timestamp(offset) => found(timestamp::instant(value, *offset)),
             Self::Number(marks) => found(number::canonical(value, *marks)),
             Self::Postcode(country) => found(postcode::postcode(value, *country)),
+            Self::Partner(partner, identifier) => partner.apply(identifier, value),
             Self::Sha256(inner) => inner.apply(value),
             Self::Hashed(_) => found(sha256::read(value).map(|digest| sha256::hex(&digest))),
         }

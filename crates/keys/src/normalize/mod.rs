@@ -5,9 +5,11 @@
 //! parameter after a colon. Most parameters say how this side's column is written, such as the format of its
 //! dates; the two sides may give different ones, since the normalised values are alike. A postcode's country
 //! changes what is normal, so it must be the same on both sides. What must be equal is the
-//! [agreed name](Normalize::agreed), which carries the version of the profile: a rule that changes gets a new version.
+//! [agreed name](Normalize::agreed), which carries the version of the profile, and that of the [data] that its rule looks up:
+//! a rule that changes gets a new version, and so do tables that change.
 
 pub mod characters;
+mod data;
 mod date;
 mod email;
 mod name;
@@ -190,16 +192,20 @@ impl Normalize {
         }
     }
 
-    /// The name that the terms of both sides must have in common, with the version of the rule.
+    /// The name that the terms of both sides must have in common, with the versions of the rule and of its data.
     pub fn agreed(&self) -> String {
         self.essence().versioned()
     }
 
-    /// The name with the version of the rule.
+    /// The name with the versions of the rule and of its data.
     fn versioned(&self) -> String {
         let rule = self.inner();
         let version = PROFILES.iter().find(|profile| profile.word == rule.word());
-        format!("{self}@{}", version.map_or(0, |profile| profile.version))
+        let version = version.map_or(0, |profile| profile.version);
+        match data::of(rule) {
+            Some(data) => format!("{self}@{version}+{data}"),
+            None => format!("{self}@{version}"),
+        }
     }
 
     /// The profile of the value that a digest is made of; any other profile itself.

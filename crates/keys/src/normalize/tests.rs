@@ -613,7 +613,7 @@ fn telephone_numbers_of_partners_by_table() {
     let digest = meta.digest(&meta.apply("(650)555-1212")).map(|digest| sha256::hex(&digest));
     let expected = "e323ec626319ca94ee8bff2e4c87cf613be6ea19919ed1364124e16807ab3176";
     assert_eq!(digest.as_deref(), Some(expected));
-    assert_eq!(meta.agreed(), "sha256:meta:phone@1");
+    assert_eq!(meta.agreed(), "sha256:meta:phone@1+plan9.0.33");
 }
 
 /// A profile of every kind and parameter.

@@ -1,0 +1,78 @@
+//! The versions of the tables that rules look things up in.
+//!
+//! Two builds with one rule make different keys of some values where their tables differ: a numbering plan that has new
+//! numbers, letters that are new in Unicode. So the agreed name of a profile has the version of its tables. The tests compare
+//! the tables with a fingerprint: where a dependency brings others, they fail until the version here is another too. The
+//! postcodes and the classes of [characters](super::characters) are part of their rules, whose version changes with them.
+
+use super::{Identifier, Normalize};
+
+/// The version of Unicode of the oldest table of letters in this build. Characters that are newer may differ.
+const UNICODE: &str = "unicode17";
+
+/// The version of libphonenumber whose numbering plans this build has.
+const PLAN: &str = "plan9.0.33";
+
+/// The tables that a rule depends on, if it does.
+pub(super) fn of(rule: &Normalize) -> Option<&'static str> {
+    match rule {
+        Normalize::Trim
+        | Normalize::Lower
+        | Normalize::Text
+        | Normalize::Email
+        | Normalize::PlainEmail
+        | Normalize::Name
+        | Normalize::Partner(_, Identifier::Email | Identifier::Name) => Some(UNICODE),
+        Normalize::Phone(_) | Normalize::Partner(_, Identifier::Phone(_)) => Some(PLAN),
+        Normalize::None
+        | Normalize::Date(_)
+        | Normalize::Timestamp(_)
+        | Normalize::Number(_)
+        | Normalize::Postcode(_)
+        | Normalize::Sha256(_)
+        | Normalize::Hashed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Digest;
+
+    fn fingerprint(parts: impl Iterator<Item = String>) -> String {
+        let all: Vec<String> = parts.collect();
+        let digest = Digest::of(all.join("\n").as_bytes());
+        digest.as_bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Each profile of text makes of each character the same as when its version was written down.
+    #[test]
+    fn letters_are_those_of_the_version() {
+        let found = ["trim", "lower", "text", "name"].map(|name| {
+            let profile: Normalize = name.parse().unwrap();
+            let of = |c: char| profile.apply(c.encode_utf8(&mut [0; 4])).into_owned();
+            (name, fingerprint(('\0'..=char::MAX).map(of)))
+        });
+        let expected = [
+            ("trim", "273f2e38332087be"),
+            ("lower", "eac4df4d956e2524"),
+            ("text", "b0037919cf7a2405"),
+            ("name", "05100d1d7d9583f4"),
+        ];
+        let expected = expected.map(|(name, found)| (name, found.to_owned()));
+        assert_eq!(found, expected, "raise {UNICODE}");
+    }
+
+    #[test]
+    fn postcodes_are_those_of_the_rule() {
+        let found = fingerprint(super::super::postcode::described());
+        assert_eq!(found, "e47d6bf950b81296", "raise the version of `postcode`");
+    }
+
+    #[cfg(feature = "phone")]
+    #[test]
+    fn numbering_plans_are_those_of_the_version() {
+        let found = fingerprint(super::super::phone::described());
+        assert_eq!(found, "30046a8e080cd268", "raise {PLAN}");
+    }
+}

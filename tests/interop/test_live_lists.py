@@ -85,7 +85,7 @@ def test_a_list_that_changes(served):
     """Asked over both ways, updated by a part, asked again, and limited."""
     publisher, address, flags = served
     client = Client(address, publisher.fingerprint)
-    client.update(keys=["email@1"])
+    client.update(keys=[keys.versioned("email")])
     assert client.list.head["items"] == 3000
     wanted = [0, 1, 2, None, 5998, 5999, 6000]
     reasons = ["fraud", None, "fraud", None, "fraud", None, None]
@@ -96,7 +96,7 @@ def test_a_list_that_changes(served):
     changed = rows(range(4, 6000, 2)) + rows([2, 3], "error")
     publisher.publish(changed, *flags)
     for _ in range(100):
-        client.update(keys=["email@1"])
+        client.update(keys=[keys.versioned("email")])
         if client.list.head["parts"][-1]["sequence"] == 1:
             break
         threading.Event().wait(0.1)
@@ -129,7 +129,7 @@ def test_strangers_are_refused(served):
         Client(address, bytes(20)).update()
     client = Client(address, publisher.fingerprint)
     with pytest.raises(Refused, match="keys"):
-        client.update(keys=["none@1"])
+        client.update(keys=[keys.versioned("none")])
     with pytest.raises(Refused, match="expired"):
         client.update(now=2**40)
     with pytest.raises(Refused, match="null values"):

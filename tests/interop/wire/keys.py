@@ -31,6 +31,20 @@ POSTCODES = {
 CLASSES = {"9": "[0-9]", "1": "[1-9]", "A": "[A-Z]", "B": "[ABD-HJLNP-UW-Z]", "C": "[ABCEGHJ-NPRSTV-Z]", "K": "[ABCEGHJ-NPRSTVXY]"}
 
 
+UNSEEN = "".join(
+    chr(c)
+    for first, last in [
+        (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F),
+        (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0),
+        (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+    ]
+    for c in range(first, last + 1)
+)  # fmt: skip
+APOSTROPHES = "'`\u00b4\u02b9\u02ba\u02bb\u02bc\u02bd\u02be\u02bf\u02c8\u02ca\u02cb\u02ee\u055a\u05f3\u2018\u2019\u201a\u201b\u2032\u2035\ua78b\ua78c\uff07\uff40"
+DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+SPACES = "\u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"
+
+
 def is_plain(text):
     """Whether each character is seen as what it is: no control or format character, no separator but the space."""
     return all(c == " " or unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp", "Zs") for c in text)
@@ -40,8 +54,33 @@ def collapse(text):
     return " ".join(part for part in re.split(f"[{WHITE}]+", text) if part)
 
 
+def bare(text):
+    return text.strip(WHITE + UNSEEN)
+
+
+def typed(text):
+    """The text with characters of ASCII for the marks and digits of typography and other scripts."""
+
+    def of(c):
+        if c.isascii():
+            return c
+        if c in DASHES:
+            return "-"
+        if c in APOSTROPHES:
+            return "'"
+        if c in SPACES:
+            return " "
+        if "\uff01" <= c <= "\uff5e":
+            return chr(ord(c) - 0xFF01 + 0x21)
+        if c == "\ufe62":
+            return "+"
+        return str(unicodedata.decimal(c)) if c <= "\uffff" and unicodedata.category(c) == "Nd" else c
+
+    return "".join(map(of, text))
+
+
 def trim(text):
-    return unicodedata.normalize("NFC", text.strip(WHITE + "\ufeff\u200b"))
+    return unicodedata.normalize("NFC", bare(text))
 
 
 def lower(text):
@@ -49,44 +88,164 @@ def lower(text):
 
 
 def text_profile(text):
-    folded = unicodedata.normalize("NFD", text.strip(WHITE + "\ufeff\u200b")).casefold()
+    folded = unicodedata.normalize("NFD", bare(text)).casefold()
     return collapse(unicodedata.normalize("NFC", folded))
 
 
-def email_plain(text):
-    text = lower(text)
+def is_address(text):
+    def in_name(c):
+        hidden = unicodedata.category(c) == "Cc" or c in WHITE or c in UNSEEN
+        return not (hidden or c in '"(),:;<>@[\\]\u00ab\u00bb\u201c\u201d\u201e\u201f')
+
+    def in_label(c):
+        return re.fullmatch("[A-Za-z0-9_-]", c) if c.isascii() else in_name(c) and c not in APOSTROPHES
+
     before, at, behind = text.partition("@")
-    return text if at and before and behind and "@" not in behind else ""
+    labels = behind.split(".")
+    return bool(at and before and all(map(in_name, before)) and all(label and all(map(in_label, label)) for label in labels))
+
+
+def address(text):
+    return text if is_address(text) else ""
+
+
+def email_plain(text):
+    return address(lower(text))
+
+
+def without_dots(text, domains=("gmail.com",)):
+    before, at, domain = text.partition("@")
+    if domain not in domains:
+        return text
+    return address(trim(before.partition("+")[0].replace(".", "") + at + domain))
 
 
 def email(text):
-    text = email_plain(text)
-    if not text.endswith("@gmail.com"):
-        return text
-    before = text.removesuffix("@gmail.com").partition("+")[0].replace(".", "")
-    return email_plain(before + "@gmail.com")
+    return without_dots(email_plain(text))
 
 
-def counts(c):
-    """Whether `name` keeps a character."""
-    if unicodedata.category(c)[0] == "M":
-        combining = unicodedata.combining(c)
-        dropped = combining == 1 or 10 <= combining <= 36 or combining >= 200
-        return not (dropped or c == "\u034f" or "\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef")
+def lower_ascii(text):
+    return re.sub("[A-Z]", lambda c: c[0].lower(), trim(text))
+
+
+def joined(text):
+    return re.sub(f"[{WHITE}]+", "", text)
+
+
+def punctuated(c):
+    """Whether `meta:name` drops a character."""
+    return not (c in WHITE or unicodedata.category(c)[0] == "M" or is_letter(c))
+
+
+def is_letter(c):
     # Alphabetic, other than marks, is letters, letter numbers, and letters in circles and squares.
     enclosed = "\u24b6" <= c <= "\u24e9" or any(
         first <= ord(c) <= last for first, last in [(0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)]
     )
-    return c in WHITE or unicodedata.category(c)[0] in "LN" or enclosed
+    return unicodedata.category(c)[0] in "LN" or enclosed
+
+
+def partner(company, rule, text):
+    """The rules of companies."""
+    word, _, country = rule.partition(":")
+    match company, word:
+        case "google", "email":
+            return without_dots(email_plain(joined(text)), ("gmail.com", "googlemail.com"))
+        case "liveramp", "email":
+            return email_plain(joined(text))
+        case "meta", "email":
+            return email_plain(text)
+        case "uid2", "email":
+            return without_dots(address(lower_ascii(text)))
+        case "pair", "email":
+            return address(lower_ascii(text))
+        case "google", "name":
+            return lower(text)
+        case "meta", "name":
+            return lower("".join(c for c in lower(text) if not punctuated(c)))
+        case "meta", "phone":
+            number = telephone(text, country)
+            if not number and not country:
+                number = telephone("+" + typed(bare(text)).lstrip("0"), "")
+            return number.removeprefix("+")
+        case _, "phone":
+            return telephone(text, country)
+    raise ValueError(f"this implementation has no profile {company}:{rule}")
+
+
+def telephone(text, country):
+    text = bare(text).lstrip(APOSTROPHES)
+    return phone(typed(re.sub("^tel:", "", text, flags=re.IGNORECASE)), country, UNSEEN)
+
+
+def counts(c):
+    """Whether `name` keeps a character."""
+    if c in UNSEEN or c in APOSTROPHES:
+        return False
+    if unicodedata.category(c)[0] == "M":
+        combining = unicodedata.combining(c)
+        return not (combining == 1 or 10 <= combining <= 36 or combining >= 200)
+    return c in WHITE or is_letter(c)
 
 
 def name(text):
+    stands_alone = lambda c: not c.isascii() and c not in WHITE and unicodedata.normalize("NFKD", c)[0] == " "
+    text = "".join(c for c in text if not stands_alone(c))
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return collapse(unicodedata.normalize("NFC", "".join(filter(counts, text))))
 
 
+CLOCK = r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:[.,]([0-9]*))?"
+ZONE = r"(?:(UTC|GMT|Z)|([+-])([0-9]{2})(?::?([0-9]{2}))?(?::00)?)"
+
+
+def offset(zone):
+    """Minutes ahead of UTC, or None where there is no such zone."""
+    match = re.fullmatch(ZONE, zone, re.IGNORECASE)
+    if not match:
+        return None
+    if match[1]:
+        return 0
+    hours, minutes = int(match[3]), int(match[4] or 0)
+    if hours >= 24 or minutes >= 60:
+        return None
+    return (60 * hours + minutes) * (-1 if match[2] == "-" else 1)
+
+
+def timestamp(text, zone):
+    match = re.fullmatch(f"([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[Tt ] *{CLOCK} *(.*))?", typed(bare(text)), re.DOTALL)
+    if not match:
+        return ""
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
+    fraction, own = (match[7] or "").rstrip("0"), match[8]
+    ahead = offset(own or zone or "Z")
+    if ahead is None or len(fraction) > 9:
+        return ""
+    try:
+        utc = datetime.datetime(year, month, day, hour, minute, second) - datetime.timedelta(minutes=ahead)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{utc.isoformat()}{'.' if fraction else ''}{fraction}Z"
+
+
+def before_midnight(text):
+    """The text before a midnight, or None."""
+    match = re.fullmatch(f"([^:]*?) *[Tt ]{CLOCK} *(.*)", text, re.DOTALL)
+    if not match or int(match[3]) or int(match[4] or 0) or (match[5] or "").strip("0"):
+        return None
+    hour, rest = int(match[2]), match[6]
+    if hour == 12 and rest.lower() == "am":
+        return match[1]
+    return match[1] if hour == 0 and (not rest or offset(rest) == 0) else None
+
+
 def date(text, form):
-    text = text.strip(WHITE)
+    text = typed(bare(text))
+    before = before_midnight(text)
+    return day_of(text, form) or ("" if before is None else day_of(before, form))
+
+
+def day_of(text, form):
     fields = re.split("(%[Ymd])", form or "%Y-%m-%d")
     pattern = ""
     for i, field in enumerate(fields):
@@ -110,7 +269,7 @@ MARKS = {"none": None, "point": ".", "comma": ",", "space": " ", "apostrophe": "
 
 
 def number(text, marks):
-    text = text.strip(WHITE)
+    text = typed(bare(text))
     group, decimal = (MARKS[word] for word in (marks or "none-point").split("-"))
     sign, text = ("-" if text.startswith("-") else "", text[1:]) if text[:1] in ("+", "-") and text else ("", text)
     whole, _, fraction = text.partition(decimal)
@@ -127,9 +286,17 @@ def number(text, marks):
     return sign + whole + ("." + fraction if fraction else "")
 
 
+MARKS_OF_COUNTRIES = dict(AT="A", BE="B", DE="D", ES="E", FI="FIN", FR="F", IT="I", LU="L", NO="N", PT="P", SE="S", US="USA")
+
+
 def postcode(text, country):
-    text = re.sub(f"[{WHITE}-]", "", text)
+    text = re.sub(f"[{WHITE}{UNSEEN}-]", "", typed(text))
     text = re.sub("[a-z]", lambda c: c[0].upper(), text)
+    digit = re.search("[0-9]", text)
+    if digit and country not in ("CA", "GB"):
+        mark, text = text[: digit.start()], text[digit.start() :]
+        if mark not in ("", country, MARKS_OF_COUNTRIES.get(country)):
+            return ""
     forms = next(forms for countries, forms in POSTCODES.items() if country in countries.split()).split()
     patterns = ["".join(CLASSES[c] for c in form) for form in forms] + (["GIR0AA"] if country == "GB" else [])
     if not any(re.fullmatch(pattern, text) for pattern in patterns):
@@ -138,9 +305,9 @@ def postcode(text, country):
 
 
 def hashed(text):
-    text = text.strip(WHITE)
-    if re.fullmatch("[0-9a-fA-F]{64}", text):
-        return bytes.fromhex(text)
+    text = bare(text)
+    if match := re.fullmatch(r"(?:0[xX]|\\[xX])?([0-9a-fA-F]{64})", text):
+        return bytes.fromhex(match[1])
     if not re.fullmatch("[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?", text):
         return b""
     return base64.b64decode(text.rstrip("=").replace("-", "+").replace("_", "/") + "=")
@@ -168,8 +335,12 @@ def normalise(profile, value):
             return number(value, parameter or None)
         case "postcode":
             return postcode(value, parameter)
+        case "timestamp":
+            return timestamp(value, parameter)
         case "phone":
-            return phone(value.strip(WHITE), parameter)
+            return telephone(value, parameter)
+        case "google" | "meta" | "uid2" | "liveramp" | "pair":
+            return partner(word, parameter, value)
         case "sha256":
             return normalise(parameter, value)
     raise ValueError(f"this implementation has no profile {profile}")
@@ -198,14 +369,48 @@ def digest(columns, identifier=None):
     return hash_of(encoding(columns, identifier))
 
 
+UNICODE = "+unicode17"
+PLAN = "+plan9.0.33"
+
+
+def version(profile):
+    """The version of the rule of a profile, and that of its tables."""
+    word, _, parameter = profile.partition(":")
+    match word:
+        case "sha256" | "hashed":
+            return version(parameter)
+        case "trim" | "lower" | "text" | "email" | "name":
+            return "2" + UNICODE
+        case "phone":
+            return "2" + PLAN
+        case "date" | "number" | "postcode":
+            return "2"
+        case "google" | "meta" | "uid2" | "liveramp" | "pair":
+            return "1" + (PLAN if parameter.startswith("phone") else UNICODE)
+        case _:
+            return "1"
+
+
+def versioned(profile):
+    """The name of a profile as it travels."""
+    return f"{profile}@{version(profile)}"
+
+
 def agreed_name(versioned):
     """keys.md, section 2."""
-    base, at, version = versioned.rpartition("@")
-    if not at or version != "1":
+    base, at, said = versioned.rpartition("@")
+    if not at or said != version(base):
         return versioned
-    word, colon, parameter = base.partition(":")
+    return f"{essence(base)}@{said}"
+
+
+def essence(profile):
+    """The profile without what describes one side's column."""
+    word, colon, parameter = profile.partition(":")
     if word in ("sha256", "hashed") and colon:
-        return "sha256:" + agreed_name(parameter + "@1")
-    if word in ("phone", "date", "number") and colon:
-        return word + "@1"
-    return versioned
+        return "sha256:" + essence(parameter)
+    if word in ("phone", "date", "number", "timestamp"):
+        return word
+    if word in ("google", "meta", "uid2", "pair") and parameter.startswith("phone"):
+        return word + ":phone"
+    return profile

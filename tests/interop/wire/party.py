@@ -22,7 +22,7 @@ def take_part(identity, peer, values, profile="none", protocol="dh", learns="bot
     nulls = [] if profile == "none" else keys.DEFAULT_NULLS
     offer = run.Offer(
         protocol=protocol,
-        keys=[profile + "@1"],
+        keys=[keys.versioned(profile)],
         a_learns=me if is_a else other,
         b_learns=other if is_a else me,
         null_values=nulls,

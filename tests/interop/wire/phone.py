@@ -6,7 +6,7 @@ import phonenumbers
 from phonenumbers import PhoneMetadata, NumberParseException
 from phonenumbers.data import _COUNTRY_CODE_TO_REGION_CODE as REGIONS
 
-FILLERS = " \u00a0\t-\u2010\u2011\u2012\u2013\u2014()./"
+FILLERS = " \t-()[]./~\u2053\u223c\u30fc"
 KINDS = "fixed_line mobile toll_free premium_rate shared_cost voip personal_number pager uan voicemail".split()
 
 
@@ -57,16 +57,16 @@ def international(text):
     return parsed(text, None)
 
 
-def phone(text, country):
-    """The normalised value of a trimmed one."""
-    if len(text.encode()) > 40:
+def phone(text, country, unseen=""):
+    """The normalised value of a trimmed and typed one, in which `unseen` characters are as good as none."""
+    if len(text) > 40 or re.fullmatch(r"[+-]?[0-9]+\.0+", text):
         return ""
-    plus = text[:1] in ("+", "\uff0b")
-    if plus:
-        text = "+" + text[1:].replace("(0)", "", 1)
-    digits = "".join(c for c in text[plus:] if c not in FILLERS)
-    if not re.fullmatch("[0-9]*", digits):
+    if "+" in text:
+        text = text.replace("(0)", "", 1)
+    digits = "".join(c for c in text if c not in FILLERS and c not in unseen)
+    if not re.fullmatch("[+]?[0-9]*", digits):
         return ""
+    plus, digits = digits.startswith("+"), digits.removeprefix("+")
     if plus:
         return international("+" + digits)
     if not country:
@@ -79,8 +79,12 @@ def phone(text, country):
             return found
     national = data.national_prefix
     rest = digits.removeprefix(national) if national else digits
+    code = str(data.country_code)
     for number in (rest, digits):
         if any_has(data.country_code, number):
+            is_direct = not national or not digits.startswith(national)
+            if is_direct and number.startswith(code) and any_has(data.country_code, number.removeprefix(code)):
+                return ""
             return f"+{data.country_code}{number}"
     if national and digits.startswith(2 * national):
         return ""

@@ -153,7 +153,8 @@ fn rows_match_by_any_identifier() {
     let report = lab.report(Connecting);
     assert_eq!(report["matches_of_identifiers"], serde_json::json!([1, 2]));
     assert_eq!(report["terms"]["identifiers"], serde_json::json!([1, 1]));
-    assert_eq!(report["terms"]["keys"], serde_json::json!(["email@1", "phone@1"]));
+    let agreed = |profile: &str| profile.parse::<vesica::Normalize>().unwrap().agreed();
+    assert_eq!(report["terms"]["keys"], serde_json::json!([agreed("email"), agreed("phone")]));
 }
 
 #[test]

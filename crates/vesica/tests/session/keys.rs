@@ -129,8 +129,10 @@ fn each_side_writes_its_keys_in_its_own_way() {
         assert_eq!(said[0].contains("This side holds SHA-256 digests"), hashed, "{}", said[0]);
         assert_eq!(said[1].contains("The other side holds SHA-256 digests"), hashed, "{}", said[1]);
         let terms = serde_json::to_value(a.terms.as_ref().unwrap()).unwrap();
-        assert_eq!(terms["keys_of_a"][0], format!("{one}@1"));
-        assert_eq!(terms["keys_of_b"][0], format!("{other}@1"));
+        for (side, profile) in [("keys_of_a", one), ("keys_of_b", other)] {
+            let said = terms[side][0].as_str().unwrap();
+            assert_eq!(said.rsplit_once('@').unwrap().0, profile);
+        }
     }
 }
 

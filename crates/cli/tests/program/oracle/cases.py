@@ -17,30 +17,38 @@ REGIONS = ["DE", "GB", "US", "FR", "IT", "CH", "AT", "NL", "ES", "PL", "IN", "JP
 
 MAILS = ["Jane.Doe+news@Gmail.com", "janedoe@gmail.com", "j.a.n.e.doe@gmail.com", "jane.doe@example.com", " BOB@Example.ORG\t",
          "bob@example.org", "not given", "a@b@c", "@x.org", "x@", "+@gmail.com", "...@gmail.com", "Ümlaut@Exämple.org",
-         "u\u0308mlaut@exa\u0308mple.org", "n/a", "NULL", "bob+tag@example.org", "\ufeffann@x.org\u200b", "ANN@X.ORG", "-"]
+         "u\u0308mlaut@exa\u0308mple.org", "n/a", "NULL", "bob+tag@example.org", "\ufeffann@x.org\u200b", "ANN@X.ORG", "-", "\u200eann@x.org\u2060", "Ann <ann@x.org>", '"ann@x.org"', "ann @x.org",
+         "mailto:ann@x.org", "ann@x.org;", "ann@x..org", "o'neill@x.org", "Jane.Doe+x@googlemail.com", "janedoe@googlemail.com", "ja ne@x.org",
+         "JÄNE@x.org"]
 WORDS = ["Große   Straße", "GROSSE STRASSE", "grosse\u00a0strasse", " Ann ", "ann", "ANN", "A\u0308nn", "Änn", "ΣΊΣΥΦΟΣ", "σίσυφος",
          "σίσυφοσ", "ﬁn", "FIN", "İstanbul", "istanbul", "x\u3000 y", "x y", "unknown", " N/A", "?", "NULL ", "ᾳ", "ΑΙ",
          "\u0345α", "ǰ", "ΐ", "ŉ"]
 NAMES = ["José O'Neill-Müller", "jose oneillmuller", "JOSE ONEILL MULLER", "Łukasz Ørsted", "łukasz ørsted", "Đặng", "đang", "Dang",
          "ＦＵＬＬ ｗｉｄｔｈ", "full width", "Ⅷ", "viii", "आर्या", "が", "か", "ガ", "שָׁלוֹם", "שלום", "Ærø", "ÆRØ", "St. Mary's", "st marys",
-         "n/a", "...", "!", "None", "Straße", "strasse", "A\u0308b", "ab", "x²", "x2"]
+         "n/a", "...", "!", "None", "Straße", "strasse", "A\u0308b", "ab", "x²", "x2", "O\u00b4Neill", "O\u02bcNeill", "oneill", "Hawai\u02bbi", "hawaii", "An\u00adna", "anna", "ŉx", "nx", "Valéry", "Mary-Ann"]
 NUMBERS = ["+007.50", "7.5", "7.500", "-0", "0", "0.0", "-0.000", "1e3", "1000", ".5", "0.5", "5.", "5", "", "-", ".", "+", "--1", "1 000",
-           "1.2.3", "00012345678901234567890.1", "12345678901234567890.10", " 8 ", "8", "0x10", "NaN", "inf", "٣", "-1.50", "-1.5"]
+           "1.2.3", "00012345678901234567890.1", "12345678901234567890.10", " 8 ", "8", "0x10", "NaN", "inf", "٣", "3", "-1.50", "-1.5", "\u22121.5", "\u20138", "１２", "12", "5-", "\u200b8\u2060"]
 SHARED_DAYS = [date(2024, 2, 29), date(2000, 2, 29), date(1999, 12, 31), date(2024, 1, 2), date(2023, 11, 12), date(1900, 3, 1),
                date(2024, 10, 5), date(9999, 12, 31)]
 NO_DAYS = ["29.02.2023", "2023-02-29", "31/04/2024", "2024-13-01", "0000-01-01", "24-01-02", "tomorrow", "n/a", "2024-1-2", "2.1.24",
-           "2024-01-02T00:00:00", "20240102"]
+           "2024-01-02T10:00:00", "20240102"]
+MIDNIGHTS = ["2024-01-02T00:00:00", "2024-01-02 00:00:00", "2023-11-12 00:00:00.000+00:00", "1999-12-31T00:00:00Z", "2024-10-05 0:00",
+             "2024-02-29T00:00:00+01:00", "\u200b1900-03-01 12:00:00 AM"]
+TIMES = ["2024-02-29T10:00:00Z", "2024-02-29 10:00:00", "2024-02-29 11:00:00+01:00", "2024-02-29T02:00:00.000-08:00", "2024-02-29 10:00:00.5",
+         "2024-02-29 10:00:00.500+00", "2024-02-29", "2024-02-29T00:00", "2024-02-29 10:00:00 UTC", "2024-02-29 10:00:00 +0000",
+         "2023-02-29 10:00:00", "2024-02-29 25:00:00", "2024-02-29 10:00:00.123456789", "2024-02-29 10:00:00,123456789", "n/a", "now"]
 DATES = ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y", "%Y.%m.%d"]
 CODES = ["sw1a 1aa", "SW1A1AA", "SW1A-1AA", "m1 1ae", "B338TH", "cr2 6xh", "DN55 1PT", "EC1A1BB", "gir 0aa", "GIR0AB", "M1 1AC", "1012 ab",
          "1012AB", "0012AB", "02134-1000", "02134", "2134", "021341000", "K1A 0B1", "k1a0b1", "D1A 0B1", "1010", "0010", "10115", "01067",
          "D-10115", "110 00", "11000", "01000", "00-950", "00950", "1000-001", "114 55", "11455", "L-1009", "1009", "n/a", "FI-00100",
-         "00100", "123", "1234567", "٠٠١٠٠"]
+         "00100", "123", "1234567", "٠٠١٠٠", "L-1234", "1234", "A 1010", "CH-8001", "8001", "NL-1012 AB", "B\u20111000", "SE-114 55"]
 
 
 def phones():
     found = ["110", "112", "030 / 12 34 56", "+49 30 123456", "0049 30 123456", "020 7946 0018", "+44 (0)20 7946 0018", "+442079460018",
              "011 44 20 7946 0018", "(202) 456-1111", "1-202-456-1111", "+1 202 456 1111", "12", "n/a", "NULL", "+", "unknown",
-             "+49 30 123456 ext. 5", "1-800-FLOWERS", "+999 123456", "00 44 20 7946 0018", "+3906 698 83462", "06 698 83462"]
+             "+49 30 123456 ext. 5", "1-800-FLOWERS", "+999 123456", "00 44 20 7946 0018", "+3906 698 83462", "06 698 83462", "30123456.0", "(+49) 30 123456", "tel:+49-30-123456", "+49[30]123456", "030\u2212123456",
+             "\u202a+4930123456\u202c", "'+4930123456", "4915112345678", "０３-1234-5678", "030.123456"]
     for region in REGIONS:
         for kind in (phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE):
             number = phonenumbers.example_number_for_type(region, kind)
@@ -59,7 +67,7 @@ def digests(plain, profile):
             continue
         raw = bytes.fromhex(said)
         ways = [said, said.upper(), f" {said} ", base64.b64encode(raw).decode(), base64.b64encode(raw).decode().rstrip("="),
-                base64.urlsafe_b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("=")]
+                base64.urlsafe_b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("="), f"0x{said}", f"\\x{said}"]
         found += [ways[at % len(ways)], ways[(at + 3) % len(ways)]]
     return found
 
@@ -80,9 +88,18 @@ def profiles():
     yield "name", NAMES + WORDS, "name", NAMES + WORDS
     yield "email", MAILS, "email:gmail", MAILS
     yield "email:plain", MAILS, "email:plain", MAILS
+    for company in ("google", "meta", "uid2", "liveramp", "pair"):
+        yield f"{company}:email", MAILS, f"{company}:email", MAILS
+    for company in ("google", "meta"):
+        yield f"{company}:name", NAMES, f"{company}:name", NAMES
+    for ahead in ("", ":+01:00", ":-05:30"):
+        yield f"timestamp{ahead}", TIMES + MIDNIGHTS[:4], "timestamp", TIMES + MIDNIGHTS[:4]
+    yield "date", MIDNIGHTS, "date", [day.isoformat() for day in SHARED_DAYS]
     numbers = phones()
     for at, region in enumerate(REGIONS):
         yield f"phone:{region}", numbers, ["phone", f"phone:{REGIONS[at - 1]}"][at % 2], numbers
+    yield "google:phone:US", numbers, "google:phone:DE", numbers
+    yield "meta:phone:US", numbers, "meta:phone:DE", numbers
     for form in DATES:
         said = [day.strftime(form.replace("%Y", f"{day.year:04}")) for day in SHARED_DAYS] + NO_DAYS
         if "." in form or "/" in form:
@@ -93,7 +110,8 @@ def profiles():
         yield f"number:{marks}", written_numbers(marks), "number", plain
     for country in POSTCODES:
         yield f"postcode:{country}", CODES, f"postcode:{country}", CODES
-    for profile, plain in (("email", MAILS), ("phone:DE", numbers[:40]), ("name", NAMES), ("none", WORDS), ("number", NUMBERS)):
+    for profile, plain in (("email", MAILS), ("phone:DE", numbers[:40]), ("name", NAMES), ("none", WORDS), ("number", NUMBERS),
+                           ("google:email", MAILS), ("meta:phone:DE", numbers[:40])):
         yield f"sha256:{profile}", plain, f"hashed:{profile}", digests(plain, profile)
 
 

@@ -52,7 +52,7 @@ use vesica::WIRE_VERSION;
 
 pub use self::{exit::hide_panics, itself::started_by};
 
-use self::exit::Failure;
+use self::{exit::Failure, project::CommandLine};
 
 /// Find the rows that two tables have in common, without showing the other side any other row.
 ///
@@ -97,7 +97,10 @@ enum Command {
     /// Say what a run would disclose to each side, without contacting anybody: `vesica preview JOB`, or the flags of `run`
     Preview(Box<run::Args>),
     /// Intersect this party's table with the other party's
-    #[command(after_long_help = exit::CODES)]
+    #[command(
+        override_usage = run::USAGE,
+        after_long_help = exit::CODES
+    )]
     Run(Box<run::Args>),
     /// Make or update a list in which others look keys up, without showing it or seeing their keys
     Publish(Box<publish::Args>),
@@ -137,17 +140,21 @@ enum Command {
 /// code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     hide_panics();
-    let arguments = match project::expand(arguments, &Cli::command()) {
-        Ok(arguments) => arguments,
+    let line = match CommandLine::new(arguments, &Cli::command()) {
+        Ok(line) => line,
         Err(failure) => return failed(&failure),
     };
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&line.arguments) {
         Ok(cli) => cli,
-        // Help is no error, and has the code of success.
-        Err(said) => {
-            let _ = said.print();
-            return said.exit_code() as u8;
-        }
+        Err(said) => match line.fault(&said) {
+            Some(failure) => return failed(&failure),
+            // Help is no error, and has the code of success.
+            None => {
+                let said = project::only_given(said, &line.arguments);
+                let _ = said.print();
+                return said.exit_code() as u8;
+            }
+        },
     };
     let ended = std::panic::catch_unwind(|| match cli.command {
         Command::Demo(args) => demo::run(args),

@@ -5,6 +5,7 @@
 
 mod binding;
 mod files;
+mod line;
 
 use std::{
     ffi::OsString,
@@ -13,10 +14,13 @@ use std::{
     time::SystemTime,
 };
 
-use clap::{ArgAction, ArgMatches, Command, parser::ValueSource};
+use clap::{ArgAction, Command};
 use toml::{Table, Value};
 
-pub use self::files::LEDGER;
+pub use self::{
+    files::LEDGER,
+    line::{CommandLine, names, only_given},
+};
 
 use crate::{document, exit::Failure};
 
@@ -358,34 +362,6 @@ fn list(values: &[Value]) -> Option<String> {
 /// Whether a name stands in quotes on the command line.
 fn is_quoted(name: &str) -> bool {
     name.contains([',', '"'])
-}
-
-/// Puts the flags of the job that is named, if one is, into the command line of a program with these commands.
-pub fn expand(arguments: Vec<OsString>, commands: &Command) -> Result<Vec<OsString>, Failure> {
-    // What is required may come from the job; what cannot be read is complained of later, with all flags in place.
-    let relaxed = ["run", "preview"].into_iter().fold(commands.clone(), |commands, name| {
-        commands.mut_subcommand(name, |run| run.mut_args(|arg| arg.required(false)))
-    });
-    let Ok(matches) = relaxed.try_get_matches_from(&arguments) else { return Ok(arguments) };
-    let Some((command @ ("run" | "preview"), given)) = matches.subcommand() else {
-        return Ok(arguments);
-    };
-    let Some(name) = given.get_one::<String>("job") else { return Ok(arguments) };
-    let project = Project::open(given.get_one::<PathBuf>("project").map(PathBuf::as_path))?;
-    let mut commands = commands.clone();
-    commands.build();
-    let run = commands.find_subcommand(command).ok_or(Failure::bug("the command is there"))?;
-    let flags = project.flags(name, run, &names(given, run))?;
-    Ok([arguments, flags].concat())
-}
-
-/// The flags that were given on the command line.
-pub fn names(given: &ArgMatches, run: &Command) -> Vec<String> {
-    let is_given = |arg: &&clap::Arg| {
-        given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
-    };
-    let given = run.get_arguments().filter(is_given);
-    given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

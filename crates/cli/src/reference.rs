@@ -119,7 +119,8 @@ fn words(arg: &Arg) -> String {
 fn section(out: &mut String, command: &Command) {
     let about = command.get_long_about().or(command.get_about());
     let usage = command.clone().render_usage().to_string();
-    let usage = usage.trim_start_matches("Usage: ");
+    let lines: Vec<_> = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect();
+    let usage = lines.join("\n");
     // Writing to a string cannot fail.
     let _ = write!(out, "\n## vesica {}\n\n", command.get_name());
     if let Some(about) = about {

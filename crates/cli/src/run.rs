@@ -39,6 +39,11 @@ use crate::{
     terms::{self, QueryArg, TermsArgs},
 };
 
+/// The two forms of the command.
+pub const USAGE: &str = "\
+vesica run <JOB> [OPTIONS]
+       vesica run --identity <FILE> --input <FILE> --key <COLS> [OPTIONS]";
+
 #[derive(clap::Args)]
 #[command(mut_args = heading::placed)]
 pub struct Args {
@@ -496,14 +501,9 @@ impl Args {
     /// A job of a project.
     pub fn of_job(project: &Project, name: &str) -> Result<Self, Failure> {
         let command = Self::augment_args(clap::Command::new("vesica run"));
-        let flags = project.flags(name, &command, &[])?;
+        let (flags, origin) = project.flags_of(name, &command, Vec::new())?;
         let flags = std::iter::once("vesica run".into()).chain(flags);
-        let failed = |error: clap::Error| {
-            let message = error.to_string();
-            let line = message.lines().next().unwrap_or_default();
-            let line = line.trim_start_matches("error: ").to_owned();
-            Failure::usage(format!("job `{name}`: {line}"))
-        };
+        let failed = |error: clap::Error| origin.fault(&error);
         let matches = command.try_get_matches_from(flags).map_err(failed)?;
         Self::from_arg_matches(&matches).map_err(failed)
     }

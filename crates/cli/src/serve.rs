@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use clap::{Args as _, FromArgMatches as _};
 use vesica::{Class, Report, Role, partnership::Partnership, to_bind};
 use vesica_net::{
     AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace,
@@ -253,17 +252,7 @@ impl Jobs {
         let mut all = Self::default();
         project.check_files()?;
         for name in project.jobs() {
-            let command = run::Args::augment_args(clap::Command::new("vesica run"));
-            let flags = project.flags(&name, &command, &[])?;
-            let flags = std::iter::once("vesica run".into()).chain(flags);
-            let failed = |error: clap::Error| {
-                let message = error.to_string();
-                let line = message.lines().next().unwrap_or_default();
-                let line = line.trim_start_matches("error: ").to_owned();
-                Failure::usage(format!("job `{name}`: {line}"))
-            };
-            let matches = command.try_get_matches_from(flags).map_err(failed)?;
-            let mut args = run::Args::from_arg_matches(&matches).map_err(failed)?;
+            let mut args = run::Args::of_job(project, &name)?;
             let Some(agreement) = args.agreement()? else { continue };
             let Some(address) = agreement.document().listens(me) else { continue };
             all.addresses.insert(to_bind(address));

@@ -183,6 +183,26 @@ fn help_documents_the_exit_codes() {
 }
 
 #[test]
+fn a_run_without_a_job_names_the_jobs_there_are() {
+    let scratch = scratch();
+    let run = |jobs: &str| {
+        fs::write(scratch.path().join("vesica.toml"), jobs).unwrap();
+        let mut command = vesica();
+        command.arg("run").current_dir(scratch.path());
+        Running::start(command).end()
+    };
+    let said = "as in `vesica run acme`; the jobs of vesica.toml: acme, globex";
+    run("[jobs.globex]\n[jobs.acme]\n").assert(2, &[said]);
+    run("").assert(2, &["vesica.toml has no job yet", "`vesica invite`", "--identity"]);
+    fs::remove_file(scratch.path().join("vesica.toml")).unwrap();
+    let mut command = vesica();
+    command.arg("run").current_dir(scratch.path());
+    let usages =
+        ["vesica run <JOB> [OPTIONS]", "vesica run --identity <FILE> --input <FILE> --key"];
+    Running::start(command).end().assert(2, &usages);
+}
+
+#[test]
 fn the_demo_finds_what_it_must() {
     let scratch = scratch();
     let mut demo = vesica();

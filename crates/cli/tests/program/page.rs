@@ -9,7 +9,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::partners::{Projects, Side::Inviter};
+use crate::partners::{
+    Projects,
+    Side::{Accepter, Inviter},
+    print_of,
+};
 
 /// Looks at the page in a frame, and writes what it sees.
 const PROBE: &str = r#"<!doctype html><meta charset="utf-8">

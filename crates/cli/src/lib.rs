@@ -15,6 +15,7 @@ mod columns;
 pub mod decoders;
 mod demo;
 mod document;
+mod examples;
 mod exit;
 mod gateway;
 mod heading;
@@ -81,45 +82,62 @@ enum Command {
     /// Print the fingerprint of an identity
     Fingerprint(keygen::FingerprintArgs),
     /// Create a project: an identity, and a file vesica.toml for jobs
+    #[command(after_help = examples::of("init"))]
     Init(partner::InitArgs),
     /// Invite a partner to an agreement, and print the text to send
+    #[command(after_help = examples::of("invite"))]
     Invite(Box<partner::InviteArgs>),
     /// Accept an invitation, and print the reply to send back
+    #[command(after_help = examples::of("accept"))]
     Accept(Box<partner::AcceptArgs>),
     /// Confirm the reply to an invitation
+    #[command(after_help = examples::of("confirm"))]
     Confirm(partner::ConfirmArgs),
     /// Show, renew or revoke an agreement
+    #[command(after_help = examples::of("agreement"))]
     Agreement(agreement::AgreementArgs),
     /// List the jobs of a project: partners, runs so far, the next permitted run, and how much the rules leave
+    #[command(after_help = examples::of("jobs"))]
     Jobs(jobs::Args),
     /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
+    #[command(after_help = examples::of("check"))]
     Check(check::Args),
     /// Say what a run would disclose to each side, without contacting anybody: `vesica preview JOB`, or the flags of `run`
+    #[command(after_help = examples::of("preview"))]
     Preview(Box<run::Args>),
     /// Intersect this party's table with the other party's
     #[command(
         override_usage = run::USAGE,
-        after_long_help = exit::CODES
+        after_help = examples::of("run"),
+        after_long_help = examples::with_codes("run")
     )]
     Run(Box<run::Args>),
     /// Make or update a list in which others look keys up, without showing it or seeing their keys
+    #[command(after_help = examples::of("publish"))]
     Publish(Box<publish::Args>),
     /// Look the keys of a table up in a published list
+    #[command(after_help = examples::of("lookup"))]
     Lookup(Box<lookup::Args>),
     /// Serve the jobs of a project to many partners, or a published list, until asked to stop
+    #[command(after_help = examples::of("serve"))]
     Serve(serve::Args),
     /// Take this party's side of a run whose partitions are compared by tasks of a cluster, such as Spark
-    #[command(after_long_help = exit::CODES)]
+    #[command(after_help = examples::of("gateway"), after_long_help = examples::with_codes("gateway"))]
     Gateway(Box<gateway::Args>),
     /// Relay between parties who can both only dial out, until asked to stop
+    #[command(after_help = examples::of("relay"))]
     Relay(relay::Args),
     /// Check, list or export the ledger of all runs under agreements
+    #[command(after_help = examples::of("ledger"))]
     Ledger(ledger::LedgerArgs),
     /// Check the record of a run, which both sides signed
+    #[command(after_help = examples::of("verify"))]
     Verify(ledger::VerifyArgs),
     /// Make a page for people of the record of a run
+    #[command(after_help = examples::of("report"))]
     Report(ledger::ReportArgs),
     /// Estimate the cost of each protocol for given sizes and a link, and recommend one
+    #[command(after_help = examples::of("plan"))]
     Plan(plan::Args),
     /// Measure the speed of this machine, for `plan` and for runs that choose their protocol
     Calibrate(calibrate::Args),

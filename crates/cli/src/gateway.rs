@@ -176,7 +176,9 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     match ended {
         Ok(shortfalls) => {
             let matches = report.outcome.matches.map(|matches| matches.to_string());
-            let facts = matches.iter().map(|matches| ("keys shared", &matches[..]));
+            let learned = report.brief();
+            let facts = [("keys shared", matches), ("learned", learned)];
+            let facts = facts.iter().filter_map(|(name, fact)| Some((*name, fact.as_deref()?)));
             Log::new(form).event("succeeded", &facts.collect::<Vec<_>>());
             if shortfalls.is_empty() { Ok(()) } else { Err(Failure::unconfirmed(&shortfalls)) }
         }

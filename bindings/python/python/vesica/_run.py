@@ -52,6 +52,21 @@ class Run:
         return answer or {}
 
     @property
+    def learned(self) -> str:
+        """What this side learned, what the other side learned, and the assumptions, in sentences."""
+        learned: dict[str, str] = self._report["learned"]
+        return " ".join([learned["me"], learned["peer"], learned["assuming"]])
+
+    @property
+    def disclosure(self) -> dict[str, Any]:
+        """The same as facts: a list for each side, ``a`` being the one that connected.
+
+        ``neither`` has the facts that neither side learned, and ``assuming`` the assumptions.
+        """
+        disclosure: dict[str, Any] = self._report["disclosure"]
+        return disclosure
+
+    @property
     def report(self) -> dict[str, Any]:
         """Everything about the run: terms, sizes, bytes, seconds, who learned what.
 

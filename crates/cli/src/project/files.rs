@@ -64,6 +64,7 @@ impl Project {
         written: &[&Path],
         rename: &str,
     ) -> Result<(), Failure> {
+        self.check_name(&entry.name, rename)?;
         let table = entry.table();
         let result = entry.output.as_deref().filter(|_| entry.output_is_default);
         let new = result.into_iter().map(|new| self.path(new));
@@ -87,10 +88,7 @@ impl Project {
         written: &[&Path],
         rename: &str,
     ) -> Result<(), Failure> {
-        vesica::partnership::check_name(name)?;
-        if self.has_job(name) {
-            return Err(self.failed(&format!("has a job `{name}` already; {rename}")));
-        }
+        self.check_name(name, rename)?;
         if let Some(taken) = written.iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(Failure::input(format!(
                 "{}: exists already and is not replaced: {rename}, or move the file away",
@@ -99,6 +97,15 @@ impl Project {
         }
         let with_it = self.with(name, job)?;
         Self::read(self.file.clone(), with_it)?.check_files()
+    }
+
+    /// Refuses a name that no job can have, or that one has.
+    fn check_name(&self, name: &str, rename: &str) -> Result<(), Failure> {
+        vesica::partnership::check_name(name)?;
+        match self.has_job(name) {
+            true => Err(self.failed(&format!("has a job `{name}` already; {rename}"))),
+            false => Ok(()),
+        }
     }
 
     /// Files of these kinds that a job names. What holds `{time}` is another file in each run.

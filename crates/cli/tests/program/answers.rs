@@ -52,8 +52,14 @@ fn numbers_with_noise() {
     let lab = lab();
     let flags = ["--answer", "count", "--learns", "both", "--epsilon", "10"];
     let [x, y] = lab.run(&flags, &flags);
-    x.assert(0, &["shared keys, with noise (ε = 10): ", "with noise that hides any single key"]);
-    y.assert(0, &["shared keys, with noise (ε = 10): "]);
+    x.assert(
+        0,
+        &[
+            "shared keys, with noise (ε = 10; standard deviation 0.0095): ",
+            "with noise that hides any single key",
+        ],
+    );
+    y.assert(0, &["shared keys, with noise (ε = 10; standard deviation 0.0095): "]);
     for party in [Connecting, Listening] {
         near(&answered(&lab, party, "noisy"), 100.0);
         let report = lab.report(party);
@@ -371,8 +377,8 @@ fn shares_of_both_sides_are_the_intersection() {
         lab.write(Listening, "k,v\n".to_owned() + &listening);
         let flags = |answer| ["--answer", answer, "--learns", "nobody"];
         let [x, y] = lab.run(&flags(one), &flags(other));
-        x.assert(0, &["bins written to", "The shares of one side alone say nothing of the result"]);
-        y.assert(0, &["bins written to", "The shares of one side alone say nothing of the result"]);
+        x.assert(0, &["bins written to", "The share of one side says nothing of the result"]);
+        y.assert(0, &["bins written to", "The share of one side says nothing of the result"]);
         let of_bins = columns(&lab, Connecting);
         let names = |brings: [&str; 2]| {
             let [a, b] = brings.map(|answer| answer.contains(':'));

@@ -46,13 +46,11 @@ fn a_partner_chooses_no_file_of_this_side() {
     fs::write(&toml, renamed).unwrap();
     fs::write(projects.path(Accepter, "leads.csv"), "mail\n").unwrap();
     fs::write(projects.path(Accepter, "old.reply"), "").unwrap();
-    fs::write(projects.path(Accepter, "older.record"), "").unwrap();
     for (name, said) in [
         ("acme", "acme.agreement: exists already"),
         ("members", "members.csv: exists already"),
         ("leads", "leads.csv: exists already"),
         ("old", "old.reply: exists already"),
-        ("older", "older.record: exists already"),
         ("nightly", "has a job `nightly` already"),
     ] {
         let _evil = invited_by_another(&projects, name);
@@ -64,7 +62,8 @@ fn a_partner_chooses_no_file_of_this_side() {
     let _evil = invited_by_another(&projects, "acme");
     projects.succeeds(Accepter, &[&ACCEPT[..], &["--name", "other"]].concat());
     let toml = projects.read(Accepter, "vesica.toml");
-    for text in ["[jobs.other]", "\"other.agreement\"", "\"other.record\"", "\"other.csv\""] {
+    for text in ["[jobs.other]", "\"other.agreement\"", "\"other-{time}.record\"", "\"other.csv\""]
+    {
         assert!(toml.contains(text), "{toml}");
     }
     let shown = projects.succeeds(Accepter, &["agreement", "other.agreement"]).out;
@@ -87,7 +86,7 @@ fn an_invitation_replaces_nothing_and_its_result_is_no_input() {
         let flags = ["invite", name, "--key", "email", "--learns", "both"];
         projects.ended(Inviter, &[&flags[..], more].concat())
     };
-    for taken in ["a.invite", "a.agreement", "a.record", "a.csv"] {
+    for taken in ["a.invite", "a.agreement", "a.csv"] {
         fs::write(projects.path(Inviter, taken), "").unwrap();
         let before = files(&projects, Inviter);
         invite("a", &[]).assert(3, &[taken, "exists already"]);

@@ -372,7 +372,7 @@ fn in_ledger(account: &Disclosure, role: Role) {
     let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
     assert_eq!(read, entry);
     // A line says everything but the sizes, which the line of the beginning has.
-    let line = account.brief(&Names::of_reader(role));
+    let line = account.brief(role);
     for learner in ROLES {
         for fact in account.facts(learner) {
             let is_size = matches!(fact, Fact::SetSize { .. });

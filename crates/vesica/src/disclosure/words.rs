@@ -87,17 +87,19 @@ impl Disclosure {
         self.assuming.iter().map(|assumption| assumption.sentence(names, tense)).collect()
     }
 
-    /// Says in one line what the sides learned besides sizes: together where both learned the same.
-    pub fn brief(&self, names: &Names) -> String {
-        let [a, b] = [Role::A, Role::B].map(|role| {
+    /// Says in one line what the sides learned besides sizes, the reader's first: together where both learned the same.
+    pub fn brief(&self, reader: Role) -> String {
+        let names = Names::of_reader(reader);
+        let learned = |role| {
             let facts = self.facts(role).iter();
             let facts = facts.filter(|fact| !matches!(fact, Fact::SetSize { .. }));
-            facts.map(|fact| fact.phrase(role, names)).collect::<Vec<_>>()
-        });
-        if a == b && !a.is_empty() {
-            return format!("both sides learned {}", listed(&a));
+            facts.map(|fact| fact.phrase(role, &names)).collect::<Vec<_>>()
+        };
+        let sides = [reader, reader.other()].map(|role| (role, learned(role)));
+        let [(_, mine), (_, theirs)] = &sides;
+        if mine == theirs && !mine.is_empty() {
+            return format!("both sides learned {}", listed(mine));
         }
-        let sides = [(Role::A, a), (Role::B, b)];
         let learners = sides.iter().filter(|(_, facts)| !facts.is_empty());
         let said: Vec<_> = learners
             .map(|(role, facts)| format!("{} learned {}", names.of(*role), listed(facts)))

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::{moment::Moment, party::Party, signed::hex, sketch::Sketch};
 use crate::{
-    disclosure::{Disclosure, words::Names},
+    disclosure::Disclosure,
     error::Class,
     parties::Role,
     words::{counted, grouped},
@@ -142,7 +142,7 @@ impl Event {
             Self::Failed { reason, .. } => reason.clone(),
             Self::Revoked {} => "this side revoked the agreement".to_owned(),
             Self::Succeeded { disclosure: Some(disclosure), role: Some(role), .. } => {
-                disclosure.brief(&Names::of_reader(*role))
+                disclosure.brief(*role)
             }
             Self::Succeeded { matches, .. } => match matches {
                 Some(matches) => counted(*matches, "shared key"),

@@ -53,8 +53,8 @@ fn matched_rows_come_with_the_other_sides_columns() {
         let learned = received.learned.clone().unwrap();
         assert_eq!(
             learned.me,
-            "This side learned which of its keys the other side has too (2 of 3), the values of 3 columns of the \
-             other side for these keys, and how many keys the other side has (3), and nothing else."
+            "This side learned which of its keys the other side has too (2 of 3); the values of the columns v, city and tier of \
+             the other side for these keys; how many keys the other side has (3); and nothing else."
         );
         assert_eq!(
             sent.learned.clone().unwrap().me,

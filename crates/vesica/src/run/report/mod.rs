@@ -21,7 +21,10 @@ use crate::{
         offer::WIRE_VERSION,
         terms::Terms,
     },
-    disclosure::{Disclosure, words::Learned},
+    disclosure::{
+        Disclosure,
+        words::Learned,
+    },
     error::{Class, Error, Result},
     keys::counts::RowCounts,
     parties::{Parties, Role, Security},
@@ -281,6 +284,11 @@ impl Report {
         };
         let (method, profiles) = (self.protocol, Some(profiles));
         Ok(terms.disclosure(Known { keys, method, outcome, profiles, rules }))
+    }
+
+    /// What the sides learned besides sizes, in a line for a log.
+    pub fn brief(&self) -> Option<String> {
+        Some(self.disclosure.as_ref()?.brief(self.role?)).filter(|said| !said.is_empty())
     }
 
     /// Puts the meter's figures into the report.

@@ -334,12 +334,34 @@ pub enum InputFault {
         /// The part of it that cannot be read.
         part: String,
     },
+    /// It is sound, but has a part that this program does not read.
+    #[error("has {part}, which is not read here; {advice}")]
+    Unsupported {
+        /// The part.
+        part: &'static str,
+        /// What to do about it.
+        advice: &'static str,
+    },
+    /// It is encrypted.
+    #[error("is encrypted {format}, which is not read here; decrypt it first")]
+    Encrypted {
+        /// What it is.
+        format: &'static str,
+    },
+    /// It is a directory of files, or names several.
+    #[error("{found}; {advice}")]
+    Directory {
+        /// What it is.
+        found: String,
+        /// What to do about it.
+        advice: &'static str,
+    },
     /// It was written to between two looks at it.
     #[error("changed while it was read; run again when nobody writes to it")]
     Changed,
     /// What has to be in memory at once takes more than there may be.
     #[error(
-        "holds more than {} where all of it has to be in memory: the keys of all rows, or one batch of Arrow; raise --memory, or \
+        "holds more than {} where all of it has to be in memory: the keys of all rows, one batch of Arrow, or one page of Parquet; raise --memory, or \
          split it",
         bytes(*max as f64)
     )]

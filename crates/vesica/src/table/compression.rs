@@ -1,11 +1,15 @@
 //! Packed text: gzip and Zstandard.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
+    mem,
     path::Path,
 };
 
-use flate2::{read::MultiGzDecoder, write::GzEncoder};
+use flate2::{bufread::GzDecoder, write::GzEncoder};
+
+/// How the number goes on that a frame to be skipped begins with, after its first byte.
+const SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
 
 /// What a text is packed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,18 @@ impl Compression {
 
     /// What the first bytes of a file say; `Err` where more of them are needed.
     pub(crate) fn of_beginning(head: &[u8]) -> Result<Option<Self>, ()> {
+        // A Zstandard file may begin with a frame that is to be skipped: there are sixteen kinds (RFC 8878, section 3.1.2).
+        if let [kind, rest @ ..] = head
+            && kind & 0xf0 == 0x50
+            && !rest.is_empty()
+        {
+            if rest.starts_with(SKIPPABLE) {
+                return Ok(Some(Self::Zstd));
+            }
+            if SKIPPABLE.starts_with(rest) {
+                return Err(());
+            }
+        }
         for (beginning, packed) in
             [(&b"\x1f\x8b"[..], Self::Gzip), (b"\x28\xb5\x2f\xfd", Self::Zstd)]
         {
@@ -47,6 +63,11 @@ impl Compression {
         if is("gz") { Some(Self::Gzip) } else { is("zst").then_some(Self::Zstd) }
     }
 
+    /// Whether an error while unpacking says that the reader would have to hold more than it may.
+    pub(crate) fn is_too_large(self, error: &io::Error) -> bool {
+        self == Self::Zstd && error.to_string().contains("too much memory")
+    }
+
     /// Unpacks what is read, and holds about `held_bytes` for that. Input that is damaged, cut short, or asks for
     /// more is an error of any kind but [`io::ErrorKind::Interrupted`].
     pub(crate) fn unpack(
@@ -55,7 +76,7 @@ impl Compression {
         held_bytes: u64,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Gzip => Box::new(Members::new(packed)),
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::new(packed)?;
                 // Of 8 MiB, which every decoder should have (RFC 8878, section 3.1.1.1.2), to 128 MiB.
@@ -86,6 +107,55 @@ impl Compression {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads the members of a gzip file one after the other. Zeros behind a member are filling, as of a tape or of a device with blocks,
+/// which gzip ignores as well.
+enum Members<R> {
+    /// Within a member.
+    Inside(Box<GzDecoder<BufReader<R>>>),
+    /// At the end, or where reading failed.
+    Done,
+}
+
+impl<R: Read> Members<R> {
+    fn new(packed: R) -> Self {
+        Self::Inside(Box::new(GzDecoder::new(BufReader::with_capacity(1 << 16, packed))))
+    }
+
+    /// Goes on to the next member, if there is one.
+    fn next(&mut self) -> io::Result<()> {
+        let Self::Inside(member) = mem::replace(self, Self::Done) else { return Ok(()) };
+        let mut packed = member.into_inner();
+        loop {
+            let rest = packed.fill_buf()?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            let has_more = zeros < rest.len();
+            packed.consume(zeros);
+            if has_more {
+                *self = Self::Inside(Box::new(GzDecoder::new(packed)));
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Members<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if to.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let Self::Inside(member) = self else { return Ok(0) };
+            match member.read(to)? {
+                0 => self.next()?,
+                read => return Ok(read),
+            }
+        }
     }
 }
 
@@ -120,6 +190,49 @@ mod tests {
             assert_eq!(Compression::of_beginning(&packed[..1]), Err(()));
         }
         assert_eq!(Compression::of_beginning(b"k,v"), Ok(None));
+    }
+
+    #[test]
+    fn fillings_and_frames_to_be_skipped_are_passed_over() {
+        let packed = |packing: Compression, text: &[u8]| {
+            let mut packed = Vec::new();
+            packing.pack(&mut packed, |out| out.write_all(text)).unwrap();
+            packed
+        };
+        let unpacked = |packing: Compression, packed: Vec<u8>| {
+            let mut bytes = Vec::new();
+            packing.unpack(io::Cursor::new(packed), 1 << 30)?.read_to_end(&mut bytes)?;
+            io::Result::Ok(bytes)
+        };
+        let [one, other] = [&b"k\n1\n"[..], b"2\n"].map(|text| packed(Compression::Gzip, text));
+        for zeros in [1, 511, 1 << 17] {
+            let filled = [&one[..], &vec![0; zeros], &other, &vec![0; zeros]].concat();
+            assert_eq!(unpacked(Compression::Gzip, filled).unwrap(), b"k\n1\n2\n", "{zeros}");
+        }
+        assert!(unpacked(Compression::Gzip, [&one[..], b"\0x"].concat()).is_err());
+        let frame = packed(Compression::Zstd, b"k\n1\n");
+        for kind in [0x50, 0x5f] {
+            let skipped = [&[kind][..], SKIPPABLE, &[3, 0, 0, 0], b"abc"].concat();
+            let all = [&skipped[..], &frame, &skipped].concat();
+            assert_eq!(Compression::of_beginning(&all), Ok(Some(Compression::Zstd)));
+            assert_eq!(Compression::of_beginning(&all[..3]), Err(()));
+            assert_eq!(unpacked(Compression::Zstd, all).unwrap(), b"k\n1\n");
+        }
+        assert_eq!(Compression::of_beginning(b"P*M,k\n"), Ok(None));
+    }
+
+    /// A window of 2 GiB, which `zstd --long=31` makes.
+    #[test]
+    fn a_window_that_is_too_large_is_told_from_damage() {
+        let large = b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00";
+        let mut bytes = Vec::new();
+        let unpacked = Compression::Zstd.unpack(io::Cursor::new(large.to_vec()), 1 << 30);
+        let error = unpacked.unwrap().read_to_end(&mut bytes).unwrap_err();
+        assert!(Compression::Zstd.is_too_large(&error), "{error}");
+        let damaged = b"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+        let unpacked = Compression::Zstd.unpack(io::Cursor::new(damaged.to_vec()), 1 << 30);
+        let error = unpacked.unwrap().read_to_end(&mut bytes).unwrap_err();
+        assert!(!Compression::Zstd.is_too_large(&error), "{error}");
     }
 
     #[test]

@@ -89,18 +89,61 @@ pub(crate) fn binary(head: &[u8]) -> Result<Option<Format>, ()> {
             return Err(());
         }
     }
-    Ok(None)
+    // Encrypted Parquet, in which the length of the first module follows. A table may begin with `PARENT`.
+    if let Some(rest) = head.strip_prefix(b"PARE") {
+        return match rest.get(3) {
+            Some(last) => Ok((*last == 0).then_some(Format::Parquet)),
+            None if rest.contains(&b'\n') || rest.contains(&b',') => Ok(None),
+            None => Err(()),
+        };
+    }
+    old_stream(head)
+}
+
+/// Whether a file is an Arrow stream as they were before version 0.15: of the first message it has the length alone, and no mark
+/// before it.
+fn old_stream(head: &[u8]) -> Result<Option<Format>, ()> {
+    /// A schema is hardly longer, and the head of a message hardly larger.
+    const LONGEST: usize = 1 << 20;
+    const ROOT: u32 = 64;
+    // Text has no zeros here.
+    if head.get(3).is_none_or(|byte| *byte != 0) {
+        return Ok(None);
+    }
+    let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+    let len = number(0).unwrap_or_default() as usize;
+    if len < 16 || len > LONGEST || !len.is_multiple_of(4) {
+        return Ok(None);
+    }
+    match (number(4), head.get(4..4 + len)) {
+        (None, _) => Err(()),
+        (Some(root), _) if root > ROOT => Ok(None),
+        (_, None) => Err(()),
+        (_, Some(message)) => {
+            let message = arrow_ipc::root_as_message(message);
+            let is_schema = |message: arrow_ipc::Message<'_>| {
+                message.header_type() == arrow_ipc::MessageHeader::Schema
+            };
+            Ok(message.is_ok_and(is_schema).then_some(Format::ArrowStream))
+        }
+    }
 }
 
 const UTF16: Foreign = ("UTF-16", "convert it first, for example with `iconv -f UTF-16 -t UTF-8`");
+const UTF32: Foreign = ("UTF-32", "convert it first, for example with `iconv -f UTF-32 -t UTF-8`");
+const ZIP: Foreign = ("a ZIP archive or a spreadsheet", SPREADSHEET);
 const SPREADSHEET: &str = "save it as CSV in UTF-8";
 const BINARY: &str = "unpack it first, if it is packed, and name no other format for it";
 const EXPORT: &str = "export it as CSV in UTF-8";
 
-const MAGICS: [(&[u8], Foreign); 15] = [
+const MAGICS: [(&[u8], Foreign); 30] = [
+    (b"\xff\xfe\0\0", UTF32),
+    (b"\0\0\xfe\xff", UTF32),
     (b"\xff\xfe", UTF16),
     (b"\xfe\xff", UTF16),
-    (b"PK\x03\x04", ("a ZIP archive or a spreadsheet", SPREADSHEET)),
+    (b"PK\x03\x04", ZIP),
+    (b"PK\x05\x06", ("an empty ZIP archive", SPREADSHEET)),
+    (b"PK\x07\x08", ("a part of a ZIP archive", "unpack it first")),
     (b"\xd0\xcf\x11\xe0", ("a spreadsheet", SPREADSHEET)),
     (b"\x1f\x8b", ("a gzip file within another", "unpack it first, for example with `gunzip`")),
     (
@@ -108,6 +151,11 @@ const MAGICS: [(&[u8], Foreign); 15] = [
         ("a Zstandard file within another", "unpack it first, for example with `unzstd`"),
     ),
     (b"\xfd7zXZ\0", ("an xz file", "unpack it first, for example with `unxz`")),
+    (b"\x5d\0\0", ("an LZMA file", "unpack it first, for example with `unlzma`")),
+    (b"LZIP\x01", ("an lzip file", "unpack it first, for example with `lzip -d`")),
+    (b"\x1f\x9d", ("a file of compress", "unpack it first, for example with `uncompress`")),
+    (b"\xff\x06\0\0sNaPpY", ("a Snappy file", "unpack it first, for example with `snzip -d`")),
+    (b"Rar!\x1a\x07", ("a RAR archive", "unpack it first")),
     (b"7z\xbc\xaf\x27\x1c", ("a 7z archive", "unpack it first")),
     (b"\x04\x22\x4d\x18", ("an LZ4 file", "unpack it first, for example with `unlz4`")),
     (
@@ -116,14 +164,67 @@ const MAGICS: [(&[u8], Foreign); 15] = [
     ),
     (b"PAR1", ("a Parquet file", BINARY)),
     (b"ARROW1\0\0", ("an Arrow file", BINARY)),
+    (
+        b"FEA1\0\0\0\0",
+        (
+            "a Feather file of version 1",
+            "write it again as version 2, for example with pyarrow.feather.write_feather",
+        ),
+    ),
     (b"Obj\x01", ("an Avro file", EXPORT)),
     (b"ORC\x08", ("an ORC file", EXPORT)),
+    (b"ORC\x0a\x06", ("an ORC file", EXPORT)),
+    (b"ORC\x0a\x0b", ("an ORC file", EXPORT)),
+    (b"%PDF-", ("a PDF document", EXPORT)),
+    (b"\x93NUMPY", ("a NumPy array", EXPORT)),
+    (b"$FL2@(#)", ("an SPSS file", EXPORT)),
     (b"\x89HDF\r\n\x1a\n", ("an HDF5 file", EXPORT)),
+];
+
+/// The same, of formats of which the name stands further behind: where, and which bytes are there.
+const LATER: [(usize, &[u8], Foreign); 2] = [
+    (
+        8,
+        b"DUCK",
+        ("a DuckDB database", "export the table, for example with `COPY … TO 'table.parquet'`"),
+    ),
+    (257, b"ustar", ("a tar archive", "unpack it first, for example with `tar -x`")),
+];
+
+/// Formats of text that are no tables, by their beginnings in small letters.
+const DOCUMENTS: [(&[u8], Foreign); 4] = [
+    (
+        b"<!doctype html",
+        ("an HTML page", "download the file itself: the page may ask for a password"),
+    ),
+    (b"<html", ("an HTML page", "download the file itself: the page may ask for a password")),
+    (b"<?xml", ("an XML document", EXPORT)),
+    (b"<stata_dta>", ("a Stata file", EXPORT)),
 ];
 
 /// What the bytes seem to be where they are no text in UTF-8 or a relative of it.
 pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     if let Some((_, found)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        let sample = &bytes[..bytes.len().min(SAMPLE)];
+        let has = |part: &[u8]| sample.windows(part.len()).any(|window| window == part);
+        return match *found {
+            ZIP if has(b"xl/workbook") => Some(("an Excel workbook", SPREADSHEET)),
+            ZIP if has(b"opendocument.spreadsheet") => {
+                Some(("an OpenDocument spreadsheet", SPREADSHEET))
+            }
+            found => Some(found),
+        };
+    }
+    let is_later = |(place, magic, _): &&(usize, &[u8], Foreign)| {
+        bytes.get(*place..).is_some_and(|rest| rest.starts_with(magic))
+    };
+    if let Some((.., found)) = LATER.iter().find(is_later) {
+        return Some(*found);
+    }
+    let text = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii_start();
+    let begins =
+        |magic: &[u8]| text.get(..magic.len()).is_some_and(|head| head.eq_ignore_ascii_case(magic));
+    if let Some((_, found)) = DOCUMENTS.iter().find(|(magic, _)| begins(magic)) {
         return Some(*found);
     }
     // `BZh`, a digit, and the digits of π. A table may begin with the first four.
@@ -143,7 +244,14 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     let nul_at = |parity| sample.iter().skip(parity).step_by(2).filter(|b| **b == 0).count();
     let (even, odd) = (nul_at(0), nul_at(1));
     let nuls = even + odd;
-    let is_utf16 = nuls * 4 >= sample.len() && nuls > 0 && even.abs_diff(odd) * 2 >= nuls;
+    // A line feed has a zero beside it, too; without that, a zero is more likely a fault of the program that wrote it.
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let has_wide_end = end.is_none_or(|end| {
+        let beside = [end.checked_sub(1), end.checked_add(1)].into_iter().flatten();
+        beside.filter_map(|place| bytes.get(place)).any(|byte| *byte == 0)
+    });
+    let is_mostly_one = even.abs_diff(odd) * 2 >= nuls;
+    let is_utf16 = nuls * 4 >= sample.len() && nuls > 0 && is_mostly_one && has_wide_end;
     is_utf16.then_some(UTF16)
 }
 
@@ -177,7 +285,29 @@ mod tests {
         for short in [&b""[..], b"PA", b"ARROW1", b"\xff"] {
             assert_eq!(binary(short), Err(()));
         }
+        assert_eq!(binary(b"PARE\x15\x01\0\0"), Ok(Some(Format::Parquet)));
+        assert_eq!(binary(b"PARE\x15\x01"), Err(()));
+        assert_eq!(binary(b"PARENT,NAME\n"), Ok(None));
+        assert_eq!(binary(b"PARE\n1\n"), Ok(None));
         assert_eq!(binary(b"PART,ARROW\n"), Ok(None));
+        // A stream without the mark that later ones begin with.
+        let mut stream = Vec::new();
+        let field = arrow_schema::Field::new("k", arrow_schema::DataType::Utf8, true);
+        let schema = arrow_schema::Schema::new(vec![field]);
+        let options =
+            arrow_ipc::writer::IpcWriteOptions::try_new(8, true, arrow_ipc::MetadataVersion::V4);
+        arrow_ipc::writer::StreamWriter::try_new_with_options(
+            &mut stream,
+            &schema,
+            options.unwrap(),
+        )
+        .unwrap();
+        assert!(stream[0] != 0xff && binary(&stream) == Ok(Some(Format::ArrowStream)));
+        for kept in [4, 7, 60] {
+            assert_eq!(binary(&stream[..kept]), Err(()), "{kept}");
+        }
+        assert_eq!(binary(b"k,v\0\0\0\0\0"), Ok(None));
+        assert_eq!(binary(b"ab\0\0"), Ok(None));
     }
 
     #[test]
@@ -198,6 +328,18 @@ mod tests {
             (b"BZh91AY&SY\x01", "a bzip2 file"),
             (b"SQLite format 3\0\x10", "an SQLite database"),
             (b"PAR1\x15", "a Parquet file"),
+            (b"\xff\xfe\0\0k\0\0\0", "UTF-32"),
+            (b"\0\0\xfe\xff\0\0\0k", "UTF-32"),
+            (b"PK\x05\x06", "an empty ZIP archive"),
+            (b"PK\x03\x04..[Content_Types].xml..xl/workbook.xml", "an Excel workbook"),
+            (b"FEA1\0\0\0\0", "a Feather file of version 1"),
+            (b"ORC\x0a\x0b", "an ORC file"),
+            (b"\x5d\0\0\x80", "an LZMA file"),
+            (b"\x1f\x9d\x90", "a file of compress"),
+            (b"12345678DUCK", "a DuckDB database"),
+            (&[&[b'a'; 257][..], b"ustar\0"].concat(), "a tar archive"),
+            (b"\xef\xbb\xbf\r\n<!DOCTYPE html>", "an HTML page"),
+            (b"<?xml version='1.0'?>", "an XML document"),
         ] {
             assert_eq!(named(bytes), Some(format));
         }
@@ -209,6 +351,11 @@ mod tests {
             "BZh9,name\n",
             "SQLite format 3\n",
             "7z,k\n",
+            "a\0b\n1\n",
+            "ORC,k\n",
+            "FEA1,k\n",
+            "PK,k\n",
+            "<k>,v\n",
         ] {
             assert_eq!(named(text.as_bytes()), None, "{text}");
         }

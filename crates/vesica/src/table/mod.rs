@@ -8,6 +8,7 @@ pub mod csv;
 pub(crate) mod database;
 pub mod destination;
 pub mod digest;
+mod directory;
 pub(crate) mod disk;
 pub mod format;
 pub mod formulas;

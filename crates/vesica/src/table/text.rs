@@ -197,6 +197,10 @@ struct Ends {
 /// Why a text could not be read, which may be because it was not packed whole.
 pub(crate) fn unreadable(packing: Option<Compression>, error: io::Error) -> InputFault {
     match packing {
+        Some(packing) if packing.is_too_large(&error) => InputFault::Unsupported {
+            part: "a Zstandard window of more than 128 MiB, or of more than an eighth of the memory",
+            advice: "raise --memory, or pack it again without --long, or unpack it first",
+        },
         // An error of the system has a number.
         Some(packing) if error.raw_os_error().is_none() && !remote::is_fault(&error) => {
             InputFault::Damaged {

@@ -112,11 +112,17 @@ impl Arrow {
     /// bytes.
     ///
     /// # Errors
-    /// [`InputFault::Damaged`], [`InputFault::TooManyRows`] and [`InputFault::TooLarge`].
+    /// [`InputFault::Damaged`], [`InputFault::Unsupported`], [`InputFault::TooManyRows`] and [`InputFault::TooLarge`].
     pub(crate) fn open(stored: Stored, is_stream: bool, most_bytes: u64) -> Result<Self> {
         let survey = guarded(|| Survey::of(&stored, is_stream)).flatten();
         let kept = if is_stream { Kept::Stream(stored) } else { Kept::File(stored) };
         let survey = survey.ok_or_else(|| kept.damaged("its structure"))?;
+        if survey.is_big_endian {
+            return Err(kept.fault(InputFault::Unsupported {
+                part: "numbers in the order of bytes of a big-endian machine",
+                advice: "write it again on another machine, or as Parquet or CSV",
+            }));
+        }
         if survey.rows > MAX_ROWS {
             return Err(kept.fault(InputFault::TooManyRows { max: MAX_ROWS }));
         }

@@ -6,8 +6,8 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use arrow_ipc::{
-    CompressionType, Footer, Message, MessageHeader, RecordBatch, reader::read_footer_length,
-    root_as_footer, root_as_message,
+    CompressionType, Endianness, Footer, Message, MessageHeader, RecordBatch,
+    reader::read_footer_length, root_as_footer, root_as_message,
 };
 use parquet::file::reader::Length;
 
@@ -28,6 +28,8 @@ pub(super) struct Survey {
     pub(super) largest: u64,
     /// Whether a buffer claims more than so few packed bytes can hold.
     pub(super) overstates: bool,
+    /// Whether its numbers have their first byte last: it was written on a machine of the other kind.
+    pub(super) is_big_endian: bool,
     /// What the buffers are packed with; that of the first batch.
     pub(super) codec: Option<CompressionType>,
     /// A file's own metadata, apart from that of its schema.
@@ -77,6 +79,8 @@ impl Survey {
         let size = read_footer_length(end).ok()? as u64;
         let footer = read_at(reader, (len - END as u64).checked_sub(size)?, size, len)?;
         let footer: Footer<'_> = root_as_footer(&footer).ok()?;
+        let schema = footer.schema()?;
+        self.is_big_endian |= schema.endianness() == Endianness::Big;
         for pair in footer.custom_metadata().iter().flatten() {
             self.metadata
                 .push((pair.key()?.to_owned(), pair.value().unwrap_or_default().to_owned()));
@@ -115,6 +119,11 @@ impl Survey {
                 batch
             }
             MessageHeader::DictionaryBatch => message.header_as_dictionary_batch()?.data()?,
+            MessageHeader::Schema => {
+                let schema = message.header_as_schema()?;
+                self.is_big_endian |= schema.endianness() == Endianness::Big;
+                return Some(());
+            }
             _ => return Some(()),
         };
         self.see_buffers(batch, reader, body, body_len, len)
@@ -156,4 +165,45 @@ fn read_at(reader: &mut Reader, at: u64, size: u64, len: u64) -> Option<Vec<u8>>
     reader.seek(SeekFrom::Start(at)).ok()?;
     reader.read_exact(&mut bytes).ok()?;
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+
+    /// Has the schema within these bytes, which begin with a message, say that it is of a big-endian machine: the place of its
+    /// order of bytes, which is left out for the usual one, becomes that of a number 1 further behind.
+    fn reversed(mut message: Vec<u8>) -> Vec<u8> {
+        let schema = root_as_message(&message).unwrap().header_as_schema().unwrap()._tab.loc();
+        let number = |at: usize| i32::from_le_bytes(message[at..at + 4].try_into().unwrap());
+        let places = schema - number(schema) as usize;
+        let one =
+            (schema + 4..message.len()).step_by(2).find(|at| message[*at..].starts_with(&[1, 0]));
+        let distance = (one.unwrap() - schema) as u16;
+        message[places + 4..places + 6].copy_from_slice(&distance.to_le_bytes());
+        message
+    }
+
+    /// Streams and files are surveyed alike.
+    #[test]
+    fn tables_of_big_endian_machines_are_told() {
+        let fields =
+            vec![Field::new("k", DataType::Int32, true), Field::new("v", DataType::Utf8, true)];
+        let schema = Schema::new(fields);
+        let mut stream = Vec::new();
+        StreamWriter::try_new(&mut stream, &schema).unwrap().finish().unwrap();
+        let survey = |bytes: Vec<u8>, is_stream| {
+            Survey::of(&Stored::memory("t", bytes), is_stream).unwrap().is_big_endian
+        };
+        assert!(!survey(stream.clone(), true));
+        let length = u32::from_le_bytes(stream[4..8].try_into().unwrap()) as usize;
+        let message = reversed(stream[8..8 + length].to_vec());
+        assert!(survey([&stream[..8], &message, &stream[8 + length..]].concat(), true));
+        let mut file = Vec::new();
+        FileWriter::try_new(&mut file, &schema).unwrap().finish().unwrap();
+        assert!(!survey(file, false));
+    }
 }

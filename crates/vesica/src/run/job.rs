@@ -329,6 +329,8 @@ impl Job {
             // With the key columns, which show that the first line is a header.
             let columns = self.columns.iter().chain(select).map(String::as_str);
             input.require_to_select(&columns.collect::<Vec<_>>())?;
+        } else if self.output.is_some() && self.offer.query.kind.keeps_rows {
+            input.require_to_write()?;
         }
         let path = self.output.as_ref().and_then(Destination::path);
         if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {

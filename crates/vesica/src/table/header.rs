@@ -26,6 +26,8 @@ pub struct ColumnType {
     pub unsuitable: Option<&'static str>,
     /// Why such a column cannot be sent, where that is so.
     pub unsent: Option<&'static str>,
+    /// Why such a column cannot be written, where that is so.
+    pub unwritten: Option<&'static str>,
 }
 
 impl Header {
@@ -102,6 +104,31 @@ impl Header {
     /// As [`Header::find`].
     pub fn find_sent(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
         self.find_where(names, |found| found.unsent)
+    }
+
+    /// The positions of the columns with these names, which can be written as far as their types go.
+    ///
+    /// # Errors
+    /// As [`Header::find`].
+    pub fn find_written(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
+        self.find_where(names, |found| found.unwritten)
+    }
+
+    /// Makes sure that all columns can be written as far as their types go.
+    ///
+    /// # Errors
+    /// [`InputFault::ColumnType`].
+    pub fn assert_written(&self) -> Result<(), InputFault> {
+        let columns = self.types.iter().zip(&self.fields);
+        let mut unwritten =
+            columns.filter_map(|(found, name)| Some((found, name, found.unwritten?)));
+        match unwritten.next() {
+            None => Ok(()),
+            Some((found, name, why)) => {
+                let column = shown(&String::from_utf8_lossy(name)).into_owned();
+                Err(InputFault::ColumnType { column, kind: found.name.clone(), why })
+            }
+        }
     }
 
     fn find_where(

@@ -15,6 +15,7 @@ use crate::{
         compression::Compression,
         csv::{Csv, Layout},
         database::{Place, Rows},
+        directory,
         disk::File,
         format::{self, Format, SAMPLE},
         header::Header,
@@ -94,6 +95,9 @@ impl Source {
         // A file never keeps its reader waiting, and so its beginning is read whole.
         let (raw, at_least): (Raw, _) = match self {
             Self::File(path) => {
+                if let Some(found) = directory::refused(&path) {
+                    return Err(fault(found));
+                }
                 let file = File::open(&path).map_err(|error| fault(InputFault::Io(error)))?;
                 match file.metadata().is_ok_and(|found| found.is_file()) {
                     true => (stored(file)?, CHUNK),
@@ -183,6 +187,13 @@ impl Opening {
         let promised = self.promised.filter(|_| packing.is_none());
         let wanted = self.dialect.format.or(binary).or(promised);
         if let Some(format) = wanted.filter(|format| !format.is_text()) {
+            // The name promises what the content is not.
+            if self.dialect.format.is_none()
+                && binary.is_none()
+                && let Some((format, advice)) = format::foreign(&head)
+            {
+                return Err(self.fault(InputFault::NotText { format, advice }));
+            }
             return self.open_stored(format, raw);
         }
         if let Some(packing) = packing {
@@ -203,7 +214,7 @@ impl Opening {
         let stored = raw.into_stored(&self.name, &self.dialect)?;
         let (header, rows, content): (_, _, Box<dyn Content>) = match format {
             Format::Parquet => {
-                let table = Parquet::open(stored)?;
+                let table = Parquet::open(stored, most)?;
                 (table.header(), table.rows(), Box::new(table))
             }
             _ => {
@@ -355,12 +366,20 @@ impl Input {
     /// Makes sure that these columns can be written.
     ///
     /// # Errors
-    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
+    /// As [`Input::require`].
     pub fn require_to_select(&self, columns: &[&str]) -> Result<()> {
         if self.header.is_missing() || self.format == Format::Ndjson {
             return Ok(());
         }
-        self.header.positions(columns).map(drop).map_err(|fault| self.fault(fault))
+        self.header.find_written(columns).map(drop).map_err(|fault| self.fault(fault))
+    }
+
+    /// Makes sure that all columns can be written.
+    ///
+    /// # Errors
+    /// [`InputFault::ColumnType`].
+    pub fn require_to_write(&self) -> Result<()> {
+        self.header.assert_written().map_err(|fault| self.fault(fault))
     }
 
     /// Makes ready to read all columns that the header names.

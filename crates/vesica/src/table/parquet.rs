@@ -5,6 +5,9 @@
 
 mod footer;
 mod gathered;
+mod instants;
+mod pages;
+mod schema;
 
 use std::{
     borrow::Cow,
@@ -40,7 +43,11 @@ use parquet::{
 };
 use rayon::prelude::*;
 
-use self::gathered::{Gathered, Piece, Stopped};
+use self::{
+    gathered::{Gathered, Piece, Stopped},
+    instants::{Instants, WithInstants},
+    pages::Pages,
+};
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
@@ -68,6 +75,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 /// A file of which the metadata has been read.
 pub(crate) struct Parquet {
     stored: Stored,
+    pages: Pages,
     metadata: ArrowReaderMetadata,
     /// Where the metadata is.
     footer: Range<u64>,
@@ -85,19 +93,23 @@ fn damaged(stored: &Stored, part: impl Into<String>) -> Error {
 }
 
 impl Parquet {
-    /// Reads the metadata.
+    /// Reads the metadata of a file that is read with so many bytes of memory.
     ///
     /// # Errors
-    /// [`InputFault::Damaged`] and [`InputFault::TooManyRows`].
-    pub(crate) fn open(stored: Stored) -> Result<Self> {
-        let load = || {
-            let footer = footer::within_bounds(&stored)?;
-            let metadata = ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new()).ok()?;
-            Some((metadata, footer))
+    /// [`InputFault::Damaged`], [`InputFault::Encrypted`], [`InputFault::Unsupported`] and [`InputFault::TooManyRows`].
+    pub(crate) fn open(stored: Stored, most_bytes: u64) -> Result<Self> {
+        let unreadable = || damaged(&stored, "its metadata, at its end,");
+        let found = guarded(|| footer::within_bounds(&stored)).flatten().ok_or_else(unreadable)?;
+        if found.is_encrypted {
+            return Err(stored.fault(InputFault::Encrypted { format: "Parquet" }));
+        }
+        let footer = found.place;
+        let load = || ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new());
+        let metadata = match guarded(load) {
+            Some(Ok(metadata)) => metadata,
+            Some(Err(ParquetError::NYI(_))) => return Err(stored.fault(schema::UNSUPPORTED)),
+            _ => return Err(unreadable()),
         };
-        let loaded = guarded(load).flatten();
-        let (metadata, footer) =
-            loaded.ok_or_else(|| damaged(&stored, "its metadata, at its end,"))?;
         let groups = metadata.metadata().row_groups();
         let rows = groups.iter().map(|group| group.num_rows()).try_fold(0i64, i64::checked_add);
         let claimed = metadata.metadata().file_metadata().num_rows();
@@ -116,21 +128,23 @@ impl Parquet {
         }
         let roots = metadata.parquet_schema().root_schema().get_fields();
         if roots.len() != metadata.schema().fields().len() {
-            return Err(damaged(&stored, "its schema"));
+            return Err(stored.fault(schema::EMPTY_GROUP));
         }
         let is_uuid =
             |root: &TypePtr| root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
         let uuids = metadata.schema().fields().iter().zip(roots);
         let uuids = uuids.map(|(field, root)| is_uuid(root) || typed::is_uuid(field)).collect();
-        Ok(Self { stored, metadata, footer, uuids, digest: None, read: Vec::new() })
+        let pages = Pages::new(stored.clone(), most_bytes);
+        Ok(Self { stored, pages, metadata, footer, uuids, digest: None, read: Vec::new() })
     }
 
     /// The columns.
     pub(crate) fn header(&self) -> Header {
-        let fields = self.metadata.schema().fields().iter().zip(&self.uuids);
-        Header::of_types(
-            fields.map(|(field, uuid)| (field.name().clone(), typed::column_type(field, *uuid))),
-        )
+        let fields = self.metadata.schema().fields().iter().zip(&self.uuids).enumerate();
+        Header::of_types(fields.map(|(root, (field, uuid))| {
+            let found = typed::column_type(field, *uuid);
+            (field.name().clone(), schema::column_type(self.file(), root, found))
+        }))
     }
 
     /// How many rows the file says that it has.
@@ -142,18 +156,37 @@ impl Parquet {
         self.metadata.metadata()
     }
 
-    fn batches(&self, columns: &[usize]) -> Option<ParquetRecordBatchReader> {
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let build = || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(
-                self.stored.clone(),
+    /// Batches with these columns, which are ascending.
+    fn batches(&self, columns: &[usize]) -> Option<WithInstants<ParquetRecordBatchReader>> {
+        let schema = self.metadata.parquet_schema();
+        let leaves: Vec<_> =
+            columns.iter().map(|column| instants::leaf_of(schema, *column)).collect();
+        let others = columns.iter().zip(&leaves).filter(|(_, leaf)| leaf.is_none());
+        let mask = ProjectionMask::roots(schema, others.map(|(column, _)| *column));
+        let build = || -> parquet::errors::Result<_> {
+            let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
+                self.pages.clone(),
                 self.metadata.clone(),
-            )
-            .with_projection(mask)
-            .with_batch_size(BATCH)
-            .build()
+            );
+            let batches = batches.with_projection(mask).with_batch_size(BATCH).build()?;
+            let has_instants = leaves.iter().any(Option::is_some);
+            let file = has_instants.then(|| SerializedFileReader::new(self.pages.clone()));
+            let file = file.transpose()?.map(Arc::new);
+            let instants = leaves
+                .iter()
+                .enumerate()
+                .filter_map(|(place, leaf)| Some((place, Instants::new(file.clone()?, (*leaf)?))));
+            Ok(WithInstants { batches, columns: instants.collect() })
         };
         guarded(build)?.ok()
+    }
+
+    /// What cannot be read, and why.
+    fn damaged(&self, part: impl Into<String>) -> Error {
+        match self.pages.exceeded() {
+            Some(max) => self.stored.fault(InputFault::TooLarge { max }),
+            None => damaged(&self.stored, part),
+        }
     }
 
     /// Where the metadata is, and after it these columns, in the order of the file.
@@ -284,8 +317,8 @@ impl Parquet {
         let properties = Arc::new(self.properties(&leaves, what));
         let mut writer =
             SerializedFileWriter::new(out, root, properties.clone()).map_err(unwritten)?;
-        let input = SerializedFileReader::new(self.stored.clone())
-            .map_err(|_| damaged(&self.stored, "its metadata, at its end,"))?;
+        let input = SerializedFileReader::new(self.pages.clone())
+            .map_err(|_| self.damaged("its metadata, at its end,"))?;
         for span in self.groups(what) {
             let rows = &what.rows()[span.clone()];
             let is_in_order = rows.is_sorted_by(|row, next| row < next);
@@ -323,7 +356,7 @@ impl Parquet {
     /// The wanted values of a column, as a column of the output.
     fn encoded(
         &self,
-        input: &SerializedFileReader<Stored>,
+        input: &SerializedFileReader<Pages>,
         leaf: usize,
         source: &Gathered<'_>,
         properties: &WriterPropertiesPtr,
@@ -343,14 +376,14 @@ impl Parquet {
             ColumnWriter::ByteArrayColumnWriter(to) => self.copy_values(from, source, to),
             ColumnWriter::FixedLenByteArrayColumnWriter(to) => self.copy_values(from, source, to),
         });
-        copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()))?;
+        copied.unwrap_or_else(|| Err(self.damaged("a column").into()))?;
         let closed = to.close().map_err(unwritten)?;
         Ok((bytes.into_inner().map_err(unwritten)?.into(), closed))
     }
 
     fn copy_values<T: DataType>(
         &self,
-        (input, leaf): (&SerializedFileReader<Stored>, usize),
+        (input, leaf): (&SerializedFileReader<Pages>, usize),
         source: &Gathered<'_>,
         to: &mut ColumnWriterImpl<'_, T>,
     ) -> std::result::Result<(), Unwritten> {
@@ -363,7 +396,7 @@ impl Parquet {
 
     fn unreadable(&self, leaf: usize, group: usize) -> Error {
         let column = self.file().file_metadata().schema_descr().column(leaf).path().string();
-        damaged(&self.stored, format!("column `{column}` in row group {}", group + 1))
+        self.damaged(format!("column `{column}` in row group {}", group + 1))
     }
 }
 
@@ -374,20 +407,20 @@ impl Content for Parquet {
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         let wanted = in_order(columns);
-        let batches = self.batches(&wanted).ok_or_else(|| damaged(&self.stored, "its schema"))?;
+        let batches = self.batches(&wanted).ok_or_else(|| self.damaged("its schema"))?;
         let shown = Batches {
             name: self.stored.name(),
             rows: self.rows(),
             columns: &wanted,
             uuids: &self.uuids,
-            damaged: &|part| damaged(&self.stored, part),
+            damaged: &|part| self.damaged(part),
         };
         let shown = shown.show(batches, show);
         self.stored.assert_unchanged()?;
         shown?;
         let parts = self.parts(&wanted);
         if parts.iter().any(|part| part.end > Length::len(&self.stored)) {
-            return Err(damaged(&self.stored, "where its columns are"));
+            return Err(self.damaged("where its columns are"));
         }
         self.digest = self.stored.digest(Some(&parts))?;
         self.read = parts;
@@ -409,7 +442,7 @@ impl Content for Parquet {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         let copied = guarded(|| self.copy(what, out, done));
-        let copied = copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()));
+        let copied = copied.unwrap_or_else(|| Err(self.damaged("a column").into()));
         // What seems damaged was not when it was read, so it has changed.
         if !matches!(copied, Err(Unwritten::Output(_))) {
             self.stored.assert_same(self.digest.as_ref(), Some(&self.read))?;
@@ -479,3 +512,6 @@ fn unwritten(error: ParquetError) -> Unwritten {
         _ => Unwritten::Output(io::Error::other("the values make no Parquet file")),
     }
 }
+
+#[cfg(test)]
+mod tests;

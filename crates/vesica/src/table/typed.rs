@@ -50,7 +50,7 @@ pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     let name = if uuid { "UUID".to_owned() } else { field.data_type().to_string() };
     let name = shown(&name).chars().take(LONGEST).collect();
     let kind = field.data_type();
-    ColumnType { name, unsuitable: unsuitable(kind), unsent: unsent(kind) }
+    ColumnType { name, unsuitable: unsuitable(kind), unsent: unsent(kind), unwritten: None }
 }
 
 /// Why values of a type cannot be sent as text, where that is so.
@@ -260,6 +260,15 @@ fn instants<T: ArrowPrimitiveType<Native = i64>>(
             to.push(b'Z');
         }
     })
+}
+
+/// The text of an instant without a time zone, so many days after the first of 1970 and nanoseconds of that day.
+pub(crate) fn instant(days: i64, nanoseconds: i64) -> Vec<u8> {
+    let mut text = Vec::new();
+    put_date(&mut text, days);
+    text.push(b'T');
+    put_time(&mut text, nanoseconds, 9);
+    text
 }
 
 fn put(to: &mut Vec<u8>, value: impl Display) {

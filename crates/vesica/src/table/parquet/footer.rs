@@ -22,15 +22,47 @@ const SCHEMA: i64 = 2;
 /// The field of a part of the schema that has the number of its children.
 const CHILDREN: i64 = 5;
 
-/// Where the metadata is, without the end of the file; `None` where it is cut short, nested too deeply, or has a list that is
-/// longer than the metadata.
-pub(super) fn within_bounds(stored: &Stored) -> Option<Range<u64>> {
+/// The field of the metadata that says how columns are encrypted, where some are.
+const ENCRYPTION: i64 = 8;
+
+/// The last bytes of a file of which the metadata is encrypted too.
+const ENCRYPTED: &[u8] = b"PARE";
+
+/// What the end of a file says.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Where the metadata is, without the end of the file.
+    pub(super) place: Range<u64>,
+    /// Whether columns or the metadata are encrypted.
+    pub(super) is_encrypted: bool,
+}
+
+/// Looks at the metadata; `None` where it is cut short, nested too deeply, or has a list that is longer than the metadata.
+pub(super) fn within_bounds(stored: &Stored) -> Option<Found> {
     let end = Length::len(stored).checked_sub(END)?;
-    let size = stored.get_bytes(end, END as usize).ok()?;
-    let size = u32::from_le_bytes(size[..4].try_into().ok()?);
+    let last = stored.get_bytes(end, END as usize).ok()?;
+    let size = u32::from_le_bytes(last[..4].try_into().ok()?);
     let start = end.checked_sub(size.into())?;
-    Walk { rest: &stored.get_bytes(start, size as usize).ok()? }.file()?;
-    Some(start..end)
+    let place = start..end;
+    if last.ends_with(ENCRYPTED) {
+        return Some(Found { place, is_encrypted: true });
+    }
+    let is_encrypted = Walk { rest: &stored.get_bytes(start, size as usize).ok()? }.file()?;
+    Some(Found { place, is_encrypted })
+}
+
+/// The most bytes, packed or not, that the page has of which the header begins like this; `None` where no header does.
+pub(super) fn size_of_page(head: &[u8]) -> Option<u64> {
+    let mut walk = Walk { rest: head };
+    let (mut id, mut sizes) = (0, [0; 3]);
+    // The kind of the page, and its size unpacked and packed.
+    for place in 1..=3 {
+        if walk.field(&mut id)? != Some(kind::I32) || id != place {
+            return None;
+        }
+        sizes[place as usize - 1] = u64::try_from(walk.zigzag()?).ok()?;
+    }
+    Some(sizes[1].max(sizes[2]))
 }
 
 /// A walk through encoded values.
@@ -57,15 +89,17 @@ mod kind {
 }
 
 impl Walk<'_> {
-    fn file(mut self) -> Option<()> {
-        let mut id = 0;
+    /// Whether columns are encrypted.
+    fn file(mut self) -> Option<bool> {
+        let (mut id, mut is_encrypted) = (0, false);
         while let Some(kind) = self.field(&mut id)? {
             match (id, kind) {
                 (SCHEMA, kind::LIST) => self.schema()?,
                 (_, kind) => self.skip(kind, 0)?,
             }
+            is_encrypted |= id == ENCRYPTION;
         }
-        Some(())
+        Some(is_encrypted)
     }
 
     /// A list of the parts of a tree, each before its children.
@@ -255,6 +289,23 @@ mod tests {
         // A map of a name to a list of truth values.
         assert!(checked(&[0x1b, 1, 0x89, 1, b'x', 0x21, 1, 2, 0]).is_some());
         assert!(checked(&[]).is_none());
+    }
+
+    #[test]
+    fn pages_say_how_large_they_are() {
+        for (head, size) in [
+            // Data, 300 bytes, packed into 20; and the rest of the header.
+            (&[0x15, 0, 0x15, 0xd8, 0x04, 0x15, 40, 0x2c][..], Some(300)),
+            (&[0x15, 4, 0x15, 2, 0x15, 0xd8, 0x04], Some(300)),
+            (&[0x15, 0, 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x15, 2], Some(i32::MAX as u64)),
+            (&[0x15, 0, 0x15, 1, 0x15, 2], None),
+            (&[0x15, 0, 0x25, 2, 0x15, 2], None),
+            (&[0x15, 0, 0x15, 2], None),
+            (&[0x29, 0xfc], None),
+            (b"PAR1", None),
+        ] {
+            assert_eq!(size_of_page(head), size, "{head:x?}");
+        }
     }
 
     #[test]

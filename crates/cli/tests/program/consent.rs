@@ -27,24 +27,23 @@ const ACCEPT: [&str; 7] =
 
 #[test]
 fn a_protocol_that_is_not_for_real_data_takes_both_sides_word() {
-    for (protocol, status) in
-        [("naive", "the insecure protocol `naive`"), ("pssz15", "the research protocol `pssz15`")]
-    {
+    for (protocol, status) in [
+        ("naive", "the insecure protocol `naive`"),
+        ("psz14-gbf-liang", "the research protocol `psz14-gbf-liang`"),
+    ] {
         let flags = ["--learns", "both", "--protocol", protocol, "--allow-research"];
         let projects = invited(20, &flags);
         projects.ended(Accepter, &ACCEPT).assert(2, &[status, "--allow-research"]);
         assert!(!projects.path(Accepter, "acme.reply").exists());
         let allowed = [&ACCEPT[..], &["--allow-research"]].concat();
         let said = projects.succeeds(Accepter, &allowed).err;
-        assert!(
-            said.contains(&format!("`{protocol}`")) && !said.contains("semi-honest")
-                || protocol != "naive",
-            "{said}"
-        );
-        if protocol == "naive" {
-            assert!(said.contains("can find out each key of"), "{said}");
-            assert!(!said.contains("This holds if both sides follow"), "{said}");
-        }
+        let warning = if protocol == "naive" {
+            "`naive` is insecure and for measurements only. The other side can find out each key of this side"
+        } else {
+            "`psz14-gbf-liang` is a research protocol"
+        };
+        assert!(said.contains(warning), "{said}");
+        assert_eq!(said.contains("This holds if both sides follow"), protocol != "naive", "{said}");
     }
     // That the inviting side would allow one says nothing of a sound one.
     let projects = invited(20, &["--learns", "both", "--protocol", "rr22", "--allow-research"]);

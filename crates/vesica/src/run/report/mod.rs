@@ -21,10 +21,7 @@ use crate::{
         offer::WIRE_VERSION,
         terms::Terms,
     },
-    disclosure::{
-        Disclosure,
-        words::Learned,
-    },
+    disclosure::{Disclosure, words::Learned},
     error::{Class, Error, Result},
     keys::counts::RowCounts,
     parties::{Parties, Role, Security},

@@ -27,7 +27,7 @@ h1{font-size:1.7rem;line-height:1.25;margin:0 0 .25rem}h2{font-size:1.15rem;marg
 p{margin:.5rem 0}.soft{color:var(--soft)}svg{display:block;width:100%;height:auto;margin:1.5rem 0}\
 text{fill:var(--ink);font:600 15px system-ui,sans-serif}text.small{fill:var(--soft);font-weight:400;font-size:13px}\
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;\
-border-bottom:1px solid var(--line)}th{font-weight:600;width:14rem}.wide th{width:auto}td{overflow-wrap:anywhere}\
+border-bottom:1px solid var(--line)}th{font-weight:600;width:14rem}.wide th{width:auto}.wide td{overflow-wrap:normal}.wide td:nth-child(4){white-space:nowrap}td{overflow-wrap:anywhere}\
 code{font:.85rem/1.5 ui-monospace,monospace}ul{padding-left:1.2rem}\
 @media print{body{max-width:none;padding:0}h2{break-after:avoid}table,svg{break-inside:avoid}}\
 @media(max-width:34rem){th,td{display:block;width:auto;border:0;padding:.1rem 0}td{border-bottom:1px solid var(--line);\
@@ -124,7 +124,7 @@ pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) 
             let last = rest.last().unwrap_or(first);
             format!(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                first.time,
+                first.time.to_string().replace('T', " "),
                 escaped(&first.name),
                 escaped(&name(&first.peer)),
                 escaped(last.event.word()),
@@ -206,7 +206,12 @@ fn keys(record: &Record, names: &Names) -> String {
 
 fn summary(record: &Record, names: &Names) -> String {
     let shared = match record.matches {
-        Some(matches) => format!(" They share {}.", counted(matches, "key")),
+        Some(matches) if record.identifiers.is_empty() => {
+            format!(" They share {}.", counted(matches, "key"))
+        }
+        Some(matches) => {
+            format!(" They share {}, of which a row may have several.", counted(matches, "key"))
+        }
         None => String::new(),
     };
     format!(
@@ -251,7 +256,11 @@ fn picture(record: &Record, names: &Names) -> String {
     }
     let spoken = match record.matches {
         None => {
-            text += "<text class=\"small\" x=\"320\" y=\"134\" text-anchor=\"middle\">not known to both</text>\n";
+            for (y, words) in [(127, "not known"), (147, "to both")] {
+                text += &format!(
+                    "<text class=\"small\" x=\"320\" y=\"{y}\" text-anchor=\"middle\">{words}</text>\n"
+                );
+            }
             "how many are shared is not known to both".to_owned()
         }
         Some(shared) => {

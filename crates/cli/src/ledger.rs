@@ -26,7 +26,7 @@ pub struct LedgerArgs {
 
 #[derive(clap::Subcommand)]
 enum LedgerCommand {
-    /// Check that no line was changed, moved, added or taken out, and that the ledger fits to records
+    /// Check that no line was changed, moved, added or taken out, and that the ledger matches records
     Verify(VerifyLedgerArgs),
     /// List the runs
     Show(ShowArgs),
@@ -174,7 +174,7 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
     }
     let records = match args.record.len() as u64 {
         0 => String::new(),
-        records => format!(", and fits to {}", counted(records, "record")),
+        records => format!(", and matches {}", counted(records, "record")),
     };
     crate::print(&format!(
         "{}: {}, whole and unchanged{records}\n",

@@ -255,6 +255,12 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
         .map_err(|error| of_file(&args.reply, &error))?;
     let name = reply.document().proposal.name.clone();
     let file = project.path(format!("{name}.invite"));
+    if !file.exists() {
+        return Err(Failure::input(format!(
+            "{}: there is no such file: the reply answers the invitation `{name}`, which was not made in this project",
+            file.display()
+        )));
+    }
     let invitation = read(&file)?;
     let invitation = Invitation::from_text(&invitation).map_err(|error| of_file(&file, &error))?;
     let agreement = reply.confirm(&me, &invitation)?;

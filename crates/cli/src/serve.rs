@@ -293,7 +293,7 @@ impl Service {
                 let why = asked.err().map_or(why.to_owned(), |error| error.to_string());
                 self.metrics.turned_away();
                 self.log.event("turned away", &[("partner", &partner), ("why", &why)]);
-                return channel.abort(AbortReason::Terms);
+                return channel.abort(AbortReason::Agreement);
             }
         };
         let waiting = Instant::now();

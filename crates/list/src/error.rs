@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The head is not that of a list, or is damaged.
-    #[error("this is not the head of a published list, or a damaged one: {0}")]
+    #[error("this is not the head of a published list, or it is damaged: {0}")]
     NotAHead(&'static str),
     /// The head is of another version of the format.
     #[error(

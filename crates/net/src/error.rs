@@ -398,6 +398,8 @@ pub enum AbortReason {
     Policy = 7,
     /// Others wait for it, and this party kept it waiting for too long.
     Busy = 8,
+    /// It runs under agreements only, and this party named none that the two have.
+    Agreement = 9,
 }
 
 impl AbortReason {
@@ -408,8 +410,8 @@ impl AbortReason {
 
     /// The reason with this code; an unknown code counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        use AbortReason::{Busy, Cancelled, Input, Misbehaviour, Output, Policy, Terms};
-        [Input, Terms, Cancelled, Misbehaviour, Output, Policy, Busy]
+        use AbortReason::{Agreement, Busy, Cancelled, Input, Misbehaviour, Output, Policy, Terms};
+        [Input, Terms, Cancelled, Misbehaviour, Output, Policy, Busy, Agreement]
             .into_iter()
             .find(|reason| reason.code() == code)
             .unwrap_or(Self::Internal)
@@ -426,6 +428,9 @@ impl std::fmt::Display for AbortReason {
             Self::Output => "it could not write its result",
             Self::Policy => "its policy refuses the run",
             Self::Busy => "others wait for it, and this side kept it waiting; try again later",
+            Self::Agreement => {
+                "it runs under agreements only, and this run names none that the two sides have: run the job of the agreement"
+            }
             Self::Internal => "it failed for a reason of its own",
         })
     }
@@ -434,12 +439,14 @@ impl std::fmt::Display for AbortReason {
 #[cfg(test)]
 mod tests {
     use super::AbortReason::{
-        self, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
+        self, Agreement, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
     };
 
     #[test]
     fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
-        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy, Busy] {
+        for reason in
+            [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy, Busy, Agreement]
+        {
             assert_eq!(AbortReason::from_code(reason.code()), reason);
         }
         assert_eq!(AbortReason::from_code(0), Internal);

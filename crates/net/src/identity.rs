@@ -31,7 +31,7 @@ pub struct Identity {
 #[non_exhaustive]
 pub enum IdentityError {
     /// No PEM text, or a damaged one.
-    #[error("the identity is not a PEM text, or a damaged one")]
+    #[error("the identity is not a PEM text, or is damaged")]
     NotPem,
     /// A section is missing, or there are several.
     #[error("the identity must have exactly one section `{section}`, but has {found}")]

@@ -225,7 +225,10 @@ impl Error {
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
                 vesica_net::Error::Cancelled { .. } => Class::Cancelled,
-                vesica_net::Error::Aborted { reason: AbortReason::Terms, .. }
+                vesica_net::Error::Aborted {
+                    reason: AbortReason::Terms | AbortReason::Agreement,
+                    ..
+                }
                 | vesica_net::Error::SameSide { .. } => Class::Terms,
                 vesica_net::Error::Aborted { reason: AbortReason::Policy, .. } => Class::Policy,
                 error if error.is_peer_fault() => Class::Peer,

@@ -13,7 +13,7 @@ from .primitives import le64
 SEGMENT = 16383
 MOST_BUSY = 5400
 LABEL = re.compile(rb"[A-Za-z0-9\-_/. ]+")
-CODES = range(1, 8)
+CODES = range(1, 10)
 
 
 def frame(label, payload):

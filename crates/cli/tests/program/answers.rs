@@ -421,7 +421,7 @@ fn shares_of_both_sides_are_the_intersection() {
 fn shares_are_for_nobody_to_see() {
     let lab = lab();
     for (flags, code, said) in [
-        (["--answer", "shares", "--learns", "both"], 2, "of shares nobody learns"),
+        (["--answer", "shares", "--learns", "both"], 2, "with shares nobody learns anything"),
         (["--answer", "count", "--learns", "nobody"], 2, "of all else somebody does"),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);

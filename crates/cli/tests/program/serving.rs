@@ -170,7 +170,7 @@ fn a_partner_gets_nothing_by_the_agreement_of_another() {
     offer["agreement"] = agreement.hash().into();
     channel.send("vesica/terms", offer.to_string().as_bytes()).unwrap();
     let answer = channel.recv_len("vesica/terms", 1 << 12).unwrap_err();
-    let aborted = matches!(answer, Error::Aborted { reason: AbortReason::Terms, .. });
+    let aborted = matches!(answer, Error::Aborted { reason: AbortReason::Agreement, .. });
     assert!(aborted, "{answer}");
     service.until("it has no agreement with this side that is the one it names");
     // Nothing is booked on the other partner.

@@ -161,6 +161,10 @@ impl Terms {
         }
         let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
         said.extend(holders.map(|holder| Assumption::Digests { holder }));
+        let is_number = !kind.keeps_rows && kind.is_told && !kind.takes_number;
+        if is_number && scenario.minimum == 0 && scenario.noise.is_none() {
+            said.push(Assumption::FewKeys);
+        }
         said.push(Assumption::GuessedKeys);
         said
     }

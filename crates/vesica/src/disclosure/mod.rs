@@ -179,6 +179,8 @@ pub enum Assumption {
     },
     /// One share alone says nothing.
     Shares,
+    /// Of few shared keys, an exact number says much about each.
+    FewKeys,
     /// A side may use keys that it guessed.
     GuessedKeys,
 }

@@ -254,6 +254,38 @@ impl Case {
     }
 }
 
+/// The assumptions of a case, in words of this table's own.
+fn assumed(case: &Case) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    let (key, adversary) = case.method();
+    all.push(match (key, adversary) {
+        ("naive", _) => "insecure",
+        (_, vesica_psi::Adversary::MaliciousSender) => "malicious-sender",
+        (_, vesica_psi::Adversary::Malicious) => "malicious",
+        _ => "semi-honest",
+    });
+    let query = case.query.name();
+    let is_number = ["count", "sum", "products"].contains(&query);
+    for (assumption, is_one) in [
+        ("shares", query == "shares"),
+        ("sent-values", query == "join"),
+        ("kept-back", case.rules.least > 0),
+        ("digests", case.digests),
+        ("few-keys", is_number && case.minimum == 0 && !case.noise),
+        ("guessed-keys", true),
+    ] {
+        all.extend(is_one.then_some(assumption));
+    }
+    all
+}
+
+/// The names of an account's assumptions.
+fn assumptions(account: &Disclosure) -> Vec<String> {
+    let value = serde_json::to_value(&account.assuming).unwrap();
+    let all = value.as_array().unwrap().iter();
+    all.map(|assumption| assumption["assumption"].as_str().unwrap().to_owned()).collect()
+}
+
 /// A fact in the words of the table.
 fn worded(fact: &Fact, learner: Role) -> String {
     match fact {
@@ -332,6 +364,7 @@ fn every_surface_has_the_facts_of_every_run() {
             let reports = ROLES.map(|role| report(&case, role, &outcome));
             for (role, report) in ROLES.into_iter().zip(&reports) {
                 let account = report.disclosure.clone().unwrap();
+                assert_eq!(assumptions(&account), assumed(&case), "{case:?}");
                 for role in ROLES {
                     assert_eq!(all_worded(&account, role), case.expected(role), "{case:?}");
                 }

@@ -258,9 +258,9 @@ impl Secret {
 }
 
 impl Assumption {
-    /// Whether it is true of every run, so that a summary need not repeat it.
+    /// Whether it is about the terms rather than the run, so that a summary need not repeat it.
     pub(crate) fn is_general(&self) -> bool {
-        *self == Self::GuessedKeys
+        matches!(self, Self::FewKeys | Self::GuessedKeys)
     }
 
     /// The assumption as one or two sentences.
@@ -303,6 +303,9 @@ impl Assumption {
                 names.of(*finder)
             ),
             Self::Shares => "The share of one side says nothing of the result.".to_owned(),
+            Self::FewKeys => "If few keys are shared, the number says much about each of them; a minimum or noise limits \
+                              that."
+                .to_owned(),
             Self::GuessedKeys => {
                 "A side may put guessed keys into its table, and learns the result for those too."
                     .to_owned()

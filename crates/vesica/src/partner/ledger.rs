@@ -143,7 +143,7 @@ impl Ledger {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
-                self.fault("it is not text, so it is no ledger or a damaged one")
+                self.fault("it is not text, so it is no ledger, or it is damaged")
             }
             _ => self.fault(error.to_string()),
         })?;
@@ -254,7 +254,7 @@ pub(crate) fn line(entry: Entry, me: &Identity) -> Option<String> {
     Some(serde_json::to_string(&Line { entry, signature }).ok()? + "\n")
 }
 
-const CHANGED: &str = "was changed, or is none of this identity";
+const CHANGED: &str = "was changed, or was not written by this identity";
 
 /// A line, whoever signed it.
 fn read_line(line: &str) -> std::result::Result<Line, &'static str> {

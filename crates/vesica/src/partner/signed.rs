@@ -59,7 +59,7 @@ struct Envelope {
 #[non_exhaustive]
 pub enum SignedError {
     /// It is not an envelope with such a document.
-    #[error("it is not {0}, or a damaged one")]
+    #[error("it is not {0}, or it is damaged")]
     Malformed(&'static str),
     /// It says what no document of its kind may say, though its parties signed it.
     #[error("it is {0} that cannot be used: {1}")]

@@ -141,7 +141,7 @@ impl Query {
         }
         self.kind.task.check(part)?;
         if part.is_told != self.kind.is_told {
-            let message = "of shares nobody learns anything, of all else somebody does";
+            let message = "with shares nobody learns anything (--learns nobody), and with every other answer somebody does";
             return Err(Error::Usage(message.to_owned()));
         }
         Ok(())

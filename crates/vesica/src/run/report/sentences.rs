@@ -295,9 +295,12 @@ fn queries_for_shares(text: &mut String) {
 
 /// What this side says where the other one stopped.
 fn reasons(text: &mut String) {
-    use AbortReason::{Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms};
+    use AbortReason::{
+        Agreement, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
+    };
     text.push_str("the other side stopped\n");
-    for reason in [Input, Output, Terms, Policy, Busy, Cancelled, Misbehaviour, Internal] {
+    for reason in [Input, Output, Terms, Policy, Busy, Cancelled, Misbehaviour, Internal, Agreement]
+    {
         writeln!(text, "    {}", vesica_net::Error::Aborted { phase: "read", reason }).unwrap();
     }
 }

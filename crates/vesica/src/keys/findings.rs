@@ -47,6 +47,9 @@ pub struct Findings {
     /// Rows whose key is compared with its capital letters.
     #[serde(skip)]
     pub(crate) capitals: u64,
+    /// Rows with quotation marks where delimited text has none.
+    #[serde(skip)]
+    misquoted: u64,
     /// What the user should think about.
     pub warnings: Vec<String>,
 }
@@ -260,6 +263,7 @@ impl Tally {
             digits: self.digits,
             spaced: self.spaced,
             capitals: self.capitals,
+            misquoted: table.misquoted(),
             warnings: Vec::new(),
         };
         findings.warnings = findings.list_warnings();
@@ -326,6 +330,14 @@ impl Findings {
                 "keys that differ from another only in what the normalisation removes: {}; their rows count \
                  as duplicates",
                 grouped(self.keys_merged)
+            ));
+        }
+        if self.misquoted > 0 {
+            warnings.push(format!(
+                "rows with a quotation mark inside a field without any, or with text behind a closing one: {}; their \
+                 fields may not be what was meant. Quotation marks around a field have nothing outside them, and those \
+                 within are doubled",
+                grouped(self.misquoted)
             ));
         }
         if self.rows.null * 2 > self.rows.read {

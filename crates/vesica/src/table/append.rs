@@ -10,7 +10,7 @@ pub(crate) fn write<'a>(
     (delimiter, line_end): (u8, &[u8]),
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let ends: [&[u8]; 3] = [b"\r\n", b"\n", b"\r"];
+    let ends: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
     let own = ends.into_iter().find(|end| record.ends_with(end)).unwrap_or_default();
     out.write_all(&record[..record.len() - own.len()])?;
     for field in more {

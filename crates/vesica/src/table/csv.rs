@@ -42,6 +42,8 @@ pub(crate) struct Csv {
     layout: Layout,
     /// What the first reading found out.
     facts: Option<Facts>,
+    /// Rows with quotation marks that RFC 4180 does not have.
+    misquoted: u64,
 }
 
 impl Layout {
@@ -90,7 +92,9 @@ impl Layout {
 
     /// What the table's own lines end with; for a last row that ends with nothing.
     fn line_end(&self) -> &'static [u8] {
-        if self.header.ends_with(b"\r\n") {
+        if self.header.ends_with(b"\r\r\n") {
+            b"\r\r\n"
+        } else if self.header.ends_with(b"\r\n") {
             b"\r\n"
         } else if self.header.ends_with(b"\r") {
             b"\r"
@@ -104,6 +108,17 @@ impl Layout {
     fn ends_in_quotes(&self, record: &[u8]) -> bool {
         let after = |state: Quoting, byte: &u8| state.after(*byte, self.delimiter);
         record.iter().fold(Quoting::FieldStart, after) == Quoting::Quoted
+    }
+
+    /// Whether a record has a quotation mark in a field that begins without one, or anything behind a closing one.
+    fn is_misquoted(&self, record: &[u8]) -> bool {
+        let mut state = Quoting::FieldStart;
+        without_line_end(record).iter().any(|byte| {
+            let after = state.after(*byte, self.delimiter);
+            let before = std::mem::replace(&mut state, after);
+            before == Quoting::Bare && *byte == b'"'
+                || before == Quoting::QuoteInQuoted && after == Quoting::Bare
+        })
     }
 
     /// The header as it is written, with all columns or those selected.
@@ -161,7 +176,7 @@ impl Layout {
 impl Csv {
     /// The text with this header.
     pub(crate) fn new(text: Text, layout: Layout) -> Self {
-        Self { text, layout, facts: None }
+        Self { text, layout, facts: None, misquoted: 0 }
     }
 
     fn records(&self, digested: bool) -> Result<Records> {
@@ -184,8 +199,10 @@ impl Content for Csv {
     ) -> Result<u64> {
         let (mut records, width) = (self.records(true)?, self.layout.columns.width());
         let mut number = 0;
-        while let Some(Found { offset, read, line, is_last, record }) = records.next()? {
+        self.misquoted = 0;
+        while let Some(Found { offset, read, line, is_last, is_quoted, record }) = records.next()? {
             number += 1;
+            self.misquoted += u64::from(is_quoted && self.layout.is_misquoted(line));
             let origin = Origin::Text { text: &self.text, offset, read };
             let row = Row { number, origin, fields: Fields::Record(record) };
             // Only the last row can be open, and an open field is why its fields are too few.
@@ -264,6 +281,10 @@ impl Content for Csv {
 
     fn digest(&self) -> Option<&InputDigest> {
         self.facts.as_ref()?.digest.as_ref()
+    }
+
+    fn misquoted(&self) -> u64 {
+        self.misquoted
     }
 
     fn is_utf8(&self) -> bool {
@@ -380,9 +401,43 @@ mod tests {
             "id,name\n",
             "id,name",
             "",
+            "id,name\r\r\n1,\"a\"\r\r\n2,b\r\r\n",
+            "id,name\r\r\n1,a",
         ] {
             let (_, table) = table(text).unwrap();
             assert_eq!(copied(&table), text.as_bytes(), "{text:?}");
+        }
+    }
+
+    /// Two carriage returns and a line feed are one end of a line, whatever is written of it.
+    #[test]
+    fn line_ends_that_were_written_twice_stay() {
+        let text = "k,v\r\r\nann,1\r\r\nbob,\"2\"\r\r\n";
+        let (rows, table) = table(text).unwrap();
+        assert_eq!(rows, [["ann", "1"], ["bob", "2"]]);
+        assert_eq!(written(&table, &[0, 1], None), text);
+        assert_eq!(written(&table, &[1], Some(&[1])), "v\r\r\n\"2\"\r\r\n");
+        // A blank line between lines that end with a carriage return is none of them.
+        let (rows, table) = self::table("k\r\r1\r").unwrap();
+        assert_eq!(
+            (rows, written(&table, &[0], None)),
+            (vec![vec!["1".to_owned()]], "k\r1\r".into())
+        );
+    }
+
+    #[test]
+    fn rows_with_wrong_quotation_marks_are_counted() {
+        for (row, misquoted) in [
+            ("\"an\"\"n\",1", 0),
+            ("\"a,\n\",\"\"", 0),
+            ("ann,1", 0),
+            ("\"an\\\"n\",1", 1),
+            ("1, \"ann\"", 1),
+            ("5\" disk,1", 1),
+            ("\"a\" ,1", 1),
+        ] {
+            let (_, table) = table(format!("k,v\r\n{row}\r\n\"x\",y\r\n")).unwrap();
+            assert_eq!(table.misquoted(), misquoted, "{row}");
         }
     }
 

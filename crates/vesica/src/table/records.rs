@@ -30,6 +30,8 @@ pub(crate) struct Found<'a> {
     pub(crate) line: &'a [u8],
     /// Whether nothing follows.
     pub(crate) is_last: bool,
+    /// Whether it has quotation marks.
+    pub(crate) is_quoted: bool,
     pub(crate) record: Record<'a>,
 }
 
@@ -83,7 +85,7 @@ impl Records {
             false => (&line[..fields], 1),
         };
         let record = Record { bytes, ends: &self.ends, gap };
-        Ok(Some(Found { offset, read, line, is_last, record }))
+        Ok(Some(Found { offset, read, line, is_last, is_quoted, record }))
     }
 
     /// Reads until all of the next record is there, as `find_in` tells, which is given the rest of the text, as far as it has
@@ -196,13 +198,14 @@ impl Quoted {
     }
 }
 
-/// The length of a line of so many bytes, which end with the first byte of its line end if it has one; `None` where its
-/// second byte may still come.
+/// The length of a line of so many bytes, which end with the first byte of its line end if it has one; `None` where the rest of
+/// that may still come. A line feed that was written as both twice over ends a line with two carriage returns before it.
 fn with_line_end(rest: &[u8], bytes: usize, is_all: bool) -> Option<usize> {
     let end = bytes.min(rest.len());
-    match (rest[end - 1], rest.get(end)) {
-        (b'\r', Some(b'\n')) => Some(end + 1),
-        (b'\r', None) if !is_all => None,
+    match (rest[end - 1], &rest[end..]) {
+        (b'\r', [b'\n', ..]) => Some(end + 1),
+        (b'\r', [b'\r', b'\n', ..]) => Some(end + 2),
+        (b'\r', [] | [b'\r']) if !is_all => None,
         _ => Some(end),
     }
 }

@@ -65,6 +65,11 @@ pub(crate) trait Content: Send {
         true
     }
 
+    /// How many rows have quotation marks where delimited text has none.
+    fn misquoted(&self) -> u64 {
+        0
+    }
+
     /// The text, where the table is one.
     fn text(&self) -> Option<&Text> {
         None
@@ -193,6 +198,11 @@ impl Table {
     /// Whether all of it is valid UTF-8, as far as it is text.
     pub(crate) fn is_utf8(&self) -> bool {
         self.content.is_utf8()
+    }
+
+    /// How many rows have quotation marks where delimited text has none.
+    pub(crate) fn misquoted(&self) -> u64 {
+        self.content.misquoted()
     }
 
     /// Whether it begins with a byte-order mark, if it is text.

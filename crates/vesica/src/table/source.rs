@@ -142,8 +142,8 @@ pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
 
 /// A line's bytes without its line end.
 pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
+    let ends: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
+    ends.iter().find_map(|end| line.strip_suffix(*end)).unwrap_or(line)
 }
 
 /// How an input is to be understood, where it does not say so itself.

@@ -57,11 +57,13 @@ pub fn identifiers(keys: &[Names]) -> (Vec<String>, Vec<u8>) {
     (names, if keys.len() > 1 { columns.collect() } else { Vec::new() })
 }
 
-/// Column names, none of them empty.
+/// Column names, of which an empty one is written in quotes.
 pub fn key(text: &str) -> Result<Names, String> {
     let names: Names = text.parse()?;
-    match names.0.iter().any(String::is_empty) {
-        true => Err("a column's name is empty".to_owned()),
+    // Those that are not in quotes are left out or written twice over.
+    let quoted = text.split(',').filter(|name| *name == "\"\"").count();
+    match names.0.iter().filter(|name| name.is_empty()).count() > quoted {
+        true => Err("a column's name is empty; if it has none, write \"\"".to_owned()),
         false => Ok(names),
     }
 }
@@ -89,5 +91,6 @@ mod tests {
         assert_eq!(identifiers(&keys), (["a", "b", "c"].map(str::to_owned).to_vec(), vec![2, 1]));
         assert_eq!(identifiers(&keys[1..]), (vec!["c".to_owned()], vec![]));
         assert!(key("a,").is_err() && key("").is_err() && key("a,b").is_ok());
+        assert!(key("\"\"").is_ok() && key("a,\"\"").is_ok() && key("\"\",").is_err());
     }
 }

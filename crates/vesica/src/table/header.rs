@@ -3,7 +3,8 @@
 //! Nobody can tell a header from a row of data by looks. So fields of the first line are shown only where one
 //! of the columns that were asked for is among them.
 
-use vesica_keys::shown::shown;
+use unicode_normalization::UnicodeNormalization;
+use vesica_keys::{normalize::characters::is_ignorable, shown::shown};
 
 use crate::error::InputFault;
 
@@ -153,8 +154,16 @@ impl Header {
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
     pub fn positions(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
         let places = |name: &str| -> Vec<usize> {
-            let fields = self.fields.iter().enumerate();
-            fields.filter(|(_, field)| *field == name.as_bytes()).map(|(place, _)| place).collect()
+            let fields = || self.fields.iter().enumerate();
+            let exact = fields().filter(|(_, field)| *field == name.as_bytes());
+            let exact: Vec<_> = exact.map(|(place, _)| place).collect();
+            if !exact.is_empty() {
+                return exact;
+            }
+            // Nobody sees the difference, and so nobody can type it.
+            let name = as_seen(name);
+            let looks_alike = |field: &[u8]| as_seen(&String::from_utf8_lossy(field)) == name;
+            fields().filter(|(_, field)| looks_alike(field)).map(|(place, _)| place).collect()
         };
         let found: Vec<_> = names.iter().map(|name| places(name)).collect();
         let is_header = self.named || found.iter().any(|places| !places.is_empty());
@@ -176,8 +185,9 @@ impl Header {
         const MOST: usize = 50;
         let names = self.fields();
         // Such a name tells no more than was typed.
-        let folded = |name: &str| name.trim().to_lowercase();
-        if let Some(close) = names.iter().find(|name| folded(name) == folded(wanted)) {
+        let folded = |name: &str| as_seen(name).trim().to_lowercase();
+        let close = self.names().iter().position(|name| folded(name) == folded(wanted));
+        if let Some(close) = close.and_then(|close| names.get(close)) {
             return format!("there is `{close}` (names must match exactly)");
         }
         if let [only] = &self.fields[..]
@@ -205,6 +215,11 @@ impl Header {
     }
 }
 
+/// A name as one sees it: composed, and without characters that are not seen.
+fn as_seen(name: &str) -> String {
+    name.chars().filter(|c| !is_ignorable(*c)).nfc().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +241,22 @@ mod tests {
         let message = refused(&fields, &["e-mail, work", "mail"]);
         assert_eq!(message, "has no column `mail`; it has `id`, `e-mail, work`, `id`");
         assert!(refused(&["a", "b\u{1b}[31m"], &["a", "x"]).contains("`b\u{fffd}[31m`"));
+    }
+
+    #[test]
+    fn columns_are_found_whatever_nobody_sees_in_their_names() {
+        for field in ["\u{feff}k\u{e9}", "\u{200b}ke\u{301}", "k\u{ad}\u{e9}\u{200e}"] {
+            for wanted in ["k\u{e9}", "ke\u{301}"] {
+                assert_eq!(header(&["v", field]).find(&[wanted]).unwrap(), [1], "{field:?}");
+            }
+        }
+        // One that is there as it was typed comes first; two that look alike are told.
+        assert_eq!(header(&["\u{200b}k", "k"]).find(&["k"]).unwrap(), [1]);
+        assert!(refused(&["\u{200b}k", "\u{feff}k"], &["k"]).contains("2 columns named `k`"));
+        assert!(
+            refused(&["\u{200b} K", "v"], &["k", "v"]).contains("there is `\u{fffd} K` (names")
+        );
+        assert_eq!(header(&["", "v"]).find(&[""]).unwrap(), [0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use vesica::{
     Normalize,
     files::{Delimiter, Dialect, Format, KeyColumn, NullValues},
-    report::{Check, ColumnFindings, grouped},
+    report::{Check, ColumnFindings, Oddity, grouped},
 };
 
 use crate::{
@@ -129,9 +129,13 @@ fn of_column(found: &ColumnFindings) -> String {
     ];
     let numbers =
         lines.map(|(name, value)| format!("{name:<34} {:>11}\n", grouped(value))).concat();
+    let odd = |found: &Oddity| {
+        format!("  rows {}: {}\n    hint: {}\n", found.kind, grouped(found.rows), found.advice)
+    };
+    let odd: String = found.odd.iter().map(odd).collect();
     let hint = match &found.fits[..] {
         [] => String::new(),
         fits => format!("  hint: the values look like --normalize {}\n", fits.join(" or ")),
     };
-    format!("key column `{}`, --normalize {}\n{numbers}{hint}", found.column, found.profile)
+    format!("key column `{}`, --normalize {}\n{numbers}{odd}{hint}", found.column, found.profile)
 }

@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(fits(&["02/29/2024", "11/12/1999"], "none"), "date:%m/%d/%Y");
         assert_eq!(fits(&["02/09/2024", "11/12/1999"], "none"), "date:%d/%m/%Y date:%m/%d/%Y");
         assert_eq!(fits(&["20240229"], "date:%Y%m%d"), "");
+        assert_eq!(fits(&["2024-02-29 10:00:00", "2024-02-29T10:00:00Z"], "none"), "timestamp");
         assert_eq!(fits(&["+44 20 7946 0018", "(020) 7946-0018"], "lower"), "phone:CC");
         assert_eq!(fits(&["+44 20 7946 0018"], "phone"), "");
         assert_eq!(

@@ -185,6 +185,7 @@ pub mod report {
         keys::{
             counts::RowCounts,
             findings::{Findings, FrequentKey},
+            oddities::Oddity,
             survey::ColumnFindings,
         },
         run::{

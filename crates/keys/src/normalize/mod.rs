@@ -270,6 +270,18 @@ pub fn looks_like_phone(value: &str) -> bool {
     phone::looks_like_one(value)
 }
 
+/// Whether a value is a telephone number if a plus sign stands before it, and begins with the code of the country that the
+/// profile names: it was perhaps meant like that.
+pub fn lacks_plus(value: &str, profile: &Normalize) -> bool {
+    match profile {
+        Normalize::Phone(Some(region)) | Normalize::Partner(_, Identifier::Phone(Some(region))) => {
+            phone::lacks_plus(value, region)
+        }
+        Normalize::Sha256(inner) => lacks_plus(value, inner),
+        _ => false,
+    }
+}
+
 /// What is not of the profile's kind is no value.
 fn found(value: Option<String>) -> Cow<'static, str> {
     Cow::Owned(value.unwrap_or_default())

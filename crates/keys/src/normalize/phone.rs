@@ -41,6 +41,23 @@ pub(super) fn parse(_: Option<&str>) -> Result<Normalize, String> {
 }
 
 #[cfg(not(feature = "phone"))]
+pub(super) fn lacks_plus(_: &str, _: &Region) -> bool {
+    false
+}
+
+/// Whether digits without a plus sign begin with the code of this region, and are one of its numbers with that.
+#[cfg(feature = "phone")]
+pub(super) fn lacks_plus(value: &str, region: &Region) -> bool {
+    let Some(number) = dialled(value) else { return false };
+    let plan = region.id().and_then(|id| phonenumber::metadata::DATABASE.by_id(id.as_ref()));
+    plan.is_some_and(|found| {
+        let code = found.country_code();
+        let rest = number.strip_prefix(&code.to_string());
+        rest.is_some_and(|rest| plan::has(code, rest))
+    })
+}
+
+#[cfg(not(feature = "phone"))]
 pub(super) fn e164(_: &str, _: Option<&Region>) -> Option<String> {
     None
 }

@@ -10,6 +10,7 @@ pub mod key;
 pub mod keyset;
 mod maker;
 pub mod numbers;
+pub mod oddities;
 pub(crate) mod partitions;
 mod places;
 pub mod profile;

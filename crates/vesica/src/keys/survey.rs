@@ -10,6 +10,7 @@ use crate::{
         key::KeyColumn,
         normalize::{Normalize, looks_like_phone},
         null_values::NullValues,
+        oddities::{Oddities, Oddity},
     },
     table::rows::Scan,
 };
@@ -29,6 +30,8 @@ pub struct ColumnFindings {
     pub invalid: u64,
     /// Distinct values that the profile makes equal to another.
     pub merged: u64,
+    /// Kinds of values that are seldom meant as they are, each with the number of its rows.
+    pub odd: Vec<Oddity>,
     /// Profiles that the values look like, where it is another one. `CC` and `PROFILE` are for the user to choose.
     pub fits: Vec<&'static str>,
 }
@@ -45,6 +48,7 @@ struct Column {
     position: usize,
     found: ColumnFindings,
     normalize: Normalize,
+    odd: Oddities,
     /// Hashes of each valid value, normalised and as it is.
     forms: Vec<(u64, u64)>,
     /// How many values look like each of [`GUESSES`], and like telephone numbers.
@@ -52,16 +56,20 @@ struct Column {
 }
 
 /// Profiles that are worth a try, those that refuse most first.
-const GUESSES: [&str; 8] = [
+const GUESSES: [&str; 9] = [
     "date",
     "date:%d.%m.%Y",
     "date:%d/%m/%Y",
     "date:%m/%d/%Y",
     "date:%d-%m-%Y",
     "date:%Y%m%d",
+    TIMESTAMP,
     "email",
     HASHED,
 ];
+
+/// Takes dates as well, which have a profile of their own.
+const TIMESTAMP: &str = "timestamp";
 
 /// Stands for any profile of a digest.
 const HASHED: &str = "hashed:PROFILE";
@@ -88,8 +96,10 @@ impl Survey {
                 changed: 0,
                 invalid: 0,
                 merged: 0,
+                odd: Vec::new(),
                 fits: Vec::new(),
             },
+            odd: Oddities::default(),
             normalize: key.normalize.clone(),
             forms: Vec::new(),
             looks: vec![0; GUESSES.len() + 1],
@@ -119,8 +129,11 @@ impl Survey {
                 continue;
             }
             column.found.values += 1;
-            for (looks, (_, guess)) in column.looks.iter_mut().zip(&self.guesses) {
-                *looks += u64::from(!guess.apply(raw).is_empty());
+            column.odd.see(raw, &value, &column.normalize);
+            let is_day = !raw.contains(':');
+            for (looks, (name, guess)) in column.looks.iter_mut().zip(&self.guesses) {
+                let is_for = *name != TIMESTAMP || !is_day;
+                *looks += u64::from(is_for && !guess.apply(raw).is_empty());
             }
             column.looks[GUESSES.len()] += u64::from(looks_like_phone(raw));
             if value.is_empty() {
@@ -145,6 +158,7 @@ impl Column {
         self.forms.dedup();
         let distinct = self.forms.chunk_by(|(one, _), (other, _)| one == other).count();
         self.found.merged = (self.forms.len() - distinct) as u64;
+        self.found.odd = self.odd.finish();
         self.found.fits = self.fits();
         self.found
     }

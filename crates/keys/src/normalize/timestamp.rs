@@ -21,7 +21,7 @@ const PLACES: usize = 9;
 pub(super) fn parse(offset: Option<&str>) -> Result<Normalize, String> {
     let Some(text) = offset else { return Ok(Normalize::Timestamp(Offset::default())) };
     match zone(text) {
-        Some((offset, rest)) if rest.is_empty() => Ok(Normalize::Timestamp(Offset(offset))),
+        Some((offset, "")) => Ok(Normalize::Timestamp(Offset(offset))),
         _ => Err("the offset of times without a zone is written like +01:00, and Z is UTC: \
                   timestamp:+01:00; zones that change with the season have to be converted first"
             .to_owned()),

@@ -118,3 +118,38 @@ fn timestamps_by_table() {
         assert!(format!("timestamp:{offset}").parse::<Normalize>().is_err(), "{offset}");
     }
 }
+
+/// Instants of all years, in every way to write them, against the arithmetic of a calendar of its own.
+#[test]
+fn timestamps_are_those_of_the_calendar_however_they_are_written() {
+    let mut rng = StdRng::seed_from_u64(7);
+    let plain = profile("timestamp");
+    for _ in 0..5000 {
+        // From the second year to the last but one, so that offsets do not lead out of them.
+        let seconds = rng.random_range(-62_104_060_800..253_370_764_800i64);
+        let utc = time::OffsetDateTime::from_unix_timestamp(seconds).unwrap();
+        let written = |at: time::OffsetDateTime, between: char| {
+            let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+            let (hour, minute, second) = at.to_hms();
+            format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}")
+        };
+        let expected = format!("{}Z", written(utc, 'T'));
+        let minutes = rng.random_range(-1439..1440i32);
+        let offset = time::UtcOffset::from_whole_seconds(60 * minutes).unwrap();
+        let there = written(utc.to_offset(offset), ' ');
+        let (sign, ahead) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
+        let (hours, rest) = (ahead / 60, ahead % 60);
+        for text in [
+            written(utc, ' '),
+            format!("{}.000", written(utc, 'T')),
+            format!("{there}{sign}{hours:02}:{rest:02}"),
+            format!("{there} {sign}{hours:02}{rest:02}"),
+        ] {
+            assert_eq!(plain.apply(&text), expected, "{text}");
+        }
+        let local = profile(&format!("timestamp:{sign}{hours:02}:{rest:02}"));
+        assert_eq!(local.apply(&there), expected, "{there} {minutes}");
+        let day = profile("date").apply(&format!("{} 00:00:00", &expected[..10])).into_owned();
+        assert_eq!(day, expected[..10]);
+    }
+}

@@ -262,7 +262,7 @@ mod tests {
         for (value, expected) in [
             ("30123456.0", Some("with a whole number")),
             ("4915112345678", Some("with the country's code")),
-            ("4930123456", Some("with the country's code")),
+            ("4930123456", None),
             ("+4915112345678", None),
             ("030 123456 ext. 5", Some("with a telephone number and an extension")),
             ("030 123456", None),

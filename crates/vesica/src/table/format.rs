@@ -112,7 +112,7 @@ fn old_stream(head: &[u8]) -> Result<Option<Format>, ()> {
     }
     let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
     let len = number(0).unwrap_or_default() as usize;
-    if len < 16 || len > LONGEST || !len.is_multiple_of(4) {
+    if !(16..=LONGEST).contains(&len) || !len.is_multiple_of(4) {
         return Ok(None);
     }
     match (number(4), head.get(4..4 + len)) {

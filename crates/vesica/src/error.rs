@@ -559,6 +559,15 @@ pub enum InputFault {
         /// Whether there is a header.
         header: bool,
     },
+    /// There are rows, but none has a key, and that is not allowed.
+    #[error(
+        "has {}, none of which has a key: `vesica check` says why; if that is intended, run with --allow-empty",
+        counted(*rows, "row")
+    )]
+    NoKeys {
+        /// How many rows there are.
+        rows: u64,
+    },
     /// More rows than a run can hold.
     #[error("has more than {max} rows; split it")]
     TooManyRows {

@@ -545,6 +545,9 @@ fn read(
         if table.is_empty() && !allow_empty {
             return Err(table.fault(InputFault::Empty { header }));
         }
+        if findings.rows.used == 0 && !table.is_empty() && !allow_empty {
+            return Err(table.fault(InputFault::NoKeys { rows: findings.rows.read }));
+        }
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), keys.take_profile());
         Ok((table, keys, diagnosis))

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use crate::Fingerprint;
+use crate::{Fingerprint, phase::doing};
 
 /// The result of making a connection, or of an operation on a [`Channel`](crate::Channel).
 pub type Result<T> = std::result::Result<T, Error>;
@@ -222,13 +222,13 @@ pub enum Error {
         after: Duration,
     },
     /// The connection ended before the run did.
-    #[error("the connection was closed by the other side during phase `{phase}`")]
+    #[error("the connection was closed by the other side while {}", doing(phase))]
     Closed {
         /// The phase this party was in.
         phase: &'static str,
     },
     /// No byte moved for the whole stall timeout.
-    #[error("nothing moved to or from the other side for {} s during phase `{phase}`", after.as_secs_f64())]
+    #[error("nothing moved to or from the other side for {} s while {}", after.as_secs_f64(), doing(phase))]
     Stalled {
         /// The phase this party was in.
         phase: &'static str,
@@ -237,9 +237,9 @@ pub enum Error {
     },
     /// The other side makes too little progress to be waited for.
     #[error(
-        "one message to or from the other side took more than {} s during phase `{phase}`: slower than any line in \
-         use; start again when the connection is better",
-        after.as_secs()
+        "one message to or from the other side took more than {} s while {}: slower than any line in use; start again when \
+         the connection is better",
+        after.as_secs(), doing(phase)
     )]
     TooSlow {
         /// The phase this party was in.
@@ -248,7 +248,10 @@ pub enum Error {
         after: Duration,
     },
     /// The run was not over by its deadline.
-    #[error("the run was not over after {} s, in phase `{phase}`; allow it more with --deadline", after.as_secs_f64())]
+    #[error(
+        "the run was not over after {} s, but still {}; allow it more with --deadline",
+        after.as_secs_f64(), doing(phase)
+    )]
     Deadline {
         /// The phase this party was in.
         phase: &'static str,
@@ -257,8 +260,8 @@ pub enum Error {
     },
     /// The other side kept this one waiting while others waited for their turn.
     #[error(
-        "the other side lost its turn during phase `{phase}`: others wait for theirs, and this side had waited for it for {:.0} s",
-        after.as_secs_f64()
+        "the other side lost its turn while {}: others wait for theirs, and this side had waited for it for {:.0} s",
+        doing(phase), after.as_secs_f64()
     )]
     TurnLost {
         /// The phase this party was in.
@@ -267,13 +270,13 @@ pub enum Error {
         after: Duration,
     },
     /// This party was asked to stop.
-    #[error("stopped on request during phase `{phase}`")]
+    #[error("stopped on request while {}", doing(phase))]
     Cancelled {
         /// The phase this party was in.
         phase: &'static str,
     },
     /// The operating system or TLS refused an operation.
-    #[error("the connection failed during phase `{phase}`: {source}")]
+    #[error("the connection failed while {}: {source}", doing(phase))]
     Io {
         /// The phase this party was in.
         phase: &'static str,
@@ -281,7 +284,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The other side announced that it stops, and why.
-    #[error("the other side stopped during phase `{phase}`: {reason}")]
+    #[error("the other side stopped while {}: {reason}", doing(phase))]
     Aborted {
         /// The phase this party was in.
         phase: &'static str,
@@ -289,7 +292,7 @@ pub enum Error {
         reason: AbortReason,
     },
     /// The other side broke the protocol.
-    #[error("the other side broke the protocol during phase `{phase}`: {deviation}")]
+    #[error("the other side broke the protocol while {}: {deviation}", doing(phase))]
     Peer {
         /// The phase this party was in.
         phase: &'static str,

@@ -32,6 +32,7 @@ pub mod identity;
 pub mod meter;
 mod pace;
 mod patience;
+pub mod phase;
 mod places;
 pub mod relay;
 mod session;

@@ -93,7 +93,7 @@ fn whatever_is_claimed_is_refused_in_order() {
             let ended = process.end();
             if asked.splits() {
                 // There is memory for partitions of them, so it goes on until the other side is gone.
-                ended.assert(4, &[&format!("phase `{}`", asked.protocol)]);
+                ended.assert(4, &[&format!("while comparing the tables ({})", asked.protocol)]);
                 lab.assert_clean();
                 continue;
             }

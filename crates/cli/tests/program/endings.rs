@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running};
 
 const NO_RESULT: &str =
-    "the other side stopped during phase `finish`: it could not write its result";
+    "the other side stopped while writing the result: it could not write its result";
 
 fn lab() -> Lab {
     let lab = Lab::new();

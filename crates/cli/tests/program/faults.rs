@@ -6,7 +6,7 @@ use std::{fs, net::TcpListener, time::Instant};
 use crate::harness::{Connecting, Ended, Lab, Listening, Running, ended, feed};
 
 const PEER_INPUT: &str =
-    "the other side stopped during phase `read`: its own input could not be used";
+    "the other side stopped while reading the table: its own input could not be used";
 
 /// One side's input is bad, at either end of the connection.
 #[track_caller]
@@ -223,7 +223,7 @@ fn bad_input_is_told_to_a_side_that_still_reads() {
     let [mut a, b] = lab.start(&["--input", "-"], &[]);
     let open = feed(a.stdin(), "k\nx\n");
     b.end().assert(3, &["row 1 (line 2) has 1 field, the header has 2"]);
-    a.end().assert(4, &["the other side stopped during phase `read`"]);
+    a.end().assert(4, &["the other side stopped while reading the table"]);
     drop(open);
 }
 

@@ -335,7 +335,7 @@ fn a_peer_that_deviates_before_partitions() {
             Way::Busy => (4, "the run was not over after"),
             // A commitment may be anything.
             Way::Invert if STEPS[step] == "vesica/commit" => (4, "lost"),
-            _ => (6, "the other side broke the protocol during phase"),
+            _ => (6, "the other side broke the protocol while "),
         };
         assert_eq!(ended.code, Some(code), "{} {way:?}: {ended:?}", STEPS[step]);
         ended.assert(code, &[said]);
@@ -384,7 +384,7 @@ fn a_peer_that_takes_impossible_turns() {
                 peer.until_ready().unwrap();
                 assert!((0..3).any(|_| peer.turn(&said).is_none()));
             });
-            ended.assert(6, &[why, "phase `rr22`"]);
+            ended.assert(6, &[why, "while comparing the tables (rr22)"]);
             assert!(heard.contains(why), "{heard}");
         }
     }

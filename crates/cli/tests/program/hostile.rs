@@ -40,7 +40,7 @@ fn unauthenticated_callers() {
         assert!(line.contains(why), "{line}");
     };
     drop(call());
-    turned_away("tls handshake");
+    turned_away("closed by the other side while connecting");
     let noise: Vec<u8> = (0..100_000u64).map(|i| ((i * i) >> 7) as u8).collect();
     // It may be cut off in the middle of it.
     let _ = call().write_all(&noise);
@@ -110,7 +110,7 @@ fn message(label: &str, length: u64, payload: &[u8]) -> Vec<u8> {
     [&[label.len() as u8], label.as_bytes(), &length.to_le_bytes(), &[0], payload].concat()
 }
 
-const BROKE: &str = "the other side broke the protocol during phase `terms`";
+const BROKE: &str = "the other side broke the protocol while agreeing on terms";
 
 #[test]
 fn bytes_that_are_no_messages() {
@@ -130,7 +130,7 @@ fn bytes_that_are_no_messages() {
     peer_sends(&message("vesica/terms", 100, b"{"))
         .assert(4, &["nothing moved to or from the other side for 1 s"]);
     peer_sends(b"")
-        .assert(4, &["nothing moved to or from the other side for 1 s during phase `terms`"]);
+        .assert(4, &["nothing moved to or from the other side for 1 s while agreeing on terms"]);
 }
 
 /// A peer that has agreed on terms, over the channel that it then speaks on.
@@ -187,7 +187,7 @@ fn sizes_that_cannot_be() {
             channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
         })
     };
-    claims(u64::MAX).assert(6, &["phase `read`", "more items than a set may have"]);
+    claims(u64::MAX).assert(6, &["while reading the table", "more items than a set may have"]);
     claims(1001).assert(5, &["accepts at most 1000; there: 1001 keys"]);
 }
 
@@ -197,7 +197,7 @@ fn a_seed_that_was_not_committed_to() {
         ready(channel, 1, &[1; 32]);
         channel.send("vesica/open", &[2; 32]).unwrap();
     })
-    .assert(6, &["phase `choice`", "check `seed commitment` failed"]);
+    .assert(6, &["while choosing a protocol", "check `seed commitment` failed"]);
 }
 
 #[test]
@@ -206,7 +206,10 @@ fn a_peer_that_stops_reading() {
     peer_speaks("naive", &large, |channel| {
         seeded(channel, 1);
     })
-    .assert(4, &["nothing moved to or from the other side for 1 s during phase `compare`"]);
+    .assert(
+        4,
+        &["nothing moved to or from the other side for 1 s while comparing the tables (compare)"],
+    );
 }
 
 #[test]

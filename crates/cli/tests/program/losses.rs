@@ -36,7 +36,8 @@ fn caught(lab: &Lab, victim: Party, line: &str, whole: bool) -> (Running, Runnin
 #[track_caller]
 fn assert_lost(lab: &Lab, ended: &Ended, phases: &[&str]) {
     ended.assert(4, &[]);
-    let named = |phase: &&&str| ended.err.contains(&format!("during phase `{phase}`"));
+    let named =
+        |phase: &&&str| ended.err.contains(&format!("while {}", vesica_net::phase::doing(phase)));
     assert!(phases.iter().any(|phase| named(&phase)), "none of {phases:?} in {ended:#?}");
     lab.assert_clean();
 }
@@ -45,7 +46,7 @@ fn assert_lost(lab: &Lab, ended: &Ended, phases: &[&str]) {
 const STAGES: [(&str, bool, &[&str]); 4] = [
     ("agreeing on terms", false, &["terms", "read"]),
     ("reading", false, &["read"]),
-    ("both sides are ready", true, &["choice", "seed", "sizes", "exponentiate", "own-items"]),
+    ("getting ready to compare", true, &["choice", "seed", "sizes", "exponentiate", "own-items"]),
     ("intersecting (dh)", true, &["sizes", "exponentiate", "own-items", "compare"]),
 ];
 
@@ -86,7 +87,7 @@ fn a_side_that_is_asked_to_stop() {
             let lab = Lab::new();
             let (stopped, survivor) = caught(&lab, Connecting, line, whole);
             stopped.signal(signal);
-            stopped.end().assert(130, &["stopped on request during phase `"]);
+            stopped.end().assert(130, &["stopped on request while "]);
             let survivor = survivor.end();
             assert_lost(&lab, &survivor, phases);
             assert!(survivor.err.contains("somebody asked it to stop"), "{survivor:#?}");
@@ -101,7 +102,7 @@ fn a_side_that_waits_for_nobody_can_be_stopped() {
     let mut waiting = Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], &[]));
     waiting.until("listening on");
     waiting.signal("TERM");
-    waiting.end().assert(130, &["stopped on request during phase `connect`"]);
+    waiting.end().assert(130, &["stopped on request while connecting"]);
 }
 
 /// A side that is killed while it writes what it found has not told the other that it is done.

@@ -192,7 +192,7 @@ fn a_side_that_waits_in_a_run_says_for_what() {
     assert!(line.starts_with("reading the table: "), "{line}");
     drop(feed(process.stdin(), ROWS));
     let ended = peer.end();
-    ended.assert(0, &["agreeing on terms", "both sides are ready", "writing the result"]);
+    ended.assert(0, &["agreeing on terms", "getting ready to compare", "writing the result"]);
     let ended = process.end();
     ended.assert(0, &["agreeing on terms", "read 2 rows", "intersecting ("]);
 }

@@ -41,7 +41,7 @@ fn both_fail(
         Ok(()) => panic!("{what}: a party ended as if nothing had happened"),
     };
     let (left, right) = (said(outcomes.0), said(outcomes.1));
-    assert!(left.contains("during phase") && right.contains("during phase"), "{left}; {right}");
+    assert!(left.contains(" while ") && right.contains(" while "), "{left}; {right}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use vesica_net::phase;
+
 use crate::task;
 
 /// Is told what a run is doing. Every method may be called from a thread other than the run's, and should return
@@ -69,20 +71,9 @@ impl Progress {
 
 /// What a phase does, in words.
 pub fn described(phase: &str) -> String {
-    match phase {
-        "terms" => "agreeing on terms".to_owned(),
-        "read" => "reading the table".to_owned(),
-        "choice" => "choosing a protocol".to_owned(),
-        "seed" => "both sides are ready".to_owned(),
-        "partitions" => "sorting keys into partitions".to_owned(),
-        "evaluate" => "evaluating the function on new items".to_owned(),
-        "fetch" => "bringing the list up to date".to_owned(),
-        "ask" => "asking for the values of keys".to_owned(),
-        "finish" => "writing the result".to_owned(),
-        other => match task::activity(other) {
-            Some(activity) => format!("{activity} ({other})"),
-            None => other.to_owned(),
-        },
+    match task::activity(phase) {
+        Some(activity) => format!("{activity} ({phase})"),
+        None => phase::doing(phase),
     }
 }
 

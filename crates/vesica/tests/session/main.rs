@@ -155,7 +155,7 @@ fn ok(ended: (Ended, Ended)) -> (Report, Report) {
 }
 
 const PEER_INPUT: &str =
-    "the other side stopped during phase `read`: its own input could not be used";
+    "the other side stopped while reading the table: its own input could not be used";
 
 /// One side's input is bad: it says why, and the other side that it was not its fault.
 fn bad_input(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
@@ -508,7 +508,7 @@ fn a_peer_that_vanishes_at_the_end_leaves_no_result() {
         b.unwrap_err()
     });
     assert_eq!(b.class(), Class::Network);
-    assert!(b.to_string().contains("during phase `finish`"), "{b}");
+    assert!(b.to_string().contains("while writing the result"), "{b}");
     bench.assert_clean();
 }
 

@@ -6,9 +6,10 @@ use vesica::partnership::{Agreement, Invitation, Partnership, Policy, Signed};
 use vesica_net::Fingerprint;
 
 use crate::{
+    agreed,
     document::put_new,
     exit::Failure,
-    keygen, partner,
+    keygen,
     policy::PolicyArgs,
     project::{LEDGER, Project},
     run,
@@ -87,12 +88,12 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         }
         _ => which.to_owned(),
     };
-    let signed = partner::agreement(&file)?;
+    let signed = agreed::agreement(&file)?;
     let me = project.ok().filter(|project| project.identity().exists());
     let me = me.map(|project| keygen::load(&project.identity())).transpose()?;
     let summary = signed.document().summary(me.map(|me| me.fingerprint()))?;
     if args.json {
-        return crate::print(&(partner::summary_as_json(&summary)? + "\n"));
+        return crate::print(&(agreed::summary_as_json(&summary)? + "\n"));
     }
     let agreement = signed.document();
     let proposal = &agreement.proposal;
@@ -108,7 +109,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         proposal.made,
         agreement.accepted,
     );
-    crate::print_lines(&format!("{head}In each run:\n{}\n", partner::summary_as_text(&summary)))
+    crate::print_lines(&format!("{head}In each run:\n{}\n", agreed::summary_as_text(&summary)))
 }
 
 fn has_signed(agreement: &Signed<Agreement>, party: Fingerprint) -> &'static str {
@@ -140,7 +141,7 @@ fn renew(args: &RenewArgs) -> Result<(), Failure> {
     put_new(&file, &text)?;
     project.add_job(&args.name, &entry)?;
     crate::print(&text)?;
-    crate::say(&partner::summary_as_text(&summary));
+    crate::say(&agreed::summary_as_text(&summary));
     crate::say(&format!(
         "The invitation is above and in {}: send it to the other side. With the reply: `vesica confirm REPLY`. Runs of the old \
          agreement go on as before: `vesica agreement revoke {}` ends them.",

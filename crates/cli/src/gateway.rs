@@ -21,9 +21,9 @@ use vesica::{
 use vesica_net::{Proxy, connect};
 
 use crate::{
-    cancel,
+    agreed, cancel,
     exit::{self, Failure},
-    heading, keygen, memory, numbers, partner,
+    heading, keygen, memory, numbers,
     policy::PolicyArgs,
     run,
     serve::{Counted, Form, Log},
@@ -120,7 +120,7 @@ impl Observer for Teller {
 
 pub fn gateway(args: Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
-    let agreement = partner::agreement(&args.agreement)?;
+    let agreement = agreed::agreement(&args.agreement)?;
     let me = Arc::new(keygen::load(&args.identity)?);
     let way = args
         .connect

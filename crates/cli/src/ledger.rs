@@ -11,9 +11,10 @@ use vesica::{
 use vesica_net::{Certificate, Fingerprint};
 
 use crate::{
+    agreed,
     document::{self, of_file},
     exit::Failure,
-    keygen, partner,
+    keygen,
     project::Project,
     run,
 };
@@ -229,7 +230,7 @@ impl Called {
             for name in project.jobs() {
                 let Ok(args) = run::Args::of_job(&project, &name) else { continue };
                 let (Some(file), Some(partner)) = args.under() else { continue };
-                let Ok(agreement) = partner::agreement(file) else { continue };
+                let Ok(agreement) = agreed::agreement(file) else { continue };
                 let agreement = agreement.document();
                 let parties = [&agreement.proposal.inviter, &agreement.accepter];
                 let me = own(&project);

@@ -5,6 +5,7 @@
 //!
 //! It is a library so that other packages can carry the program: the one for Python does.
 
+mod agreed;
 mod agreement;
 mod bench;
 mod calibrate;

@@ -9,11 +9,12 @@ use std::{
 use vesica::{
     Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
-    partnership::{Agreement, Invitation, Place, Signed, Summary},
+    partnership::{Agreement, Invitation, Place, Signed},
     report::{counted, grouped},
 };
 
 use crate::{
+    agreed::{self, summary_as_text},
     columns::{self, Names},
     document::{of_file, put_new, read},
     exit::Failure,
@@ -297,7 +298,7 @@ fn confirmed_before(
     file: &Path,
     reply: &Signed<Agreement>,
 ) -> Result<(), Failure> {
-    let there = agreement(file)?;
+    let there = agreed::agreement(file)?;
     if there.hash() == reply.hash() {
         project.bind(file, &there.hash())?;
         crate::say(&format!("{} is confirmed already; nothing was changed.", file.display()));
@@ -310,33 +311,6 @@ fn confirmed_before(
         there.document().accepter.fingerprint(),
         reply.document().accepter.fingerprint()
     )))
-}
-
-/// The agreement in a file. It must have this hash, where one is given.
-pub fn agreement_of(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>, Failure> {
-    let found = agreement(file)?;
-    match hash.is_none_or(|hash| hash == found.hash()) {
-        true => Ok(found),
-        false => Err(Failure::input(format!(
-            "{}: the job is for another agreement than the one in this file, which is between {} and {}; put the right one \
-             back, or change `agreement-hash` of the job to {}",
-            file.display(),
-            found.document().proposal.inviter.fingerprint(),
-            found.document().accepter.fingerprint(),
-            found.hash()
-        ))),
-    }
-}
-
-/// The agreement in a file.
-pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
-    if !file.exists() {
-        return Err(Failure::input(format!(
-            "{}: there is no agreement yet; the other side's reply makes it: `vesica confirm REPLY`",
-            file.display()
-        )));
-    }
-    Signed::from_file(&read(file)?).map_err(|error| of_file(file, &error))
 }
 
 impl JobArgs {
@@ -416,26 +390,6 @@ fn keys_of(columns: usize, identifiers: &[u8]) -> String {
         0 => format!("keys of {columns}"),
         several => format!("{several} identifiers of {columns} in all"),
     }
-}
-
-/// What runs disclose, and what binds the sides, in lines.
-pub fn summary_as_text(summary: &Summary) -> String {
-    let disclosed = summary.disclosed().into_iter().map(|sentence| format!("  - {sentence}\n"));
-    let clauses = summary.clauses().into_iter().map(|clause| format!("  - {clause}\n"));
-    let lines: String =
-        disclosed.chain(["It is also agreed:\n".to_owned()]).chain(clauses).collect();
-    lines.trim_end().to_owned()
-}
-
-/// The same as JSON, with the facts.
-pub fn summary_as_json(summary: &Summary) -> Result<String, Failure> {
-    let value = serde_json::json!({
-        "role": summary.reader(),
-        "disclosure": summary.disclosure(),
-        "sentences": summary.disclosed(),
-        "clauses": summary.clauses(),
-    });
-    serde_json::to_string_pretty(&value).map_err(|_| Failure::bug("a summary has JSON"))
 }
 
 /// Asks a question about a document; no answer means no.

@@ -25,12 +25,12 @@ use vesica::{
 use vesica_net::{CancelToken, Channel, Fingerprint, Identity, Proxy, connect::Meeting};
 
 use crate::{
-    cancel,
+    agreed, cancel,
     columns::{self, Names},
     exit::{self, Failure},
     heading, keygen,
     meet::Teller,
-    memory, numbers, partner,
+    memory, numbers,
     policy::PolicyArgs,
     progress::Show,
     project::{LEDGER, Project},
@@ -269,9 +269,9 @@ pub fn preview(args: &Args) -> Result<(), Failure> {
         }
     };
     if args.json {
-        return crate::print(&(partner::summary_as_json(&summary)? + "\n"));
+        return crate::print(&(agreed::summary_as_json(&summary)? + "\n"));
     }
-    crate::print_lines(&partner::summary_as_text(&summary))
+    crate::print_lines(&agreed::summary_as_text(&summary))
 }
 
 /// What is known of both sides before they meet.
@@ -289,7 +289,7 @@ impl Args {
     /// The agreement, if the run is under one that is there.
     pub fn agreement(&self) -> Result<Option<Signed<Agreement>>, Failure> {
         let file = self.agreement.as_deref().filter(|file| file.exists());
-        file.map(|file| partner::agreement_of(file, self.agreement_hash.as_deref())).transpose()
+        file.map(|file| agreed::agreement_of(file, self.agreement_hash.as_deref())).transpose()
     }
 
     /// Makes it a job of a project, with files that no result may replace, and binds it to the agreement of this hash.
@@ -521,7 +521,7 @@ impl Args {
     /// The agreement under which the run takes place, if there is one.
     pub fn partnership(&self, stamp: &Stamp) -> Result<Option<Partnership>, Failure> {
         let Some(file) = &self.agreement else { return Ok(None) };
-        let agreement = partner::agreement_of(file, self.agreement_hash.as_deref())?;
+        let agreement = agreed::agreement_of(file, self.agreement_hash.as_deref())?;
         let beside = || file.with_file_name(LEDGER);
         let ledger = self.ledger.clone().unwrap_or_else(beside);
         let me = Arc::new(keygen::load(&self.identity)?);

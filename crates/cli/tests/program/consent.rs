@@ -2,10 +2,13 @@
 
 use std::fs;
 
-use crate::partners::{
-    Projects,
-    Side::{Accepter, Inviter},
-    free_port, print_of,
+use crate::{
+    harness::Running,
+    partners::{
+        Projects,
+        Side::{Accepter, Inviter},
+        free_port, print_of,
+    },
 };
 
 /// Two projects whose inviting side has made the invitation `acme`, with these flags.
@@ -262,8 +265,12 @@ fn a_partner_is_lived_with() {
     assert!(said.contains("which of its keys") && said.contains("at most 9 runs in all"), "{said}");
     projects.send(Inviter, "acme2.reply");
     projects.succeeds(Accepter, &["confirm", "acme2.reply", "--yes"]);
-    for ended in projects.run_job("acme2") {
-        ended.assert(0, &[]);
+    let start = |side| {
+        let run = ["run", "acme2", "--threads", "1", "--wait", "30"];
+        Running::start(projects.command(side, &run))
+    };
+    for running in [Inviter, Accepter].map(start) {
+        running.end().assert(0, &[]);
     }
     assert!(projects.read(Accepter, "acme2.csv").contains("u15@example.org"));
 

@@ -121,15 +121,6 @@ impl Projects {
         both.map(Running::end)
     }
 
-    /// Runs another job on both sides.
-    pub fn run_job(&self, job: &str) -> [Ended; 2] {
-        let start = |side| {
-            let all = ["run", job, "--threads", "1", "--wait", "30"];
-            Running::start(self.command(side, &all))
-        };
-        [Inviter, Accepter].map(start).map(Running::end)
-    }
-
     #[track_caller]
     pub fn run_well(&self) {
         for ended in self.run(&[], &[]) {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{
     Normalize,
     characters::{bare, typed},
-    timestamp::midnight,
+    clock::{digits, midnight},
 };
 
 /// The longest format, in bytes.
@@ -97,14 +97,6 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// A number of as many digits as there are, within bounds, and what follows it.
-pub(super) fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
-    let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, rest) = text.split_at(count);
-    let value = number.iter().fold(0, |value, digit| 10 * value + u16::from(digit - b'0'));
-    (count >= least).then_some((value, rest))
 }
 
 /// The date as ISO 8601 writes it, where a time behind it is midnight; `None` for a day that no calendar has, and for anything

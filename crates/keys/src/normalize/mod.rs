@@ -9,6 +9,7 @@
 //! a rule that changes gets a new version, and so do tables that change.
 
 pub mod characters;
+mod clock;
 mod data;
 mod date;
 mod email;

@@ -8,11 +8,20 @@ const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "shor
 
 /** The first column of the list's keys, for people. */
 const KINDS = {
-  email: ["e-mail", "E-mail address", "email", "name@example.org", "Capitals and spaces make no difference."],
-  phone: ["number", "Telephone number", "tel", "+44 20 7946 0000", "With the country’s code, as in +44."],
+  email: ["e-mail address", "E-mail address", "email", "name@example.org", "Capitals and spaces make no difference."],
+  phone: ["telephone number", "Telephone number", "tel", "+44 20 7946 0000", "With the country’s code, as in +44."],
 };
 
+/** How much of a key an answer repeats. */
+const SHOWN = 80;
+
 let list;
+let kind = "key";
+
+function shown(key) {
+  const text = key.trim();
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}
 
 function size(bytes) {
   if (bytes < 1e6) return `${number.format(Math.ceil(bytes / 1e3))} kB`;
@@ -95,8 +104,9 @@ async function open() {
   if (!publisher) throw new ListError("unreachable", "The list cannot be fetched now. Try again later.");
   localStorage.setItem("publisher", publisher);
   list = await PublishedList.open({ url: "v1", publisher, onProgress: show });
-  const [kind] = list.info.keys[0].split(/[:@]/);
-  const [what, label, mode, example, hint] = KINDS[kind] ?? ["key", "Key", "text", "", ""];
+  const [profile] = list.info.keys[0].split(/[:@]/);
+  const [what, label, mode, example, hint] = KINDS[profile] ?? ["key", "Key", "text", "", ""];
+  kind = what;
   of("what").textContent = what;
   document.title = `Is this ${what} in the list?`;
   of("key-label").textContent = label;
@@ -135,16 +145,23 @@ of("form").addEventListener("submit", (event) => {
       return;
     }
     const [{ valid, member, labels }] = await list.lookup([key]);
-    if (!valid) said("failed", "That cannot be in the list", "It is not of the form that the list’s keys have.");
-    else if (member) said("member", "Yes, it is in the list", "", labels);
-    else said("stranger", "No, it is not in the list", "");
+    // The answer is to what was asked, whatever has been typed since.
+    if (of("key").value !== key) return;
+    const isOne = /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
+    if (!valid) said("failed", `That does not look like ${isOne}`, `${shown(key)} cannot be in the list.`);
+    else if (member) said("member", "Yes, it is in the list", shown(key), labels);
+    else said("stranger", "No, it is not in the list", shown(key));
   });
 });
+
+// An answer is about what was asked, and not about what stands there now.
+of("key").addEventListener("input", () => of("outcome").replaceChildren());
 
 of("update").addEventListener("click", () =>
   busy(of("update"), async () => {
     const changed = await list.update();
-    said("note", changed ? "The list has changed, and is up to date now" : "The list has not changed", "");
+    if (!list.isFresh) said("failed", TITLES.unreachable, "Nobody could say whether the list has changed.");
+    else said("note", changed ? "The list has changed, and is up to date now" : "The list has not changed", "");
   }),
 );
 

@@ -54,7 +54,12 @@ const CASES = {
 
   async "a stranger is not found"() {
     const { page } = world;
-    assert.match(await look(page, STRANGER), /^No, it is not in the list/);
+    const answer = await look(page, STRANGER);
+    assert.match(answer, /^No, it is not in the list/);
+    assert.ok(answer.includes(STRANGER), "an answer names what it is about");
+    // And it goes when something else is typed.
+    await page.type("x");
+    assert.equal(await page.run(() => document.getElementById("outcome").textContent), "");
     await page.resize(390, 844, true);
     await picture("phone-stranger");
     await look(page, MEMBER);
@@ -68,7 +73,7 @@ const CASES = {
       await look(page, key);
       assert.deepEqual(between.taken().map(({ url, body }) => [url, body.length]), [["/v1/evaluate?epoch=1", 32]], key);
     }
-    assert.match(await look(page, "lovelace"), /^That cannot be in the list/);
+    assert.match(await look(page, "lovelace"), /^That does not look like an e-mail address/);
   },
 
   async "it fits a phone, and works without a mouse"() {
@@ -171,6 +176,9 @@ const CASES = {
     assert.deepEqual([isFresh, items, code], [false, ROWS.length + 1, "ListError unreachable"]);
     assert.match(await look(page, MEMBER), /^The publisher cannot be reached/);
     await picture("desktop-offline");
+    // Nobody was asked, so the page does not say that nothing has changed.
+    await page.run(() => document.getElementById("update").click());
+    await page.until(() => document.getElementById("outcome").textContent.includes("Nobody could say whether"));
     await page.offline(false);
     // Chromium notes requests that failed.
     page.complaints = page.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED"));

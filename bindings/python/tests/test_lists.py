@@ -111,6 +111,7 @@ def test_rows_come_back_as_they_were_given(server: Server, tmp_path: Path, kind:
 def test_all_rows_and_files(server: Server, tmp_path: Path) -> None:
     found = server.lookup(all=True)
     assert found.rows["since"].to_list()[:3] == ["2000", None, "2001"]
+    assert found.rows["in_list"].to_list()[:3] == ["true", "false", "true"]
     assert (found.count, found.written) == (5, 10)
     ASKED.write_csv(tmp_path / "asked.csv")
     found = server.lookup(tmp_path / "asked.csv", output=tmp_path / "found.csv", batch=3)

@@ -54,7 +54,7 @@ pub struct Args {
     /// The file for the rows that are in the list, with its labels in further columns; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Write all rows; those that are not in the list have no labels
+    /// Write all rows, with a column `in_list`; those that are not in the list have no labels
     #[arg(long)]
     all: bool,
     /// Keep labels that a spreadsheet would take for formulas as they are in CSV, or escape them with an apostrophe before

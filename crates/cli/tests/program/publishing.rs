@@ -392,6 +392,39 @@ fn a_lookup_that_is_killed_goes_on() {
 }
 
 /// A service of a list counts what it does, and says nothing of who asks and what about.
+/// Of all rows, a column says which are in the list; a row without a key was not looked up.
+#[test]
+fn all_rows_say_whether_they_are_in_the_list() {
+    let world = World::new();
+    let [version, ..] = versions(30);
+    for labels in [false, true] {
+        let list = world.text(if labels { "labelled" } else { "plain" });
+        world.table(version);
+        world.publish(&list, version, labels).end().assert(0, &[]);
+        let asked = world.path("some.csv");
+        fs::write(&asked, "mail\nk25@example.org\nnobody@example.org\nNULL\n").unwrap();
+        let copy = format!("{list}/public");
+        let (service, address) = serve(&list, &[]);
+        let place = format!("http://{address}/v1");
+        let table = ["lookup", "--all", "--input", asked.to_str().unwrap(), "--key", "mail"];
+        let rest = ["--normalize", "email", "--list", &copy, "--ask", &place];
+        let who = ["--publisher", &world.fingerprint, "--cache", &world.text("cache")];
+        let found = Running::start(command(&[&table[..], &rest, &who].concat())).end();
+        found.assert(0, &[]);
+        let expected = match labels {
+            true => {
+                let label = 25 ^ version.from;
+                format!(
+                    "mail,in_list,why\nk25@example.org,true,because of {label}\nnobody@example.org,false,\nNULL,,\n"
+                )
+            }
+            false => "mail,in_list\nk25@example.org,true\nnobody@example.org,false\nNULL,\n".to_owned(),
+        };
+        assert_eq!(found.out, expected);
+        drop(service);
+    }
+}
+
 #[test]
 fn a_service_of_a_list_shows_what_it_counts() {
     let world = World::new();

@@ -47,7 +47,7 @@ pub struct LookUp {
     pub nulls: Nulls,
     /// Where the matched rows go, with the columns of labels at their end.
     pub output: Destination,
-    /// Write all rows, those that are not in the list without a label.
+    /// Write all rows, with a column that says which of them are in the list; the others have no labels.
     pub all: bool,
     /// The treatment of labels that begin like formulas, in delimited text.
     pub formulas: Formulas,
@@ -167,7 +167,10 @@ fn clear_unreadable(found: &mut [Option<Match>], sent: &SentColumns) -> u64 {
     unreadable
 }
 
-/// The rows to write, with what labels say.
+/// The name of the column that says whether a row's key is in the list.
+const IN_LIST: &str = "in_list";
+
+/// The rows to write, with the values of labels. If they are all rows, a column says which of them are in the list.
 fn matched(
     set: &KeySet,
     found: Vec<Option<Match>>,
@@ -178,14 +181,23 @@ fn matched(
     let rows: Vec<u64> =
         (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
     let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
-    let received =
-        labels.map(|sent| Box::new(Labelled { sent, of_rows, found }) as Box<dyn Received>);
+    // A row without a key was not looked up.
+    let is_member = |row: &u64| set.key_of(*row).map(|_| key_of(*row).is_some());
+    let members = all.then(|| rows.iter().map(is_member).collect());
+    let received = (all || labels.is_some()).then(|| {
+        let of_labels = labels.iter().flat_map(|sent| sent.columns.iter().cloned());
+        let names = all.then(|| IN_LIST.to_owned()).into_iter().chain(of_labels).collect();
+        Box::new(Labelled { names, members, sent: labels, of_rows, found }) as Box<dyn Received>
+    });
     Matched { rows, ids: None, received }
 }
 
 /// Labels of the rows that are written.
 struct Labelled {
-    sent: SentColumns,
+    names: Vec<String>,
+    /// Whether the key of each row is in the list, where that has a column.
+    members: Option<Vec<Option<bool>>>,
+    sent: Option<SentColumns>,
     /// The key of each row that is in the list.
     of_rows: Vec<Option<u32>>,
     found: Vec<Option<Match>>,
@@ -193,14 +205,23 @@ struct Labelled {
 
 impl Received for Labelled {
     fn names(&self) -> &[String] {
-        &self.sent.columns
+        &self.names
     }
 
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
+        let word = |is: bool| Cow::Borrowed(if is { "true" } else { "false" });
+        let member = self.members.as_ref().map(|members| members[nth].map(word));
         let found = self.of_rows[nth].and_then(|key| self.found[key as usize].as_ref());
         let label = found.and_then(|found| found.label.as_ref());
-        let values = label.and_then(|label| self.sent.row(label, 0));
-        let values = values.unwrap_or_else(|| vec![None; self.sent.columns.len()]);
-        Ok(values.into_iter().map(|value| value.map(Cow::Borrowed)).collect())
+        let of_label = |sent: &'_ SentColumns| -> Vec<Option<Cow<'_, str>>> {
+            let values = label.and_then(|label| sent.row(label, 0));
+            let values = values.unwrap_or_else(|| vec![None; sent.columns.len()]);
+            values
+                .into_iter()
+                .map(|value| value.map(|value| Cow::Owned(value.to_owned())))
+                .collect()
+        };
+        let labels = self.sent.as_ref().map(of_label).unwrap_or_default();
+        Ok(member.into_iter().chain(labels).collect())
     }
 }

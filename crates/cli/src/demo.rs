@@ -169,7 +169,7 @@ fn run_both(sides: &[Side; 2], directory: &Path, cancel: &CancelToken) -> Result
             };
             let code = failed.code().and_then(|code| u8::try_from(code).ok());
             let message = "a side of the demo failed; see its message above".to_owned();
-            return Err(Failure { code: code.unwrap_or(exit::BUG), message });
+            return Err(Failure::new(code.unwrap_or(exit::BUG), message));
         }
         if cancel.is_cancelled() {
             // Ctrl-C on a terminal reaches both sides too, and they end in order.

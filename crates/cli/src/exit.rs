@@ -36,30 +36,36 @@ pub const CANCELLED: u8 = 130;
 pub struct Failure {
     pub code: u8,
     pub message: String,
+    /// A next step for the user, in a line of its own.
+    pub hint: Option<String>,
 }
 
 impl Failure {
+    pub fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { code: USAGE, message: message.into() }
+        Self::new(USAGE, message)
     }
 
     pub fn input(message: impl Into<String>) -> Self {
-        Self { code: INPUT, message: message.into() }
+        Self::new(INPUT, message)
     }
 
     pub fn unconfirmed(shortfalls: &[Shortfall]) -> Self {
         let all: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
-        Self { code: UNCONFIRMED, message: all.join("; ") }
+        Self::new(UNCONFIRMED, all.join("; "))
     }
 
     /// An answer that is none, which the report and the record of a run that succeeded say too.
     pub fn too_few() -> Self {
         let message = "no answer: fewer keys are shared than the minimum".to_owned();
-        Self { code: TOO_FEW, message }
+        Self::new(TOO_FEW, message)
     }
 
     pub fn bug(message: impl Into<String>) -> Self {
-        Self { code: BUG, message: message.into() }
+        Self::new(BUG, message)
     }
 
     /// Whose fault it is.
@@ -78,11 +84,11 @@ impl Failure {
 
     /// A person answered a question with no.
     pub fn declined() -> Self {
-        Self { code: CANCELLED, message: "not agreed; nothing was written".to_owned() }
+        Self::new(CANCELLED, "not agreed; nothing was written")
     }
 
     pub fn cancelled() -> Self {
-        Self { code: CANCELLED, message: "stopped on request".to_owned() }
+        Self::new(CANCELLED, "stopped on request")
     }
 }
 
@@ -99,7 +105,7 @@ impl From<vesica::Error> for Failure {
             Class::Cancelled => CANCELLED,
             Class::Bug => BUG,
         };
-        Self { code, message: error.to_string() }
+        Self::new(code, error.to_string())
     }
 }
 

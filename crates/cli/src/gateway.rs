@@ -116,6 +116,10 @@ impl Observer for Teller {
     fn warning(&self, text: &str) {
         Log::new(self.0).event("warning", &[("text", text)]);
     }
+
+    fn note(&self, text: &str) {
+        Log::new(self.0).event("note", &[("text", text)]);
+    }
 }
 
 pub fn gateway(args: Args) -> Result<(), Failure> {

@@ -215,6 +215,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
 /// Says why the program ends.
 fn failed(failure: &Failure) -> u8 {
     say(&format!("vesica: {}", failure.message));
+    failure.hint.iter().for_each(|hint| say(hint));
     failure.code
 }
 

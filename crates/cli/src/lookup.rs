@@ -124,7 +124,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let trust = (args.publisher, cache, Some(args.budget));
-    let observer = if args.quiet { Show::Off } else { args.progress }.observer();
+    let observer = args.progress.observer(args.quiet);
     let found = look_up(&job, &mut origin, trust, &observer, rng)?;
     if !args.quiet {
         let rows = counted(found.rows, "row");

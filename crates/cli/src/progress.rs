@@ -25,12 +25,13 @@ pub enum Show {
 }
 
 impl Show {
-    /// The observer that shows it.
-    pub fn observer(self) -> Arc<dyn Observer> {
+    /// The observer that shows it; to a user who wants quiet, it shows warnings alone.
+    pub fn observer(self, quiet: bool) -> Arc<dyn Observer> {
         match self {
+            _ if quiet => Arc::new(Warnings),
             Self::Auto if io::stderr().is_terminal() => Arc::new(Live::new()),
             Self::Plain => Arc::new(Plain::default()),
-            _ => Arc::new(Warnings),
+            _ => Arc::new(Notes),
         }
     }
 }
@@ -45,6 +46,19 @@ struct Warnings;
 impl Observer for Warnings {
     fn warning(&self, text: &str) {
         warn(text);
+    }
+}
+
+/// Shows warnings and notes alone.
+struct Notes;
+
+impl Observer for Notes {
+    fn warning(&self, text: &str) {
+        warn(text);
+    }
+
+    fn note(&self, text: &str) {
+        crate::say(text);
     }
 }
 
@@ -161,6 +175,10 @@ impl Observer for Live {
     fn warning(&self, text: &str) {
         self.bar.suspend(|| warn(text));
     }
+
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| crate::say(text));
+    }
 }
 
 impl Drop for Live {
@@ -231,6 +249,10 @@ impl Observer for Plain {
 
     fn warning(&self, text: &str) {
         warn(text);
+    }
+
+    fn note(&self, text: &str) {
+        crate::say(text);
     }
 }
 

@@ -366,6 +366,7 @@ impl Args {
         let (my_print, its_print) = (me.fingerprint().to_string(), peer.to_string());
         report.fingerprints.me = Some(my_print.clone());
         report.fingerprints.peer = Some(its_print.clone());
+        let resume = job.resume.clone();
         let job = job.prepare_unless(cancel)?;
         let rng = &mut StdRng::try_from_rng(&mut SysRng)
             .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
@@ -375,9 +376,14 @@ impl Args {
             .with_stall_timeout(self.stall_timeout)
             .with_deadline(self.deadline)
             .with_cancel_token(cancel.clone());
-        let progress = if self.quiet { Show::Off } else { self.progress };
-        let shortfalls =
-            vesica::run(job, &parties, &mut channel, progress.observer(), rng, report)?;
+        let observer = self.progress.observer(self.quiet);
+        let ended = vesica::run(job, &parties, &mut channel, observer, rng, report);
+        let shortfalls = ended.map_err(|error| {
+            let is_interrupted = matches!(error, vesica::Error::Net(_));
+            let resume = resume.filter(|_| is_interrupted && !self.quiet);
+            let hint = resume.and_then(|resume| resume.interrupted());
+            Failure { hint: hint.map(|hint| hint.to_string()), ..error.into() }
+        })?;
         match &shortfalls[..] {
             [] => Ok(()),
             shortfalls => Err(Failure::unconfirmed(shortfalls)),

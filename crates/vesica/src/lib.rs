@@ -94,7 +94,7 @@ pub mod files {
             key::{Duplicates, KeyColumn, Nulls},
             null_values::NullValues,
         },
-        run::journal::{JournalSecret, Resume},
+        run::journal::{Interrupted, JournalSecret, Resume},
         table::{
             arrow::memory::ArrowTable,
             destination::{Destination, MatchedTable},

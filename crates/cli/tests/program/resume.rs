@@ -196,6 +196,31 @@ fn interrupted() -> (Lab, [String; 2]) {
     (lab, expected)
 }
 
+/// Both sides say so, when they stop and when they go on, but for one that wants quiet.
+#[test]
+fn a_run_says_where_it_goes_on() {
+    let (lab, expected) = lab();
+    let [a, b] = start(&lab);
+    let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
+    let started = Instant::now();
+    while size() < 5_000 {
+        assert!(started.elapsed() < Duration::from_secs(60), "{} bytes of a journal", size());
+        thread::sleep(Duration::from_millis(1));
+    }
+    a.signal("TERM");
+    let there = "the same command goes on there: this side has done ";
+    a.end().assert(130, &["stopped on request while ", there, " of 8 partitions\n"]);
+    b.end().assert(4, &["the other side stopped while ", there]);
+    let flags = flags(&lab);
+    let [x, y] = flags.each_ref().map(|flags| flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let quiet = [&y[..], &["--quiet"]].concat();
+    let [a, b] = lab.run(&x, &quiet);
+    a.assert(0, &["the run goes on with partition ", " of 8; it was started 2 times\n"]);
+    b.assert(0, &[]);
+    assert!(!b.err.contains("goes on"), "{b:?}");
+    assert_eq!([Connecting, Listening].map(|party| lab.output(party).unwrap()), expected);
+}
+
 #[test]
 fn a_journal_is_of_one_run_alone() {
     let (lab, expected) = interrupted();

@@ -27,6 +27,7 @@ use crate::{
     agree::resume::Begun,
     error::{Error, Result},
     table::disk::{self, File},
+    words::counted,
 };
 
 /// How often a run may be started; more often is a sign that something else is wrong.
@@ -53,6 +54,33 @@ pub struct Resume {
     pub journal: PathBuf,
     /// A secret that belongs to this side's identity.
     pub secret: JournalSecret,
+}
+
+/// The progress of a run that was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Partitions that this side has done.
+    pub done: u64,
+    /// All partitions.
+    pub partitions: u64,
+}
+
+impl Resume {
+    /// The progress of the run, once both sides have begun to compare; `None` where there is nothing to go on with.
+    pub fn interrupted(&self) -> Option<Interrupted> {
+        let journal = self.journal.exists().then(|| Journal::open(self).ok())??;
+        let (_, begun) = journal.found()?;
+        Some(Interrupted { done: journal.done(), partitions: begun.partitions })
+    }
+}
+
+impl std::fmt::Display for Interrupted {
+    /// Says where the same command goes on.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { done, partitions } = *self;
+        let partitions = counted(partitions, "partition");
+        write!(f, "the same command goes on there: this side has done {done} of {partitions}")
+    }
 }
 
 /// 256 secret bits.

@@ -21,6 +21,9 @@ pub trait Observer: Send + Sync {
 
     /// Something the user should know; the run goes on.
     fn warning(&self, _text: &str) {}
+
+    /// Something the user may want to know.
+    fn note(&self, _text: &str) {}
 }
 
 /// An observer that does nothing.

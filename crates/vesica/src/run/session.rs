@@ -401,7 +401,11 @@ impl<'a> Session<'a> {
             of_partition: if call.receives() { sizes.sender } else { sizes.receiver } as u64,
             is_malicious: method.adversary() == Adversary::Malicious,
         };
+        let partitions = begun.partitions;
         self.standing.begin(begun, done, limits, |piece| pieces.push(piece))?;
+        if let Some(sessions) = self.standing.sessions().filter(|sessions| *sessions > 1) {
+            self.observer.note(&goes_on(done, partitions, sessions));
+        }
         Ok((gathered, pieces))
     }
 
@@ -544,6 +548,15 @@ impl<'a> Session<'a> {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
     }
+}
+
+/// The words on a run that goes on after an interruption.
+fn goes_on(done: u64, partitions: u64, sessions: u32) -> String {
+    let place = match done < partitions {
+        true => format!("partition {} of {partitions}", done + 1),
+        false => format!("the end: all of {partitions} are compared"),
+    };
+    format!("the run goes on with {place}; it was started {sessions} times")
 }
 
 /// What both sides know of the sets and of an earlier attempt.

@@ -1,6 +1,6 @@
 //! `lookup`: which keys of a table are in a published list.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rand::{
     SeedableRng,
@@ -124,7 +124,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let trust = (args.publisher, cache, Some(args.budget));
-    let observer = args.progress.observer(args.quiet);
+    let observer = args.progress.observer(args.quiet, args.output == Path::new("-"));
     let found = look_up(&job, &mut origin, trust, &observer, rng)?;
     if !args.quiet {
         let rows = counted(found.rows, "row");

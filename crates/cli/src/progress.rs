@@ -25,11 +25,12 @@ pub enum Show {
 }
 
 impl Show {
-    /// The observer that shows it; to a user who wants quiet, it shows warnings alone.
-    pub fn observer(self, quiet: bool) -> Arc<dyn Observer> {
+    /// The observer that shows it; to a user who wants quiet, it shows warnings alone. `prints` says that the result goes to
+    /// standard output.
+    pub fn observer(self, quiet: bool, prints: bool) -> Arc<dyn Observer> {
         match self {
             _ if quiet => Arc::new(Warnings),
-            Self::Auto if io::stderr().is_terminal() => Arc::new(Live::new()),
+            Self::Auto if io::stderr().is_terminal() => Arc::new(Live::new(prints)),
             Self::Plain => Arc::new(Plain::default()),
             _ => Arc::new(Notes),
         }
@@ -73,33 +74,58 @@ impl Current {
         Self { name, since: Instant::now() }
     }
 
-    /// How much is done, how fast, and how long the rest will take.
-    fn with(&self, progress: &Progress, elapsed: Duration) -> String {
-        let mut text = format!("{}: {}", described(self.name), amount(progress));
+    /// How much is done, how fast, and how long the rest will take: in full, or what fits into so many columns.
+    fn with(&self, progress: &Progress, elapsed: Duration, columns: usize) -> String {
+        let (mut rate, mut left) = (String::new(), String::new());
         if elapsed >= Duration::from_secs(1) {
-            let rate = (progress.done as f64 / elapsed.as_secs_f64()) as u64;
-            text += &match progress.unit {
-                Unit::Rows => format!(", {} a second", counted(rate, "row")),
-                Unit::Bytes => format!(", {} a second", DecimalBytes(rate)),
-                Unit::Partitions => format!(", {} a second", counted(rate, "partition")),
+            let a_second = (progress.done as f64 / elapsed.as_secs_f64()) as u64;
+            rate = match progress.unit {
+                Unit::Rows => format!(", {} a second", counted(a_second, "row")),
+                Unit::Bytes => format!(", {} a second", DecimalBytes(a_second)),
+                Unit::Partitions => format!(", {} a second", counted(a_second, "partition")),
             };
-            if let Some(left) = progress.time_left(elapsed).filter(|left| !left.is_zero()) {
-                text += &format!(", about {} left", roughly(left));
-            }
+            let time = progress.time_left(elapsed).filter(|left| !left.is_zero());
+            left = time.map_or(String::new(), |time| format!(", about {} left", roughly(time)));
         }
-        text
+        let (name, amount) = (described(self.name), amount(progress));
+        let short = percent(progress).unwrap_or_else(|| amount.clone());
+        let forms = [
+            format!("{name}: {amount}{rate}{left}"),
+            format!("{name}: {amount}{left}"),
+            format!("{name}: {short}{left}"),
+            format!("{name}: {short}"),
+            short,
+        ];
+        fitting(forms, columns)
     }
 
-    /// What it waits for, and for how long it has.
-    fn waiting(&self, phase: &'static str, since: Duration) -> String {
-        format!("{}: {} ({})", described(self.name), waited_for(phase), roughly(since))
+    /// What it waits for, and for how long it has: in full, or what fits into so many columns.
+    fn waiting(&self, phase: &'static str, since: Duration, columns: usize) -> String {
+        let (name, what, time) = (described(self.name), waited_for(phase), roughly(since));
+        let forms = [
+            format!("{name}: {what} ({time})"),
+            format!("{what} ({time})"),
+            format!("waiting ({time})"),
+        ];
+        fitting(forms, columns)
     }
+}
+
+/// The first of these texts that fits into so many columns, or else the last.
+fn fitting<const N: usize>(forms: [String; N], columns: usize) -> String {
+    let fits = |form: &String| console::measure_text_width(form) <= columns;
+    let last = forms.last().cloned().unwrap_or_default();
+    forms.into_iter().find(fits).unwrap_or(last)
+}
+
+/// The part that is done, if it is known.
+fn percent(progress: &Progress) -> Option<String> {
+    progress.fraction.map(|part| format!("{:.0} %", 100.0 * part))
 }
 
 /// How many of how many, or what part.
 fn amount(progress: &Progress) -> String {
-    let percent = progress.fraction.map(|part| format!(" ({:.0} %)", 100.0 * part));
-    let percent = percent.unwrap_or_default();
+    let percent = percent(progress).map_or(String::new(), |percent| format!(" ({percent})"));
     match (progress.unit, progress.total) {
         (Unit::Rows, _) => format!("{}{percent}", counted(progress.done, "row")),
         (Unit::Partitions, _) => format!("{}{percent}", counted(progress.done, "partition")),
@@ -119,35 +145,66 @@ fn roughly(time: Duration) -> String {
     }
 }
 
-/// One line that changes, with a bar if the total is known.
+/// One line that changes, with a bar if the total is known. It never has more columns than the terminal.
 struct Live {
     bar: ProgressBar,
     current: Mutex<Current>,
+    /// Whether the result goes to standard output, which is mostly the same terminal.
+    prints: bool,
 }
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
+/// The columns of the bar, with the space after it.
+const BAR: usize = 21;
+
+/// The columns of the spinner and the clock, with the spaces after them.
+const CLOCK: usize = 13;
+
+/// The columns of a terminal that does not say how many it has.
+const COLUMNS: u16 = 80;
+
+/// The columns of the terminal. The last is left free: some terminals go on to the next line when it is taken.
+fn columns() -> usize {
+    let size = console::Term::stderr().size_checked();
+    usize::from(size.map_or(COLUMNS, |(_, columns)| columns)).saturating_sub(1)
+}
+
+/// Whether there is room for a bar beside words.
+fn has_bar(columns: usize, fraction: Option<f64>) -> bool {
+    fraction.is_some() && columns >= CLOCK + BAR + 40
+}
+
+/// The columns that are left for words.
+fn room(columns: usize, has_bar: bool) -> usize {
+    columns.saturating_sub(CLOCK + if has_bar { BAR } else { 0 })
+}
+
 impl Live {
-    fn new() -> Self {
+    fn new(prints: bool) -> Self {
         let bar = ProgressBar::new_spinner();
-        bar.set_style(style("{spinner} [{elapsed}] {msg}"));
+        bar.set_style(style(WORDS));
         bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar, current: Mutex::new(Current::new("connect")) }
+        Self { bar, current: Mutex::new(Current::new("connect")), prints }
     }
 
     fn show(&self, text: String, fraction: Option<f64>) {
         match fraction {
             Some(fraction) => {
-                self.bar.set_style(style("{spinner} [{elapsed}] {bar:20} {msg}"));
+                self.bar.set_style(style(BAR_AND_WORDS));
                 self.bar.set_length(STEPS);
                 self.bar.set_position((fraction * STEPS as f64) as u64);
             }
-            None => self.bar.set_style(style("{spinner} [{elapsed}] {msg}")),
+            None => self.bar.set_style(style(WORDS)),
         }
         self.bar.set_message(text);
     }
 }
+
+/// The two forms of the line. Words that are too many after all are cut off.
+const WORDS: &str = "{spinner} [{elapsed_precise}] {wide_msg}";
+const BAR_AND_WORDS: &str = "{spinner} [{elapsed_precise}] {bar:20} {wide_msg}";
 
 /// The style of this template, which is one of the two above.
 fn style(template: &str) -> ProgressStyle {
@@ -157,18 +214,29 @@ fn style(template: &str) -> ProgressStyle {
 impl Observer for Live {
     fn phase(&self, name: &'static str) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::new(name);
+        if name == "finish" && self.prints {
+            // What is printed begins a line of its own.
+            return self.bar.finish_and_clear();
+        }
         self.show(described(name), None);
     }
 
     fn progress(&self, progress: Progress) {
+        if self.bar.is_finished() {
+            return;
+        }
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        self.show(current.with(&progress, current.since.elapsed()), progress.fraction);
+        let (columns, elapsed) = (columns(), current.since.elapsed());
+        let has_bar = has_bar(columns, progress.fraction);
+        let text = current.with(&progress, elapsed, room(columns, has_bar));
+        self.show(text, progress.fraction.filter(|_| has_bar));
     }
 
     fn waiting(&self, phase: &'static str, since: Duration) {
-        if since >= Duration::from_secs(1) {
+        if since >= Duration::from_secs(1) && !self.bar.is_finished() {
             let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-            self.bar.set_message(current.waiting(phase, since));
+            let text = current.waiting(phase, since, room(columns(), false));
+            self.show(text, None);
         }
     }
 
@@ -238,12 +306,12 @@ impl Observer for Plain {
                 shown.rows = Some(progress);
             }
         }
-        self.line(|current| current.with(&progress, current.since.elapsed()));
+        self.line(|current| current.with(&progress, current.since.elapsed(), usize::MAX));
     }
 
     fn waiting(&self, phase: &'static str, since: Duration) {
         if since >= FIRST {
-            self.line(|current| current.waiting(phase, since));
+            self.line(|current| current.waiting(phase, since, usize::MAX));
         }
     }
 
@@ -261,7 +329,43 @@ mod tests {
     use super::*;
 
     fn after(seconds: u64, phase: &'static str, progress: Progress) -> String {
-        Current::new(phase).with(&progress, Duration::from_secs(seconds))
+        Current::new(phase).with(&progress, Duration::from_secs(seconds), usize::MAX)
+    }
+
+    #[test]
+    fn a_line_fits_the_terminal() {
+        let moved = Progress::of(30_000_000, 120_000_000, Unit::Bytes);
+        let piped = Progress { fraction: None, total: None, ..moved };
+        for columns in [20, 40, 60, 79, 100, 119, 160] {
+            for (progress, phase) in [(&moved, "kkrt16"), (&piped, "kkrt16"), (&moved, "evaluate")]
+            {
+                let has_bar = has_bar(columns, progress.fraction);
+                let room = room(columns, has_bar);
+                let text = Current::new(phase).with(progress, Duration::from_secs(10), room);
+                assert!(text.chars().count() <= room.max(10), "{columns}: {text}");
+                let text = Current::new("read").waiting("read", Duration::from_secs(75), room);
+                assert!(text.chars().count() <= room.max(20), "{columns}: {text}");
+            }
+        }
+        let at = |columns| {
+            let room = room(columns, has_bar(columns, moved.fraction));
+            Current::new("kkrt16").with(&moved, Duration::from_secs(10), room)
+        };
+        assert_eq!(at(79), "intersecting (kkrt16): 25 %, about 30 s left");
+        let middle = "intersecting (kkrt16): 30.00 MB of about 120.00 MB (25 %), about 30 s left";
+        assert_eq!(at(119), middle);
+    }
+
+    #[test]
+    fn the_line_is_gone_before_a_result_is_printed() {
+        for prints in [true, false] {
+            let live = Live::new(prints);
+            live.phase("read");
+            assert!(!live.bar.is_finished());
+            live.phase("finish");
+            live.progress(Progress::of(1, 2, Unit::Rows));
+            assert_eq!(live.bar.is_finished(), prints);
+        }
     }
 
     #[test]
@@ -284,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_shown_with_what_is_waited_for() {
-        let text = Current::new("read").waiting("read", Duration::from_secs(75));
+        let text = Current::new("read").waiting("read", Duration::from_secs(75), usize::MAX);
         let expected =
             "reading the table: waiting for the other side to read its table (1 min 15 s)";
         assert_eq!(text, expected);

@@ -134,7 +134,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let published = publish(&job, &me, &args.progress.observer(false), &cancel, rng)?;
+    let published = publish(&job, &me, &args.progress.observer(false, false), &cancel, rng)?;
     crate::print(&summary(&published, &me.fingerprint().to_string()))
 }
 

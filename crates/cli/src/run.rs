@@ -367,6 +367,7 @@ impl Args {
         report.fingerprints.me = Some(my_print.clone());
         report.fingerprints.peer = Some(its_print.clone());
         let resume = job.resume.clone();
+        let prints = job.output.as_ref().and_then(Destination::path) == Some(Path::new("-"));
         let job = job.prepare_unless(cancel)?;
         let rng = &mut StdRng::try_from_rng(&mut SysRng)
             .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
@@ -376,7 +377,7 @@ impl Args {
             .with_stall_timeout(self.stall_timeout)
             .with_deadline(self.deadline)
             .with_cancel_token(cancel.clone());
-        let observer = self.progress.observer(self.quiet);
+        let observer = self.progress.observer(self.quiet, prints);
         let ended = vesica::run(job, &parties, &mut channel, observer, rng, report);
         let shortfalls = ended.map_err(|error| {
             let is_interrupted = matches!(error, vesica::Error::Net(_));

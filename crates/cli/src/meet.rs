@@ -13,18 +13,24 @@ pub struct Teller {
     /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the
     /// other side.
     says_address: bool,
+    /// How long this side waits for the other.
+    wait: Duration,
     turned_away: Cell<usize>,
 }
 
 impl Teller {
-    pub fn new(quiet: bool, says_address: bool) -> Self {
-        Self { quiet, says_address, turned_away: Cell::new(0) }
+    pub fn new(quiet: bool, says_address: bool, wait: Duration) -> Self {
+        Self { quiet, says_address, wait, turned_away: Cell::new(0) }
     }
 
     pub fn tell(&self, event: &Event<'_>) {
         match event {
             Event::Listening { address } if self.says_address || !self.quiet => {
+                // Programs read the address from a line of its own.
                 crate::say(&format!("listening on {address}"));
+                if !self.quiet {
+                    crate::say(&waits(self.wait));
+                }
             }
             Event::Waiting { place, left, why } if !self.quiet => {
                 crate::say(&waiting(place, *left, *why));
@@ -48,18 +54,26 @@ impl Teller {
 
 /// What this side waits for, and for how long.
 fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
-    let seconds = left.as_secs_f64().ceil();
     let why = match why {
-        None => return format!("waiting up to {seconds} s for the other side in {place}"),
+        None => return format!("{} in {place}", waits(left)),
         Some(Error::Unreachable { source, .. }) => {
             format!("nobody answers at {place} yet ({source})")
         }
-        Some(engaged @ (Error::InARun | Error::Later | Error::NoPlace)) => engaged.to_string(),
+        Some(Error::InARun) => {
+            let other = "another process of this party is perhaps still running";
+            format!("the other side is already in a run with this party's identity ({other})")
+        }
+        Some(engaged @ (Error::Later | Error::NoPlace)) => engaged.to_string(),
         Some(error) => {
             format!("{place} takes connections, but the other side is not there yet ({error})")
         }
     };
-    format!("{why}; waiting up to {seconds} s for the other side")
+    format!("{why}; {}", waits(left))
+}
+
+/// How long this side still waits.
+fn waits(left: Duration) -> String {
+    format!("waiting up to {} s for the other side", left.as_secs_f64().ceil())
 }
 
 #[cfg(test)]
@@ -77,7 +91,12 @@ mod tests {
         let nobody = Error::Unreachable { address, after: Duration::ZERO, source };
         let expected = "nobody answers at x:1 yet (connection refused); waiting up to 300 s for the other side";
         assert_eq!(said(Some(nobody)), expected);
-        assert!(said(Some(Error::InARun)).starts_with("the other side is already in a run"));
+        let in_a_run = said(Some(Error::InARun));
+        assert!(in_a_run.starts_with("the other side is already in a run"), "{in_a_run}");
+        assert!(
+            in_a_run.ends_with("running); waiting up to 300 s for the other side"),
+            "{in_a_run}"
+        );
         let closed = Error::Closed { phase: "tls handshake" };
         assert!(
             said(Some(closed))

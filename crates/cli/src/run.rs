@@ -399,7 +399,7 @@ impl Args {
             Failure::usage(message)
         })?;
         let chosen_port = matches!(way, Way::Listen(address) if address.ends_with(":0"));
-        let teller = Teller::new(self.quiet, chosen_port);
+        let teller = Teller::new(self.quiet, chosen_port, self.wait);
         let meeting = Meeting {
             me: met.me,
             peer: &met.peer,

@@ -281,6 +281,18 @@ fn class_of_list(error: &vesica_list::Error) -> Class {
     }
 }
 
+fn no_keys(rows: u64, null_values: u64) -> String {
+    let part = |rows: u64, what: &str| (rows > 0).then(|| format!("{} {what}", grouped(rows)));
+    let parts = [
+        part(
+            rows.saturating_sub(null_values),
+            "with nothing there, or nothing of the kind that --normalize takes",
+        ),
+        part(null_values, "with a null value such as NULL"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
 fn expected_number(scale: u8) -> String {
     match scale {
         0 => "not a whole number from -2^63 to 2^63 - 1; for decimals name a scale".to_owned(),
@@ -427,6 +439,17 @@ pub enum InputFault {
         /// What there is instead.
         hint: String,
     },
+    /// No row has a key.
+    #[error(
+        "none of its {} has a key: {}; `vesica check` says more. If that is intended, run with --allow-empty",
+        counted(*rows, "row"), no_keys(*rows, *null_values)
+    )]
+    NoKeys {
+        /// All rows.
+        rows: u64,
+        /// Rows with a null value in place of a key.
+        null_values: u64,
+    },
     /// More than one column bears the name.
     #[error("has {times} columns named `{column}`; rename all but one")]
     AmbiguousColumn {
@@ -558,15 +581,6 @@ pub enum InputFault {
     Empty {
         /// Whether there is a header.
         header: bool,
-    },
-    /// There are rows, but none has a key, and that is not allowed.
-    #[error(
-        "has {}, none of which has a key: `vesica check` says why; if that is intended, run with --allow-empty",
-        counted(*rows, "row")
-    )]
-    NoKeys {
-        /// How many rows there are.
-        rows: u64,
     },
     /// More rows than a run can hold.
     #[error("has more than {max} rows; split it")]

@@ -80,6 +80,33 @@ fn empty_tables() {
         &[],
         "has a header but no rows; if that is intended, run with --allow-empty",
     );
+    for (table, flags, said) in [
+        (
+            "k,v\n,1\n  ,2\n",
+            &["--normalize", "trim"][..],
+            "none of its 2 rows has a key: 2 with nothing there",
+        ),
+        (
+            "k,v\nNULL,1\n,2\n",
+            &["--normalize", "trim"],
+            "and 1 with a null value such as NULL; `vesica check` says more",
+        ),
+        (
+            "k,v\nx,1\n",
+            &["--normalize", "email"],
+            "or nothing of the kind that --normalize takes; `vesica check` says",
+        ),
+    ] {
+        let lab = Lab::new();
+        lab.write(Connecting, table);
+        lab.write(Listening, "k\nx@y.org\n");
+        let [a, b] = lab.run(flags, flags);
+        a.assert(3, &[said]);
+        b.assert(4, &[PEER_INPUT]);
+        lab.assert_clean();
+        let allowed = [flags, &["--allow-empty"]].concat();
+        lab.run(&allowed, flags)[0].assert(0, &["0 of 0 keys match"]);
+    }
     // A pipe shows that only when it ends, which may be after the other side is there.
     let lab = Lab::new();
     lab.write(Listening, "k\nx\n");

@@ -274,7 +274,10 @@ impl Serving {
         let (waits, stops) = (cluster.clone(), cancel.clone());
         let counted = session.meanwhile(move || waits.counted(&stops))?;
         if counted.keys == 0 && !self.allow_empty {
-            let fault = InputFault::Empty { header: true };
+            let fault = match counted.rows {
+                0 => InputFault::Empty { header: true },
+                rows => InputFault::NoKeys { rows, null_values: 0 },
+            };
             return Err(Error::Input { file: "the cluster's table".to_owned(), fault });
         }
         let counts = RowCounts {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use serde::Serialize;
 
 use crate::{
-    error::Place,
+    error::{InputFault, Place, Result},
     keys::{
         counts::{NO_KEY, RowCounts},
         normalize::Normalize,
@@ -307,6 +307,18 @@ pub(crate) fn digits(value: &str) -> Option<u64> {
 }
 
 impl Findings {
+    /// Refuses a table without rows, and one in which no row has a key.
+    pub(crate) fn require_keys(&self, table: &Table, header: bool) -> Result<()> {
+        if table.is_empty() {
+            return Err(table.fault(InputFault::Empty { header }));
+        }
+        if self.keyed == 0 {
+            let (rows, null_values) = (self.rows.read, self.null_values);
+            return Err(table.fault(InputFault::NoKeys { rows, null_values }));
+        }
+        Ok(())
+    }
+
     fn list_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.columns == 0 {

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     agree::seed::Seed,
-    error::{Error, InputFault, Result},
+    error::{Error, Result},
     host,
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
@@ -242,8 +242,8 @@ fn read(
         observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
     };
     let (table, keys, findings) = TableKeys::read(scan, &reading, show)?;
-    if table.is_empty() && !job.allow_empty {
-        return Err(table.fault(InputFault::Empty { header }));
+    if !job.allow_empty {
+        findings.require_keys(&table, header)?;
     }
     findings.warnings.iter().for_each(|warning| observer.warning(&warning.to_string()));
     Ok(keys)

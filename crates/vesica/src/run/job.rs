@@ -542,11 +542,8 @@ fn read(
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
         };
         let (table, mut keys, findings) = TableKeys::read(scan, &reading, show)?;
-        if table.is_empty() && !allow_empty {
-            return Err(table.fault(InputFault::Empty { header }));
-        }
-        if findings.rows.used == 0 && !table.is_empty() && !allow_empty {
-            return Err(table.fault(InputFault::NoKeys { rows: findings.rows.read }));
+        if !allow_empty {
+            findings.require_keys(&table, header)?;
         }
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), keys.take_profile());

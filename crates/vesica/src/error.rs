@@ -281,6 +281,10 @@ fn class_of_list(error: &vesica_list::Error) -> Class {
     }
 }
 
+fn repeating(rows: u64) -> String {
+    format!("{} {}", counted(rows, "row"), if rows == 1 { "repeats" } else { "repeat" })
+}
+
 fn no_keys(rows: u64, null_values: u64) -> String {
     let part = |rows: u64, what: &str| (rows > 0).then(|| format!("{} {what}", grouped(rows)));
     let parts = [
@@ -508,8 +512,9 @@ pub enum InputFault {
     },
     /// A key occurs twice, and the policy is to refuse that.
     #[error(
-        "{second} bears the same key as {first}; rows that repeat an earlier row's key: {rows}; \
-         remove them, or let each key take part once"
+        "{second} bears the same key as {first}; {} the key of an earlier row: remove them, or let each key take part \
+         once",
+        repeating(*rows)
     )]
     DuplicateKey {
         /// The earlier row.

@@ -568,8 +568,8 @@ mod tests {
         );
         assert_eq!(
             error(Nulls::Skip, Duplicates::Error),
-            "t: row 4 (line 5) bears the same key as row 1 (line 2); rows that repeat an earlier \
-             row's key: 3; remove them, or let each key take part once"
+            "t: row 4 (line 5) bears the same key as row 1 (line 2); 3 rows repeat the key of an \
+             earlier row: remove them, or let each key take part once"
         );
     }
 

@@ -87,6 +87,31 @@ fn check_names_the_format() {
 }
 
 #[test]
+fn guessable_keys_are_warned_of_however_they_are_written() {
+    let scratch = scratch();
+    let file = scratch.path().join("t.csv");
+    let check = |value: fn(u32) -> String, normalize: &str| {
+        let rows: String = (0..200).map(|number| value(number) + "\n").collect();
+        fs::write(&file, format!("k\n{rows}")).unwrap();
+        ended(&["check", file.to_str().unwrap(), "--key", "k", "--normalize", normalize]).out
+    };
+    let phone = |form: fn(u32) -> String| check(form, "phone:DE");
+    for found in [
+        phone(|number| format!("030 2345{number:03}")),
+        phone(|number| format!("0049 30 2345{number:03}")),
+        phone(|number| format!("+49 (0)30 2345-{number:03}")),
+        check(|number| format!("0049 30 2345{number:03}"), "sha256:phone:DE"),
+    ] {
+        assert!(
+            found.contains("low entropy: the keys are numbers or dates of at most 9 digits"),
+            "{found}"
+        );
+    }
+    let found = check(|number| format!("{number:03} 999 999 999 999"), "none");
+    assert!(!found.contains("low entropy"), "{found}");
+}
+
+#[test]
 fn the_version_is_that_of_the_program_and_of_the_wire() {
     let wire = vesica::WIRE_VERSION;
     let said = format!("vesica {} (wire version {wire})\n", env!("CARGO_PKG_VERSION"));

@@ -151,7 +151,7 @@ fn few_and_guessable_keys_are_warned_of_whatever_their_type() {
                 ended(&["check", path.to_str().unwrap(), "--key", key, "--normalize", normalize]);
             check.assert(0, &[]);
             for said in [
-                format!("the keys are numbers of at most {digits} digits"),
+                format!("the keys are numbers or dates of at most {digits} digits"),
                 format!(
                     "1,000 rows have only {keys} distinct keys; the other side could guess them all"
                 ),

@@ -255,6 +255,15 @@ impl Normalize {
         }
     }
 
+    /// The part of a normalised value that somebody who guesses does not know: of a telephone number all but the country's
+    /// code.
+    pub fn unknown_part<'a>(&self, value: &'a str) -> &'a str {
+        match self.inner() {
+            Self::Phone(_) => phone::without_code(value),
+            _ => value,
+        }
+    }
+
     /// The digest that is compared, where digests are: of a value that [`Normalize::apply`] has returned and that
     /// is not empty.
     pub fn digest(&self, value: &str) -> Option<[u8; 32]> {

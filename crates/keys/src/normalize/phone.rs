@@ -34,6 +34,13 @@ pub(super) fn looks_like_one(value: &str) -> bool {
     marked && (7..=15).contains(&digits) && value.chars().all(punctuation)
 }
 
+/// A number in the form of E.164 without its country's code.
+pub(super) fn without_code(number: &str) -> &str {
+    #[cfg(feature = "phone")]
+    let number = plan::without_code(number);
+    number
+}
+
 /// Without the library, profiles of this kind are refused by name.
 #[cfg(not(feature = "phone"))]
 pub(super) fn parse(_: Option<&str>) -> Result<Normalize, String> {

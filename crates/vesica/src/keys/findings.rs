@@ -85,7 +85,8 @@ impl Look {
         self.changed |= raw != value;
         self.spaced |= *normalize == Normalize::None && raw.trim().len() != raw.len();
         self.capitals |= normalize.keeps_case() && value.chars().any(char::is_uppercase);
-        self.digits = self.digits.and_then(|before| Some(before + digits(raw)?));
+        self.digits =
+            self.digits.and_then(|before| Some(before + digits(normalize.unknown_part(value))?));
     }
 }
 
@@ -375,7 +376,7 @@ impl Findings {
         });
         if let Some(most) = guessable.map(|of_identifier| of_identifier.most).max() {
             warnings.push(format!(
-                "low entropy: the keys are numbers of at most {} digits; the other side could put \
+                "low entropy: the keys are numbers or dates of at most {} digits; the other side could put \
                  in every possible one and learn your whole list, so run this only with a party \
                  and a set size you trust",
                 most

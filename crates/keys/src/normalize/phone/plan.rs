@@ -45,6 +45,14 @@ pub(super) fn is_international(digits: &str) -> bool {
     })
 }
 
+/// A number in the form of E.164 without its calling code.
+pub(super) fn without_code(number: &str) -> &str {
+    let Some(digits) = number.strip_prefix('+') else { return number };
+    let is_code = |code: &str| code.parse().is_ok_and(|code| DATABASE.by_code(&code).is_some());
+    let split = (1..=3).filter_map(|len| digits.split_at_checked(len));
+    split.into_iter().find(|(code, _)| is_code(code)).map_or(digits, |(_, national)| national)
+}
+
 fn plan_has(plan: &Metadata, national: &str) -> bool {
     let begins = |pattern: &str| beginning(pattern).is_some_and(|found| found.is_match(national));
     let all = plan.descriptors();

@@ -112,6 +112,24 @@ fn guessable_keys_are_warned_of_however_they_are_written() {
 }
 
 #[test]
+fn advice_about_null_values_helps() {
+    let scratch = scratch();
+    let file = scratch.path().join("t.csv");
+    let rows: String = (0..50).map(|number| format!("gone\nu{number}@x.org\n")).collect();
+    fs::write(&file, format!("k\n{rows}")).unwrap();
+    let check = |flags: &[&str]| {
+        ended(&[&["check", file.to_str().unwrap(), "--key", "k"], flags].concat()).out
+    };
+    let nulls = ["--null-values", "gone"];
+    let advice = "name it with --null-values, and normalise the column, as by --normalize trim";
+    assert!(check(&[]).contains(advice) && check(&nulls).contains(advice));
+    let trim = ["--normalize", "trim"];
+    let found = check(&trim);
+    assert!(found.contains("name it with --null-values\n"), "{found}");
+    assert!(!check(&[&trim[..], &nulls].concat()).contains("bear the same key"));
+}
+
+#[test]
 fn the_version_is_that_of_the_program_and_of_the_wire() {
     let wire = vesica::WIRE_VERSION;
     let said = format!("vesica {} (wire version {wire})\n", env!("CARGO_PKG_VERSION"));

@@ -35,6 +35,9 @@ pub struct Findings {
     pub null_values: u64,
     /// Keys that more than 1 % of the rows bear, the most frequent first.
     pub frequent_keys: Vec<FrequentKey>,
+    /// Whether null values count as empty in a key column.
+    #[serde(skip)]
+    takes_null_values: bool,
     /// Keys of rows, distinct or not.
     #[serde(skip)]
     keyed: u64,
@@ -77,6 +80,8 @@ pub(crate) struct Look {
     pub(crate) capitals: bool,
     /// How many digits it has, where it has nothing else that counts.
     pub(crate) digits: Option<u64>,
+    /// Null values count as empty in one of its columns.
+    pub(crate) takes_null_values: bool,
 }
 
 impl Look {
@@ -87,6 +92,7 @@ impl Look {
         self.capitals |= normalize.keeps_case() && value.chars().any(char::is_uppercase);
         self.digits =
             self.digits.and_then(|before| Some(before + digits(normalize.unknown_part(value))?));
+        self.takes_null_values |= !normalize.is_verbatim();
     }
 }
 
@@ -98,6 +104,8 @@ pub(crate) struct Tally {
     /// One for each identifier.
     digits: Vec<Digits>,
     null_values: u64,
+    /// Whether null values count as empty in a key column.
+    takes_null_values: bool,
     spaced: u64,
     capitals: u64,
     keys_changed: u64,
@@ -133,6 +141,7 @@ impl Tally {
             changed: Vec::new(),
             digits: vec![Digits::default(); identifiers],
             null_values: 0,
+            takes_null_values: false,
             spaced: 0,
             capitals: 0,
             keys_changed: 0,
@@ -155,6 +164,7 @@ impl Tally {
             all.most = all.most.max(more.most);
         }
         self.null_values += other.null_values;
+        self.takes_null_values |= other.takes_null_values;
         self.take_groups(other);
         self.spaced += other.spaced;
         self.capitals += other.capitals;
@@ -178,6 +188,7 @@ impl Tally {
             self.changed.push((place, hasher.finish() as u32));
             self.keys_changed += 1;
         }
+        self.takes_null_values |= look.takes_null_values;
         self.spaced += u64::from(look.spaced);
         self.capitals += u64::from(look.capitals);
         let of_identifier = &mut self.digits[identifier];
@@ -259,6 +270,7 @@ impl Tally {
             digit_keys: self.digits.iter().map(|digits| digits.digit_keys).sum(),
             most_digits: self.digits.iter().map(|digits| digits.most).max().unwrap_or(0),
             null_values: self.null_values,
+            takes_null_values: self.takes_null_values,
             frequent_keys: frequent(rows.read, self.repeated, table),
             keyed: self.digits.iter().map(|digits| digits.keys).sum(),
             digits: self.digits,
@@ -397,10 +409,17 @@ impl Findings {
     fn frequent(&self) -> Vec<String> {
         const MOST: usize = 5;
         let share = |rows: u64| 100.0 * rows as f64 / self.rows.read as f64;
+        let advice = match self.takes_null_values {
+            true => "name it with --null-values",
+            false => {
+                "name it with --null-values, and normalise the column, as by --normalize trim: without that, null values are \
+                 keys like any other"
+            }
+        };
         let mut warnings: Vec<_> = self.frequent_keys.iter().take(MOST).map(|key| {
             format!(
                 "{} of {} rows ({:.1} %) bear the same key, the first of them {}; if it stands for a \
-                 missing value, name it with --null-values",
+                 missing value, {advice}",
                 grouped(key.rows),
                 grouped(self.rows.read),
                 share(key.rows),

@@ -6,7 +6,7 @@
 use unicode_normalization::UnicodeNormalization;
 use vesica_keys::{normalize::characters::is_ignorable, shown::shown};
 
-use crate::error::InputFault;
+use crate::{error::InputFault, table::source::Delimiter, words::counted};
 
 /// The fields of a table's first line: the names of its columns, if it has a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -194,13 +194,13 @@ impl Header {
             && !self.named
             && only.iter().any(|byte| b";\t|,".contains(byte))
         {
-            return "its first line is a single field; is the delimiter right?".to_owned();
+            return single(only);
         }
         if names.is_empty() {
             return "it has rows, but no columns".to_owned();
         }
         if !is_header {
-            let fields = crate::words::counted(names.len() as u64, "field");
+            let fields = counted(names.len() as u64, "field");
             return format!(
                 "its first line has {fields}, not shown here because they may be data; if the file has a \
                  header, list its columns with `vesica check FILE --columns`"
@@ -218,6 +218,18 @@ impl Header {
 /// A name as one sees it: composed, and without characters that are not seen.
 fn as_seen(name: &str) -> String {
     name.chars().filter(|c| !is_ignorable(*c)).nfc().collect()
+}
+
+/// Words the hint about a first line that is one field, in which a delimiter stands.
+fn single(line: &[u8]) -> String {
+    let count = |byte: u8| line.iter().filter(|found| **found == byte).count();
+    // Of those that occur equally often, the last is taken.
+    let best = b",|\t;".iter().copied().max_by_key(|byte| count(*byte)).unwrap_or(b',');
+    format!(
+        "its first line is a single field; is the delimiter right? `--delimiter {}` makes {} of it",
+        Delimiter::of_byte(best).name(),
+        counted(count(best) as u64 + 1, "field")
+    )
 }
 
 #[cfg(test)]
@@ -257,6 +269,22 @@ mod tests {
             refused(&["\u{200b} K", "v"], &["k", "v"]).contains("there is `\u{fffd} K` (names")
         );
         assert_eq!(header(&["", "v"]).find(&[""]).unwrap(), [0]);
+    }
+
+    #[test]
+    fn the_delimiter_that_would_fit_is_named() {
+        for (line, said) in [
+            ("id;email;phone, or none", "`--delimiter semicolon` makes 3 fields of it"),
+            ("id\temail", "`--delimiter tab` makes 2 fields of it"),
+            ("id|email", "`--delimiter bar` makes 2 fields of it"),
+            ("id,email", "`--delimiter comma` makes 2 fields of it"),
+        ] {
+            let message = refused(&[line], &["email"]);
+            assert!(
+                message.contains("is the delimiter right?") && message.contains(said),
+                "{message}"
+            );
+        }
     }
 
     #[test]

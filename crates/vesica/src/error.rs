@@ -482,7 +482,10 @@ pub enum InputFault {
     #[error("the header opens a quoted field that is never closed")]
     UnclosedHeader,
     /// A key is not UTF-8.
-    #[error("{place}, column `{column}`: not valid UTF-8; convert the file to UTF-8")]
+    #[error(
+        "{place}, column `{column}`: not valid UTF-8; convert the file to UTF-8, for example with \
+         `iconv -f WINDOWS-1252 -t UTF-8`"
+    )]
     NotUtf8 {
         /// Where.
         place: Place,

@@ -207,6 +207,7 @@ fn compressed_files_and_databases_are_named() {
         (b"\xfd7zXZ\0\0\x04", "seems to be an xz file, not UTF-8 text; unpack it first"),
         (b"BZh91AY&SY\x94\x1b", "seems to be a bzip2 file"),
         (b"SQLite format 3\0\x10\0", "seems to be an SQLite database"),
+        (b"\x9d\x12\x5a\xc7\xf0\x11\x2a\x03DUCK@\0\0\0\0\0\0\0", "seems to be a DuckDB database"),
     ] {
         not_ready(bytes, &[], name);
     }

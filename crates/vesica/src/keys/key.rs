@@ -218,7 +218,8 @@ mod tests {
         let message = error(b"k,v\nfine,\xff\nse\xffcret,1\n");
         assert_eq!(
             message,
-            "t.csv: row 2 (line 3), column `k`: not valid UTF-8; convert the file to UTF-8"
+            "t.csv: row 2 (line 3), column `k`: not valid UTF-8; convert the file to UTF-8, for example with \
+             `iconv -f WINDOWS-1252 -t UTF-8`"
         );
         assert!(error(b"k,v\nse\0cret,1234567890\n").contains("NUL"));
     }

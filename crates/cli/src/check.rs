@@ -37,9 +37,10 @@ pub struct Args {
     /// The table's format, as in `run` [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto
-    #[arg(long, default_value = "comma", value_parser = run::delimiter)]
-    delimiter: Delimiter,
+    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
+    /// .tab, a bar where it ends in .psv, and else a comma]
+    #[arg(long, value_parser = run::delimiter)]
+    delimiter: Option<Delimiter>,
     /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
     /// ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
@@ -51,7 +52,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = args.rows.source(&args.file)?;
-    let (format, delimiter, most_bytes) = (args.format, args.delimiter, args.memory);
+    let delimiter = args.delimiter.unwrap_or_else(|| Delimiter::of_name(&args.file));
+    let (format, most_bytes) = (args.format, args.memory);
     let dialect = Dialect { format, delimiter, most_bytes, spill: None };
     if args.key.is_empty() {
         let opened = input.open(dialect)?;

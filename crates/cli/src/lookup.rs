@@ -77,9 +77,10 @@ pub struct Args {
     /// The table's format [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto
-    #[arg(long, default_value = "comma", value_parser = run::delimiter)]
-    delimiter: Delimiter,
+    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
+    /// .tab, a bar where it ends in .psv, and else a comma]
+    #[arg(long, value_parser = run::delimiter)]
+    delimiter: Option<Delimiter>,
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     progress: Show,
@@ -99,9 +100,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(path) => args.rows.source(path)?,
         None => Source::Memory { name: "--value".into(), bytes: table(&args.value).into() },
     };
+    let named = || args.input.as_deref().map(Delimiter::of_name).unwrap_or_default();
+    let delimiter = args.delimiter.unwrap_or_else(named);
     let job = LookUp {
         input,
-        dialect: Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() },
+        dialect: Dialect { format: args.format, delimiter, ..Dialect::default() },
         columns: names.into_iter().zip(profiles).map(column).collect(),
         null_values: match &args.null_values {
             Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,

@@ -74,9 +74,10 @@ pub struct Args {
     /// The table's format [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto
-    #[arg(long, default_value = "comma", value_parser = run::delimiter)]
-    delimiter: Delimiter,
+    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
+    /// .tab, a bar where it ends in .psv, and else a comma]
+    #[arg(long, value_parser = run::delimiter)]
+    delimiter: Option<Delimiter>,
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
@@ -110,7 +111,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         input: args.rows.source(&args.input)?,
         dialect: Dialect {
             format: args.format,
-            delimiter: args.delimiter,
+            delimiter: args.delimiter.unwrap_or_else(|| Delimiter::of_name(&args.input)),
             most_bytes: args.memory,
             spill: None,
         },

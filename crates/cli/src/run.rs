@@ -131,9 +131,10 @@ pub struct Args {
     /// than N rows of a key as an error. The other side receives N times --send-bytes for each key
     #[arg(long, default_value = "first", value_name = "HOW", value_parser = terms::duplicates)]
     duplicates: (Duplicates, u32),
-    /// What separates the fields: comma, semicolon, tab, bar or auto
-    #[arg(long, default_value = "comma", value_parser = delimiter)]
-    delimiter: Delimiter,
+    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
+    /// .tab, a bar where it ends in .psv, and else a comma]
+    #[arg(long, value_parser = delimiter)]
+    delimiter: Option<Delimiter>,
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
@@ -476,7 +477,7 @@ impl Args {
         Ok(Job {
             input: self.rows.source(&self.input)?,
             format: self.format,
-            delimiter: self.delimiter,
+            delimiter: self.delimiter.unwrap_or_else(|| Delimiter::of_name(&self.input)),
             spill: self.spill.clone(),
             resume: None,
             columns: names,

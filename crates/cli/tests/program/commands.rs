@@ -87,6 +87,22 @@ fn check_names_the_format() {
 }
 
 #[test]
+fn a_name_promises_a_delimiter() {
+    let scratch = scratch();
+    for (name, text) in
+        [("a.tsv", "k\tv\nx,y\t1\n"), ("a.psv", "k|v\nx,y|1\n"), ("a.csv", "k,v\nx\ty,1\n")]
+    {
+        let file = scratch.path().join(name);
+        fs::write(&file, text).unwrap();
+        let shown = ended(&["check", file.to_str().unwrap(), "--columns"]);
+        assert_eq!(shown.out, "   1  k\n   2  v\n", "{name}");
+        let shown =
+            ended(&["check", file.to_str().unwrap(), "--columns", "--delimiter", "semicolon"]);
+        assert_eq!(shown.out.lines().count(), 1, "{name}");
+    }
+}
+
+#[test]
 fn guessable_keys_are_warned_of_however_they_are_written() {
     let scratch = scratch();
     let file = scratch.path().join("t.csv");

@@ -60,10 +60,7 @@ impl Format {
 
     /// The format that a file's name promises, whatever it is packed with; `None` where it promises none.
     pub fn of_name(path: &Path) -> Option<Self> {
-        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
-        let packed = extension(path).is_some_and(|end| matches!(&*end, "gz" | "zst"));
-        let inner = if packed { path.file_stem().map(Path::new)? } else { path };
-        Some(match &*extension(inner)? {
+        Some(match &*ending(path)? {
             "csv" | "tsv" | "tab" | "psv" => Self::Csv,
             "ndjson" | "jsonl" | "json" => Self::Ndjson,
             "parquet" | "pq" => Self::Parquet,
@@ -72,6 +69,13 @@ impl Format {
             _ => return None,
         })
     }
+}
+
+/// The ending of a file's name in small letters, but for what says how it is packed.
+pub(crate) fn ending(path: &Path) -> Option<String> {
+    let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+    let packed = extension(path).is_some_and(|end| matches!(&*end, "gz" | "zst"));
+    extension(if packed { path.file_stem().map(Path::new)? } else { path })
 }
 
 /// What the first bytes of a file that is no text say; `Err` where more of them are needed.

@@ -213,6 +213,15 @@ impl Delimiter {
         }
     }
 
+    /// The delimiter that a file's name promises: a tab for `.tsv` and `.tab`, a bar for `.psv`, and a comma for any other.
+    pub fn of_name(path: &Path) -> Self {
+        match format::ending(path).as_deref() {
+            Some("tsv" | "tab") => Self::Tab,
+            Some("psv") => Self::Bar,
+            _ => Self::Comma,
+        }
+    }
+
     /// The byte, after looking at the text where that is asked for.
     pub(crate) fn byte(self, head: Head<'_>) -> u8 {
         match self {
@@ -280,6 +289,20 @@ mod tests {
     fn a_mark_is_no_part_of_the_body() {
         assert_eq!(head(b"\xef\xbb\xbfid\n").body(), 3);
         assert_eq!(head(b"id\n").body(), 0);
+    }
+
+    #[test]
+    fn names_promise_delimiters() {
+        for (name, delimiter) in [
+            ("a.tsv", Delimiter::Tab),
+            ("a.TAB.gz", Delimiter::Tab),
+            ("s3://bucket/a.tsv", Delimiter::Tab),
+            ("a.psv", Delimiter::Bar),
+            ("a.csv", Delimiter::Comma),
+            ("-", Delimiter::Comma),
+        ] {
+            assert_eq!(Delimiter::of_name(Path::new(name)), delimiter, "{name}");
+        }
     }
 
     #[test]

@@ -381,7 +381,10 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     run(&["--normalize", "rot13"]).assert(2, &["none, trim, lower, text, email"]);
     run(&["--peer", "nonsense"]).assert(2, &["--peer"]);
     run(&["--output", input.to_str().unwrap()]).assert(2, &["would replace the input"]);
-    run(&["--output", "/no/such/place/x"]).assert(3, &["/no/such/place/x: cannot be written"]);
+    run(&["--output", "/no/such/place/x"]).assert(
+        3,
+        &["/no/such/place/x: cannot be written: there is no directory /no/such/place\n"],
+    );
     run(&["--output", "/proc/x"]).assert(3, &["/proc/x: cannot be written"]);
     run(&["--stall-timeout", "0"]).assert(2, &["0.1 to 2592000"]);
     fs::write(lab.path("connecting.identity"), "no identity").unwrap();

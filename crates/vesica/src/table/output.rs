@@ -30,7 +30,7 @@ use crate::{
         ingest,
         remote::Upload,
         source::Dialect,
-        target::Target,
+        target::{self, Target},
     },
 };
 
@@ -309,6 +309,7 @@ impl Draft {
     }
 
     fn create(directory: &Path, access: Access) -> io::Result<Self> {
+        target::require_directory(directory)?;
         #[cfg(unix)]
         let mode = match access {
             Access::Usual => 0o666,
@@ -326,7 +327,9 @@ impl Draft {
         let _ = access;
         let mut temporary = None;
         let file = File::create(directory, || {
-            let (file, path) = builder.tempfile_in(directory)?.into_parts();
+            // The name that it was to have for the time being says nothing to anybody.
+            let unnamed = |error: io::Error| io::Error::from(error.kind());
+            let (file, path) = builder.tempfile_in(directory).map_err(unnamed)?.into_parts();
             temporary = Some(path);
             Ok(file)
         })?;

@@ -171,6 +171,17 @@ fn refuse_planted(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes sure that there is a directory for a result.
+pub(crate) fn require_directory(directory: &Path) -> io::Result<()> {
+    match directory.is_dir() {
+        true => Ok(()),
+        false => {
+            let message = format!("there is no directory {}", directory.display());
+            Err(io::Error::new(io::ErrorKind::NotFound, message))
+        }
+    }
+}
+
 fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),

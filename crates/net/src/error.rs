@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// An address that is not `host:port`, or whose host is unknown.
-    #[error("the address `{address}` cannot be resolved ({source}); give it as host:port")]
+    #[error("the address `{address}` cannot be resolved ({source}); {}", resolving(address))]
     Resolve {
         /// The address as it was given.
         address: String,
@@ -299,6 +299,17 @@ pub enum Error {
         /// What it did.
         deviation: Deviation,
     },
+}
+
+/// The advice about an address that cannot be resolved.
+fn resolving(address: &str) -> &'static str {
+    let has_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
+    match address.rsplit_once(':').is_some_and(has_port) {
+        true => {
+            "is the name of the host right, and does this machine have a name server that knows it?"
+        }
+        false => "give it as host:port",
+    }
 }
 
 impl Error {

@@ -146,8 +146,16 @@ impl Offer {
                 "null values are for key columns that are normalised; `none` compares all as bytes";
             return Err(Error::Usage(message.to_owned()));
         }
-        let Some(name) = &self.protocol else { return Ok(()) };
         let methods = self.query.kind.task.methods();
+        let Some(name) = &self.protocol else {
+            // Others have to be named on both sides.
+            let can_be_taken =
+                |method: &Box<dyn Method>| method.is_recommended() && method.meets(self.security);
+            return match methods.iter().any(can_be_taken) {
+                true => Ok(()),
+                false => Err(Error::Usage(unmet(self.query, self.security))),
+            };
+        };
         let Some(method) = methods.iter().find(|method| method.key() == name) else {
             if LOOKUPS.iter().any(|lookup| lookup.key == name) {
                 return Err(Error::Usage(format!(
@@ -253,6 +261,15 @@ impl Offer {
         let fitting = methods.iter().filter(|method| fits(&***method));
         fitting.filter_map(|method| method.candidate(&request).ok()).collect()
     }
+}
+
+/// That nothing in the catalogue is secure enough.
+pub(crate) fn unmet(query: Query, security: Security) -> String {
+    format!(
+        "no protocol of this release for {} is secure against {} parties",
+        query.describe(),
+        security.name()
+    )
 }
 
 /// Whether these numbers of columns, one for each of several identifiers, make up so many columns.

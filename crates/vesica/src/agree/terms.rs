@@ -11,7 +11,7 @@ use vesica_psi::{MAX_ITEMS, Sizes};
 
 use crate::{
     agree::{
-        offer::{Offer, WIRE_VERSION, WireOffer},
+        offer::{self, Offer, WIRE_VERSION, WireOffer},
         pledge::Pledge,
     },
     difference::Difference,
@@ -328,12 +328,7 @@ fn is_open(method: &dyn Method, security: Security) -> bool {
 
 /// That nothing in the catalogue is secure enough.
 fn unmet(query: Query, security: Security) -> Difference {
-    let none = format!(
-        "no protocol of this release for {} is secure against {} parties",
-        query.describe(),
-        security.name()
-    );
-    Difference::of_both("security", none)
+    Difference::of_both("security", offer::unmet(query, security))
 }
 
 fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Difference> {

@@ -218,6 +218,10 @@ fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
         (several(aligned(offer())), "a common order is for one identifier"),
         (aligned(asked(Query::COUNT, Learns::Both)), "only rows are written in a common order"),
         (nulls(&["x"], &[Normalize::None]), "null values are for key columns"),
+        (
+            Offer { security: Security::Malicious, ..asked(Query::COUNT, Learns::Both) },
+            "no protocol of this release for count is secure against malicious parties",
+        ),
         (named("oprf-list"), "`oprf-list` is no protocol of a run"),
         (named("rr99"), "there is no protocol `rr99` for"),
         (named("naive"), "not for real data"),

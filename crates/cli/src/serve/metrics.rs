@@ -12,7 +12,7 @@ use vesica::{Class, Report};
 use vesica_web::Counted;
 
 use super::Service;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// What is counted.
 #[derive(Default)]
@@ -124,7 +124,7 @@ pub fn of_runs(service: &Service) -> String {
 /// Shows what `text` gives, until the program ends.
 pub fn publish(place: &str, text: impl Fn() -> String + Send + 'static) -> Result<(), Failure> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Failure::usage(format!("metrics cannot be shown at {place}: {error}"))
+        Failure::new(exit::NETWORK, format!("metrics cannot be shown at {place}: {error}"))
     };
     let server = match place.contains('/') {
         #[cfg(unix)]

@@ -305,6 +305,17 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     service.end().assert(0, &[]);
 }
 
+#[test]
+fn a_place_that_is_taken_is_a_fault_of_the_network() {
+    let town = Town::new(1, &[]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for flag in ["--metrics", "--listen"] {
+        let serve = town.command("service", &["serve", flag, &taken]);
+        Running::start(serve).end().assert(4, &[&taken]);
+    }
+}
+
 /// A partner whose table does not come has its turn for as long as nobody else wants it.
 #[test]
 fn a_partner_that_keeps_a_service_waiting_loses_its_turn_to_others() {

@@ -26,7 +26,7 @@ use crate::{
     heading, keygen, memory, numbers,
     policy::PolicyArgs,
     run,
-    serve::{Counted, Form, Log},
+    serve::{Counted, Form, Log, turned_away},
 };
 
 #[derive(clap::Args)]
@@ -102,23 +102,23 @@ struct Teller(Form);
 
 impl Observer for Teller {
     fn phase(&self, name: &'static str) {
-        Log::new(self.0).event("phase", &[("name", &described(name))]);
+        Log::new(self.0).event("phase", &[("name", described(name).into())]);
     }
 
     fn progress(&self, progress: Progress) {
         if progress.unit == Unit::Partitions {
             let (done, total) = (progress.done, progress.total.unwrap_or_default());
-            let facts = [("done", &done.to_string()[..]), ("of", &total.to_string())];
+            let facts = [("done", done.into()), ("of", total.into())];
             Log::new(self.0).event("partition", &facts);
         }
     }
 
     fn warning(&self, text: &str) {
-        Log::new(self.0).event("warning", &[("text", text)]);
+        Log::new(self.0).event("warning", &[("text", text.into())]);
     }
 
     fn note(&self, text: &str) {
-        Log::new(self.0).event("note", &[("text", text)]);
+        Log::new(self.0).event("note", &[("text", text.into())]);
     }
 }
 
@@ -179,11 +179,10 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     strangers.end();
     match ended {
         Ok(shortfalls) => {
-            let matches = report.outcome.matches.map(|matches| matches.to_string());
-            let learned = report.brief();
-            let facts = [("keys shared", matches), ("learned", learned)];
-            let facts = facts.iter().filter_map(|(name, fact)| Some((*name, fact.as_deref()?)));
-            Log::new(form).event("succeeded", &facts.collect::<Vec<_>>());
+            let matches = report.outcome.matches.map(|matches| ("keys shared", matches.into()));
+            let learned = report.brief().map(|learned| ("learned", learned.into()));
+            let facts: Vec<_> = matches.into_iter().chain(learned).collect();
+            Log::new(form).event("succeeded", &facts);
             if shortfalls.is_empty() { Ok(()) } else { Err(Failure::unconfirmed(&shortfalls)) }
         }
         Err(error) => {
@@ -209,23 +208,26 @@ enum Stranger {
 fn tell(log: Log, strangers: &Counted<Stranger>, event: &Event<'_>) {
     strangers.look();
     match event {
-        Event::Serving { address } => log.event("serving", &[("cluster", &address.to_string())]),
+        Event::Serving { address } => {
+            log.event("serving", &[("cluster", address.to_string().into())])
+        }
         Event::Meeting(connect::Event::Listening { address }) => {
-            log.event("listening", &[("address", &address.to_string())]);
+            log.event("listening", &[("address", address.to_string().into())]);
         }
         Event::Meeting(connect::Event::Waiting { place, left, .. }) => {
-            let left = format!("{:.0}", left.as_secs_f64());
-            log.event("waiting for the other side", &[("at", place), ("seconds", &left)]);
+            let facts = [("at", (*place).into()), ("seconds", left.as_secs().into())];
+            log.event("waiting for the other side", &facts);
         }
         Event::Meeting(connect::Event::TurnedAway { why }) => {
-            let facts = vec![("why", why.to_string())];
+            let facts = turned_away(why);
             strangers.event(Stranger::There(discriminant(*why)), "turned away", facts);
         }
         Event::TurnedAway { why } => {
-            let facts = vec![("from", "the cluster".to_owned()), ("why", why.to_string())];
+            let from = [("from", "the cluster".into())];
+            let facts = from.into_iter().chain(turned_away(why)).collect();
             strangers.event(Stranger::Here(discriminant(*why)), "turned away", facts);
         }
-        Event::Lost { why } => log.event("lost the other side", &[("why", &why.to_string())]),
+        Event::Lost { why } => log.event("lost the other side", &[("why", why.to_string().into())]),
         _ => {}
     }
 }

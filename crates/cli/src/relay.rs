@@ -63,7 +63,7 @@ pub fn relay(args: &Args) -> Result<(), Failure> {
     let events = counted.clone();
     let relay = Relay::bind(&args.listen, limits, move |event| tell(&events, event))?;
     let address = relay.address().map_err(|_| Failure::bug("a listener has an address"))?;
-    log.event("listening", &[("address", &address.to_string())]);
+    log.event("listening", &[("address", address.to_string().into())]);
     relay.run(&cancel);
     counted.end();
     log.event("stopped", &[]);
@@ -95,7 +95,7 @@ enum Kind {
 }
 
 fn tell(log: &Counted<Kind>, event: &Event) {
-    let party = |name, party: &Fingerprint| (name, party.to_string());
+    let party = |name, party: &Fingerprint| (name, party.to_string().into());
     let parties =
         |[one, other]: &[Fingerprint; 2]| vec![party("party", one), party("other party", other)];
     match event {
@@ -105,11 +105,11 @@ fn tell(log: &Counted<Kind>, event: &Event) {
         Event::Met { parties: who } => log.event(Kind::Met(*who), "met", parties(who)),
         Event::Parted { parties: who, bytes } => {
             let mut facts = parties(who);
-            facts.push(("bytes", bytes.to_string()));
+            facts.push(("bytes", (*bytes).into()));
             log.event(Kind::Parted(*who), "parted", facts);
         }
         Event::TurnedAway { why } => {
-            log.event(Kind::TurnedAway(*why), "turned away", vec![("why", why.to_string())]);
+            log.event(Kind::TurnedAway(*why), "turned away", vec![("why", why.to_string().into())]);
         }
         Event::Second => log.look(),
         _ => {}

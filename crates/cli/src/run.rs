@@ -1,5 +1,7 @@
 //! `run`: this party's side of an intersection.
 
+mod table;
+
 use std::{
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
@@ -8,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args as _, FromArgMatches as _, ValueEnum};
+use clap::ValueEnum;
 use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
@@ -38,6 +40,8 @@ use crate::{
     stamp::Stamp,
     terms::{self, QueryArg, TermsArgs},
 };
+
+pub use self::table::JobTable;
 
 /// The two forms of the command.
 pub const USAGE: &str = "\
@@ -504,16 +508,6 @@ impl Args {
             },
             partnership,
         })
-    }
-
-    /// A job of a project.
-    pub fn of_job(project: &Project, name: &str) -> Result<Self, Failure> {
-        let command = Self::augment_args(clap::Command::new("vesica run"));
-        let (flags, origin) = project.flags_of(name, &command, Vec::new())?;
-        let flags = std::iter::once("vesica run".into()).chain(flags);
-        let failed = |error: clap::Error| origin.fault(&error);
-        let matches = command.try_get_matches_from(flags).map_err(failed)?;
-        Self::from_arg_matches(&matches).map_err(failed)
     }
 
     /// The ledger, where the flags name one.

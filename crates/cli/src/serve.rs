@@ -10,7 +10,7 @@ mod turns;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    mem::discriminant,
+    mem::{Discriminant, discriminant},
     path::PathBuf,
     sync::{
         Arc,
@@ -20,16 +20,27 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use vesica::{Class, Report, Role, partnership::Partnership, to_bind};
+use vesica::{
+    Class, Report, Role,
+    partnership::{Agreement, Partnership, Signed},
+    to_bind,
+};
 use vesica_net::{
     AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace,
     connect::{Server, Visit},
 };
 
 pub use self::log::{Counted, Form, Log};
+use self::log::{Fact, Facts};
 
 use self::{metrics::Metrics, turns::Turns};
-use crate::{cancel, exit::Failure, keygen, memory, numbers, project::Project, run};
+use crate::{
+    cancel,
+    exit::{self, Failure},
+    keygen, memory, numbers,
+    project::Project,
+    run,
+};
 
 /// How long a partner may take from its handshake to saying which agreement it means.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -95,6 +106,12 @@ struct Jobs {
     jobs: BTreeMap<String, Arc<Job>>,
     partners: BTreeSet<Fingerprint>,
     addresses: BTreeSet<String>,
+    /// The jobs that are not served, each with the reason.
+    left_out: BTreeMap<String, String>,
+    /// The first of these reasons that is a fault of a file.
+    fault: Option<String>,
+    /// The jobs whose input is not there, and the input.
+    without_input: BTreeMap<String, String>,
 }
 
 /// What all runs have in common.
@@ -125,11 +142,16 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         memory: args.memory.unwrap_or_else(vesica::files::memory_budget) / runs as u64,
         threads: (processors / runs).max(1),
     };
-    let mut written = project.written();
+    let mut state = State { written: project.written(), fault: None };
     let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
+    let log = Log::new(args.log);
+    jobs.tell_since(&Jobs::default(), log);
     let address = match (&args.listen, jobs.addresses.len()) {
         (Some(address), _) => address.clone(),
         (None, 1) => jobs.addresses.first().cloned().unwrap_or_default(),
+        (None, 0) if jobs.fault.is_some() => {
+            return Err(Failure::input(jobs.fault.unwrap_or_default()));
+        }
         (None, 0) => {
             return Err(Failure::usage("no job has an agreement in which this side listens"));
         }
@@ -144,7 +166,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     let mut server = Server::bind(&address, &me, jobs.partners.clone(), PATIENCE)?;
     server.set_pace(pace(args.partner_rate), Clock::default());
     let service = Arc::new(Service {
-        log: Log::new(args.log),
+        log,
         metrics: Metrics::default(),
         turns: Turns::new(runs),
         leave: CancelToken::default(),
@@ -152,34 +174,25 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         connected: AtomicUsize::new(0),
         hold: args.hold,
     });
-    let strangers = Counted::new(service.log);
+    let strangers = Counted::new(log);
     if let Some(place) = &args.metrics {
         let service = service.clone();
         metrics::publish(place, move || metrics::of_runs(&service))?;
     }
     let listening = server.address().to_string();
-    service
-        .log
-        .event("listening", &[("address", &listening), ("jobs", &jobs.jobs.len().to_string())]);
+    log.event("listening", &[("address", listening.into()), ("jobs", jobs.jobs.len().into())]);
     let mut looked = Instant::now();
     let mut threads = Vec::new();
     while !asked_to_stop.is_cancelled() {
         if looked.elapsed() >= RELOAD {
             looked = Instant::now();
-            reload(
-                args,
-                &mut written,
-                &mut jobs,
-                &mut server,
-                (me.fingerprint(), share),
-                &service.log,
-            );
+            reload(args, &mut state, &mut jobs, &mut server, (me.fingerprint(), share), log);
             threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
             strangers.look();
         }
         let turned_away = &mut |why: vesica_net::Error| {
             service.metrics.turned_away();
-            strangers.event(discriminant(&why), "turned away", vec![("why", why.to_string())]);
+            strangers.event(kind(&why), "turned away", turned_away(&why));
         };
         let has_room = service.connected.load(Ordering::Relaxed) < CONNECTIONS;
         match has_room.then(|| server.turn(turned_away)).flatten() {
@@ -195,7 +208,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         }
     }
     strangers.end();
-    service.log.event("stopping", &[("runs", &service.turns.running().to_string())]);
+    service.log.event("stopping", &[("runs", service.turns.running().into())]);
     drop(server);
     service.leave.cancel();
     let asked = Instant::now();
@@ -222,28 +235,60 @@ struct Share {
     threads: usize,
 }
 
+/// Returns the kind of the reason for which a caller was turned away. There are few partners, and any number of strangers.
+fn kind(why: &vesica_net::Error) -> (Discriminant<vesica_net::Error>, Option<Fingerprint>) {
+    use vesica_net::Error::{Engaged, TooOften};
+    let partner = why.caller().filter(|_| matches!(why, Engaged { .. } | TooOften { .. }));
+    (discriminant(why), partner)
+}
+
+/// Returns the facts about a caller that was turned away.
+pub fn turned_away(why: &vesica_net::Error) -> Facts {
+    let caller = why.caller().map(|caller| ("partner", caller.to_string().into()));
+    caller.into_iter().chain([("why", why.to_string().into())]).collect()
+}
+
+/// The state of the project when it was looked at last.
+struct State {
+    /// When its files had been written.
+    written: Vec<Option<SystemTime>>,
+    /// The fault of the project file, if it could not be read.
+    fault: Option<String>,
+}
+
 /// Reads the project again if its file or an agreement changed. One that cannot be used changes nothing.
 fn reload(
     args: &Args,
-    written: &mut Vec<Option<SystemTime>>,
+    state: &mut State,
     jobs: &mut Jobs,
     server: &mut Server,
     (me, share): (Fingerprint, Share),
-    log: &Log,
+    log: Log,
 ) {
-    let Ok(project) = Project::open(args.project.as_deref()) else { return };
+    let project = match Project::open(args.project.as_deref()) {
+        Ok(project) => project,
+        Err(failure) => {
+            if state.fault.as_ref() != Some(&failure.message) {
+                log.event("not reloaded", &[("why", failure.message.as_str().into())]);
+                state.fault = Some(failure.message);
+            }
+            return;
+        }
+    };
+    state.fault = None;
     let now = project.written();
-    if now == *written {
+    if now == state.written {
         return;
     }
-    *written = now;
+    state.written = now;
     match Jobs::read(&project, me, share) {
         Ok(found) => {
             server.expect(found.partners.clone());
-            log.event("reloaded", &[("jobs", &found.jobs.len().to_string())]);
+            log.event("reloaded", &[("jobs", found.jobs.len().into())]);
+            found.tell_since(jobs, log);
             *jobs = found;
         }
-        Err(failure) => log.event("not reloaded", &[("why", &failure.message)]),
+        Err(failure) => log.event("not reloaded", &[("why", failure.message.into())]),
     }
 }
 
@@ -253,10 +298,20 @@ impl Jobs {
         project.check_files()?;
         for name in project.jobs() {
             let mut args = run::Args::of_job(project, &name)?;
-            let Some(agreement) = args.agreement()? else { continue };
-            let Some(address) = agreement.document().listens(me) else { continue };
-            all.addresses.insert(to_bind(address));
-            let peer = agreement.document().peer_of(me)?.fingerprint();
+            if let Some(input) = args.missing_input() {
+                all.without_input.insert(name.clone(), input.display().to_string());
+            }
+            let (agreement, address, peer) = match served(&args, me) {
+                Ok(served) => served,
+                Err(failure) => {
+                    if failure.code == exit::INPUT {
+                        all.fault.get_or_insert(failure.message.clone());
+                    }
+                    all.left_out.insert(name, failure.message);
+                    continue;
+                }
+            };
+            all.addresses.insert(address);
             all.partners.insert(peer);
             args.within(share.memory, share.threads);
             args.of_project(project.protected(&name), agreement.hash());
@@ -264,6 +319,42 @@ impl Jobs {
         }
         Ok(all)
     }
+
+    /// Logs the jobs that are not served, or would fail, as far as that is new since `before`.
+    fn tell_since(&self, before: &Self, log: Log) {
+        for (job, why) in &self.left_out {
+            if before.left_out.get(job) != Some(why) {
+                log.event(
+                    "not served",
+                    &[("job", job.as_str().into()), ("why", why.as_str().into())],
+                );
+            }
+        }
+        for (job, input) in &self.without_input {
+            if before.without_input.get(job) != Some(input) {
+                let facts = [("job", job.as_str().into()), ("input", input.as_str().into())];
+                log.event("there is no input", &facts);
+            }
+        }
+    }
+}
+
+/// Returns the agreement of a job, the address at which this side listens, and the other party.
+///
+/// # Errors
+/// The reason for which the job is not served.
+fn served(
+    args: &run::Args,
+    me: Fingerprint,
+) -> Result<(Signed<Agreement>, String, Fingerprint), Failure> {
+    let file = args.agreement_file().ok_or_else(|| Failure::usage("it is under no agreement"))?;
+    let missing = || Failure::usage(format!("there is no agreement {} (yet)", file.display()));
+    let agreement = args.agreement()?.ok_or_else(missing)?;
+    let address = agreement.document().listens(me).map(to_bind);
+    let there = || Failure::usage("under its agreement this side does not listen");
+    let address = address.ok_or_else(there)?;
+    let peer = agreement.document().peer_of(me)?.fingerprint();
+    Ok((agreement, address, peer))
 }
 
 impl Service {
@@ -292,17 +383,18 @@ impl Service {
             Err(why) => {
                 let why = asked.err().map_or(why.to_owned(), |error| error.to_string());
                 self.metrics.turned_away();
-                self.log.event("turned away", &[("partner", &partner), ("why", &why)]);
+                self.log.event("turned away", &[("partner", partner.into()), ("why", why.into())]);
                 return channel.abort(AbortReason::Agreement);
             }
         };
         let waiting = Instant::now();
         let Some(turn) = self.turns.wait(&mut channel) else {
-            self.log.event("left while waiting", &[("job", &job.name), ("partner", &partner)]);
+            self.log.event("left while waiting", &about(&job.name, &partner));
             return channel.abort(AbortReason::Cancelled);
         };
         let waited = waiting.elapsed();
-        self.log.event("began", &[("job", &job.name), ("partner", &partner)]);
+        channel.leave_out(waited);
+        self.log.event("began", &about(&job.name, &partner));
         let turns = self.turns.clone();
         let mut channel = Some(channel.with_turn(self.hold, move || turns.waiting() > 0));
         let mut meet = |_: &run::Met<'_>| {
@@ -320,18 +412,19 @@ impl Service {
     fn ended(&self, job: &str, partner: &str, report: &Report, waited: Duration) {
         let failure = report.failure.as_ref();
         self.metrics.ended(job, failure.map(|failure| failure.class), report);
-        let number = |number: Option<u64>| number.map(|number| number.to_string());
-        let keys = number(report.rows.map(|rows| rows.used));
-        let peer_keys = number(report.peer_items);
-        let (seconds, waited) =
-            (format!("{:.3}", report.seconds), format!("{:.3}", waited.as_secs_f64()));
-        let mut facts = vec![("job", job), ("partner", partner)];
-        facts.extend(keys.as_deref().map(|keys| ("keys", keys)));
-        facts.extend(peer_keys.as_deref().map(|keys| ("peer keys", keys)));
-        facts.extend([("seconds", &seconds[..]), ("waited", &waited)]);
-        facts.extend(failure.map(|failure| ("why", failure.reason.as_str())));
+        let seconds = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
+        let mut facts = about(job, partner).to_vec();
+        facts.extend(report.rows.map(|rows| ("keys", rows.used.into())));
+        facts.extend(report.peer_items.map(|keys| ("peer keys", keys.into())));
+        facts.extend([("seconds", seconds.into()), ("waited", waited.into())]);
+        facts.extend(failure.map(|failure| ("why", failure.reason.as_str().into())));
         self.log.event(if failure.is_none() { "succeeded" } else { "failed" }, &facts);
     }
+}
+
+/// Returns the facts about a run.
+fn about(job: &str, partner: &str) -> [(&'static str, Fact); 2] {
+    [("job", job.into()), ("partner", partner.into())]
 }
 
 /// What a partner is told of a run that failed before it began.

@@ -3,6 +3,7 @@
 use vesica::{
     Epsilon, Learns, Noise, Normalize, Offer, Query, Security,
     files::{DEFAULT_BYTES, Duplicates, NullValues, SentColumns},
+    report::counted,
 };
 
 use crate::{
@@ -127,10 +128,13 @@ impl TermsArgs {
         offer.noise = self.epsilon.map(|epsilon| Noise { epsilon, clamp: self.clamp });
         offer.scale = self.scale;
         offer.diagnose = self.diagnose;
-        if let Some(Names(values)) = &self.null_values {
-            offer.null_values = NullValues::new(values).map_err(vesica::Error::from)?;
-        }
+        offer.null_values = self.null_values()?;
         Ok(offer)
+    }
+
+    /// The values that count as empty.
+    pub fn null_values(&self) -> Result<NullValues, Failure> {
+        null_values(self.null_values.as_ref())
     }
 
     /// The columns that this side sends.
@@ -140,12 +144,21 @@ impl TermsArgs {
     }
 }
 
+/// The values that count as empty: those that are named, or the default ones.
+pub fn null_values(named: Option<&Names>) -> Result<NullValues, Failure> {
+    match named {
+        Some(Names(values)) => Ok(NullValues::new(values).map_err(vesica::Error::from)?),
+        None => Ok(NullValues::default()),
+    }
+}
+
 /// The normalisation of each of so many key columns, of which one is named for all or one each.
 pub fn profiles(columns: usize, normalize: &[Normalize]) -> Result<Vec<Normalize>, Failure> {
     if normalize.len() != 1 && normalize.len() != columns {
         return Err(Failure::usage(format!(
-            "--normalize names {} normalisations for {columns} key columns; name one for all, or one each",
-            normalize.len()
+            "--normalize names {}, and the key has {}: name one for all, or one each",
+            counted(normalize.len() as u64, "profile"),
+            counted(columns as u64, "column")
         )));
     }
     Ok(normalize.iter().cycle().take(columns).cloned().collect())

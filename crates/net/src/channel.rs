@@ -124,6 +124,11 @@ impl Channel {
         self.stall
     }
 
+    /// Leaves this much of the time until now out of what the run is said to take, such as a wait before it begins.
+    pub fn leave_out(&mut self, time: Duration) {
+        self.meter.leave_out(time);
+    }
+
     /// Enters a phase: what follows is metered under this name, and errors name it.
     pub fn phase(&mut self, name: &'static str) {
         self.meter.enter(name);

@@ -138,6 +138,18 @@ pub enum Error {
          party still running?"
     )]
     InARun,
+    /// A party that called is in a run with this one already.
+    #[error("it is in a run with this side already, and can call again when that is over")]
+    Engaged {
+        /// Who called.
+        caller: Fingerprint,
+    },
+    /// A party that called does so more often than it may.
+    #[error("it calls more often than it may, and was asked to call again later")]
+    TooOften {
+        /// Who called.
+        caller: Fingerprint,
+    },
     /// One of the two, which is the expected one, has called the other too often.
     #[error("called too often: the side that is called asks to be called again later")]
     Later,
@@ -321,6 +333,15 @@ impl Error {
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::UnexpectedEof => Self::Closed { phase },
             _ => Self::Io { phase, source },
+        }
+    }
+
+    /// Who called, where this is why a caller was turned away that has shown who it is.
+    pub fn caller(&self) -> Option<Fingerprint> {
+        match self {
+            Self::Engaged { caller } | Self::TooOften { caller } => Some(*caller),
+            Self::Stranger { presented } | Self::WrongPeer { presented, .. } => Some(*presented),
+            _ => None,
         }
     }
 

@@ -56,6 +56,11 @@ impl Meter {
         });
     }
 
+    /// Leaves this much of the time until now out of the current phase.
+    pub(crate) fn leave_out(&mut self, time: Duration) {
+        self.since = (self.since + time).min(Instant::now());
+    }
+
     pub(crate) fn count_sent(&mut self, bytes: usize) {
         self.phases[self.current].sent += bytes as u64;
     }
@@ -149,6 +154,14 @@ mod tests {
             meter.count_flight(flight);
             assert_eq!(meter.rounds(), flights);
         }
+    }
+
+    #[test]
+    fn time_that_is_left_out_does_not_count() {
+        let mut meter = Meter::default();
+        std::thread::sleep(Duration::from_millis(20));
+        meter.leave_out(Duration::from_secs(100));
+        assert!(meter.phases()[0].time < Duration::from_millis(15));
     }
 
     #[cfg(target_os = "linux")]

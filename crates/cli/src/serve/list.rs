@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, sync::Arc, thread};
 
-use vesica::report::grouped;
 use vesica_net::CancelToken;
 use vesica_web::{Asset, Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
 
@@ -88,8 +87,7 @@ pub fn serve(
     };
     for (who, rate) in [("one client", limits.client), ("all clients together", limits.all)] {
         let days = time(rate.days(SPACE));
-        let keys = grouped(SPACE);
-        let told = [("who", who), ("keys", keys.as_str()), ("time", days.as_str())];
+        let told = [("who", who.into()), ("keys", SPACE.into()), ("time", days.into())];
         log.event("to ask for every key of a space takes", &told);
     }
     let counts = Arc::new(Counts::default());
@@ -113,7 +111,7 @@ pub fn serve(
         metrics::publish(place, move || metrics::of_list(&counts.read()))?;
     }
     let tell = |what: &'static str, facts: &[(&'static str, String)]| {
-        let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
+        let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.clone().into())).collect();
         log.event(what, &facts);
     };
     vesica_web::serve(serving, stop, &tell).map_err(|error| Failure::input(error.to_string()))

@@ -20,6 +20,67 @@ pub enum Form {
     Json,
 }
 
+/// A fact about an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    Text(String),
+    Number(u64),
+    Seconds(Duration),
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Fact {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<usize> for Fact {
+    fn from(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+impl From<Duration> for Fact {
+    fn from(time: Duration) -> Self {
+        Self::Seconds(time)
+    }
+}
+
+impl Fact {
+    /// The fact as text that is safe to show.
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => shown(text).into_owned(),
+            Self::Number(number) => number.to_string(),
+            Self::Seconds(time) => format!("{:.3}", time.as_secs_f64()),
+        }
+    }
+
+    /// The fact in JSON, where a number is a number.
+    fn json(&self) -> serde_json::Value {
+        match self {
+            Self::Text(_) => self.text().into(),
+            Self::Number(number) => (*number).into(),
+            Self::Seconds(time) => (time.as_millis() as f64 / 1e3).into(),
+        }
+    }
+}
+
+/// Facts about an event, with their names.
+pub type Facts = Vec<(&'static str, Fact)>;
+
 /// Writes lines to standard error.
 #[derive(Clone, Copy)]
 pub struct Log(Form);
@@ -30,13 +91,8 @@ impl Log {
     }
 
     /// Something happened, about which there are these facts.
-    pub fn event(&self, what: &str, facts: &[(&str, &str)]) {
+    pub fn event(&self, what: &str, facts: &[(&'static str, Fact)]) {
         crate::say(&line(self.0, &Moment::now().to_string(), what, facts));
-    }
-
-    fn facts(&self, what: &str, facts: &[(&'static str, String)]) {
-        let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
-        self.event(what, &facts);
     }
 }
 
@@ -51,7 +107,7 @@ pub struct Counted<K> {
 struct Repeated {
     since: Instant,
     what: &'static str,
-    facts: Vec<(&'static str, String)>,
+    facts: Facts,
     more: u64,
 }
 
@@ -61,9 +117,9 @@ impl<K: Eq + Hash> Counted<K> {
     }
 
     /// Something of this kind happened.
-    pub fn event(&self, kind: K, what: &'static str, facts: Vec<(&'static str, String)>) {
+    pub fn event(&self, kind: K, what: &'static str, facts: Facts) {
         if let Some(facts) = note(&mut self.kinds(), kind, what, facts, Instant::now()) {
-            self.log.facts(what, &facts);
+            self.log.event(what, &facts);
         }
     }
 
@@ -79,7 +135,7 @@ impl<K: Eq + Hash> Counted<K> {
 
     fn say(&self, age: Duration) {
         for Repeated { what, facts, .. } in over(&mut self.kinds(), age, Instant::now()) {
-            self.log.facts(what, &facts);
+            self.log.event(what, &facts);
         }
     }
 
@@ -93,9 +149,9 @@ fn note<K: Eq + Hash>(
     kinds: &mut HashMap<K, Repeated>,
     kind: K,
     what: &'static str,
-    facts: Vec<(&'static str, String)>,
+    facts: Facts,
     now: Instant,
-) -> Option<Vec<(&'static str, String)>> {
+) -> Option<Facts> {
     if let Some(known) = kinds.get_mut(&kind) {
         known.more += 1;
         return None;
@@ -114,23 +170,23 @@ fn over<K: Eq + Hash>(
     let mut lines: Vec<_> = old.map(|(_, kind)| kind).filter(|kind| kind.more > 0).collect();
     for Repeated { facts, more, since, .. } in &mut lines {
         let seconds = now.saturating_duration_since(*since).as_secs();
-        facts.extend([("more", more.to_string()), ("seconds", seconds.to_string())]);
+        facts.extend([("more", (*more).into()), ("seconds", seconds.into())]);
     }
     lines
 }
 
-fn line(form: Form, time: &str, what: &str, facts: &[(&str, &str)]) -> String {
+fn line(form: Form, time: &str, what: &str, facts: &[(&'static str, Fact)]) -> String {
     match form {
         Form::Text => {
             let facts: String =
-                facts.iter().map(|(name, value)| format!("  {name}: {}", shown(value))).collect();
+                facts.iter().map(|(name, fact)| format!("  {name}: {}", fact.text())).collect();
             format!("{time}  {what}{facts}")
         }
         Form::Json => {
-            let all = [("time", time), ("event", what)].into_iter().chain(facts.iter().copied());
-            let text = |text: &str| serde_json::Value::from(shown(text));
+            let about = [("time", time.into()), ("event", what.into())];
+            let all = about.iter().chain(facts);
             let map: serde_json::Map<_, _> =
-                all.map(|(name, value)| (name.replace(' ', "_"), text(value))).collect();
+                all.map(|(name, fact)| (name.replace(' ', "_"), fact.json())).collect();
             serde_json::Value::from(map).to_string()
         }
     }
@@ -142,11 +198,15 @@ mod tests {
 
     #[test]
     fn a_line_holds_an_event_in_both_forms() {
-        let facts = [("job", "acme"), ("peer keys", "7")];
+        let facts = [("job", "acme".into()), ("peer keys", 7u64.into())];
         assert_eq!(line(Form::Text, "T", "began", &facts), "T  began  job: acme  peer keys: 7");
-        let json = r#"{"event":"began","job":"acme","peer_keys":"7","time":"T"}"#;
+        let json = r#"{"event":"began","job":"acme","peer_keys":7,"time":"T"}"#;
         assert_eq!(line(Form::Json, "T", "began", &facts), json);
-        let facts = [("why", "\u{202e}no\nT  began\u{1b}[2K")];
+        let taken = [("seconds", Duration::from_millis(2074).into())];
+        assert_eq!(line(Form::Text, "T", "ended", &taken), "T  ended  seconds: 2.074");
+        let json = r#"{"event":"ended","seconds":2.074,"time":"T"}"#;
+        assert_eq!(line(Form::Json, "T", "ended", &taken), json);
+        let facts = [("why", "\u{202e}no\nT  began\u{1b}[2K".into())];
         let text = "T  failed  why: \u{fffd}no\u{fffd}T  began\u{fffd}[2K";
         assert_eq!(line(Form::Text, "T", "failed", &facts), text);
     }
@@ -154,7 +214,7 @@ mod tests {
     #[test]
     fn events_that_repeat_within_a_minute_are_counted() {
         let (mut kinds, start) = (HashMap::new(), Instant::now());
-        let why = |why: &str| vec![("why", why.to_owned())];
+        let why = |why: &str| vec![("why", why.into())];
         let mut lines = 0;
         for call in 0..1000 {
             let now = start + Duration::from_millis(call);
@@ -166,9 +226,11 @@ mod tests {
         let mut counted = over(&mut kinds, WINDOW, start + WINDOW + Duration::from_secs(1));
         assert_eq!(counted.len(), 2);
         let facts: Vec<_> = counted.remove(0).facts;
-        let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
         assert!(
-            matches!(facts[..], [("why", "w"), ("more", "499"), ("seconds", "60" | "61")]),
+            matches!(
+                &facts[..],
+                [("why", _), ("more", Fact::Number(499)), ("seconds", Fact::Number(60 | 61))]
+            ),
             "{facts:?}"
         );
         // The next one has a line again, and a single one has no number.

@@ -16,7 +16,7 @@ use vesica::partnership::{Agreement, Signed};
 use vesica_net::{AbortReason, CancelToken, Error, Identity, connect};
 use vesica_testkit::assurance;
 
-use crate::harness::{Ended, Running, vesica};
+use crate::harness::{Ended, Running, ended, vesica};
 
 /// A service's project and those of its partners.
 struct Town {
@@ -110,6 +110,11 @@ impl Town {
         let wait: &[&str] = if flags.contains(&"--wait") { &[] } else { &["--wait", "60"] };
         let all = [&["run", name, "--threads", "1"], wait, flags].concat();
         Running::start(self.command(name, &all))
+    }
+
+    fn fingerprint(&self, who: &str) -> String {
+        let identity = self.path(who, "vesica.identity");
+        ended(&["fingerprint", identity.to_str().unwrap()]).out.trim().to_owned()
     }
 
     /// The keys that a partner shares, on this side.
@@ -287,9 +292,9 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     let mut service = town.serve(&["--runs", "1"]);
     town.run(0, &[]).end().assert(0, &[]);
     town.invite(1, &[]);
-    service.until("\"event\":\"reloaded\",\"jobs\":\"1\"");
+    service.until("\"event\":\"reloaded\",\"jobs\":1");
     town.agree(1);
-    service.until("\"event\":\"reloaded\",\"jobs\":\"2\"");
+    service.until("\"event\":\"reloaded\",\"jobs\":2");
     town.run(1, &[]).end().assert(0, &[]);
     town.run(0, &[]).end().assert(0, &[]);
     // The agreement is used up; each side finds out by itself.
@@ -305,6 +310,47 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     service.end().assert(0, &[]);
 }
 
+/// The operator reads in the log why a partner cannot come, or would come in vain.
+#[test]
+fn a_service_says_which_jobs_it_does_not_serve() {
+    let town = Town::new(2, &[]);
+    let toml = town.path("service", "vesica.toml");
+    let good = fs::read_to_string(&toml).unwrap();
+    let misspelt = good.replace("\"p0.agreement\"", "\"po.agreement\"");
+    assert_ne!(misspelt, good);
+    fs::write(&toml, misspelt).unwrap();
+    let mut service = town.serve(&[]);
+    // Of the second partner the input is gone, and then the agreement is damaged.
+    let again = good.replacen("[jobs.p1]\n", "[jobs.p1]\ndelimiter = \"comma\"\n", 1);
+    fs::rename(town.path("service", "in.csv"), town.path("service", "gone.csv")).unwrap();
+    fs::write(&toml, again).unwrap();
+    let said = service.until("\"event\":\"there is no input\"");
+    assert!(said.contains("\"input\":\"in.csv\",\"job\":\"p0\""), "{said}");
+    fs::rename(town.path("service", "gone.csv"), town.path("service", "in.csv")).unwrap();
+    let agreement = town.path("service", "p1.agreement");
+    let signed = fs::read_to_string(&agreement).unwrap();
+    fs::write(&agreement, "no agreement").unwrap();
+    let said = service.until("\"event\":\"not served\",\"job\":\"p1\"");
+    assert!(said.contains("p1.agreement: "), "{said}");
+    town.run(0, &[]).end().assert(0, &[]);
+    fs::write(&agreement, signed).unwrap();
+    service.until("\"event\":\"reloaded\",\"jobs\":2");
+    // A file that is no project is reported once, and changes nothing.
+    let whole = fs::read_to_string(&toml).unwrap();
+    fs::write(&toml, format!("garbage\n{whole}")).unwrap();
+    let said = service.until("\"event\":\"not reloaded\"");
+    assert!(said.contains("vesica.toml: line 1: "), "{said}");
+    town.run(1, &[]).end().assert(0, &[]);
+    thread::sleep(Duration::from_millis(1500));
+    fs::write(&toml, whole).unwrap();
+    service.until("\"event\":\"reloaded\"");
+    service.signal("TERM");
+    let ended = service.end();
+    let why = "there is no agreement po.agreement (yet)";
+    ended.assert(0, &["\"event\":\"not served\",\"job\":\"p0\"", why]);
+    assert_eq!(ended.err.matches("not reloaded").count(), 1, "{ended:#?}");
+}
+
 #[test]
 fn a_place_that_is_taken_is_a_fault_of_the_network() {
     let town = Town::new(1, &[]);
@@ -314,6 +360,47 @@ fn a_place_that_is_taken_is_a_fault_of_the_network() {
         let serve = town.command("service", &["serve", flag, &taken]);
         Running::start(serve).end().assert(4, &[&taken]);
     }
+}
+
+/// The operator reads who was turned away and why, and not the partner's message.
+#[test]
+fn a_partner_that_is_in_a_run_is_named_in_the_log() {
+    let town = Town::new(1, &[]);
+    let mut service = town.serve(&["--runs", "1"]);
+    let mut slow = town.run(0, &["--input", "-", "--progress", "plain"]);
+    slow.write("email\n");
+    service.until("\"event\":\"began\",\"job\":\"p0\"");
+    town.run(0, &["--wait", "1"]).end().assert(4, &["already in a run"]);
+    let said = service.until("\"event\":\"turned away\"");
+    let why = "it is in a run with this side already, and can call again when that is over";
+    assert!(said.contains(why) && said.contains(&town.fingerprint("p0")), "{said}");
+    drop(slow.stdin());
+    slow.end().assert(3, &[]);
+    service.signal("TERM");
+    service.end().assert(0, &[]);
+}
+
+#[test]
+fn waiting_for_a_turn_is_no_part_of_a_run() {
+    let town = Town::new(2, &[]);
+    let mut service = town.serve(&["--runs", "1"]);
+    let mut slow = town.run(0, &["--input", "-", "--progress", "plain"]);
+    slow.write("email\n");
+    service.until("\"event\":\"began\",\"job\":\"p0\"");
+    let waits = town.run(1, &[]);
+    thread::sleep(Duration::from_secs(3));
+    let rows = fs::read_to_string(town.path("p0", "in.csv")).unwrap();
+    drop(crate::harness::feed(slow.stdin(), rows.trim_start_matches("email\n")));
+    slow.end().assert(0, &[]);
+    waits.end().assert(0, &[]);
+    let line = service.until("\"event\":\"succeeded\",\"job\":\"p1\"");
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let [seconds, waited, keys] =
+        ["seconds", "waited", "keys"].map(|name| line[name].as_f64().unwrap());
+    assert!(waited > 2.0 && seconds < waited && keys == KEYS as f64, "{line}");
+    let taken = town.metrics("/metrics");
+    let taken = taken.lines().find_map(|line| line.strip_prefix("vesica_run_seconds_total "));
+    assert!(taken.unwrap().parse::<f64>().unwrap() > seconds);
 }
 
 /// A partner whose table does not come has its turn for as long as nobody else wants it.
@@ -349,9 +436,9 @@ fn a_partner_that_calls_again_and_again_is_asked_to_call_later() {
     let town = Town::new(2, &[]);
     let mut service = town.serve(&["--partner-rate", "1"]);
     town.run(0, &[]).end().assert(0, &[]);
-    let later = "called too often";
-    town.run(0, &["--wait", "1"]).end().assert(4, &[later, "waiting up to 1 s"]);
-    service.until(later);
+    town.run(0, &["--wait", "1"]).end().assert(4, &["called too often", "waiting up to 1 s"]);
+    let said = service.until("it calls more often than it may, and was asked to call again later");
+    assert!(said.contains(&town.fingerprint("p0")), "{said}");
     town.run(1, &[]).end().assert(0, &[]);
 }
 
@@ -370,7 +457,7 @@ fn strangers_are_counted_and_not_listed() {
     service.until("\"event\":\"turned away\"");
     service.signal("TERM");
     let ended = service.end();
-    ended.assert(0, &["\"more\":\"", "\"event\":\"stopped\""]);
+    ended.assert(0, &["\"more\":", "\"event\":\"stopped\""]);
     let lines = ended.err.lines().filter(|line| line.contains("turned away")).count();
     assert!(lines <= 6, "{ended:#?}");
 }

@@ -227,6 +227,16 @@ enum Stage {
     Leaving(Box<Tls>, Instant),
 }
 
+/// The reason for which a caller that is expected is turned away.
+fn refusal(caller: Option<Fingerprint>, answered: Option<Greeting>) -> Error {
+    match (caller, answered) {
+        (Some(caller), Some(Greeting::Later)) => Error::TooOften { caller },
+        (None, Some(Greeting::Later)) => Error::Later,
+        (Some(caller), _) => Error::Engaged { caller },
+        (None, _) => Error::InARun,
+    }
+}
+
 /// Whom the other side may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
@@ -305,8 +315,8 @@ impl Caller {
                         (Ok(()), Some(Greeting::Welcome)) if fits(handshake) => {
                             return Turn::Admitted;
                         }
-                        (Ok(()), Some(Greeting::Later)) => Error::Later,
-                        (verdict, _) => verdict.err().unwrap_or(Error::InARun),
+                        (Ok(()), answered) => refusal(handshake.peer(), answered),
+                        (Err(error), _) => error,
                     },
                     Err(error) if !is_blocked(&error) => handshake.classify(error),
                     Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },

@@ -472,7 +472,8 @@ fn a_party_that_calls_too_often_is_heard_later() {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 // A visit is over at once, and the next one may come.
-                let came = server.turn(&mut |why| assert!(matches!(why, Error::Later), "{why}"));
+                let came =
+                    server.turn(&mut |why| assert!(matches!(why, Error::TooOften { .. }), "{why}"));
                 visits.fetch_add(usize::from(came.is_some()), Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(1));
             }

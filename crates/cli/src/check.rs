@@ -1,28 +1,36 @@
 //! `check`: numbers about one table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vesica::{
-    Normalize,
+    Normalize, Source,
     files::{Delimiter, Dialect, Format, KeyColumn, NullValues},
-    report::{Check, ColumnFindings, Oddity, grouped},
+    report::{Check, ColumnFindings, Oddity, counted, grouped},
 };
 
 use crate::{
     columns::{self, Names},
     exit::Failure,
-    memory, query, run, terms,
+    memory,
+    project::{FILE, Project},
+    query,
+    run::{self, JobTable},
+    terms,
 };
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table; `-` is standard input
-    file: PathBuf,
+    /// The table, `-` for standard input; or a job of vesica.toml, with the columns and the normalisation that are
+    /// written there or agreed on. Flags come before these. A file of the same name comes before a job
+    table: PathBuf,
+    /// The project file that has the job [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
     #[command(flatten)]
     rows: query::Args,
     /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
     /// [more than once: several identifiers, as in `run`]
-    #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
+    #[arg(long, value_name = "COLS", value_parser = columns::key)]
     key: Vec<Names>,
     /// List the columns by the fields of the first line, with their types where they have any, and do nothing else.
     /// If a CSV file has no header, the fields are data
@@ -31,8 +39,8 @@ pub struct Args {
     /// Values that count as empty in key columns that are normalised, as in `run`
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
-    /// How keys are made comparable, as in `run`: one for all columns, or one a column
-    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = terms::normalize)]
+    /// How keys are made comparable, as in `run`: one for all columns, or one a column [default: none]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = terms::normalize)]
     normalize: Vec<Normalize>,
     /// The table's format, as in `run` [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
@@ -50,12 +58,74 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args) -> Result<(), Failure> {
-    let input = args.rows.source(&args.file)?;
-    let delimiter = args.delimiter.unwrap_or_else(|| Delimiter::of_name(&args.file));
-    let (format, most_bytes) = (args.format, args.memory);
-    let dialect = Dialect { format, delimiter, most_bytes, spill: None };
-    if args.key.is_empty() {
+/// A table to look at, and its keys.
+struct Looked {
+    input: Source,
+    dialect: Dialect,
+    keys: Vec<KeyColumn>,
+    identifiers: Vec<u8>,
+    null_values: NullValues,
+}
+
+impl Args {
+    /// Returns the job whose table it is, if it is a job, with its project.
+    fn job(&self) -> Result<Option<(Project, &str)>, Failure> {
+        let Some(name) = self.table.to_str() else { return Ok(None) };
+        let is_file = name == "-" || self.table.exists() || !Path::new(FILE).exists();
+        if self.project.is_none() && is_file {
+            return Ok(None);
+        }
+        let project = Project::open(self.project.as_deref())?;
+        let is_job = self.project.is_some() || project.jobs().iter().any(|job| job == name);
+        Ok(is_job.then_some((project, name)))
+    }
+
+    /// Returns the table; flags come before the keys of its job.
+    fn looked(&self) -> Result<Looked, Failure> {
+        let of_job = match self.job()? {
+            Some((project, name)) => Some(run::Args::of_job(&project, name)?.table()?),
+            None => None,
+        };
+        let (input, mut dialect, key, normalize, null_values) = match of_job {
+            Some(JobTable { input, dialect, key, normalize, null_values }) => {
+                if normalize.is_none() && self.normalize.is_empty() && !self.columns {
+                    let message = "the agreement of this job is not there yet: say with --normalize how its keys are made \
+                                   comparable";
+                    return Err(Failure::input(message));
+                }
+                (input, dialect, key, normalize.unwrap_or_default(), null_values)
+            }
+            None => {
+                let input = self.rows.source(&self.table)?;
+                let dialect = Dialect::from(Delimiter::of_name(&self.table));
+                (input, dialect, Vec::new(), Vec::new(), NullValues::default())
+            }
+        };
+        dialect.format = self.format.or(dialect.format);
+        dialect.delimiter = self.delimiter.unwrap_or(dialect.delimiter);
+        dialect.most_bytes = self.memory.or(dialect.most_bytes);
+        let key = if self.key.is_empty() { &key } else { &self.key };
+        let normalize = if self.normalize.is_empty() { &normalize } else { &self.normalize };
+        let null_values = match &self.null_values {
+            Some(_) => terms::null_values(self.null_values.as_ref())?,
+            None => null_values,
+        };
+        let (names, identifiers) = columns::identifiers(key);
+        let none = [Normalize::None];
+        let normalize = if normalize.is_empty() { &none[..] } else { normalize };
+        let profiles = match self.columns {
+            true => Vec::new(),
+            false => terms::profiles(names.len(), normalize)?,
+        };
+        let column = |(name, normalize)| KeyColumn { name, normalize };
+        let keys = names.into_iter().zip(profiles).map(column).collect();
+        Ok(Looked { input, dialect, keys, identifiers, null_values })
+    }
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let Looked { input, dialect, keys, identifiers, null_values } = args.looked()?;
+    if args.columns {
         let opened = input.open(dialect)?;
         let header = opened.header();
         let line = |(i, field): (usize, String)| match header.column_type(i) {
@@ -65,14 +135,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let lines: String = header.fields().into_iter().enumerate().map(line).collect();
         return crate::print(&lines);
     }
-    let (names, identifiers) = columns::identifiers(&args.key);
-    let profiles = terms::profiles(names.len(), &args.normalize)?;
-    let column = |(name, normalize)| KeyColumn { name, normalize };
-    let keys: Vec<_> = names.into_iter().zip(profiles).map(column).collect();
-    let null_values = match &args.null_values {
-        Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,
-        None => NullValues::default(),
-    };
+    if keys.is_empty() {
+        let message = "say with --key which columns make up the key; `vesica check TABLE --columns` lists all";
+        return Err(Failure::usage(message));
+    }
     let found = vesica::check(input, dialect, &keys, &identifiers, &null_values)?;
     if args.json {
         let text = serde_json::to_string_pretty(&found);
@@ -90,19 +156,19 @@ fn table(found: &Check) -> String {
         (false, _) => "not UTF-8 throughout",
     });
     let types = Some(found.key_types.join(", ")).filter(|types| !types.is_empty());
-    let counted = |number| Some(grouped(number));
+    let number = |number| Some(grouped(number));
     let text = |said: Option<&str>| said.map(str::to_owned);
     let lines = [
-        ("rows", counted(counts.rows.read)),
-        ("  without a key", counted(counts.rows.null)),
-        ("  with a null value as key", counted(counts.null_values)),
-        ("  repeating a key", counted(counts.rows.duplicate)),
-        ("distinct keys", counted(counts.rows.used)),
-        ("keys changed by normalisation", counted(counts.keys_changed)),
-        ("keys merged by normalisation", counted(counts.keys_merged)),
-        ("keys of digits only", counted(counts.digit_keys)),
-        ("columns", counted(counts.columns as u64)),
-        ("bytes", counted(found.bytes)),
+        ("rows", number(counts.rows.read)),
+        ("  without a key", number(counts.rows.null)),
+        ("  with a null value as key", number(counts.null_values)),
+        ("  repeating a key", number(counts.rows.duplicate)),
+        ("distinct keys", number(counts.rows.used)),
+        ("keys changed by normalisation", number(counts.keys_changed)),
+        ("keys merged by normalisation", number(counts.keys_merged)),
+        ("keys of digits only", number(counts.digit_keys)),
+        ("columns", number(counts.columns as u64)),
+        ("bytes", number(found.bytes)),
         ("format", text(Some(found.format))),
         ("compression", text(found.compression)),
         ("types of the key columns", types),
@@ -118,7 +184,20 @@ fn table(found: &Check) -> String {
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }
-    text
+    text + &verdict(counts.rows.used, counts.rows.null) + "\n"
+}
+
+/// Words the last line: whether a run could begin.
+fn verdict(keys: u64, without: u64) -> String {
+    if keys == 0 {
+        return "no key is ready: no row has one".to_owned();
+    }
+    let rest = match without {
+        0 => String::new(),
+        1 => "; 1 row has none".to_owned(),
+        rows => format!("; {} rows have none", grouped(rows)),
+    };
+    format!("{} ready{rest}", counted(keys, "key"))
 }
 
 /// What normalisation does to a key column.

@@ -92,11 +92,8 @@ const EXAMPLES: &[Examples] = &[
                 "Count the rows, keys and repetitions of a table",
                 "vesica check customers.csv --key email --normalize email",
             ),
+            ("Check the table of a job of vesica.toml", "vesica check acme"),
             ("List the columns of a table", "vesica check customers.parquet --columns"),
-            (
-                "Check a key of two columns, each normalised in its own way",
-                "vesica check customers.csv --key name,born --normalize name,date:%d.%m.%Y",
-            ),
         ],
     },
     Examples {

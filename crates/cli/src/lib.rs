@@ -194,7 +194,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Ledger(args) => ledger::run(&args),
         Command::Verify(args) => ledger::verify(&args),
         Command::Report(args) => ledger::report(&args),
-        Command::Check(args) => check::run(args),
+        Command::Check(args) => check::run(&args),
         Command::Run(args) => run::run(*args),
         Command::Plan(args) => plan::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -87,6 +87,53 @@ fn check_names_the_format() {
 }
 
 #[test]
+fn a_check_ends_in_a_verdict() {
+    let scratch = scratch();
+    let file = scratch.path().join("t.csv");
+    for (rows, verdict) in [
+        ("a\nb\n\n \n", "2 keys ready; 2 rows have none"),
+        ("a\n a\n\"\"\n", "1 key ready; 1 row has none"),
+        ("a\nb\n", "2 keys ready"),
+        ("NULL\n", "no key is ready: no row has one"),
+    ] {
+        fs::write(&file, format!("k,v\n{}", rows.replace('\n', ",1\n"))).unwrap();
+        let found = ended(&["check", file.to_str().unwrap(), "--key", "k", "--normalize", "trim"]);
+        assert_eq!(found.out.lines().last(), Some(verdict), "{found:?}");
+    }
+}
+
+#[test]
+fn a_check_takes_what_a_job_says() {
+    let scratch = scratch();
+    let check = |arguments: &[&str]| {
+        let mut command = vesica();
+        command.arg("check").args(arguments).current_dir(scratch.path());
+        Running::start(command).end()
+    };
+    let toml = "[jobs.acme]\ninput = \"in.txt\"\ndelimiter = \"bar\"\nkey = [[\"mail\"], [\"born\"]]\n\
+                normalize = [\"email\", \"date:%d.%m.%Y\"]\nnull-values = \"gone\"\n";
+    fs::write(scratch.path().join("vesica.toml"), toml).unwrap();
+    fs::write(scratch.path().join("in.txt"), "born|mail\n1.2.1990|A@x.org\ngone|gone\n").unwrap();
+    let found = check(&["acme"]);
+    found.assert(0, &[]);
+    for said in ["`mail`, --normalize email\n", "`born`, --normalize date:%d.%m.%Y\n"] {
+        assert!(found.out.contains(said), "{found:?}");
+    }
+    assert_eq!(found.out.lines().last(), Some("2 keys ready; 1 row has none"));
+    assert_eq!(check(&["acme", "--columns"]).out, "   1  born\n   2  mail\n");
+    // Flags come before what the job says.
+    let found = check(&["acme", "--key", "born", "--normalize", "none"]);
+    assert!(found.out.contains("`born`, --normalize none\n"), "{found:?}");
+    // A file comes before a job, but for who names the project.
+    fs::write(scratch.path().join("acme"), "k\nx\n").unwrap();
+    check(&["acme"]).assert(2, &["say with --key which columns make up the key"]);
+    check(&["acme", "--project", "vesica.toml"]).assert(0, &[]);
+    check(&["globex", "--project", "vesica.toml"])
+        .assert(3, &["there is no job `globex`; there are acme"]);
+    check(&["globex", "--key", "k"]).assert(3, &["globex: cannot be read"]);
+}
+
+#[test]
 fn a_name_promises_a_delimiter() {
     let scratch = scratch();
     for (name, text) in

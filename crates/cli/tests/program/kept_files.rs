@@ -132,6 +132,22 @@ fn a_second_reply_is_refused_and_the_first_stands() {
     projects.run_well();
 }
 
+/// The normalisation is in the agreement.
+#[test]
+fn a_check_takes_what_was_agreed() {
+    let projects = Projects::new(20);
+    projects.agree(&[], &[]);
+    for (side, column) in [(Inviter, "email"), (Accepter, "mail")] {
+        let found = projects.succeeds(side, &["check", "acme"]).out;
+        assert!(found.contains(&format!("key column `{column}`, --normalize email\n")), "{found}");
+        assert!(found.ends_with("\n20 keys ready\n"), "{found}");
+    }
+    fs::remove_file(projects.path(Inviter, "acme.agreement")).unwrap();
+    let check = |flags: &[&str]| projects.ended(Inviter, &[&["check", "acme"], flags].concat());
+    check(&[]).assert(3, &["the agreement of this job is not there yet: say with --normalize"]);
+    check(&["--normalize", "email"]).assert(0, &[]);
+}
+
 #[test]
 fn another_agreement_in_the_file_is_noticed() {
     let projects = Projects::new(20);

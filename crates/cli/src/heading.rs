@@ -9,7 +9,16 @@ const POLICY: &str = "Policy";
 const HEADINGS: [(&str, &[&str]); 9] = [
     (
         "Parties and agreement",
-        &["project", "identity", "peer", "agreement", "agreement_hash", "ledger", "record"],
+        &[
+            "project",
+            "identity",
+            "peer",
+            "partner",
+            "agreement",
+            "agreement_hash",
+            "ledger",
+            "record",
+        ],
     ),
     (
         "Connection",

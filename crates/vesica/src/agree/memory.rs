@@ -46,12 +46,13 @@ impl Budget {
         (self.left as f64 / needed) as usize
     }
 
-    /// What the user is told of something that does not fit.
-    fn refusal(self, key: &str, needed: f64) -> String {
+    /// Says that a protocol does not fit, which is the only one that could run or takes less than all others.
+    fn refusal(self, key: &str, needed: f64, is_only: bool) -> String {
         let Self { total, left } = self;
         let held = bytes(total.saturating_sub(left) as f64);
+        let least = if is_only { "" } else { ", the least of all protocols to choose from" };
         format!(
-            "`{key}` would use about {} here, beside {held} that this side holds already, and the limit is {}; \
+            "`{key}` would use about {} here{least}, beside {held} that this side holds already, and the limit is {}; \
              raise --memory, use smaller sets, or choose another protocol on both sides",
             bytes(needed),
             bytes(total as f64)
@@ -216,7 +217,10 @@ impl<'l> Room<'l> {
         };
         let enough = format!("enough for `{key}`");
         let here = match of_key(ours) {
-            false => budget.refusal(key, self.needed(last, least)),
+            false => {
+                let is_only = last.candidates.len() == 1;
+                budget.refusal(key, self.needed(last, least), is_only)
+            }
             true => enough.clone(),
         };
         let there = match of_key(theirs) {
@@ -424,7 +428,9 @@ mod tests {
         let [sender, receiver] = agreed(1, 8).map(Result::unwrap_err);
         assert_eq!((sender.class(), receiver.class()), (Class::Terms, Class::Terms));
         let (sender, receiver) = (sender.to_string(), receiver.to_string());
-        let used = format!("`{key}` would use about 2.0 GiB here");
+        let used = format!(
+            "`{key}` would use about 2.0 GiB here, the least of all protocols to choose from, beside"
+        );
         for said in [&used[..], "limit is 1.0 GiB", "raise --memory", "there: enough for"] {
             assert!(sender.contains(said), "{said} in {sender}");
         }

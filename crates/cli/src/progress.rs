@@ -25,8 +25,8 @@ pub enum Show {
 }
 
 impl Show {
-    /// The observer that shows it; to a user who wants quiet, it shows warnings alone. `prints` says that the result goes to
-    /// standard output.
+    /// Returns the observer that shows it; for a user who wants quiet, it shows only warnings. `prints` says that the result goes
+    /// to standard output.
     pub fn observer(self, quiet: bool, prints: bool) -> Arc<dyn Observer> {
         match self {
             _ if quiet => Arc::new(Warnings),
@@ -50,7 +50,7 @@ impl Observer for Warnings {
     }
 }
 
-/// Shows warnings and notes alone.
+/// An observer that shows only warnings and notes.
 struct Notes;
 
 impl Observer for Notes {
@@ -74,7 +74,7 @@ impl Current {
         Self { name, since: Instant::now() }
     }
 
-    /// How much is done, how fast, and how long the rest will take: in full, or what fits into so many columns.
+    /// Words how much is done, how fast, and how long the rest will take: in full, or as far as it fits into these columns.
     fn with(&self, progress: &Progress, elapsed: Duration, columns: usize) -> String {
         let (mut rate, mut left) = (String::new(), String::new());
         if elapsed >= Duration::from_secs(1) {
@@ -99,7 +99,7 @@ impl Current {
         fitting(forms, columns)
     }
 
-    /// What it waits for, and for how long it has: in full, or what fits into so many columns.
+    /// Words the wait and its time: in full, or as far as they fit into these columns.
     fn waiting(&self, phase: &'static str, since: Duration, columns: usize) -> String {
         let (name, what, time) = (described(self.name), waited_for(phase), roughly(since));
         let forms = [
@@ -111,14 +111,14 @@ impl Current {
     }
 }
 
-/// The first of these texts that fits into so many columns, or else the last.
+/// Returns the first of these texts that fits into these columns, or else the last.
 fn fitting<const N: usize>(forms: [String; N], columns: usize) -> String {
     let fits = |form: &String| console::measure_text_width(form) <= columns;
     let last = forms.last().cloned().unwrap_or_default();
     forms.into_iter().find(fits).unwrap_or(last)
 }
 
-/// The part that is done, if it is known.
+/// Words the part that is done, if it is known.
 fn percent(progress: &Progress) -> Option<String> {
     progress.fraction.map(|part| format!("{:.0} %", 100.0 * part))
 }
@@ -165,18 +165,18 @@ const CLOCK: usize = 13;
 /// The columns of a terminal that does not say how many it has.
 const COLUMNS: u16 = 80;
 
-/// The columns of the terminal. The last is left free: some terminals go on to the next line when it is taken.
+/// Returns the columns of the terminal. The last is left free: some terminals go on to the next line when it is taken.
 fn columns() -> usize {
     let size = console::Term::stderr().size_checked();
     usize::from(size.map_or(COLUMNS, |(_, columns)| columns)).saturating_sub(1)
 }
 
-/// Whether there is room for a bar beside words.
+/// Says whether there is room for a bar beside words.
 fn has_bar(columns: usize, fraction: Option<f64>) -> bool {
     fraction.is_some() && columns >= CLOCK + BAR + 40
 }
 
-/// The columns that are left for words.
+/// Returns the columns that are left for words.
 fn room(columns: usize, has_bar: bool) -> usize {
     columns.saturating_sub(CLOCK + if has_bar { BAR } else { 0 })
 }
@@ -215,7 +215,7 @@ impl Observer for Live {
     fn phase(&self, name: &'static str) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::new(name);
         if name == "finish" && self.prints {
-            // What is printed begins a line of its own.
+            // The result begins a line of its own.
             return self.bar.finish_and_clear();
         }
         self.show(described(name), None);

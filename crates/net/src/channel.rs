@@ -124,7 +124,7 @@ impl Channel {
         self.stall
     }
 
-    /// Leaves this much of the time until now out of what the run is said to take, such as a wait before it begins.
+    /// Leaves this much of the time until now out of the time of the run, such as a wait before it begins.
     pub fn leave_out(&mut self, time: Duration) {
         self.meter.leave_out(time);
     }

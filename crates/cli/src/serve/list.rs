@@ -87,8 +87,8 @@ pub fn serve(
     };
     for (who, rate) in [("one client", limits.client), ("all clients together", limits.all)] {
         let days = time(rate.days(SPACE));
-        let told = [("who", who.into()), ("keys", SPACE.into()), ("time", days.into())];
-        log.event("to ask for every key of a space takes", &told);
+        let facts = [("who", who.into()), ("keys", SPACE.into()), ("time", days.into())];
+        log.event("to ask for every key of a space takes", &facts);
     }
     let counts = Arc::new(Counts::default());
     let tokens = args.clients.as_ref().map(|path| Tokens::read(path)).transpose();

@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// The ending of a file's name in small letters, but for what says how it is packed.
+/// Returns the ending of a file's name in small letters, without that of a packed file.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     let packed = extension(path).is_some_and(|end| matches!(&*end, "gz" | "zst"));

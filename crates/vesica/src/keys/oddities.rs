@@ -50,7 +50,7 @@ const KINDS: [Kind; 13] = [
     ),
     (
         "with a whole number that has decimal places, such as 17.0",
-        "export the column as text or whole numbers, or use --normalize number",
+        "export the column as text or whole numbers; --normalize number reads numbers by their value",
         |seen| !is_numeric(seen.normalize) && is_float(seen.text),
     ),
     (

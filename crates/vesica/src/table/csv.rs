@@ -7,6 +7,8 @@ use std::{
     io::{self, Write},
 };
 
+use memchr::memchr_iter;
+
 use crate::{
     error::{InputFault, Place, Result},
     table::{
@@ -112,13 +114,21 @@ impl Layout {
 
     /// Whether a record has a quotation mark in a field that begins without one, or anything behind a closing one.
     fn is_misquoted(&self, record: &[u8]) -> bool {
-        let mut state = Quoting::FieldStart;
-        without_line_end(record).iter().any(|byte| {
-            let after = state.after(*byte, self.delimiter);
-            let before = std::mem::replace(&mut state, after);
-            before == Quoting::Bare && *byte == b'"'
-                || before == Quoting::QuoteInQuoted && after == Quoting::Bare
-        })
+        let record = without_line_end(record);
+        let is_delimiter = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == self.delimiter);
+        let mut marks = memchr_iter(b'"', record).peekable();
+        let mut is_open = false;
+        while let Some(mark) = marks.next() {
+            let before = mark.checked_sub(1).and_then(|before| record.get(before));
+            if is_open && marks.next_if_eq(&(mark + 1)).is_some() {
+                continue;
+            }
+            if !is_delimiter(if is_open { record.get(mark + 1) } else { before }) {
+                return true;
+            }
+            is_open = !is_open;
+        }
+        false
     }
 
     /// The header as it is written, with all columns or those selected.

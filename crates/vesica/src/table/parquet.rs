@@ -140,10 +140,13 @@ impl Parquet {
 
     /// The columns.
     pub(crate) fn header(&self) -> Header {
-        let fields = self.metadata.schema().fields().iter().zip(&self.uuids).enumerate();
-        Header::of_types(fields.map(|(root, (field, uuid))| {
-            let found = typed::column_type(field, *uuid);
-            (field.name().clone(), schema::column_type(self.file(), root, found))
+        let lzo = guarded(|| schema::packed_with_lzo(self.file())).unwrap_or_default();
+        let roots = self.metadata.parquet_schema().root_schema().get_fields();
+        let fields = self.metadata.schema().fields().iter().zip(roots).enumerate();
+        Header::of_types(fields.map(|(at, (field, root))| {
+            let found = typed::column_type(field, self.uuids[at]);
+            let is_lzo = lzo.get(at).is_some_and(|is_lzo| *is_lzo);
+            (field.name().clone(), schema::column_type(root, is_lzo, found))
         }))
     }
 

@@ -32,21 +32,26 @@ const LZO: &str = "its pages are packed with LZO; write the file again with anot
 const UNKNOWN: &str =
     "its type is newer than this program, which cannot write it; name other columns with --select";
 
-/// The type of a root column, with the reasons why it cannot be read or written.
-pub(super) fn column_type(file: &ParquetMetaData, root: usize, found: ColumnType) -> ColumnType {
+/// For each root column whether pages of it are packed with LZO.
+pub(super) fn packed_with_lzo(file: &ParquetMetaData) -> Vec<bool> {
     let schema = file.file_metadata().schema_descr();
-    let is_packed = |leaf: usize| {
-        let mut groups = file.row_groups().iter();
-        groups.any(|group| group.column(leaf).compression() == Compression::LZO)
-    };
-    let mut leaves =
-        (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == root);
-    let is_lzo = leaves.any(is_packed).then_some(LZO);
-    let is_unknown = || (!is_writable(&schema.root_schema().get_fields()[root])).then_some(UNKNOWN);
+    let mut roots = vec![false; schema.root_schema().get_fields().len()];
+    for group in file.row_groups() {
+        for (leaf, column) in group.columns().iter().enumerate() {
+            roots[schema.get_column_root_idx(leaf)] |= column.compression() == Compression::LZO;
+        }
+    }
+    roots
+}
+
+/// The type of a root column, with the reasons why it cannot be read or written.
+pub(super) fn column_type(column: &TypePtr, is_lzo: bool, found: ColumnType) -> ColumnType {
+    let lzo = is_lzo.then_some(LZO);
+    let unknown = || (!is_writable(column)).then_some(UNKNOWN);
     ColumnType {
-        unsuitable: found.unsuitable.or(is_lzo),
-        unsent: found.unsent.or(is_lzo),
-        unwritten: found.unwritten.or(is_lzo).or_else(is_unknown),
+        unsuitable: found.unsuitable.or(lzo),
+        unsent: found.unsent.or(lzo),
+        unwritten: found.unwritten.or(lzo).or_else(unknown),
         ..found
     }
 }

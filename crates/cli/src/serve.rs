@@ -417,6 +417,7 @@ impl Service {
         facts.extend(report.rows.map(|rows| ("keys", rows.used.into())));
         facts.extend(report.peer_items.map(|keys| ("peer keys", keys.into())));
         facts.extend([("seconds", seconds.into()), ("waited", waited.into())]);
+        facts.extend(report.brief().map(|learned| ("learned", learned.as_str().into())));
         facts.extend(failure.map(|failure| ("why", failure.reason.as_str().into())));
         self.log.event(if failure.is_none() { "succeeded" } else { "failed" }, &facts);
     }

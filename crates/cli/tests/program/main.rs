@@ -36,6 +36,7 @@ mod page;
 #[cfg(unix)]
 mod partitions;
 mod partners;
+mod pipelines;
 mod plan;
 #[cfg(unix)]
 mod publishing;

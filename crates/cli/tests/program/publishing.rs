@@ -418,7 +418,9 @@ fn all_rows_say_whether_they_are_in_the_list() {
                     "mail,in_list,why\nk25@example.org,true,because of {label}\nnobody@example.org,false,\nNULL,,\n"
                 )
             }
-            false => "mail,in_list\nk25@example.org,true\nnobody@example.org,false\nNULL,\n".to_owned(),
+            false => {
+                "mail,in_list\nk25@example.org,true\nnobody@example.org,false\nNULL,\n".to_owned()
+            }
         };
         assert_eq!(found.out, expected);
         drop(service);

@@ -422,7 +422,7 @@ fn shares_are_for_nobody_to_see() {
     let lab = lab();
     for (flags, code, said) in [
         (["--answer", "shares", "--learns", "both"], 2, "with shares nobody learns anything"),
-        (["--answer", "count", "--learns", "nobody"], 2, "of all else somebody does"),
+        (["--answer", "count", "--learns", "nobody"], 2, "with every other answer somebody does"),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);
         Running::start(command).end().assert(code, &[said]);

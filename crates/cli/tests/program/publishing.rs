@@ -408,7 +408,7 @@ fn all_rows_say_whether_they_are_in_the_list() {
         let place = format!("http://{address}/v1");
         let table = ["lookup", "--all", "--input", asked.to_str().unwrap(), "--key", "mail"];
         let rest = ["--normalize", "email", "--list", &copy, "--ask", &place];
-        let who = ["--publisher", &world.fingerprint, "--cache", &world.text("cache")];
+        let who = ["--publisher", &world.fingerprint, "--cache", &format!("{list}-cache")];
         let found = Running::start(command(&[&table[..], &rest, &who].concat())).end();
         found.assert(0, &[]);
         let expected = match labels {

@@ -59,11 +59,12 @@ def international(text):
 
 def phone(text, country, unseen=""):
     """The normalised value of a trimmed and typed one, in which `unseen` characters are as good as none."""
+    text = "".join(c for c in text if c not in unseen)
     if len(text) > 40 or re.fullmatch(r"[+-]?[0-9]+\.0+", text):
         return ""
     if "+" in text:
         text = text.replace("(0)", "", 1)
-    digits = "".join(c for c in text if c not in FILLERS and c not in unseen)
+    digits = "".join(c for c in text if c not in FILLERS)
     if not re.fullmatch("[+]?[0-9]*", digits):
         return ""
     plus, digits = digits.startswith("+"), digits.removeprefix("+")

@@ -141,6 +141,10 @@ fn dialled(value: &str) -> Option<String> {
     let value = bare(value).trim_start_matches(is_apostrophe);
     let link = value.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("tel:"));
     let value = typed(if link { &value[4..] } else { value });
+    let value = match value.contains(is_ignorable) {
+        true => value.replace(is_ignorable, "").into(),
+        false => value,
+    };
     if value.chars().count() > LONGEST || is_float(&value) {
         return None;
     }
@@ -152,7 +156,6 @@ fn dialled(value: &str) -> Option<String> {
             '+' if dialled.is_empty() => dialled.push('+'),
             ' ' | '\t' | '-' | '(' | ')' | '[' | ']' | '.' | '/' | '~' => {}
             '\u{2053}' | '\u{223c}' | '\u{30fc}' => {}
-            _ if is_ignorable(c) => {}
             _ => return None,
         }
     }

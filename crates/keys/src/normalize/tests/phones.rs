@@ -39,6 +39,7 @@ fn telephone_numbers_by_table() {
             // A column of floating-point numbers.
             ("30123456.0", ""),
             ("030123456.00", ""),
+            ("301\u{feff}23456.0", ""),
             ("4930123456.0", ""),
             ("030.123456", "+4930123456"),
             // The plus sign in brackets, links, and the punctuation and the digits of other scripts.

@@ -57,7 +57,7 @@ pub fn identifiers(keys: &[Names]) -> (Vec<String>, Vec<u8>) {
     (names, if keys.len() > 1 { columns.collect() } else { Vec::new() })
 }
 
-/// Column names, of which an empty one is written in quotes.
+/// Reads column names; an empty one is written in quotes.
 pub fn key(text: &str) -> Result<Names, String> {
     let names: Names = text.parse()?;
     // Those that are not in quotes are left out or written twice over.

@@ -358,21 +358,21 @@ pub enum InputFault {
     Unsupported {
         /// The part.
         part: &'static str,
-        /// What to do about it.
+        /// The remedy.
         advice: &'static str,
     },
     /// It is encrypted.
     #[error("is encrypted {format}, which is not read here; decrypt it first")]
     Encrypted {
-        /// What it is.
+        /// The name of its format.
         format: &'static str,
     },
     /// It is a directory of files, or names several.
     #[error("{found}; {advice}")]
     Directory {
-        /// What it is.
+        /// The kind of directory or name.
         found: String,
-        /// What to do about it.
+        /// The remedy.
         advice: &'static str,
     },
     /// It was written to between two looks at it.

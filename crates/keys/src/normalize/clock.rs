@@ -3,7 +3,7 @@
 /// The most digits of a fraction of a second that count: nanoseconds.
 const PLACES: usize = 9;
 
-/// A number of as many digits as there are, within bounds, and what follows it.
+/// Reads a number of as many digits as there are, within bounds, and returns it with the text behind it.
 pub(super) fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
     let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(count);

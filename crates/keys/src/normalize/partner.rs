@@ -1,7 +1,7 @@
 //! The rules by which companies normalise identifiers before they hash them, as they publish them.
 //!
 //! A digest fits another only where both were made by one rule to the letter. Where a company publishes no rule for a kind of
-//! identifier, or one that makes no SHA-256, there is no profile. What is no address and no number is no key here either,
+//! identifier, or one that makes no SHA-256, there is no profile. Values that are no addresses or numbers make no keys here either,
 //! although the companies' own programs hash it.
 
 use std::{borrow::Cow, fmt};

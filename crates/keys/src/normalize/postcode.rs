@@ -22,7 +22,7 @@ struct Pattern {
     forms: &'static [&'static str],
     /// How many characters of the form count; what follows is dropped.
     counted: usize,
-    /// What may stand before the code on an envelope, beside the country's two letters. It is dropped where all forms begin with
+    /// Letters that may stand before the code on an envelope, beside the country's two letters. It is dropped where all forms begin with
     /// a digit.
     marks: &'static [&'static str],
 }
@@ -83,8 +83,8 @@ impl fmt::Display for Country {
     }
 }
 
-/// The postcode in upper case without spaces and hyphens, and without the country before it; `None` for what is none of the
-/// country.
+/// Returns the postcode in upper case without spaces, hyphens and the country before it; `None` where the country has no such
+/// code.
 pub(super) fn postcode(value: &str, country: Country) -> Option<String> {
     let Pattern { country, forms, counted, marks } = country.0;
     let counts = |c: &char| !c.is_whitespace() && *c != '-' && !is_ignorable(*c);

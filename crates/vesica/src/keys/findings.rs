@@ -360,7 +360,7 @@ impl Findings {
         if self.misquoted > 0 {
             warnings.push(format!(
                 "rows with a quotation mark inside a field without any, or with text behind a closing one: {}; their \
-                 fields may not be what was meant. Quotation marks around a field have nothing outside them, and those \
+                 fields may be wrong. Quotation marks around a field have nothing outside them, and those \
                  within are doubled",
                 grouped(self.misquoted)
             ));

@@ -10,11 +10,11 @@ use crate::keys::normalize::{Normalize, characters::is_ignorable, lacks_plus};
 /// A kind of values, and how many rows have one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Oddity {
-    /// What the values have, as words that follow "rows".
+    /// The name of the kind, as words that follow "rows".
     pub kind: &'static str,
     /// Rows with such a value.
     pub rows: u64,
-    /// What to do about it.
+    /// The remedy.
     pub advice: &'static str,
 }
 
@@ -23,12 +23,12 @@ struct Seen<'a> {
     /// Without white space at its ends.
     text: &'a str,
     raw: &'a str,
-    /// What the profile makes of it.
+    /// The normalised value.
     value: &'a str,
     normalize: &'a Normalize,
 }
 
-/// A kind: what it is called, what to do, and how it is told.
+/// A kind: its name, the remedy, and the test for it.
 type Kind = (&'static str, &'static str, fn(&Seen<'_>) -> bool);
 
 /// Every kind. A value is of the first that fits.
@@ -65,12 +65,12 @@ const KINDS: [Kind; 13] = [
     ),
     (
         "with several mail addresses, or one with a name or a link around it",
-        "store the address alone",
+        "store one address and nothing else",
         |seen| is_mail(seen.normalize) && seen.value.is_empty() && seen.text.contains('@'),
     ),
     (
         "with a time of day other than midnight",
-        "use --normalize timestamp, or store the day alone",
+        "use --normalize timestamp, or store days without times",
         |seen| is_date(seen.normalize) && seen.value.is_empty() && is_time(seen.text),
     ),
     (
@@ -85,7 +85,7 @@ const KINDS: [Kind; 13] = [
     ),
     (
         "with white space at an end",
-        "use --normalize trim, or a profile for what the column holds",
+        "use --normalize trim, or a profile for the column's kind of values",
         |seen| *seen.normalize == Normalize::None && seen.text.len() != seen.raw.len(),
     ),
     (

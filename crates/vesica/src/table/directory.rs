@@ -1,7 +1,7 @@
 //! Directories of files in the place of a table, and patterns that name several files.
 //!
-//! Spark, Dask and others write a table as a directory of part files, of which columns may be in the names of directories and
-//! changes in a log. Such a table is for a program that knows all of that: it is refused by name, with what to do.
+//! Spark, Dask and others write a table as a directory of part files; columns may be in the names of directories, and changes
+//! in a log. Programs for such tables know all of that; here they are refused by name, with advice.
 
 use std::{fs, path::Path};
 
@@ -22,7 +22,7 @@ const PATTERN: &str = "one file is a table; write them into one first, for examp
 /// So many names of a directory are looked at.
 const MOST: usize = 10_000;
 
-/// What is wrong with a path that leads to a directory, or to nothing but is a pattern; `None` where it is neither.
+/// Returns the fault of a path that leads to a directory, or of a pattern that leads to nothing; `None` for any other path.
 pub(crate) fn refused(path: &Path) -> Option<InputFault> {
     let fault = |found: String, advice| Some(InputFault::Directory { found, advice });
     if path.is_dir() {

@@ -104,8 +104,7 @@ pub(crate) fn binary(head: &[u8]) -> Result<Option<Format>, ()> {
     old_stream(head)
 }
 
-/// Whether a file is an Arrow stream as they were before version 0.15: of the first message it has the length alone, and no mark
-/// before it.
+/// Tells an Arrow stream of a version before 0.15: it begins with the length of the first message, without a mark before it.
 fn old_stream(head: &[u8]) -> Result<Option<Format>, ()> {
     /// A schema is hardly longer, and the head of a message hardly larger.
     const LONGEST: usize = 1 << 20;
@@ -185,7 +184,7 @@ const MAGICS: [(&[u8], Foreign); 30] = [
     (b"\x89HDF\r\n\x1a\n", ("an HDF5 file", EXPORT)),
 ];
 
-/// The same, of formats of which the name stands further behind: where, and which bytes are there.
+/// Formats whose name stands further behind: its place and its bytes.
 const LATER: [(usize, &[u8], Foreign); 2] = [
     (
         8,

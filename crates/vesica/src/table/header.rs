@@ -262,7 +262,7 @@ mod tests {
                 assert_eq!(header(&["v", field]).find(&[wanted]).unwrap(), [1], "{field:?}");
             }
         }
-        // One that is there as it was typed comes first; two that look alike are told.
+        // One that is there as it was typed comes first; two that look alike are an error.
         assert_eq!(header(&["\u{200b}k", "k"]).find(&["k"]).unwrap(), [1]);
         assert!(refused(&["\u{200b}k", "\u{feff}k"], &["k"]).contains("2 columns named `k`"));
         assert!(

@@ -187,7 +187,7 @@ impl Opening {
         let promised = self.promised.filter(|_| packing.is_none());
         let wanted = self.dialect.format.or(binary).or(promised);
         if let Some(format) = wanted.filter(|format| !format.is_text()) {
-            // The name promises what the content is not.
+            // The name promises another format than the content has.
             if self.dialect.format.is_none()
                 && binary.is_none()
                 && let Some((format, advice)) = format::foreign(&head)

@@ -93,7 +93,7 @@ fn damaged(stored: &Stored, part: impl Into<String>) -> Error {
 }
 
 impl Parquet {
-    /// Reads the metadata of a file that is read with so many bytes of memory.
+    /// Reads the metadata of a file, for a reading with this much memory.
     ///
     /// # Errors
     /// [`InputFault::Damaged`], [`InputFault::Encrypted`], [`InputFault::Unsupported`] and [`InputFault::TooManyRows`].
@@ -184,7 +184,7 @@ impl Parquet {
         guarded(build)?.ok()
     }
 
-    /// What cannot be read, and why.
+    /// Returns the error for a part that cannot be read.
     fn damaged(&self, part: impl Into<String>) -> Error {
         match self.pages.exceeded() {
             Some(max) => self.stored.fault(InputFault::TooLarge { max }),

@@ -198,7 +198,7 @@ impl Quoted {
     }
 }
 
-/// The length of a line of so many bytes, which end with the first byte of its line end if it has one; `None` where the rest of
+/// Returns the length of a line of this many bytes, which end with the first byte of its line end if it has one; `None` where the rest of
 /// that may still come. A line feed that was written as both twice over ends a line with two carriage returns before it.
 fn with_line_end(rest: &[u8], bytes: usize, is_all: bool) -> Option<usize> {
     let end = bytes.min(rest.len());

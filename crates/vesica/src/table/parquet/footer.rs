@@ -25,10 +25,10 @@ const CHILDREN: i64 = 5;
 /// The field of the metadata that says how columns are encrypted, where some are.
 const ENCRYPTION: i64 = 8;
 
-/// The last bytes of a file of which the metadata is encrypted too.
+/// The last bytes of a file whose metadata is encrypted too.
 const ENCRYPTED: &[u8] = b"PARE";
 
-/// What the end of a file says.
+/// The findings at the end of a file.
 #[derive(Debug)]
 pub(super) struct Found {
     /// Where the metadata is, without the end of the file.
@@ -51,7 +51,8 @@ pub(super) fn within_bounds(stored: &Stored) -> Option<Found> {
     Some(Found { place, is_encrypted })
 }
 
-/// The most bytes, packed or not, that the page has of which the header begins like this; `None` where no header does.
+/// Returns the size of the page whose header begins like this, packed or unpacked, whichever is larger; `None` where no header
+/// begins like this.
 pub(super) fn size_of_page(head: &[u8]) -> Option<u64> {
     let mut walk = Walk { rest: head };
     let (mut id, mut sizes) = (0, [0; 3]);

@@ -23,7 +23,7 @@ use crate::table::stored::{Reader, Stored};
 /// A page may have this part of the memory, packed and unpacked: columns are read by several threads.
 const PART: u64 = 4;
 
-/// A page may have so many bytes however little memory there is. Programs write pages of about one mebibyte.
+/// The size that a page may have however little memory there is. Programs write pages of about one mebibyte.
 const LEAST: u64 = 8 << 20;
 
 /// A file, and whether a page of it was too large.
@@ -35,7 +35,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Of a file that is read with so many bytes of memory.
+    /// Bounds the pages of a file by the memory for its reading.
     pub(super) fn new(stored: Stored, most_bytes: u64) -> Self {
         let most = (most_bytes / PART).max(LEAST);
         Self { stored, most, exceeded: Arc::default() }

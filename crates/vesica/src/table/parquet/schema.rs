@@ -1,6 +1,6 @@
 //! Columns that this program can read or write only in part, by the metadata of a file.
 //!
-//! What cannot be written has to be known before the other side is contacted. So each column is tried with the library's own
+//! A column that cannot be written has to be known before the other side is contacted. So each column is tried with the library's own
 //! writer when the file is opened.
 
 use std::{io, sync::Arc};

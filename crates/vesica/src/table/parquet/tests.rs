@@ -1,4 +1,4 @@
-//! What stands between a file and its values: types, checksums, sizes and encryption.
+//! The library between a file and its values: types, checksums, sizes and encryption.
 
 use parquet::{
     data_type::{Int96, Int96Type},
@@ -27,7 +27,7 @@ fn refused(bytes: Vec<u8>) -> String {
     rows_of(bytes, None).unwrap_err().to_string()
 }
 
-/// A file with a schema, of which `write` writes the groups of rows.
+/// A file with a schema, whose groups of rows `write` writes.
 fn file(schema: &str, write: impl Fn(&mut SerializedFileWriter<&mut Vec<u8>>)) -> Vec<u8> {
     file_with(schema, WriterProperties::new(), write)
 }
@@ -45,7 +45,7 @@ fn file_with(
     bytes
 }
 
-/// Instants beyond what 64 bits of nanoseconds hold, and those within to the nanosecond.
+/// Instants beyond the 584 years of 64 bits of nanoseconds, and those within to the nanosecond.
 #[test]
 fn instants_of_96_bits_are_read_without_loss() {
     let instant = |day: u32, nanoseconds: u64| {
@@ -136,7 +136,7 @@ fn pages_that_are_too_large_are_not_unpacked() {
 fn encrypted_files_are_told_from_damaged_ones() {
     let all = [&b"PARE"[..], &[8, 0, 0, 0], &[7; 64], &[40, 0, 0, 0], b"PARE"].concat();
     assert!(refused(all).contains("is encrypted Parquet, which is not read here"));
-    // Metadata in the clear, of which the eighth field says how columns are encrypted.
+    // Metadata in the clear, whose eighth field says how columns are encrypted.
     let metadata = [0x15, 2, 0x7c, 0x1c, 0, 0, 0];
     let clear = [b"PAR1", &metadata[..], &[metadata.len() as u8, 0, 0, 0], b"PAR1"].concat();
     assert!(refused(clear).contains("is encrypted Parquet"));

@@ -107,7 +107,8 @@ impl Parquet {
         let load = || ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new());
         let metadata = match guarded(load) {
             Some(Ok(metadata)) => metadata,
-            Some(Err(ParquetError::NYI(_))) => return Err(stored.fault(schema::UNSUPPORTED)),
+            // Its lengths are right, so it was not cut.
+            Some(Err(_)) => return Err(stored.fault(schema::UNSUPPORTED)),
             _ => return Err(unreadable()),
         };
         let groups = metadata.metadata().row_groups();

@@ -16,9 +16,9 @@ use crate::{
     table::{guard::guarded, header::ColumnType},
 };
 
-/// Metadata that is newer than the library.
+/// Metadata whose lengths are right and which the library does not read: it is newer, or of a program with its own ideas.
 pub(super) const UNSUPPORTED: InputFault = InputFault::Unsupported {
-    part: "metadata of a kind of Parquet that is newer than this program or rare",
+    part: "metadata that is rare or newer than this program, or is damaged",
     advice: "write it again with a common program, for example with DuckDB or pyarrow",
 };
 

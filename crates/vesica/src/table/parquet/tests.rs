@@ -143,6 +143,19 @@ fn encrypted_files_are_told_from_damaged_ones() {
     assert!(refused(b"PAR1....PAR1".to_vec()).contains("is damaged or missing"));
 }
 
+/// Metadata that is whole, but has numbers in place of groups of rows.
+#[test]
+fn metadata_that_the_library_does_not_know_has_its_own_message() {
+    // The groups of rows are a list of numbers.
+    let metadata = [0x15, 2, 0x19, 0x1c, 0x48, 1, b'x', 0x15, 0, 0, 0x16, 0, 0x19, 0x15, 2, 0];
+    let file = [b"PAR1", &metadata[..], &[metadata.len() as u8, 0, 0, 0], b"PAR1"].concat();
+    let message = refused(file);
+    assert!(
+        message.contains("rare or newer than this program") && message.contains("DuckDB"),
+        "{message}"
+    );
+}
+
 /// A column whose type the library reads and does not write, which a later version of Parquet may bring.
 #[test]
 fn columns_that_cannot_be_written_are_known_beforehand() {

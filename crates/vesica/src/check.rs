@@ -70,10 +70,13 @@ pub fn check(
     let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
     let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
     let positions = if scan.header().is_missing() { Vec::new() } else { scan.find(&names)? };
+    // A run would refuse to write all columns.
+    let unwritten = scan.header().assert_written().err();
     let types = positions.iter().filter_map(|column| scan.header().column_type(*column));
     let key_types = types.map(|found| found.name.clone()).collect();
     let (delimiter, compression) = (scan.delimiter(), scan.compression());
-    let (table, mut set, findings) = KeySet::read(scan, &reading, |_, _| {})?;
+    let (table, mut set, mut findings) = KeySet::read(scan, &reading, |_, _| {})?;
+    findings.warnings.extend(unwritten.map(|fault| fault.to_string()));
     Ok(Check {
         bytes: table.digest().map_or(0, |digest| digest.bytes),
         format: table.format().name(),

@@ -170,7 +170,7 @@ impl Parquet {
         let build = || -> parquet::errors::Result<_> {
             let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
                 self.pages.clone(),
-                self.metadata.clone(),
+                schema::with_views(&self.metadata),
             );
             let batches = batches.with_projection(mask).with_batch_size(BATCH).build()?;
             let has_instants = leaves.iter().any(Option::is_some);

@@ -5,7 +5,9 @@
 
 use std::{io, sync::Arc};
 
+use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::{
+    arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions},
     basic::Compression,
     file::{metadata::ParquetMetaData, properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::{Type, TypePtr},
@@ -31,6 +33,26 @@ pub(super) const EMPTY_GROUP: InputFault = InputFault::Unsupported {
 const LZO: &str = "its pages are packed with LZO; write the file again with another compression";
 const UNKNOWN: &str =
     "its type is newer than this program, which cannot write it; name other columns with --select";
+
+/// The same metadata, by which texts are read as views of their pages. A value that a page has once, in its dictionary, may be
+/// that of thousands of rows, and they would not fit into memory each by itself.
+pub(super) fn with_views(metadata: &ArrowReaderMetadata) -> ArrowReaderMetadata {
+    let view = |field: &FieldRef| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => with_type(field, DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary => with_type(field, DataType::BinaryView),
+        _ => field.clone(),
+    };
+    let schema = metadata.schema();
+    let fields: Vec<_> = schema.fields().iter().map(view).collect();
+    let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    let found = guarded(|| ArrowReaderMetadata::try_new(metadata.metadata().clone(), options));
+    found.and_then(Result::ok).unwrap_or_else(|| metadata.clone())
+}
+
+fn with_type(field: &FieldRef, kind: DataType) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_data_type(kind))
+}
 
 /// For each root column whether pages of it are packed with LZO.
 pub(super) fn packed_with_lzo(file: &ParquetMetaData) -> Vec<bool> {

@@ -132,6 +132,29 @@ fn pages_that_are_too_large_are_not_unpacked() {
     }
 }
 
+/// A value that thousands of rows share is in memory once: 4 MiB in 2,000 rows.
+#[test]
+fn values_of_a_dictionary_are_not_multiplied() {
+    let long = parquet::data_type::ByteArray::from(vec![b'a'; 4 << 20]);
+    for schema in ["message m { required binary k (UTF8); }", "message m { optional binary k; }"] {
+        let properties = WriterProperties::builder()
+            .set_dictionary_page_size_limit(1 << 30)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .build();
+        let bytes = file_with(schema, properties, |writer| {
+            let mut rows = writer.next_row_group().unwrap();
+            let levels = schema.contains("optional").then_some(&[1; 2000][..]);
+            write_added::<ByteArrayType, _>(&mut rows, &vec![long.clone(); 2000], levels).unwrap();
+            rows.close().unwrap();
+        });
+        let table = Parquet::open(Stored::memory("t", bytes), 1 << 30).unwrap();
+        let batches: Vec<_> = table.batches(&[0]).unwrap().map(|batch| batch.unwrap()).collect();
+        assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2000);
+        let held: usize = batches.iter().map(|batch| batch.get_array_memory_size()).sum();
+        assert!(held < 16 << 20, "{held}");
+    }
+}
+
 #[test]
 fn encrypted_files_are_told_from_damaged_ones() {
     let all = [&b"PARE"[..], &[8, 0, 0, 0], &[7; 64], &[40, 0, 0, 0], b"PARE"].concat();

@@ -262,7 +262,7 @@ mod tests {
                 let line = line.replace("FINGERPRINT", FINGERPRINT);
                 assert!(line.starts_with(&format!("vesica {command}")), "{line}");
                 let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-                if line == "vesica run acme" {
+                if ["vesica run acme", "vesica preview acme"].contains(&&*line) {
                     words.extend(["--project".into(), file.clone().into()]);
                 }
                 let words = CommandLine::new(words, &Cli::command()).ok().unwrap();

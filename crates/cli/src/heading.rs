@@ -121,18 +121,18 @@ mod tests {
 
     #[test]
     fn every_option_is_below_a_heading_that_says_what_it_is() {
+        const WITH_LIMITS: [&str; 4] = ["run", "preview", "gateway", "invite"];
         let mut program = Cli::command();
         program.build();
         let limits = PolicyArgs::augment_args(Command::new("limits"));
         let limits: Vec<_> = limits.get_arguments().map(|arg| arg.get_id().to_string()).collect();
-        for name in ["run", "gateway", "invite"] {
+        for name in WITH_LIMITS {
             let command = program.find_subcommand(name).unwrap();
             assert_eq!(below(command, Some(POLICY)), limits, "{name}");
             assert_eq!(below(command, None), [""; 0], "{name}: options without a heading");
         }
-        let others = program
-            .get_subcommands()
-            .filter(|command| !["run", "gateway", "invite"].contains(&command.get_name()));
+        let others =
+            program.get_subcommands().filter(|command| !WITH_LIMITS.contains(&command.get_name()));
         for command in others {
             assert_eq!(below(command, Some(POLICY)), [""; 0], "{}", command.get_name());
         }

@@ -1,4 +1,4 @@
-//! The page of a record in a real browser: light and dark, on a phone, printed, and by the rules of accessibility.
+//! The pages of a record and of a ledger in a real browser: light and dark, on a phone, printed, and by the rules of accessibility.
 
 use std::{
     fs,
@@ -88,8 +88,8 @@ fn seen(output: Output) -> (Value, String) {
     (serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")), said)
 }
 
-/// The page of a run's record.
-fn page() -> String {
+/// The pages of a run's record and of its ledger.
+fn pages() -> [String; 2] {
     let projects = Projects::new(200);
     projects.agree(&[], &[]);
     projects.run_well();
@@ -99,14 +99,16 @@ fn page() -> String {
     let named = ["--name", &names[0], "--name", &names[1]];
     let page = ["report", "acme.record", "--html", "page.html"];
     projects.succeeds(Inviter, &[&page[..], &named].concat());
-    projects.read(Inviter, "page.html")
+    let ledger = ["ledger", "page", "--html", "ledger.html"];
+    projects.succeeds(Inviter, &[&ledger[..], &named].concat());
+    ["page.html", "ledger.html"].map(|name| projects.read(Inviter, name))
 }
 
 #[test]
 fn the_page_of_a_record_looks_right_and_asks_for_nothing() {
     let Some(browser) = browser() else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let page = page();
+    let [page, _] = pages();
     let escaped = page.replace('&', "&amp;").replace('"', "&quot;");
     let mut papers = Vec::new();
     for (width, flags, dark) in [
@@ -166,7 +168,7 @@ fn the_page_of_a_record_looks_right_and_asks_for_nothing() {
 
 #[test]
 #[ignore = "assure: it fetches the rules of accessibility from npm"]
-fn the_page_of_a_record_is_accessible() {
+fn the_pages_of_a_record_and_a_ledger_are_accessible() {
     let browser = browser().expect("a browser");
     let scratch = tempfile::tempdir().unwrap();
     let in_scratch = |program: &str, arguments: &[&str]| {
@@ -177,23 +179,26 @@ fn the_page_of_a_record_is_accessible() {
     in_scratch("sh", &["-c", "tar -xzf axe-core-*.tgz package/axe.min.js"]);
     let axe = fs::read_to_string(scratch.path().join("package/axe.min.js")).unwrap();
     let axe = AXE.replace("{axe}", &axe.replace("</script>", "<\\/script>"));
-    let page = page();
-    // The page allows no script; the rules need one.
-    let start = page.find("<meta http-equiv").unwrap();
-    let end = start + page[start..].find('\n').unwrap();
-    let open = format!("{}{}", &page[..start], &page[end..]);
+    // The pages allow no script; the rules need one.
+    let open = pages().map(|page| {
+        let start = page.find("<meta http-equiv").unwrap();
+        let end = start + page[start..].find('\n').unwrap();
+        format!("{}{}", &page[..start], &page[end..])
+    });
     let check = |page: String, flags: &[&str]| {
         let file = scratch.path().join("axe.html");
         fs::write(&file, page.replace("</body>", &format!("{axe}</body>"))).unwrap();
         seen(run(&browser, scratch.path(), &[&["--dump-dom"], flags].concat(), &file)).0
     };
-    for flags in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
-        let found = check(open.clone(), flags);
-        assert_eq!(found["violations"], json!([]), "{found:#}");
-        assert!(found["passes"].as_u64() > Some(10), "{found}");
+    for page in &open {
+        for flags in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
+            let found = check(page.clone(), flags);
+            assert_eq!(found["violations"], json!([]), "{found:#}");
+            assert!(found["passes"].as_u64() > Some(10), "{found}");
+        }
     }
     // A page that is not accessible is found out.
-    let spoilt = open
+    let spoilt = open[0]
         .replace("role=\"img\" aria-label", "role=\"img\" data-label")
         .replace("lang=\"en\"", "");
     let found = check(spoilt, &[]);

@@ -149,9 +149,8 @@ impl Offer {
         let methods = self.query.kind.task.methods();
         let Some(name) = &self.protocol else {
             // Others have to be named on both sides.
-            let can_be_taken =
-                |method: &Box<dyn Method>| method.is_recommended() && method.meets(self.security);
-            return match methods.iter().any(can_be_taken) {
+            let mut all = methods.iter();
+            return match all.any(|method| method.is_recommended() && method.meets(self.security)) {
                 true => Ok(()),
                 false => Err(Error::Usage(unmet(self.query, self.security))),
             };

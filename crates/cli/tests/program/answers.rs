@@ -436,9 +436,8 @@ fn shares_are_for_nobody_to_see() {
     x.assert(5, &["what is to be found out (here: shares; there: count)"]);
     y.assert(5, &["who learns the result (here: this side; there: nobody)"]);
     let strict = [&shares[..], &["--security", "malicious"]].concat();
-    let [x, y] = lab.run(&shares, &strict);
-    x.assert(5, &["secure against malicious parties"]);
-    y.assert(5, &["secure against malicious parties"]);
+    let command = lab.command(Connecting, &["--connect", "localhost:1"], &strict);
+    Running::start(command).end().assert(2, &["secure against malicious parties"]);
     lab.assert_clean();
 }
 

@@ -189,11 +189,13 @@ impl Case {
     fn method(&self) -> (&'static str, vesica_psi::Adversary) {
         let request = self.terms().request(vesica_psi::Sizes { sender: 1000, receiver: 300 });
         let all = self.query.kind.task.methods();
-        let named = |method: &&Box<dyn crate::task::interface::Method>| match self.protocol {
-            Some(name) => method.key() == name,
-            None => method.is_recommended() && method.meets(self.security),
-        };
-        let method = all.iter().filter(named).find(|method| method.candidate(&request).is_ok());
+        let method = all.iter().find(|method| {
+            let is_named = match self.protocol {
+                Some(name) => method.key() == name,
+                None => method.is_recommended() && method.meets(self.security),
+            };
+            is_named && method.candidate(&request).is_ok()
+        });
         let method = method.unwrap_or_else(|| panic!("{self:?}"));
         (method.key(), method.adversary())
     }

@@ -121,7 +121,7 @@ pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) 
         .filter(|entry| entry.event.run().is_none())
         .map(|first| {
             let rest = entries.iter().filter(|entry| entry.event.run() == Some(first.number));
-            let last = rest.last().unwrap_or(first);
+            let last = rest.max_by_key(|entry| entry.number).unwrap_or(first);
             format!(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                 first.time.to_string().replace('T', " "),

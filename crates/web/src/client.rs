@@ -47,7 +47,32 @@ struct Endpoint {
 }
 
 fn failed(uri: &Uri, what: impl std::fmt::Display) -> Error {
-    Error::Origin { place: uri.to_string(), fault: what.to_string() }
+    Error::Origin { place: uri.to_string(), fault: advised(what.to_string()) }
+}
+
+/// Words that a library says of a connection, and advice for people.
+const ADVICE: [(&str, &str); 3] = [
+    (
+        "invalid peer certificate",
+        "the server's certificate is neither the publisher's nor one that this system trusts for the name: compare the \
+         publisher's fingerprint and the address",
+    ),
+    (
+        "invalid HTTP version",
+        "the server does not speak HTTP here: should the address begin with https?",
+    ),
+    (
+        "InvalidContentType",
+        "the server does not speak TLS here: should the address begin with http?",
+    ),
+];
+
+/// A fault with advice, if there is some for it.
+fn advised(fault: String) -> String {
+    match ADVICE.iter().find(|(said, _)| fault.contains(said)) {
+        Some((_, advice)) => format!("{fault}; {advice}"),
+        None => fault,
+    }
 }
 
 impl Endpoint {

@@ -392,6 +392,31 @@ fn a_lookup_that_is_killed_goes_on() {
 }
 
 /// A service of a list counts what it does, and says nothing of who asks and what about.
+/// A publication that fails leaves nothing, and a lookup of the wrong directory names the right one.
+#[test]
+fn mistakes_leave_nothing_and_are_named() {
+    let world = World::new();
+    let [version, ..] = versions(30);
+    world.table(version);
+    let (input, list, identity) = (world.text("in.csv"), world.text("new"), world.text("identity"));
+    let publish = |input: &str, key: &str| {
+        let table = ["publish", "--input", input, "--key", key, "--normalize", "email"];
+        Running::start(command(&[&table[..], &["--list", &list, "--identity", &identity]].concat()))
+            .end()
+    };
+    fs::write(world.path("empty.csv"), "mail\nNULL\n").unwrap();
+    for (table, key) in [("nosuch.csv", "mail"), ("in.csv", "nosuch"), ("empty.csv", "mail")] {
+        publish(&world.text(table), key).assert(3, &[]);
+        assert!(!world.path("new").exists(), "{table} {key}");
+    }
+    publish(&input, "mail").assert(0, &[]);
+    let asked = world.text("asked.csv");
+    let look_up = ["lookup", "--input", &asked, "--key", "mail", "--normalize", "email"];
+    let of = ["--list", &list, "--publisher", &world.fingerprint];
+    let ended = Running::start(command(&[&look_up[..], &of].concat())).end();
+    ended.assert(4, &["there is no published list here", "did you mean ", "/public?"]);
+}
+
 /// Of all rows, a column says which are in the list; a row without a key was not looked up.
 #[test]
 fn all_rows_say_whether_they_are_in_the_list() {

@@ -71,6 +71,15 @@ impl Directory {
         }
     }
 
+    /// Removes the directories of a list that was never published, as far as nothing is in them.
+    pub(crate) fn abandon(self) {
+        // What is not empty stays.
+        drop(fs::remove_file(self.private().join("lock")));
+        for directory in [self.private(), self.public(), self.path.clone()] {
+            drop(fs::remove_dir(directory));
+        }
+    }
+
     /// Opens a list to read it.
     pub(crate) fn open(path: &Path) -> Self {
         Self { path: path.to_owned(), _lock: None }

@@ -1,6 +1,6 @@
 //! Looking the keys of a table up in a list.
 
-use std::{borrow::Cow, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
 use vesica_list::{head::Labels, lookup::Match};
@@ -11,7 +11,7 @@ use super::{
     origin::Origin,
 };
 use crate::{
-    error::{InputFault, Result},
+    error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         keyset::KeySet,
@@ -97,7 +97,8 @@ pub fn look_up(
     target::check(result.as_slice(), &[], Some(&job.input))?;
     let output = Output::to(&job.output, Access::Usual)?;
     let input = job.input.clone().open(job.dialect.clone())?;
-    let list = fetch(origin, &fetching, &**observer)?;
+    let mut list = fetch(origin, &fetching, &**observer)?;
+    let mut behind = Duration::ZERO;
     observer.phase("read");
     let names: Vec<_> = job.columns.iter().map(|column| column.name.as_str()).collect();
     let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
@@ -122,7 +123,27 @@ pub fn look_up(
     let keys = set.counts().used;
     let kept = &directory_of(&fetching);
     let asking = Asking { keys: set.digests(), rows: set.counts().read, batch: job.batch, kept };
-    let (mut found, answered) = ask(origin, &list, asking, &**observer, rng)?;
+    let (mut found, answered) = loop {
+        match ask(origin, &list, asking, &**observer, rng) {
+            // The service has a newer list than this copy.
+            Err(Error::List(vesica_list::Error::Epoch { found, expected })) if found > expected => {
+                let known = list.head().epoch;
+                list = fetch(origin, &fetching, &**observer)?;
+                if list.head().epoch == known {
+                    return Err(vesica_list::Error::Epoch { found, expected }.into());
+                }
+            }
+            // It reads the newest one within seconds.
+            Err(Error::List(vesica_list::Error::Epoch { found, expected }))
+                if found < expected && behind < PATIENCE =>
+            {
+                observer.waiting("ask", behind);
+                origin.pause(STEP)?;
+                behind += STEP;
+            }
+            asked => break asked?,
+        }
+    };
     let matches = found.iter().flatten().count() as u64;
     let labels = list.head().labels.as_ref().map(sent);
     let unreadable = labels.as_ref().map_or(0, |sent| clear_unreadable(&mut found, sent));
@@ -166,6 +187,10 @@ fn clear_unreadable(found: &mut [Option<Match>], sent: &SentColumns) -> u64 {
     }
     unreadable
 }
+
+/// How long a service may take to answer for the newest list, and the interval between two questions.
+const PATIENCE: Duration = Duration::from_secs(30);
+const STEP: Duration = Duration::from_secs(1);
 
 /// The name of the column that says whether a row's key is in the list.
 const IN_LIST: &str = "in_list";

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
     path::PathBuf,
     time::Duration,
 };
@@ -58,10 +58,26 @@ pub enum Asked {
 /// A list in a directory of this machine, which answers no questions: `public/` of a publisher, or a copy of it.
 pub struct FromDirectory(pub PathBuf);
 
+impl FromDirectory {
+    /// The error where a file is missing; of a publisher's own directory, the part for everybody is another one.
+    fn without(&self, name: &str) -> Error {
+        let public = self.0.join("public");
+        let advice = match public.join(name).exists() {
+            true => format!("; did you mean {}?", public.display()),
+            false => String::new(),
+        };
+        let fault = format!("there is no published list here: no file {name}{advice}");
+        Error::Origin { place: self.0.display().to_string(), fault }
+    }
+}
+
 impl Origin for FromDirectory {
     fn text(&mut self, name: &str, longest: usize) -> Result<String> {
         let path = self.0.join(name);
-        read_text(&path, longest).map_err(failed(&path))
+        read_text(&path, longest).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.without(name),
+            _ => failed(&path)(error),
+        })
     }
 
     fn bytes(

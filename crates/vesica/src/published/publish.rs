@@ -125,7 +125,13 @@ pub fn publish(
     let keys: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
     let normalize: Vec<_> = job.columns.iter().map(|column| column.normalize.clone()).collect();
     let null_values = job.null_values.applied_to(&normalize).values().to_vec();
-    let table = read(job, &directory, observer)?;
+    let table = match read(job, &directory, observer) {
+        Err(error) if old.is_none() => {
+            directory.abandon();
+            return Err(error);
+        }
+        read => read?,
+    };
     let items = table.counts().used;
     let labels = job.labels.clone().map(|(columns, bytes)| Labels { columns, bytes });
     let continued = old.as_ref().filter(|_| !job.new_epoch);

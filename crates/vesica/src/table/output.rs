@@ -30,7 +30,7 @@ use crate::{
         ingest,
         remote::Upload,
         source::Dialect,
-        target::{self, Target},
+        target::{Target, made},
     },
 };
 
@@ -309,7 +309,6 @@ impl Draft {
     }
 
     fn create(directory: &Path, access: Access) -> io::Result<Self> {
-        target::require_directory(directory)?;
         #[cfg(unix)]
         let mode = match access {
             Access::Usual => 0o666,
@@ -327,9 +326,7 @@ impl Draft {
         let _ = access;
         let mut temporary = None;
         let file = File::create(directory, || {
-            // The name that it was to have for the time being says nothing to anybody.
-            let unnamed = |error: io::Error| io::Error::from(error.kind());
-            let (file, path) = builder.tempfile_in(directory).map_err(unnamed)?.into_parts();
+            let (file, path) = made(directory, builder.tempfile_in(directory))?;
             temporary = Some(path);
             Ok(file)
         })?;

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::{NamedTempFile, TempPath};
 use unicode_normalization::UnicodeNormalization;
 use vesica_net::files::open_regular;
 
@@ -171,11 +172,18 @@ fn refuse_planted(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes sure that there is a directory for a result.
-pub(crate) fn require_directory(directory: &Path) -> io::Result<()> {
-    match directory.is_dir() {
-        true => Ok(()),
-        false => {
+/// Returns a file that was made in a directory, with its name until it is complete.
+///
+/// # Errors
+/// The system's, without that name, which says nothing to anybody.
+pub(crate) fn made(
+    directory: &Path,
+    file: io::Result<NamedTempFile>,
+) -> io::Result<(fs::File, TempPath)> {
+    match file {
+        Ok(file) => Ok(file.into_parts()),
+        Err(error) if directory.is_dir() => Err(error.kind().into()),
+        Err(_) => {
             let message = format!("there is no directory {}", directory.display());
             Err(io::Error::new(io::ErrorKind::NotFound, message))
         }

@@ -250,3 +250,140 @@ impl Received for Labelled {
         Ok(member.into_iter().chain(labels).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_list::{exchange::answer, voprf::ServerKey};
+
+    use super::*;
+    use crate::{
+        NoObserver,
+        published::{
+            directory::Directory,
+            origin::{Asked, FromDirectory},
+            tests::{Scratch, table},
+        },
+    };
+
+    /// A service that shows the lists of these directories one after another, and answers for these epochs.
+    struct Service<'a> {
+        /// The key of each epoch.
+        keys: &'a [ServerKey; 2],
+        shown: Vec<PathBuf>,
+        answers: Vec<u64>,
+        pauses: usize,
+    }
+
+    impl Service<'_> {
+        fn now(&self) -> FromDirectory {
+            FromDirectory(self.shown[0].clone())
+        }
+    }
+
+    impl Origin for Service<'_> {
+        fn text(&mut self, name: &str, longest: usize) -> Result<String> {
+            self.now().text(name, longest)
+        }
+
+        fn bytes(
+            &mut self,
+            name: &str,
+            from: u64,
+            take: &mut dyn FnMut(&[u8]) -> Result<()>,
+        ) -> Result<()> {
+            self.now().bytes(name, from, take)
+        }
+
+        fn ask(&mut self, epoch: u64, question: &[u8], _: usize) -> Result<Asked> {
+            let found = self.answers.remove(0);
+            if self.shown.len() > 1 {
+                self.shown.remove(0);
+            }
+            if found != epoch {
+                return Err(vesica_list::Error::Epoch { found, expected: epoch }.into());
+            }
+            let key = &self.keys[epoch as usize - 1];
+            Ok(Asked::Answer(answer(key, question, &mut StdRng::seed_from_u64(3))?))
+        }
+
+        fn pause(&mut self, _: Duration) -> Result<()> {
+            self.pauses += 1;
+            Ok(())
+        }
+    }
+
+    fn copied(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+
+    /// The epochs of the lists that are shown, those that are answered for, and how often the client waits; `None` where it gives
+    /// up.
+    #[test]
+    fn a_service_and_a_copy_of_other_epochs_come_together() {
+        let scratch = Scratch::new(false);
+        let aside = tempfile::tempdir().unwrap();
+        let public = scratch.path().join("public");
+        let [first, second] = ["first", "second"].map(|name| aside.path().join(name));
+        // The key of an epoch goes with it.
+        let key = |epoch| Directory::open(&scratch.path()).key(epoch).unwrap();
+        scratch.published(&table(0..20));
+        copied(&public, &first);
+        let of_first = key(1);
+        let mut job = scratch.job(&table(0..20));
+        job.new_epoch = true;
+        scratch.publish(&job).unwrap();
+        copied(&public, &second);
+        let keys = &[of_first, key(2)];
+        let cases: [(&[&PathBuf], Vec<u64>, Option<usize>); 5] = [
+            (&[&first], vec![1], Some(0)),
+            (&[&first, &second], vec![2, 2], Some(0)),
+            (&[&second], vec![1, 1, 2], Some(2)),
+            (&[&second], vec![1; 40], None),
+            (&[&first], vec![2], None),
+        ];
+        for (number, (shown, answers, pauses)) in cases.into_iter().enumerate() {
+            let shown: Vec<_> = shown.iter().map(|path| (*path).clone()).collect();
+            let mut service = Service { keys, shown, answers, pauses: 0 };
+            let output = aside.path().join(format!("{number}.csv"));
+            let job = LookUp {
+                input: Source::Memory {
+                    name: "t.csv".into(),
+                    bytes: "mail\nk7@example.org\n".into(),
+                },
+                dialect: Dialect::default(),
+                columns: scratch.job(&table(0..1)).columns,
+                null_values: NullValues::default(),
+                nulls: Nulls::Skip,
+                output: Destination::Path(output.clone()),
+                all: false,
+                batch: 8,
+                formulas: Formulas::Keep,
+            };
+            let cache = aside.path().join(format!("cache-{number}"));
+            let of = (scratch.me.fingerprint(), cache, None);
+            let observer: Arc<dyn Observer> = Arc::new(NoObserver);
+            let found = look_up(&job, &mut service, of, &observer, &mut StdRng::seed_from_u64(4));
+            match pauses {
+                Some(pauses) => {
+                    assert_eq!(found.unwrap().matches, 1, "{number}");
+                    assert_eq!(service.pauses, pauses, "{number}");
+                }
+                None => {
+                    let error = found.err().unwrap();
+                    assert!(
+                        matches!(error, Error::List(vesica_list::Error::Epoch { .. })),
+                        "{error}"
+                    );
+                    assert!(!output.exists());
+                }
+            }
+        }
+    }
+}

@@ -159,6 +159,13 @@ enum Command {
 /// code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     hide_panics();
+    if arguments.iter().any(|argument| argument.to_string_lossy().contains("-----BEGIN")) {
+        // Nor is it repeated, as a usage error would.
+        return failed(&Failure::usage(
+            "an argument is the text of a key or of another document; name the file that it is in. Other users see the \
+             arguments of programs: if the text is secret, treat it as known",
+        ));
+    }
     let line = match CommandLine::new(arguments, &Cli::command()) {
         Ok(line) => line,
         Err(failure) => return failed(&failure),

@@ -32,6 +32,19 @@ fn an_identity_is_private_and_never_overwritten() {
 }
 
 #[test]
+fn the_text_of_an_identity_is_no_argument() {
+    let text = "-----BEGIN PRIVATE KEY-----\nzq7canary\n-----END PRIVATE KEY-----\n";
+    let joined = format!("--identity={text}");
+    for line in
+        [&["fingerprint", text][..], &["run", "--identity", text], &["run", &joined], &[text]]
+    {
+        let said = ended(line);
+        said.assert(2, &["the text of a key"]);
+        assert!(!format!("{}{}", said.out, said.err).contains("zq7canary"), "{line:?}");
+    }
+}
+
+#[test]
 fn check_counts() {
     let scratch = scratch();
     let file = scratch.path().join("a b;c.csv");

@@ -6,11 +6,13 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use vesica::Role;
+use vesica::{Result, Role};
 use vesica_net::{
     CancelToken, Channel, Error,
     transport::memory::{self, Memory},
 };
+
+use crate::errors;
 
 /// One of two ends in this process. Each run takes one call with either.
 #[pyclass(frozen, module = "vesica._native")]
@@ -19,12 +21,34 @@ pub struct LocalEnd {
     place: Arc<Place>,
 }
 
-/// Where the first end leaves what the second takes.
+/// Where the two ends meet.
 #[derive(Default)]
 struct Place {
-    left: Mutex<Option<Memory>>,
+    state: Mutex<State>,
     changed: Condvar,
 }
+
+#[derive(Default)]
+struct State {
+    /// Left by the first end for the second.
+    left: Option<Memory>,
+    /// The calls of both ends.
+    calls: [Call; 2],
+}
+
+/// The call that an end is in, or was in last.
+#[derive(Default)]
+struct Call {
+    is_running: bool,
+    /// Whether it met the other end, or gave up because that one failed.
+    has_met: bool,
+    /// When it ended without having met the other end.
+    failed: Option<Instant>,
+}
+
+/// How long a failure ends a call that begins after it. The calls of a pair begin together; one that comes later is another
+/// attempt.
+const TOGETHER: Duration = Duration::from_secs(3);
 
 /// Two ends that are connected with each other.
 #[pyfunction]
@@ -39,6 +63,28 @@ impl LocalEnd {
     fn name(&self) -> &'static str {
         name(self.role)
     }
+
+    /// Begins a call with this end.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let call = &mut self.place.lock().calls[index(self.role)];
+        if call.is_running {
+            return Err(errors::usage(
+                py,
+                format!("{} is in use by a call that has not ended", self.name()),
+            ));
+        }
+        *call = Call { is_running: true, ..Call::default() };
+        Ok(())
+    }
+
+    /// Ends the call. If it has not met the other end, that one need not wait.
+    fn end(&self) {
+        let state = &mut *self.place.lock();
+        let call = &mut state.calls[index(self.role)];
+        call.is_running = false;
+        call.failed = (!call.has_met).then(Instant::now);
+        self.place.changed.notify_all();
+    }
 }
 
 /// What an end is called in reports.
@@ -49,36 +95,35 @@ pub fn name(role: Role) -> &'static str {
     }
 }
 
+fn index(role: Role) -> usize {
+    match role {
+        Role::A => 0,
+        Role::B => 1,
+    }
+}
+
 impl LocalEnd {
     /// Meets the other end.
     ///
     /// # Errors
-    /// [`Error::Cancelled`], and [`Error::Stalled`] where the other end does not come in time.
-    pub fn meet(&self, wait: Duration, cancel: &CancelToken) -> Result<Channel, Error> {
-        match self.role {
+    /// [`Error::Origin`] where the call of the other end failed before, and those of the network for being cancelled and for
+    /// another end that does not come in time.
+    pub fn meet(&self, wait: Duration, cancel: &CancelToken) -> Result<Channel> {
+        let met = match self.role {
             Role::A => {
                 let (mine, theirs) = memory::pair();
-                *self.place.lock() = Some(theirs);
+                self.place.lock().left = Some(theirs);
                 self.place.changed.notify_all();
-                let taken = self.place.until(wait, cancel, |left| left.is_none().then_some(()));
+                let taken = self.until(wait, cancel, |left| left.is_none().then_some(()));
                 if taken.is_err() {
-                    self.place.lock().take();
+                    self.place.lock().left = None;
                 }
-                taken.map(|()| Channel::new(mine))
+                taken.map(|()| mine)
             }
-            Role::B => {
-                let found = self.place.until(wait, cancel, Option::take)?;
-                self.place.changed.notify_all();
-                Ok(Channel::new(found))
-            }
-        }
-    }
-}
-
-impl Place {
-    fn lock(&self) -> MutexGuard<'_, Option<Memory>> {
-        // Each change is one assignment.
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+            Role::B => self.until(wait, cancel, Option::take),
+        };
+        self.place.changed.notify_all();
+        Ok(Channel::new(met?))
     }
 
     /// Waits until `look` finds something.
@@ -87,22 +132,39 @@ impl Place {
         wait: Duration,
         cancel: &CancelToken,
         mut look: impl FnMut(&mut Option<Memory>) -> Option<T>,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         const POLL: Duration = Duration::from_millis(20);
         let began = Instant::now();
-        let mut left = self.lock();
+        let (mine, its) = (index(self.role), index(self.role.other()));
+        let mut state = self.place.lock();
         loop {
-            if let Some(found) = look(&mut left) {
+            if let Some(found) = look(&mut state.left) {
+                state.calls[mine].has_met = true;
                 return Ok(found);
             }
+            if state.calls[its].failed.take().is_some_and(|when| when.elapsed() < TOGETHER) {
+                state.calls[mine].has_met = true;
+                return Err(vesica::Error::Origin {
+                    place: name(self.role.other()).to_owned(),
+                    fault: "its call ended before it met this one; its own error says why"
+                        .to_owned(),
+                });
+            }
             if cancel.is_cancelled() {
-                return Err(Error::Cancelled { phase: "connect" });
+                return Err(Error::Cancelled { phase: "connect" }.into());
             }
             if began.elapsed() >= wait {
-                return Err(Error::Stalled { phase: "connect", after: wait });
+                return Err(Error::Stalled { phase: "connect", after: wait }.into());
             }
-            let waited = self.changed.wait_timeout(left, POLL);
-            left = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.place.changed.wait_timeout(state, POLL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+impl Place {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whatever is changed is whole after each assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

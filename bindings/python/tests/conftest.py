@@ -30,9 +30,7 @@ class Sides:
         self.folder = folder
         self.files = {name: folder / f"{name}.identity" for name in ("here", "there")}
         self.identities = {name: vesica.Identity.create(file) for name, file in self.files.items()}
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{taken.getsockname()[1]}"
+        self.address = free_address()
 
     @property
     def me(self) -> vesica.Identity:
@@ -89,6 +87,37 @@ def both() -> Iterator[Both]:
             return futures[0].result(), futures[1].result()
 
         yield run
+
+
+def free_address() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def agree(folder: Path, *terms: str) -> dict[str, dict[str, Path]]:
+    """Make an agreement by the command line; return both sides' agreement and identity."""
+    address = free_address()
+
+    def command(side: str, *arguments: str) -> None:
+        line = [sys.executable, "-m", "vesica", *arguments]
+        ended = subprocess.run(line, cwd=folder / side, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+
+    for side in ("one", "other"):
+        (folder / side).mkdir()
+        command(side, "init")
+    given = ["--key", "k", "--learns", "both", "--address", address, *terms]
+    command("one", "invite", "deal", *given)
+    command("other", "accept", "../one/deal.invite", "--key", "k", "--yes")
+    command("one", "confirm", "../other/deal.reply", "--yes")
+    return {
+        side: {
+            "partner": folder / side / "deal.agreement",
+            "identity": next((folder / side).glob("*identity*")),
+        }
+        for side in ("one", "other")
+    }
 
 
 def emails(numbers: range) -> list[str]:

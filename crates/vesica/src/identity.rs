@@ -10,13 +10,20 @@ use vesica_net::Identity;
 
 use crate::error::{Error, Result};
 
+/// A new identity, in memory.
+///
+/// # Errors
+/// [`Error::Bug`] where the system gives no randomness.
+pub fn generate_identity() -> Result<Identity> {
+    Identity::generate().map_err(|_| Error::Bug("the system gives no randomness"))
+}
+
 /// A new identity, in a new file that only its owner can read.
 ///
 /// # Errors
 /// [`Error::Identity`], also where the file exists: an identity is never overwritten.
 pub fn create_identity(file: &Path) -> Result<Identity> {
-    let identity =
-        Identity::generate().map_err(|_| Error::Bug("the system gives no randomness"))?;
+    let identity = generate_identity()?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

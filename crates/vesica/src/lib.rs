@@ -89,7 +89,7 @@ pub mod files {
         agree::choice::PlannerInputs,
         figures::{figures, figures_file},
         host::budget as memory_budget,
-        identity::{create_identity, is_shared, load_identity},
+        identity::{create_identity, generate_identity, is_shared, load_identity},
         keys::{
             key::{Duplicates, KeyColumn, Nulls},
             null_values::NullValues,

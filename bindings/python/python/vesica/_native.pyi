@@ -19,6 +19,19 @@ class Identity:
     @staticmethod
     def load(path: str | PathLike[str]) -> Identity:
         """Read an identity from its file."""
+    @staticmethod
+    def load_or_create(path: str | PathLike[str]) -> Identity:
+        """Read an identity from its file, which is made first where there is none."""
+    @staticmethod
+    def generate() -> Identity:
+        """Make a new identity in memory; ``to_pem`` gives the text to keep."""
+    @staticmethod
+    def from_pem(text: str) -> Identity:
+        """Read an identity from the text that a file or a secret manager holds."""
+    def to_pem(self) -> str:
+        """Give the text of the identity, with its secret key: keep it as any other secret."""
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
     @property
     def fingerprint(self) -> str:
         """What to tell the other party, over a channel that both trust."""
@@ -27,6 +40,8 @@ class Identity:
 class LocalEnd:
     @property
     def name(self) -> str: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
 
 def local_pair() -> tuple[LocalEnd, LocalEnd]: ...
 

@@ -5,25 +5,40 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
+import time
+import warnings
 from importlib import import_module
 from typing import Any
 
+from vesica._errors import in_python
+
 log = logging.getLogger("vesica")
+
+
+DELAY = 0.5
+"""Seconds before a bar appears: most runs are over by then."""
+
+_PAUSE = 0.2
+"""Seconds between two pictures of a bar, each of which a notebook may keep."""
 
 
 class Listener:
     """Hands on what a run says: phases, warnings and waits to the log, and progress to tqdm.
 
-    Without tqdm there is no bar. Nothing that is said holds a value of a table.
+    A run has one bar, and without tqdm none. Nothing that is said holds a value of a table.
     """
 
     def __init__(self, *, progress: bool | None) -> None:
         self._bar: Any = None
         self._make: Any = None
+        self._phase = ""
+        self._next = time.monotonic() + DELAY
         # A bar is for people: on a terminal, or in a notebook.
         seen = (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
         if progress or (progress is None and seen):
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(ImportError), warnings.catch_warnings():
+                # In a notebook without widgets, text does.
+                warnings.simplefilter("ignore")
                 self._make = import_module("tqdm.auto").tqdm
 
     def __call__(
@@ -33,19 +48,24 @@ class Listener:
         if kind == "progress":
             self._show(done or 0, total, unit or "")
         elif kind == "warning":
-            log.warning("%s", text)
+            log.warning("%s", in_python(text))
         else:
             log.info("%s", text)
-            if kind == "phase" and self._make is not None:
-                self.close()
-                self._bar = self._make(desc=text, unit=" ", unit_scale=True, leave=False)
+            if kind == "phase":
+                self._phase = text
 
     def _show(self, done: int, total: int | None, unit: str) -> None:
-        if self._bar is not None:
-            self._bar.unit = f" {unit}"
-            self._bar.total = max(total, done) if total else None
-            self._bar.n = done
-            self._bar.refresh()
+        now = time.monotonic()
+        if self._make is None or now < self._next:
+            return
+        self._next = now + _PAUSE
+        if self._bar is None:
+            self._bar = self._make(unit=" ", unit_scale=True, leave=False)
+        self._bar.set_description_str(self._phase, refresh=False)
+        self._bar.unit = f" {unit}"
+        self._bar.total = max(total, done) if total else None
+        self._bar.n = done
+        self._bar.refresh()
 
     def close(self) -> None:
         """Take the bar away."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Run:
     def value(self) -> int | Decimal | bool | None:
         """The number that was asked for: a count, a sum, or whether a threshold was reached.
 
-        None where this side did not learn it, or where fewer keys match than the minimum.
+        None where this side did not learn it, or where fewer keys match than the minimum, which
+        ``too_few`` tells apart.
         """
         value: Any = self._answer.get("value")
         if isinstance(value, str):
@@ -53,7 +55,7 @@ class Run:
 
     @property
     def learned(self) -> str:
-        """What this side learned, what the other side learned, and the assumptions, in sentences."""
+        """What each side learned, and on which assumptions, in sentences."""
         learned: dict[str, str] = self._report["learned"]
         return " ".join([learned["me"], learned["peer"], learned["assuming"]])
 
@@ -84,10 +86,42 @@ class Run:
         """What went wrong after this side's result was complete, if anything did."""
         return "; ".join(self._shortfalls) or None
 
+    @property
+    def too_few(self) -> bool:
+        """Whether fewer keys match than the minimum, so that there is no number."""
+        return self._answer.get("kind") == "too_few"
+
+    def _found(self) -> str:
+        """Say the answer in a few words."""
+        if self.too_few:
+            return "fewer keys match than the minimum"
+        value = self.value
+        if isinstance(value, bool):
+            return "the threshold is reached" if value else "the threshold is not reached"
+        kind: str = self._answer.get("kind", "")
+        if kind in ("count", "") and self.count is not None:
+            return f"{self.count:,} {'key matches' if self.count == 1 else 'keys match'}"
+        if value is None:
+            return "the other side learns the result"
+        # Noise may make any number of it.
+        return f"{'noisy answer' if kind == 'noisy' else 'sum'} {value:,}"
+
     def __repr__(self) -> str:
         report = self._report
-        found = "" if self.count is None else f"{self.count:,} keys match; "
         mine: int = report["rows"]["used"]
         theirs: int = report["peer_items"]
         protocol = report["protocol"]
-        return f"<vesica.Run: {found}{mine:,} keys here, {theirs:,} there, by {protocol}>"
+        found = self._found()
+        return f"<vesica.Run: {found}; {mine:,} keys here, {theirs:,} there, by {protocol}>"
+
+    def _repr_html_(self) -> str:
+        report = self._report
+        mine: int = report["rows"]["used"]
+        theirs: int = report["peer_items"]
+        learned: dict[str, str] = report["learned"]
+        lines = [learned["me"], learned["peer"], learned["assuming"]]
+        said = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return (
+            f"<p><b>{escape(self._found().capitalize())}</b>, of {mine:,} keys here and "
+            f"{theirs:,} there.</p><ul>{said}</ul>"
+        )

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pyo3::{prelude::*, types::PyCapsule};
+use pyo3::{exceptions::PyException, prelude::*, types::PyCapsule};
 use vesica::{Source, files::ArrowTable};
 
 use crate::{capsule, errors};
@@ -47,7 +47,8 @@ impl Table {
 /// The table that a call names: by a path, or as an object that gives its rows in a capsule.
 ///
 /// # Errors
-/// `UsageError` for what is neither, and what the object itself raises.
+/// `UsageError` for what is neither, and where the object gives no rows. What it raises is not repeated: it may hold
+/// values of the table.
 pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
     let py = table.py();
     if let Ok(path) = table.extract::<PathBuf>() {
@@ -65,11 +66,24 @@ pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
         );
         return Err(errors::usage(py, message));
     }
-    let capsule = table.call_method0("__arrow_c_stream__")?;
-    let reader = capsule::reader_of(capsule.cast::<PyCapsule>()?)?;
-    let table = py.detach(|| reader.and_then(|reader| ArrowTable::read(reader).ok()));
+    let unread = |fault: &str| errors::usage(py, format!("the table cannot be read: {fault}"));
+    let capsule = table.call_method0("__arrow_c_stream__");
+    let capsule = match capsule {
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            return Err(unread(&error.get_type(py).name()?.to_string()));
+        }
+        capsule => capsule?,
+    };
+    let Ok(capsule) = capsule.cast::<PyCapsule>() else {
+        return Err(unread("`__arrow_c_stream__` returns no capsule"));
+    };
+    let Some(reader) = capsule::reader_of(capsule)? else {
+        return Err(unread("a column has a type that Arrow's interface does not hand on"));
+    };
+    let table = py.detach(|| ArrowTable::read(reader));
     match table {
-        Some(table) => Ok(Source::Arrow { name, table }),
-        None => Err(errors::usage(py, "the table's rows cannot be read by Arrow's interface")),
+        Ok(table) => Ok(Source::Arrow { name, table }),
+        // The text is that of the rows' source.
+        Err(_) => Err(unread("its rows do not come by Arrow's interface, or their source failed")),
     }
 }

@@ -170,26 +170,101 @@ def test_the_log_has_phases_and_warnings_and_no_values(
     assert not any(SENTINEL in text.lower() for text in told)
 
 
-def test_progress_goes_to_tqdm(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_has_one_bar_and_a_short_one_none(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import tqdm.auto
+    from vesica import _progress
 
     bars: list[Any] = []
 
     class Bar:
         def __init__(self, **given: Any) -> None:
-            self.given, self.n, self.total, self.unit = given, 0, None, ""
+            self.n, self.total, self.unit = 0, None, ""
+            self.said: list[str] = []
+            self.is_closed = False
             bars.append(self)
+
+        def set_description_str(self, text: str, refresh: bool) -> None:
+            self.said.append(text)
 
         def refresh(self) -> None: ...
 
-        def close(self) -> None: ...
+        def close(self) -> None:
+            self.is_closed = True
+
+    def run() -> None:
+        both(
+            lambda end: vesica.intersect(A, key="k", learns="both", partner=end, progress=True),
+            lambda end: vesica.intersect(B, key="k", learns="both", partner=end, progress=False),
+        )
 
     monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
-    both(
-        lambda end: vesica.intersect(A, key="k", learns="both", partner=end, progress=True),
-        lambda end: vesica.intersect(B, key="k", learns="both", partner=end, progress=False),
+    run()
+    assert bars == []
+    monkeypatch.setattr(_progress, "DELAY", 0)
+    monkeypatch.setattr(_progress, "_PAUSE", 0)
+    run()
+    assert len(bars) == 1 and bars[0].is_closed
+    assert "reading the table" in bars[0].said and len(set(bars[0].said)) > 1
+
+
+@pytest.mark.parametrize(
+    ("function", "mine", "its", "given", "words"),
+    [
+        (vesica.intersect, {}, {}, {}, "2 keys match"),
+        (vesica.count, {}, {}, {}, "2 keys match"),
+        (vesica.count, {}, {}, {"minimum": 3}, "fewer keys match than the minimum"),
+        (vesica.sum, {"values": "n"}, {}, {}, "sum 40"),
+        (vesica.sum, {"values": "p"}, {}, {"scale": 2}, "sum 1.51"),
+        (vesica.products, {"values": "n"}, {"values": "m"}, {}, "sum 100"),
+        (vesica.threshold, {}, {}, {"at_least": 2}, "the threshold is reached"),
+        (vesica.threshold, {}, {}, {"at_least": 3}, "the threshold is not reached"),
+        (vesica.count, {}, {}, {"epsilon": 0.5}, "noisy answer"),
+    ],
+)
+def test_a_run_shows_its_answer(
+    both: Both,
+    function: Callable[..., vesica.Run],
+    mine: dict[str, Any],
+    its: dict[str, Any],
+    given: dict[str, Any],
+    words: str,
+) -> None:
+    run, other = both(
+        lambda end: function(A, key="k", learns="both", partner=end, **mine, **given),
+        lambda end: function(B, key="k", learns="both", partner=end, **its, **given),
     )
-    assert "reading the table" in [bar.given["desc"] for bar in bars]
+    for side in (run, other):
+        assert words in repr(side) and words.capitalize() in side._repr_html_()
+        assert side.too_few is ("minimum" in given)
+    silent, _ = both(
+        lambda end: function(A, key="k", learns="peer", partner=end, **mine, **given),
+        lambda end: function(B, key="k", learns="me", partner=end, **its, **given),
+    )
+    assert "the other side learns the result" in repr(silent) and not silent.too_few
+    assert silent.report["learned"]["me"] in silent._repr_html_().replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, (2, 2)),
+        ({"learns": "me"}, (2, None)),
+        ({"answer": "count"}, (2, 2)),
+        ({"answer": "count", "minimum": 3}, (None, None)),
+    ],
+)
+def test_both_sides_in_one_call(given: dict[str, Any], expected: Any) -> None:
+    its = B.rename({"k": "key"})
+    mine, other = vesica.simulate(A, its, left_on="k", right_on="key", **given)
+    assert (mine.count, other.count) == expected
+
+
+def test_a_fault_of_either_side_is_the_one_that_is_raised() -> None:
+    for left, right in (("k", "mail"), ("mail", "k")):
+        with pytest.raises(vesica.InputError, match="`mail`"):
+            vesica.simulate(A, B, left_on=left, right_on=right)
 
 
 def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +283,7 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:
-        for name in (*others, "check", "plan", "publish", "Partner", "local_pair"):
+        for name in (*others, "check", "plan", "publish", "Partner", "local_pair", "simulate"):
             tests = [test for test in finder.find(getattr(vesica, name), name) if test.examples]
             assert tests, f"{name} has no example"
             for test in tests:

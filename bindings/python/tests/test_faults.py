@@ -101,13 +101,13 @@ def test_bad_rows_are_located_and_not_shown(both: Both) -> None:
     assert report is not None and report["failure"]["class"] == "input"
 
 
-def test_a_table_that_raises_is_heard(both: Both) -> None:
+def test_a_table_that_raises_is_heard() -> None:
     class Broken:
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-            raise KeyError("my own fault")
+            raise KeyError(SENTINEL)
 
     one, _ = vesica.local_pair()
-    with pytest.raises(KeyError, match="my own fault"):
+    with pytest.raises(vesica.UsageError, match="cannot be read: KeyError"):
         vesica.intersect(Broken(), key="k", learns="both", partner=one)
 
 

@@ -11,9 +11,10 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 import vesica
-from conftest import Both, Sides, emails
+from conftest import SENTINEL, Both, Sides, emails
 
 COLUMNS: dict[str, list[Any]] = {
     "email": emails(range(100)),
@@ -62,7 +63,11 @@ def test_rows_come_back_as_what_they_were(both: Both, kind: str, to: Any) -> Non
         ),
     )
     assert isinstance(mine.rows, KINDS[to or kind][1])
-    rows = pa.table(mine.rows)
+    rows = mine.rows
+    if isinstance(rows, pd.DataFrame):
+        assert kind != "pandas" or rows.index.tolist() == EXPECTED
+        rows = pa.Table.from_pandas(rows, preserve_index=False)
+    rows = pa.table(rows)
     assert rows.column_names == list(COLUMNS)
     for name, values in COLUMNS.items():
         expected = [values[number] for number in EXPECTED]
@@ -74,15 +79,129 @@ def test_rows_come_back_as_what_they_were(both: Both, kind: str, to: Any) -> Non
     assert mine.count == len(EXPECTED) and its.rows is None and its.count is None
 
 
-def test_an_index_of_pandas_comes_back(both: Both) -> None:
-    table = pd.DataFrame({"k": ["x", "y", "z"]}, index=pd.Index(["r", "s", "t"], name="row"))
+LETTERS = pd.DataFrame({"k": list("abcd"), "n": [1, 2, 3, 4]})
+
+
+class Frame(pd.DataFrame):
+    """A class of another package, as for maps."""
+
+
+@pytest.mark.parametrize(
+    ("frame", "index"),
+    [
+        (LETTERS, [0, 3]),
+        (LETTERS.drop(1), [0, 3]),
+        (LETTERS.set_index(pd.RangeIndex(101, 105)), [101, 104]),
+        (LETTERS.set_index(pd.RangeIndex(0, 8, 2)), [0, 6]),
+        (LETTERS.rename_axis("row"), [0, 3]),
+        (LETTERS.set_index(pd.RangeIndex(101, 105, name="customer")), [101, 104]),
+        (LETTERS.set_index(pd.Index(list("wxyz"), name="row")), ["w", "z"]),
+        (LETTERS.set_index(pd.Index(list("wxyz"), name="k")), ["w", "z"]),
+        (LETTERS.set_index([list("ppqq"), [1, 2, 1, 2]]), [("p", 1), ("q", 2)]),
+        (Frame(LETTERS), [0, 3]),
+    ],
+)
+def test_an_index_of_pandas_comes_back(
+    both: Both, tmp_path: Path, frame: pd.DataFrame, index: list[Any]
+) -> None:
+    def ask(**given: Any) -> Any:
+        mine, _ = both(
+            lambda end: vesica.intersect(frame, key="k", learns="both", partner=end, **given),
+            lambda end: vesica.intersect(
+                pa.table({"k": ["d", "a"]}), key="k", learns="both", partner=end
+            ),
+        )
+        return mine.rows
+
+    for given in ({}, {"select": "n"}, {"select": ["n", "k"]}):
+        rows = ask(**given)
+        assert isinstance(rows, pd.DataFrame)
+        assert rows.index.tolist() == index and rows.index.names == frame.index.names
+        assert rows["n"].tolist() == [1, 4]
+        names = given.get("select", ["k", "n"])
+        assert rows.columns.tolist() == ([names] if isinstance(names, str) else names)
+        assert frame.loc[rows.index, "n"].tolist() == [1, 4]
+    # Elsewhere, numbers from 0 on are no column, and every other index is.
+    is_plain = frame.index.equals(pd.RangeIndex(4)) and frame.index.name is None
+    levels = 0 if is_plain else frame.index.nlevels
+    assert len(ask(to="polars").columns) == 2 + levels
+    assert len(ask(to="pyarrow").schema) == 2 + levels
+    assert ask(output=tmp_path / "out.arrows") is None
+    assert len(pa.ipc.open_stream(tmp_path / "out.arrows").read_all().schema) == 2 + levels
+
+
+def polars_column(values: list[Any], kind: Any = None) -> pl.DataFrame:
+    return pl.DataFrame({"k": ["a", "b"], "x": pl.Series(values, dtype=kind, strict=False)})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        polars_column([None, None]),
+        polars_column([{"y": None}, {"y": None}]),
+        polars_column([{"y": [None]}, None]),
+        polars_column([[None], [None]]),
+        polars_column([1, 2**100], pl.Int128),
+        polars_column([[1], [2]], pl.List(pl.Int128)),
+        polars_column([{"y": 1}, {"y": 2}], pl.Struct({"y": pl.Int128})),
+        polars_column([{"y": 1}, {"y": None}]),
+        polars_column(["p", "q"], pl.Categorical),
+        polars_column(["p", "q"], pl.Enum(["p", "q"])),
+        polars_column([[1, 2], [3, 4]], pl.Array(pl.Int8, 2)),
+        polars_column([b"1", b"2"]),
+        polars_column([datetime.time(1), None]),
+        polars_column([datetime.timedelta(1), None]),
+        pa.table({"k": ["a", "b"], "x": pa.nulls(2)}),
+        pa.table({"k": ["a", "b"], "x": pa.array([[], [None]], pa.list_(pa.null()))}),
+        pa.table({"k": ["a", "b"], "x": pa.array([{"y": None}, None])}),
+        pa.table({"k": ["a", "b"], "x": pa.array([b"0" * 16, None], pa.uuid())}),
+        pa.table({"k": ["a", "b"], "x": pa.array([1, 2], pa.decimal256(60, 0))}),
+        pd.DataFrame({"k": ["a", "b"], "x": [None, None]}),
+    ],
+    ids=str,
+)
+def test_columns_of_every_type_come_along(both: Both, table: Any) -> None:
     mine, _ = both(
         lambda end: vesica.intersect(table, key="k", learns="both", partner=end),
+        lambda end: vesica.intersect(table, key="k", learns="both", partner=end),
+    )
+    assert mine.count == 2 and mine.rows.equals(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (polars_column([object(), object()], pl.Object), "column `x`"),
+        (pd.DataFrame({"k": ["a", "b"], "x": [1, "zq7sentinel"]}), "column `x`"),
+        (pd.DataFrame([["a", "b"]], columns=["k", "k"]), "several columns `k`"),
+        (pd.DataFrame([["a", "b"]]), "named by text"),
+        (LETTERS.pipe(pl.from_pandas).lazy(), "frame.collect()"),
+        (pa.dataset.dataset(pa.table({"k": ["a"]})), "to_reader()"),
+        (pa.dataset.dataset(pa.table({"k": ["a"]})).scanner(), "to_reader()"),
+        ({"k": ["a"]}, "PyCapsule"),
+    ],
+)
+def test_tables_that_are_refused_name_a_way_out(table: Any, words: str) -> None:
+    one, _ = vesica.local_pair()
+    with pytest.raises(vesica.UsageError) as raised:
+        vesica.intersect(table, key="k", learns="both", partner=one)
+    assert words in str(raised.value) and SENTINEL not in str(raised.value)
+
+
+def test_relations_come_back_on_their_connection(both: Both) -> None:
+    connection = duckdb.connect()
+    connection.execute("create table tiers as select 'b' as k, 'gold' as tier")
+    relation = connection.sql("select * from (values ('a', 1), ('b', 2)) t(k, n)")
+    mine, _ = both(
+        lambda end: vesica.intersect(relation, key="k", learns="both", partner=end),
         lambda end: vesica.intersect(
-            pa.table({"k": ["z", "x"]}), key="k", learns="both", partner=end
+            pl.DataFrame({"k": ["b"]}), key="k", learns="both", partner=end
         ),
     )
-    assert mine.rows.index.tolist() == ["r", "t"] and mine.rows.index.name == "row"
+    rows = mine.rows
+    assert rows.join(connection.table("tiers"), "k").fetchall() == [("b", 2, "gold")]
+    assert connection.sql("select n from rows").fetchall() == [(2,)]
+    assert rows.fetchall() == rows.fetchall() == [("b", 2)]
 
 
 def test_pieces_and_strings_of_every_layout(both: Both) -> None:

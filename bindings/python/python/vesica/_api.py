@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Sequence
 from contextvars import ContextVar
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from vesica import _arguments as arguments
 from vesica import _native
-from vesica._errors import UsageError
 from vesica._partner import Partner
 from vesica._progress import Listener
 from vesica._run import Run
-from vesica._tables import check_kind, convert, kind_of
+from vesica._tables import convert, open_table
 
 if TYPE_CHECKING:
     # Type checkers have it; at run time nobody asks.
@@ -37,78 +37,27 @@ log = logging.getLogger("vesica")
 canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=None)
 """What stops the calls of this context from another thread."""
 
-_KEYS: dict[str, Any] = {"null_values": None, "format": None, "delimiter": "comma", "query": None}
-_ASKED: dict[str, Any] = {
-    "security": "semi-honest",
-    "protocol": None,
-    "minimum": 0,
-    "epsilon": None,
-    "clamp": None,
-    "scale": 0,
-}
-_REST: dict[str, Any] = {
-    "send": None,
-    "send_bytes": 64,
-    "receive": False,
-    "align": False,
-    "left": False,
-    "select": None,
-    "nulls": "skip",
-    "duplicates": "first",
-    "allow_empty": False,
-    "max_peer_rows": 100_000_000,
-    "allow_research": False,
-    "diagnose": False,
-    "output": None,
-    "report": None,
-    "record": None,
-    "ledger": None,
-    "spill": None,
-    "resume": None,
-    "bandwidth": None,
-    "memory": None,
-    "partitions": 1,
-    "threads": 0,
-    "wait": 300.0,
-    "stall_timeout": 60.0,
-    "deadline": 86400.0,
-}
-
-
-def _pick(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of this kind out of those that are given; None is as good as none."""
-    taken = {name: given.pop(name) for name in defaults if name in given}
-    return defaults | {name: value for name, value in taken.items() if value is not None}
-
-
-def _names(key: Key | Sequence[Key]) -> list[list[str]]:
-    """Read a key: a column, several columns, or several identifiers of several columns each."""
-    if isinstance(key, str):
-        return [[key]]
-    if all(isinstance(part, str) for part in key):
-        return [list(cast("Sequence[str]", key))]
-    return [[part] if isinstance(part, str) else list(part) for part in key]
-
 
 def read_keys(
-    key: Key | Sequence[Key], normalize: str | Sequence[str], given: dict[str, Any]
+    key: Key | Sequence[Key], normalize: str | Sequence[str] | None, given: dict[str, Any]
 ) -> dict[str, Any]:
     """Read how a table's keys are made, of what a call was given."""
-    profiles = [normalize] if isinstance(normalize, str) else list(normalize)
-    return {"key": _names(key), "normalize": profiles, **_pick(_KEYS, given)}
+    return {
+        "key": arguments.key_columns(key),
+        "normalize": arguments.profiles(normalize),
+        **arguments.taken(arguments.KEYS, given),
+    }
 
 
 def _asked(answer: str, learns: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    asked = {"answer": answer, "learns": learns, **_pick(_ASKED, given)}
-    if asked["epsilon"] is not None:
-        asked["epsilon"] = str(asked["epsilon"])
-    return asked
+    learns = None if learns is None else arguments.text("learns", learns)
+    return {"answer": answer, "learns": learns, **arguments.taken(arguments.ASKED, given)}
 
 
 def _rest(given: dict[str, Any]) -> dict[str, Any]:
-    rest = {**_pick(_REST, given), "send_rows": 1}
-    if isinstance(rest["duplicates"], int):
-        rest |= {"duplicates": "all", "send_rows": rest["duplicates"]}
+    rest = arguments.taken(arguments.REST, given)
+    rest["duplicates"], rest["send_rows"] = rest["duplicates"]
+    rest["left"] = rest.pop("join")
     if given:
         raise TypeError(f"unexpected options: {', '.join(sorted(given))}")
     return rest
@@ -119,38 +68,51 @@ def _run(
     table: Path | ArrowStream,
     partner: Partner | Path,
     identity: Identity | Path | None,
+    **given: Any,
+) -> Run:
+    if not isinstance(partner, Partner):
+        partner = Partner(agreement=partner)
+    with partner._held():  # pyright: ignore[reportPrivateUsage]
+        return _run_with(answer, table, partner, identity, **given)
+
+
+def _run_with(
+    answer: str,
+    table: Path | ArrowStream,
+    partner: Partner,
+    identity: Identity | Path | None,
     *,
     key: Key | Sequence[Key],
-    normalize: str | Sequence[str],
+    normalize: str | Sequence[str] | None,
     learns: Learns | None,
     to: Kind | None = None,
     progress: bool | None = None,
     **given: Any,
 ) -> Run:
-    kind = to or kind_of(table)
-    check_kind(kind)
-    if not isinstance(partner, Partner):
-        partner = Partner(agreement=partner)
-    keys, asked, rest = (
-        read_keys(key, normalize, given),
-        _asked(answer, learns, given),
-        _rest(given),
-    )
+    is_agreed = partner._is_agreed  # pyright: ignore[reportPrivateUsage]
+    if is_agreed:
+        arguments.refuse_settled({"learns": learns, "normalize": normalize, **given})
+    keys = read_keys(key, normalize, given)
+    asked = _asked(answer, learns, given)
+    rest = _rest(given)
     other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
+    opened = open_table(table, to, is_written=rest["output"] is not None)
+    if rest["select"] is not None and opened.kind == "pandas":
+        rest["select"] += [name for name in opened.index if name not in rest["select"]]
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     with tempfile.TemporaryDirectory(prefix="vesica-") as scratch:
-        if partner._is_agreed and rest["record"] is None:  # pyright: ignore[reportPrivateUsage]
+        if is_agreed and rest["record"] is None:
             rest["record"] = FilePath(scratch) / "record.json"
         try:
-            ended = _native.run(table, keys, (asked, rest), other, listener, cancel)
+            ended = _native.run(opened.stream, keys, (asked, rest), other, listener, cancel)
         finally:
             listener.close()
         record = FilePath(rest["record"]) if rest["record"] else None
         signed = record.read_text("utf-8") if record and record.exists() else None
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
-    rows = None if ended.rows is None else convert(ended.rows, kind)
+    rows = None if ended.rows is None else convert(ended.rows, opened)
     return Run(ended, rows, signed)
 
 
@@ -161,13 +123,13 @@ def intersect(
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
-    normalize: str | Sequence[str] = "none",
-    send: Sequence[str] | None = None,
-    receive: bool = False,
-    send_bytes: int = 64,
+    normalize: str | Sequence[str] | None = None,
+    send: str | Sequence[str] | None = None,
+    receive: bool | None = None,
+    send_bytes: int | None = None,
     join: str = "inner",
-    align: bool = False,
-    select: Sequence[str] | None = None,
+    align: bool | None = None,
+    select: str | Sequence[str] | None = None,
     to: Kind | None = None,
     output: Path | None = None,
     progress: bool | None = None,
@@ -211,8 +173,6 @@ def intersect(
     [2]
 
     """
-    if join not in ("inner", "left"):
-        raise UsageError(f"join is inner or left, not `{join}`")
     return _run(
         "rows",
         table,
@@ -223,12 +183,12 @@ def intersect(
         learns=learns,
         to=to,
         progress=progress,
-        send=None if send is None else list(send),
+        send=send,
         receive=receive,
         send_bytes=send_bytes,
-        left=join == "left",
+        join=join,
         align=align,
-        select=None if select is None else list(select),
+        select=select,
         output=output,
         **options,
     )
@@ -241,7 +201,7 @@ def count(
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
@@ -272,7 +232,7 @@ def sum(
     values: str | None = None,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
@@ -307,7 +267,7 @@ def products(
     values: str,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
@@ -339,7 +299,7 @@ def threshold(
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     progress: bool | None = None,
     **options: Unpack[Options],
 ) -> Run:
@@ -367,8 +327,8 @@ def check(
     table: Path | ArrowStream,
     *,
     key: Key | Sequence[Key],
-    normalize: str | Sequence[str] = "none",
-    null_values: Sequence[str] | None = None,
+    normalize: str | Sequence[str] | None = None,
+    null_values: str | Sequence[str] | None = None,
     format: str | None = None,
     delimiter: str = "comma",
     query: str | None = None,
@@ -385,7 +345,9 @@ def check(
         "delimiter": delimiter,
         "query": query,
     }
-    found: dict[str, Any] = json.loads(_native.check(table, read_keys(key, normalize, given)))
+    keys = read_keys(key, normalize, given)
+    opened = open_table(table, "arrow")
+    found: dict[str, Any] = json.loads(_native.check(opened.stream, keys))
     return found
 
 
@@ -398,22 +360,27 @@ def plan(
     answer: str = "rows",
     security: str = "semi-honest",
     minimum: int = 0,
-    bandwidth: int | None = None,
-    round_trip: float = 0.02,
-    memory: int | None = None,
+    bandwidth: float | None = None,
+    round_trip: float = 20,
+    memory: int | str | None = None,
 ) -> dict[str, Any]:
     """Predict what a run takes with each protocol, and name the one that would be chosen.
 
-    Sizes are numbers of distinct keys, ``bandwidth`` is in bits per second, ``round_trip`` in
-    seconds, and ``memory`` in bytes. Where the side that learns has fewer keys, ``published_list``
-    says what a list takes instead that is asked as often as ``runs`` says.
+    Sizes are numbers of distinct keys, ``bandwidth`` is in Mbit/s, ``round_trip`` in milliseconds,
+    and ``memory`` in bytes or such as ``2G``. Where the side that learns has fewer keys,
+    ``published_list`` says what a list takes instead that is asked as often as ``runs`` says.
 
     >>> import vesica
     >>> vesica.plan(1_000_000, 1_000_000)["protocol"]
     'rr22'
     """
     asked = _asked(answer, learns, {"security": security, "minimum": minimum})
-    planned: dict[str, Any] = json.loads(
-        _native.plan((mine, theirs, runs), asked, (bandwidth, round_trip, memory))
+    size = arguments.whole(0)
+    sizes = (size("mine", mine), size("theirs", theirs), arguments.whole(1)("runs", runs))
+    limits = (
+        None if bandwidth is None else arguments.rate("bandwidth", bandwidth),
+        arguments.milliseconds("round_trip", round_trip) / 1000,
+        None if memory is None else arguments.amount("memory", memory),
     )
+    planned: dict[str, Any] = json.loads(_native.plan(sizes, asked, limits))
     return planned

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -34,17 +34,22 @@ class Link:
     """How a gateway is reached, from anywhere in the cluster."""
 
     address: str
-    token: str
+    token: str = field(repr=False)
     wait: float
 
     @staticmethod
     def of(address: str, token: str | PathLike[str], wait: float) -> Link:
         """Take a token or the file that has it."""
         if not isinstance(token, str) or "\n" not in token:
+            fault = "it is no text"
             try:
-                token = Path(token).read_text("ascii")
+                return Link(address, Path(token).read_text("ascii"), wait)
             except OSError as error:
-                raise UsageError(f"the token cannot be read: {error.strerror}") from error
+                fault = error.strerror or type(error).__name__
+            except ValueError:
+                pass
+            # The exception has the path, which may be the token itself.
+            raise UsageError(f"the token cannot be read: {fault}")
         return Link(address, token, wait)
 
     def open(self) -> _native.ClusterGateway:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+
+
+def in_python(message: str) -> str:
+    """Call the command's flags by the names that they have here: `--max-peer-rows` and others."""
+    flag = r"(?<![^\s(`'])--([a-z]+(?:-[a-z]+)*)"
+    return re.sub(flag, lambda found: found[1].replace("-", "_"), message)
 
 
 class Error(Exception):
@@ -15,7 +22,7 @@ class Error(Exception):
     report: dict[str, Any] | None
 
     def __init__(self, message: str, report: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(in_python(message))
         self.report = json.loads(report) if report else None
 
 

@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from vesica import _arguments as arguments
 from vesica import _native
 from vesica._api import canceller, read_keys
-from vesica._native import Identity
+from vesica._partner import identity_of
 from vesica._progress import Listener
-from vesica._tables import check_kind, convert, kind_of
+from vesica._tables import convert, open_table
 
 if TYPE_CHECKING:
-    from vesica._native import LookedUp
+    from vesica._native import Identity, LookedUp
     from vesica._types import ArrowStream, Kind, Path
 
 
@@ -71,14 +72,14 @@ def lookup(
     list: Path,
     publisher: str,
     normalize: str | Sequence[str] = "none",
-    null_values: Sequence[str] | None = None,
+    null_values: str | Sequence[str] | None = None,
     ask: str | None = None,
     token: str | None = None,
     all: bool = False,
     to: Kind | None = None,
     output: Path | None = None,
     cache: Path | None = None,
-    budget: int = 4 << 30,
+    budget: int | str = 4 << 30,
     batch: int = 1024,
     format: str | None = None,
     delimiter: str = "comma",
@@ -108,7 +109,7 @@ def lookup(
             what the table is.
         output: A file or address for the rows, instead; in the format of the input.
         cache: The directory in which lists are kept; the default is the user's cache.
-        budget: The most bytes of a list that are accepted.
+        budget: The most bytes of a list that are accepted, or such as ``4G``.
         batch: Keys in a question, at most 4,096.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
         delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
@@ -119,8 +120,6 @@ def lookup(
         What was found, with the rows in ``rows``.
 
     """
-    kind = to or kind_of(table)
-    check_kind(kind)
     given: dict[str, Any] = {
         "null_values": null_values,
         "format": format,
@@ -129,24 +128,25 @@ def lookup(
     }
     asking: dict[str, Any] = {
         # The native part tells an address from a directory.
-        "list": str(list),
-        "ask": ask,
-        "publisher": publisher,
-        "token": token,
-        "cache": cache,
-        "all": all,
-        "budget": budget,
-        "batch": batch,
-        "output": output,
+        "list": str(arguments.path("list", list)),
+        "ask": arguments.optional(arguments.text, "ask", ask),
+        "publisher": arguments.text("publisher", publisher),
+        "token": arguments.optional(arguments.text, "token", token),
+        "cache": arguments.optional(arguments.path, "cache", cache),
+        "all": arguments.flag("all", all),
+        "budget": arguments.amount("budget", budget, least=1),
+        "batch": arguments.whole(1, 4096)("batch", batch),
+        "output": arguments.optional(arguments.path, "output", output),
     }
     keys = read_keys(key, normalize, given)
+    opened = open_table(table, to, is_written=output is not None)
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     try:
-        found = _native.lookup(table, keys, asking, listener, cancel)
+        found = _native.lookup(opened.stream, keys, asking, listener, cancel)
     finally:
         listener.close()
-    return Lookup(found, None if found.rows is None else convert(found.rows, kind))
+    return Lookup(found, None if found.rows is None else convert(found.rows, opened))
 
 
 def publish(
@@ -156,7 +156,7 @@ def publish(
     list: Path,
     identity: Identity | Path,
     normalize: str | Sequence[str] = "none",
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
     label_bytes: int = 64,
     name: str = "",
     queries: int = 4096,
@@ -165,11 +165,11 @@ def publish(
     valid: float = 168.0,
     new_epoch: bool = False,
     allow_empty: bool = False,
-    null_values: Sequence[str] | None = None,
+    null_values: str | Sequence[str] | None = None,
     format: str | None = None,
     delimiter: str = "comma",
     query: str | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: bool | None = None,
 ) -> dict[str, Any]:
     """Make a list of a table's keys that others look keys up in, or bring it up to date.
@@ -196,7 +196,7 @@ def publish(
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
         delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
         query: The query for the rows, where the table is a database.
-        memory: The most memory to use, in bytes.
+        memory: The most memory to use: ``2G``, or a number of bytes.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
     Returns:
@@ -216,25 +216,25 @@ def publish(
         "query": query,
     }
     publishing: dict[str, Any] = {
-        "list": list,
-        "labels": None if labels is None else [*labels],
-        "label_bytes": label_bytes,
-        "name": name,
-        "queries": queries,
-        "lambda": lambda_,
-        "capacity": capacity,
-        "valid": valid,
-        "new_epoch": new_epoch,
-        "allow_empty": allow_empty,
-        "memory": memory,
+        "list": arguments.path("list", list),
+        "labels": arguments.optional(arguments.names, "labels", labels),
+        "label_bytes": arguments.whole(1, 2**32 - 1)("label_bytes", label_bytes),
+        "name": arguments.text("name", name),
+        "queries": arguments.whole(1)("queries", queries),
+        "lambda": arguments.whole(10, 80)("lambda_", lambda_),
+        "capacity": arguments.optional(arguments.whole(1), "capacity", capacity),
+        "valid": arguments.number(0, 24 * 36_525, "hours")("valid", valid),
+        "new_epoch": arguments.flag("new_epoch", new_epoch),
+        "allow_empty": arguments.flag("allow_empty", allow_empty),
+        "memory": arguments.optional(arguments.amount, "memory", memory),
     }
-    if not isinstance(identity, Identity):
-        identity = Identity.load(identity)
+    me = identity_of(identity)
     keys = read_keys(key, normalize, given)
+    opened = open_table(table, "arrow")
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     try:
-        told = _native.publish(table, keys, publishing, identity, listener, cancel)
+        told = _native.publish(opened.stream, keys, publishing, me, listener, cancel)
     finally:
         listener.close()
     published: dict[str, Any] = json.loads(told)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vesica import _native
+from vesica._arguments import optional, path, text
 from vesica._native import Identity
 
 if TYPE_CHECKING:
     from vesica._types import Path
+
+
+def identity_of(identity: Any) -> Identity:
+    """Take an identity, or the path of its file."""
+    if isinstance(identity, Identity):
+        return identity
+    return Identity.load(path("identity", identity))
 
 
 class Partner:
@@ -36,21 +46,33 @@ class Partner:
         proxy: str | None = None,
     ) -> None:
         self._fields: dict[str, Any] = {
-            "fingerprint": fingerprint,
-            "agreement": agreement,
-            "connect": connect,
-            "listen": listen,
-            "relay": relay,
-            "exchange": exchange,
-            "proxy": proxy or os.environ.get("VESICA_PROXY") or None,
+            "fingerprint": optional(text, "fingerprint", fingerprint),
+            "agreement": optional(path, "agreement", agreement),
+            "connect": optional(text, "connect", connect),
+            "listen": optional(text, "listen", listen),
+            "relay": optional(text, "relay", relay),
+            "exchange": optional(path, "exchange", exchange),
+            "proxy": optional(text, "proxy", proxy) or os.environ.get("VESICA_PROXY") or None,
             "local": None,
         }
 
     def _native(self, identity: Identity | Path | None) -> dict[str, Any]:
         """Give the fields that the native part takes."""
-        if identity is not None and not isinstance(identity, Identity):
-            identity = Identity.load(identity)
-        return {**self._fields, "identity": identity}
+        me = None if identity is None else identity_of(identity)
+        return {**self._fields, "identity": me}
+
+    @contextmanager
+    def _held(self) -> Generator[None]:
+        """Hold an end in this process during a call, whatever becomes of the call."""
+        end: _native.LocalEnd | None = self._fields["local"]
+        if end is None:
+            yield
+            return
+        end.begin()
+        try:
+            yield
+        finally:
+            end.end()
 
     @property
     def _is_agreed(self) -> bool:
@@ -70,7 +92,7 @@ def local_pair() -> tuple[Partner, Partner]:
     """Make two partners in this process, for teaching and tests.
 
     Each is the other side for a call on a thread of its own; neither needs an identity. Nothing
-    leaves the process.
+    leaves the process. A call that fails before the two have met ends the other one as well.
 
     >>> import vesica
     >>> from concurrent.futures import ThreadPoolExecutor

@@ -36,7 +36,7 @@ Kind: TypeAlias = Literal["polars", "pandas", "pyarrow", "duckdb", "arrow"]
 class Options(TypedDict, total=False):
     """What any run may be told beside; the command line has the same under the same names."""
 
-    null_values: Sequence[str]
+    null_values: str | Sequence[str]
     """Values that count as empty in key columns that are normalised."""
     format: str
     """The format of a file: csv, ndjson, parquet, arrow or arrow-stream."""
@@ -70,10 +70,10 @@ class Options(TypedDict, total=False):
     """The directory for what does not fit into memory, encrypted."""
     resume: Path
     """A journal with which an interrupted run goes on; not for tables in memory."""
-    bandwidth: int
-    """The bandwidth of the link, in bits per second."""
-    memory: int
-    """The most memory that the run may use on this side, in bytes."""
+    bandwidth: float
+    """The bandwidth of the link, in Mbit/s."""
+    memory: int | str
+    """The most memory that the run may use on this side: ``2G``, or a number of bytes."""
     partitions: int
     """Compare the sets in at least so many partitions."""
     threads: int

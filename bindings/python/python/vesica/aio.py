@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import functools
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
 from vesica import _api, _lists, _native
@@ -27,7 +28,10 @@ def _coroutine(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
         context = contextvars.copy_context()
         context.run(_api.canceller.set, cancel)
         call = functools.partial(context.run, functools.partial(function, *args, **kwargs))
-        running = asyncio.get_running_loop().run_in_executor(None, call)
+        # Not one of the loop's threads: a call may wait long for its partner, and there are few.
+        own = ThreadPoolExecutor(1, "vesica")
+        running = asyncio.get_running_loop().run_in_executor(own, call)
+        own.shutdown(wait=False)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:

@@ -1,0 +1,155 @@
+"""Arguments of every call: kinds, units, and those that an agreement settles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import vesica
+from conftest import agree
+
+TABLE = pl.DataFrame({"k": ["x", "y"], "n": [1, 2]})
+
+SETTLED: dict[str, Any] = {
+    "learns": "me",
+    "normalize": "lower",
+    "null_values": ["-"],
+    "security": "malicious",
+    "protocol": "rr22",
+    "minimum": 2,
+    "epsilon": 0.5,
+    "clamp": 10,
+    "scale": 2,
+    "send": ["n"],
+    "send_bytes": 32,
+    "receive": False,
+    "align": False,
+    "max_peer_rows": 10,
+    "allow_research": False,
+    "diagnose": False,
+}
+
+
+@pytest.fixture(scope="module")
+def agreed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return agree(tmp_path_factory.mktemp("agreed"))["one"]
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_an_agreement_settles(agreed: dict[str, Path], name: str) -> None:
+    """Also where the value is the default: whoever names it thinks that it counts."""
+    numbers = ("minimum", "epsilon", "clamp", "scale")
+    call: Any = vesica.count if name in numbers else vesica.intersect
+    with pytest.raises(vesica.UsageError, match=f"the agreement settles {name}: leave out"):
+        call(TABLE, key="k", wait=1.0, **agreed, **{name: SETTLED[name]})
+
+
+def test_each_argument_that_an_agreement_settles_is_named(agreed: dict[str, Path]) -> None:
+    with pytest.raises(vesica.UsageError, match="settles learns, normalize, align:"):
+        vesica.intersect(TABLE, key="k", align=True, learns="me", normalize="none", **agreed)
+
+
+def intersect(**given: Any) -> Any:
+    one, _ = vesica.local_pair()
+    given = {"key": "k", "learns": "both", "wait": 0.1, "partner": one, **given}
+    return vesica.intersect(TABLE, **given)
+
+
+def count(**given: Any) -> Any:
+    one, _ = vesica.local_pair()
+    return vesica.count(TABLE, key="k", learns="both", wait=0.1, partner=one, **given)
+
+
+def publish(**given: Any) -> Any:
+    me = vesica.Identity.generate()
+    given = {"key": "k", "list": "no-such-place/list", "identity": me, **given}
+    return vesica.publish(TABLE, **given)
+
+
+def lookup(**given: Any) -> Any:
+    me = vesica.Identity.generate().fingerprint
+    given = {"key": "k", "list": "no-such-place/list", "publisher": me, **given}
+    return vesica.lookup(TABLE, **given)
+
+
+def check(**given: Any) -> Any:
+    return vesica.check(TABLE, **{"key": "k", **given})
+
+
+def plan(**given: Any) -> Any:
+    return vesica.plan(**{"mine": 1000, "theirs": 1000, **given})
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "words"),
+    [
+        (intersect, {"key": 0}, "key is the name of a column"),
+        (intersect, {"key": [0, 1]}, "key is a name"),
+        (intersect, {"key": None}, "key is the name"),
+        (intersect, {"normalize": 3}, "normalize is a name"),
+        (intersect, {"learns": 1}, "learns is text"),
+        (intersect, {"wait": "5"}, "wait is a number of seconds, not str"),
+        (intersect, {"wait": 0}, "wait is a number of seconds from 0.1"),
+        (intersect, {"stall_timeout": float("nan")}, "stall_timeout is a number of seconds"),
+        (intersect, {"deadline": 1e9}, "deadline is a number of seconds"),
+        (intersect, {"memory": []}, "memory is an amount such as '2G'"),
+        (intersect, {"memory": "2"}, "memory is an amount such as '2G'"),
+        (intersect, {"memory": 2}, "memory is an amount such as '2G'"),
+        (intersect, {"memory": True}, "memory is an amount such as '2G'"),
+        (intersect, {"bandwidth": 10**9}, "bandwidth is a number of Mbit/s"),
+        (intersect, {"bandwidth": 0}, "bandwidth is a number of Mbit/s"),
+        (intersect, {"bandwidth": "50"}, "bandwidth is a number of Mbit/s, not str"),
+        (intersect, {"threads": 1.5}, "threads is a whole number"),
+        (intersect, {"partitions": -1}, "partitions is a whole number"),
+        (intersect, {"send": 5}, "send is a name"),
+        (intersect, {"select": [1]}, "select is a name"),
+        (intersect, {"receive": "yes"}, "receive is True or False"),
+        (intersect, {"duplicates": 0}, "duplicates is a whole number"),
+        (intersect, {"output": 5}, "output is a path"),
+        (intersect, {"join": 5}, "join is text"),
+        (intersect, {"join": "outer"}, "join is inner or left"),
+        (intersect, {"to": 5}, "to is arrow, polars"),
+        (intersect, {"partner": 5}, "agreement is a path"),
+        (intersect, {"identity": 5}, "identity is a path"),
+        (count, {"minimum": "2"}, "minimum is a whole number"),
+        (count, {"epsilon": []}, "epsilon is a number"),
+        (count, {"scale": "2"}, "scale is a whole number"),
+        (publish, {"labels": 5}, "labels is a name"),
+        (publish, {"valid": "week"}, "valid is a number of hours"),
+        (publish, {"lambda_": 9}, "lambda_ is a whole number from 10 to 80"),
+        (publish, {"memory": "lots"}, "memory is an amount"),
+        (lookup, {"batch": 0}, "batch is a whole number from 1 to 4096"),
+        (lookup, {"publisher": 5}, "publisher is text"),
+        (lookup, {"all": 1}, "all is True or False"),
+        (check, {"key": 0}, "key is the name"),
+        (check, {"null_values": 5}, "null_values is a name"),
+        (plan, {"bandwidth": 1e7}, "bandwidth is a number of Mbit/s from 0.001"),
+        (plan, {"round_trip": 20_000}, "round_trip is a number of ms from 0 to 10000"),
+        (plan, {"memory": 5}, "memory is an amount"),
+        (plan, {"mine": -1}, "mine is a whole number"),
+    ],
+)
+def test_what_makes_no_sense_is_named(call: Any, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(vesica.UsageError) as raised:
+        call(**given)
+    assert words in str(raised.value)
+
+
+def test_a_text_is_one_name() -> None:
+    with pytest.raises(vesica.InputError, match="`no_such`"):
+        intersect(select="no_such")
+
+
+def test_units_are_those_of_the_command_line() -> None:
+    planned = vesica.plan(10**7, 10**7, bandwidth=50, round_trip=40)
+    assert planned["bits_per_second"] == 50_000_000
+    assert planned["round_trip_seconds"] == pytest.approx(0.04)
+    more = vesica.plan(10**6, 10**6, memory="2G")
+    assert more["predictions"] == vesica.plan(10**6, 10**6, memory=2 << 30)["predictions"]
+
+
+def test_flags_of_the_command_have_their_names_here() -> None:
+    told = str(vesica.UsageError("pass --allow-empty (--learns peer), not a--b or `--x`"))
+    assert told == "pass allow_empty (learns peer), not a--b or `x`"

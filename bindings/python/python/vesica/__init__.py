@@ -16,7 +16,8 @@ Both sides call the same function, or run the command `vesica run`.
     publish      a list that others look keys up in
     lookup       the rows whose keys are in a list that others publish
     aio          all of these as coroutines
-    local_pair   two partners in one process, to try things out
+    simulate     both sides in one call, to try things out
+    local_pair   two partners in one process, for a call each
 
 A table is a frame of Polars or pandas, a table of PyArrow, a relation of
 DuckDB, anything with Arrow's PyCapsule interface, a path or an address. What
@@ -50,5 +51,6 @@ from vesica._native import __version__ as __version__
 from vesica._partner import Partner as Partner
 from vesica._partner import local_pair as local_pair
 from vesica._run import Run as Run
+from vesica._simulate import simulate as simulate
 from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options

@@ -45,6 +45,12 @@ impl Default for Meter {
 }
 
 impl Meter {
+    /// Bytes of a phase that were counted elsewhere.
+    pub fn of_phase(name: &'static str, sent: u64, received: u64) -> Self {
+        let phases = vec![Phase { name, sent, received, ..Phase::default() }];
+        Self { phases, ..Self::default() }
+    }
+
     /// Leaves the current phase and enters the named one.
     pub(crate) fn enter(&mut self, name: &'static str) {
         let now = Instant::now();
@@ -66,7 +72,7 @@ impl Meter {
     }
 
     /// Adds the bytes of another meter, phase by phase, and no time: it passed on both at once.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for phase in &other.phases {
             let same = self.phases.iter().position(|p| p.name == phase.name);
             let at = same.unwrap_or_else(|| {

@@ -204,6 +204,20 @@ pub fn both(sides: &Sides, slots: [u32; 2], disturb: &Disturb<'_>) -> [ClusterRe
     })
 }
 
+/// Each side counts the bytes of its tasks, and what one sends the other receives.
+fn assert_bytes(sides: &Sides) {
+    let bytes = [Inviter, Accepter].map(|side| {
+        let report: serde_json::Value =
+            serde_json::from_str(&sides.projects.read(side, "report.json")).unwrap();
+        ["bytes_sent", "bytes_received"].map(|name| report[name].as_u64().unwrap() as f64)
+    });
+    for (sent, received) in [(bytes[0][0], bytes[1][1]), (bytes[1][0], bytes[0][1])] {
+        // A gateway counts the encryption of tasks and of parallel connections as well.
+        assert!((sent - received).abs() < 0.05 * sent + 20_000.0, "{bytes:?}");
+    }
+    assert!(bytes.iter().all(|[sent, received]| sent + received > 20.0 * KEYS as f64), "{bytes:?}");
+}
+
 #[test]
 fn two_clusters_find_what_both_have() {
     for slots in [[1, 1], [3, 2]] {
@@ -222,6 +236,7 @@ fn two_clusters_find_what_both_have() {
         for gateway in gateways {
             gateway.end().assert(0, &["keys shared: 3000"]);
         }
+        assert_bytes(&sides);
     }
 }
 
@@ -270,10 +285,12 @@ fn one_side_may_be_the_command_line() {
         let other = if cluster == Inviter { Accepter } else { Inviter };
         let gateway = sides.gateway(cluster, &[]);
         let run = ["run", "acme", "--threads", "2", "--resume", "journal", "--wait", "30"];
+        let run = [&run[..], &["--report", "report.json"]].concat();
         let run = Running::start(sides.projects.command(other, &run));
         sides.cluster(cluster, 2, &undisturbed).unwrap().assert(cluster);
         run.end().assert(0, &[]);
         gateway.end().assert(0, &[]);
+        assert_bytes(&sides);
         assert_eq!(sides.projects.read(other, "acme.csv").lines().count(), 1 + KEYS / 2);
     }
 }

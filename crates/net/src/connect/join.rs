@@ -73,15 +73,21 @@ impl Connection {
     }
 
     /// Passes on bytes both ways between this connection and another until either ends, is silent for `idle`, or somebody
-    /// cancels. Returns the number of bytes.
+    /// cancels. `moved` hears how many bytes went to the other connection and came back since it heard last.
     ///
     /// # Errors
     /// [`Error::Stalled`], [`Error::Cancelled`], and what a connection meets.
-    pub fn join(mut self, mut other: Self, idle: Duration, cancel: &CancelToken) -> Result<u64> {
+    pub fn join(
+        mut self,
+        mut other: Self,
+        idle: Duration,
+        cancel: &CancelToken,
+        moved: impl Fn(u64, u64),
+    ) -> Result<()> {
         self.set_waiting(false)?;
         other.set_waiting(false)?;
         let (mut there, mut back) = (Way::new(), Way::new());
-        let (mut bytes, mut pause, mut last) = (0, FIRST_PAUSE, Instant::now());
+        let (mut pause, mut last) = (FIRST_PAUSE, Instant::now());
         let failed = |error| Error::from_io(error, JOIN);
         while !there.is_over() && !back.is_over() {
             if cancel.is_cancelled() {
@@ -89,7 +95,9 @@ impl Connection {
             }
             let one = there.turn(&mut self.tls, &mut other.tls).map_err(failed)?;
             let two = back.turn(&mut other.tls, &mut self.tls).map_err(failed)?;
-            bytes += (one.0 + two.0) as u64;
+            if one.0 + two.0 > 0 {
+                moved(one.0 as u64, two.0 as u64);
+            }
             if one.1 || two.1 {
                 (pause, last) = (FIRST_PAUSE, Instant::now());
             } else if last.elapsed() > idle {
@@ -100,7 +108,7 @@ impl Connection {
             }
         }
         // What is on its way back is of no use to a side that has ended.
-        Ok(bytes)
+        Ok(())
     }
 
     /// Writes all of this.

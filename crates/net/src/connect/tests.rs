@@ -3,7 +3,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc,
     },
     thread,
@@ -378,9 +378,14 @@ fn what_is_inside_of_connections_is_passed_on() {
     let [me, it] = [(); 2].map(|()| Identity::generate().unwrap());
     let cancel = &CancelToken::default();
     let sent: Vec<u8> = (0..1_000_000u32).map(|i| (i % 251) as u8).collect();
+    let moved = &[(); 2].map(|()| AtomicU64::new(0));
+    let count = move |there, back| {
+        moved[0].fetch_add(there, Ordering::Relaxed);
+        moved[1].fetch_add(back, Ordering::Relaxed);
+    };
     thread::scope(|scope| {
-        let here = scope.spawn(move || near.join(ours, PATIENCE, cancel));
-        let there = scope.spawn(move || far.join(theirs, PATIENCE, cancel));
+        let here = scope.spawn(move || near.join(ours, PATIENCE, cancel, count));
+        let there = scope.spawn(move || far.join(theirs, PATIENCE, cancel, |_, _| {}));
         let (me_print, it_print) = (me.fingerprint(), it.fingerprint());
         let end = scope.spawn(move || {
             let inside = its_task.inside((&it, &me_print), false, PATIENCE, cancel).unwrap();
@@ -397,7 +402,9 @@ fn what_is_inside_of_connections_is_passed_on() {
         drop(channel);
         let (received, its_session) = end.join().unwrap();
         assert!(received == sent && session == its_session);
-        assert!(here.join().unwrap().unwrap() > 1_000_000);
+        here.join().unwrap().unwrap();
+        let [sent, received] = [&moved[0], &moved[1]].map(|bytes| bytes.load(Ordering::Relaxed));
+        assert!(sent > 1_000_000 && (1..100_000).contains(&received), "{sent} {received}");
         // The other end may see the connection end first.
         let _ = there.join().unwrap();
     });
@@ -417,7 +424,7 @@ fn silence_and_a_request_end_what_is_passed_on() {
         if cancelled {
             cancel.cancel();
         }
-        one.join(other, idle, &cancel).unwrap_err()
+        one.join(other, idle, &cancel, |_, _| {}).unwrap_err()
     };
     assert!(matches!(joined(SHORT, false), Error::Stalled { .. }));
     assert!(matches!(joined(PATIENCE, true), Error::Cancelled { .. }));

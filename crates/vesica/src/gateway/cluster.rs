@@ -12,7 +12,7 @@ use std::{
 
 use vesica_keys::shown::shown;
 use vesica_net::{
-    CancelToken, Identity,
+    CancelToken, Identity, Meter,
     connect::{Connection, Server, Visit},
 };
 use zeroize::Zeroizing;
@@ -27,7 +27,7 @@ use crate::{
     agree::offer::WIRE_VERSION,
     error::{Error, Result},
     run::{
-        permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, Waited},
+        permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, TASK_PHASE, Waited},
         standing::Standing,
     },
 };
@@ -268,13 +268,17 @@ impl Cluster {
             other
         };
         let Some(other) = other else { return Ok(()) };
-        let joined = connection.join(other, self.stall, &self.stop);
+        let slots = self.slots();
+        let joined = connection.join(other, self.stall, &self.stop, |sent, received| {
+            let cost = Meter::of_phase(TASK_PHASE, sent, received);
+            slots.iter().for_each(|slots| slots.add_cost(&cost));
+        });
         for task in self.state().tasks.values_mut() {
             if task.begun.is_some_and(|(.., of)| of == ticket) {
                 (task.joined, task.asked) = (false, Instant::now());
             }
         }
-        joined.map(drop).map_err(Error::from)
+        joined.map_err(Error::from)
     }
 
     fn answer(&self, ask: Ask) -> Answer {

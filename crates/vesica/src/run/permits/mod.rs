@@ -212,7 +212,7 @@ pub(crate) fn compare(
 }
 
 /// Named in errors of an attempt.
-const TASK_PHASE: &str = "partition";
+pub(crate) const TASK_PHASE: &str = "partition";
 
 /// Whether another attempt may succeed where this one failed.
 pub(crate) fn may_pass(error: &Error) -> bool {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vesica_net::{Fingerprint, connect::Connection};
+use vesica_net::{Fingerprint, Meter, connect::Connection};
 use zeroize::Zeroizing;
 
 use super::board::{Change, MOST_IDLE, Prepared};
@@ -26,6 +26,8 @@ pub(crate) struct Begun {
 pub(crate) struct Slots {
     state: Mutex<State>,
     changed: Condvar,
+    /// The bytes of all attempts.
+    cost: Mutex<Meter>,
 }
 
 #[derive(Default)]
@@ -65,6 +67,16 @@ impl Slots {
     fn state(&self) -> MutexGuard<'_, State> {
         // A slot that panicked ends the run by what it did not do.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the bytes of an attempt, or of a part of one.
+    pub(crate) fn add_cost(&self, cost: &Meter) {
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
+    }
+
+    /// The bytes of all attempts so far.
+    pub(crate) fn cost(&self) -> Meter {
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {

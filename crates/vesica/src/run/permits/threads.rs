@@ -102,7 +102,7 @@ impl Threads<'_> {
                 }
             };
             let attempt = begun.attempt;
-            match self.attempt(partition, begun, (&me, &loaded), pool, rng) {
+            match self.attempt((partition, slots), begun, (&me, &loaded), pool, rng) {
                 Ok(piece) => {
                     slots.found(partition, attempt, piece);
                     slots.kept(partition);
@@ -116,7 +116,7 @@ impl Threads<'_> {
 
     fn attempt(
         &self,
-        partition: u32,
+        (partition, slots): (u32, &Slots),
         begun: Begun,
         (me, loaded): (&Identity, &Partition),
         pool: &ThreadPool,
@@ -127,6 +127,8 @@ impl Threads<'_> {
         let mut channel =
             super::channel(connection, (me, &peer), attempt, self.stall, &self.cancel)?;
         let gate = self.standing.gate(partition);
-        pool.install(|| super::compare(self.gather, loaded, gate, &mut channel, rng))
+        let found = pool.install(|| super::compare(self.gather, loaded, gate, &mut channel, rng));
+        slots.add_cost(channel.meter());
+        found
     }
 }

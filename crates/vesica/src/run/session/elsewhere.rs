@@ -77,8 +77,9 @@ impl Session<'_> {
         let standing = self.standing.clone();
         let attempts = threads.serve(&hub, slots, rng, || {
             dispatch.run(channel, || standing.done(), |step| recorded.note(step))
-        })?;
-        self.attempts = Some(attempts);
+        });
+        self.channel.add_cost(&hub.cost());
+        self.attempts = Some(attempts?);
         recorded.finish()
     }
 
@@ -123,6 +124,7 @@ impl Session<'_> {
             })
         });
         slots.end();
+        self.channel.add_cost(&slots.cost());
         let attempts = Some(compared?);
         let found = self.conclude(gathered, recorded.finish()?, None, &seed, rng)?;
         self.standing.reveal(found.outcome.shared())?;

@@ -16,7 +16,7 @@ pub fn exception(py: Python<'_>, class: Class, message: &str, report: Option<Str
         Class::Cancelled => "CancelledError",
         Class::Bug => "BugError",
     };
-    let make = || py.import("vesica._errors")?.getattr(name)?.call1((message, report));
+    let make = || py.import("vesica._errors")?.getattr("of")?.call1((name, message, report));
     match make() {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,

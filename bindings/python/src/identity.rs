@@ -12,7 +12,7 @@ use vesica::files::{create_identity, generate_identity, is_shared, load_identity
 use crate::errors;
 
 /// A party's identity: a secret key, and the fingerprint by which others know it.
-#[pyclass(frozen, module = "vesica._native")]
+#[pyclass(frozen, module = "vesica")]
 pub struct Identity(pub Arc<vesica_net::Identity>);
 
 /// Refuses the text of an identity where its file is to be named, without repeating it.

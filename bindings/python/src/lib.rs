@@ -7,6 +7,7 @@
 
 #![deny(unsafe_code)]
 
+mod agreements;
 mod asked;
 mod capsule;
 mod cluster;
@@ -30,6 +31,7 @@ mod native {
 
     #[pymodule_export]
     use super::{
+        agreements::{agreement, preview, verify},
         asked::{check, plan},
         cluster::{ClusterGateway, cluster_digests, cluster_partitions, cluster_sketch},
         identity::Identity,

@@ -367,7 +367,10 @@ pub fn run(
 }
 
 /// What is offered without an agreement.
-fn offered(keys: &Keys, asked: &Asked, rest: &Rest) -> Result<Offer> {
+///
+/// # Errors
+/// [`Error::Usage`] where that makes no sense.
+pub fn offered(keys: &Keys, asked: &Asked, rest: &Rest) -> Result<Offer> {
     let mut offer = asked.offer(keys.profiles()?)?;
     offer.identifiers = keys.identifiers();
     offer.null_values = keys.null_values()?;

@@ -8,7 +8,7 @@ use vesica::{Source, files::ArrowTable};
 use crate::{capsule, errors};
 
 /// Rows in Arrow's form. Any package that reads Arrow's PyCapsule interface can take it.
-#[pyclass(frozen, module = "vesica._native")]
+#[pyclass(frozen, module = "vesica")]
 pub struct Table(pub ArrowTable);
 
 #[pymethods]

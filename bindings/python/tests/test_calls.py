@@ -280,10 +280,12 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "sum": (vesica.sum, "b.csv", {}),
         "products": (vesica.products, "b.csv", {"values": "weight"}),
         "threshold": (vesica.threshold, "b.csv", {"at_least": 3}),
+        "shares": (vesica.shares, "b.csv", {"output": "b.shares"}),
     }
+    alone = ("check", "plan", "preview", "publish", "Partner", "local_pair", "simulate")
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:
-        for name in (*others, "check", "plan", "publish", "Partner", "local_pair", "simulate"):
+        for name in (*others, *alone):
             tests = [test for test in finder.find(getattr(vesica, name), name) if test.examples]
             assert tests, f"{name} has no example"
             for test in tests:
@@ -291,7 +293,9 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 other = None
                 if name in others:
                     call, table, given = others[name]
-                    given = {"key": "mail", "learns": "both", "partner": its, **given}
+                    if name != "shares":
+                        given = {"learns": "both", **given}
+                    given = {"key": "mail", "partner": its, **given}
                     other = pool.submit(call, Path(table), **given)
                 test.globs = {
                     "partner": mine,

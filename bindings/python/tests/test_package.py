@@ -8,6 +8,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,49 @@ def test_style_holds_for_ruff() -> None:
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_help_fits_a_screen() -> None:
+def test_help_begins_with_a_screen_and_has_every_function() -> None:
+    lines = (vesica.__doc__ or "").splitlines()
+    assert len(lines) <= 50 and max(map(len, lines)) <= 100
     text = pydoc.plain(pydoc.render_doc(vesica))
-    assert len(text.splitlines()) <= 55 and max(map(len, text.splitlines())) <= 100
+    for name in vesica.__all__:
+        thing = getattr(vesica, name)
+        if callable(thing):
+            assert f"{name}(" in text or f"class {name}" in text, name
+
+
+def test_names_are_those_that_people_write() -> None:
+    for name in vesica.__all__:
+        thing = getattr(vesica, name)
+        is_typed = name in ("Options", "NumberOptions")
+        assert is_typed or getattr(thing, "__module__", "vesica") == "vesica", name
+        if callable(thing) and not isinstance(thing, type):
+            assert "return" in typing.get_type_hints(thing), name
+            assert thing.__doc__, name
+    for name in ("spark", "ray"):
+        assert getattr(vesica, name).__name__ == f"vesica.{name}"
+    assert not hasattr(vesica, "no_such_thing")
+
+
+def test_options_have_texts_where_help_finds_them() -> None:
+    text = f"{vesica.Options.__doc__}{vesica.NumberOptions.__doc__}"
+    names = typing.get_type_hints(vesica.NumberOptions)
+    assert len(names) > 25
+    for name in names:
+        assert re.search(rf"^ *{name}: \w", text, re.M), name
+
+
+def test_a_file_that_is_not_there_is_what_python_calls_it(tmp_path: Path) -> None:
+    file = tmp_path / "none"
+    calls = [
+        lambda: vesica.check(file, key="k"),
+        lambda: vesica.Identity.load(file),
+        lambda: vesica.Agreement.load(file),
+        lambda: vesica.verify(file, []),
+    ]
+    for call in calls:
+        with pytest.raises(FileNotFoundError, match="cannot be read") as raised:
+            call()
+        assert isinstance(raised.value, vesica.InputError)
 
 
 def test_the_command_comes_with_the_package() -> None:

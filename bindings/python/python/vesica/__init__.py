@@ -12,7 +12,10 @@ Both sides call the same function, or run the command `vesica run`.
     count, sum   how many keys match; one side's values over them
     products     products of both sides' values, added up
     threshold    whether at least so many keys match
+    shares       secret shares of the keys that match, from which neither side learns
     check, plan  a table alone, before a run; what a run would take
+    preview      what a run would disclose, before it
+    Agreement    an agreement in a file; verify checks the record of a run
     publish      a list that others look keys up in
     lookup       the rows whose keys are in a list that others publish
     aio          all of these as coroutines
@@ -25,18 +28,25 @@ fails raises vesica.Error or one of its kinds, such as vesica.InputError. Runs
 tell the logger "vesica" what they do, and never a value of a table.
 """
 
+from importlib import import_module
+
 from vesica import aio as aio
+from vesica._agreements import Agreement as Agreement
+from vesica._agreements import preview as preview
+from vesica._agreements import verify as verify
 from vesica._api import check as check
 from vesica._api import count as count
 from vesica._api import intersect as intersect
 from vesica._api import plan as plan
 from vesica._api import products as products
+from vesica._api import shares as shares
 from vesica._api import sum as sum
 from vesica._api import threshold as threshold
 from vesica._errors import BugError as BugError
 from vesica._errors import CancelledError as CancelledError
 from vesica._errors import Error as Error
 from vesica._errors import InputError as InputError
+from vesica._errors import MissingFileError as MissingFileError
 from vesica._errors import NetworkError as NetworkError
 from vesica._errors import PeerError as PeerError
 from vesica._errors import PolicyError as PolicyError
@@ -54,3 +64,58 @@ from vesica._run import Run as Run
 from vesica._simulate import simulate as simulate
 from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options
+
+__all__ = [
+    "Agreement",
+    "BugError",
+    "CancelledError",
+    "Error",
+    "Identity",
+    "InputError",
+    "Lookup",
+    "MissingFileError",
+    "NetworkError",
+    "NumberOptions",
+    "Options",
+    "Partner",
+    "PeerError",
+    "PolicyError",
+    "Run",
+    "Table",
+    "TermsError",
+    "UsageError",
+    "__version__",
+    "aio",
+    "check",
+    "count",
+    "intersect",
+    "local_pair",
+    "lookup",
+    "plan",
+    "preview",
+    "products",
+    "publish",
+    "shares",
+    "simulate",
+    "sum",
+    "threshold",
+    "verify",
+]
+
+_PRIVATE = {
+    f"vesica.{name}"
+    for name in ("_agreements", "_api", "_errors", "_lists", "_partner", "_run", "_simulate")
+}
+
+for _name in __all__:
+    _thing = globals()[_name]
+    # Tracebacks and help then have the names that people write.
+    if getattr(_thing, "__module__", "") in _PRIVATE:
+        _thing.__module__ = "vesica"
+
+
+def __getattr__(name: str) -> object:
+    """Import what needs Spark or Ray when it is asked for."""
+    if name in ("ray", "spark"):
+        return import_module(f"vesica.{name}")
+    raise AttributeError(f"module 'vesica' has no attribute '{name}'")

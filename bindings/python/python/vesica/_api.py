@@ -8,29 +8,25 @@ import tempfile
 from collections.abc import Sequence
 from contextvars import ContextVar
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vesica import _arguments as arguments
 from vesica import _native
+from vesica._native import Identity
 from vesica._partner import Partner
 from vesica._progress import Listener
 from vesica._run import Run
 from vesica._tables import convert, open_table
-
-if TYPE_CHECKING:
-    # Type checkers have it; at run time nobody asks.
-    from typing_extensions import Unpack
-
-    from vesica._native import Identity
-    from vesica._types import (
-        ArrowStream,
-        Key,
-        Kind,
-        Learns,
-        NumberOptions,
-        Options,
-        Path,
-    )
+from vesica._types import (
+    ArrowStream,
+    Key,
+    Kind,
+    Learns,
+    NumberOptions,
+    Options,
+    Path,
+    Unpack,
+)
 
 log = logging.getLogger("vesica")
 
@@ -49,12 +45,14 @@ def read_keys(
     }
 
 
-def _asked(answer: str, learns: str | None, given: dict[str, Any]) -> dict[str, Any]:
+def read_asked(answer: str, learns: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    """Read who learns and what, of what a call was given."""
     learns = None if learns is None else arguments.text("learns", learns)
     return {"answer": answer, "learns": learns, **arguments.taken(arguments.ASKED, given)}
 
 
-def _rest(given: dict[str, Any]) -> dict[str, Any]:
+def read_rest(given: dict[str, Any]) -> dict[str, Any]:
+    """Read everything else that a call was given."""
     rest = arguments.taken(arguments.REST, given)
     rest["duplicates"], rest["send_rows"] = rest["duplicates"]
     rest["left"] = rest.pop("join")
@@ -93,8 +91,8 @@ def _run_with(
     if is_agreed:
         arguments.refuse_settled({"learns": learns, "normalize": normalize, **given})
     keys = read_keys(key, normalize, given)
-    asked = _asked(answer, learns, given)
-    rest = _rest(given)
+    asked = read_asked(answer, learns, given)
+    rest = read_rest(given)
     other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
     opened = open_table(table, to, is_written=rest["output"] is not None)
     if rest["select"] is not None and opened.kind == "pandas":
@@ -323,6 +321,46 @@ def threshold(
     )
 
 
+def shares(
+    table: Path | ArrowStream,
+    *,
+    key: Key | Sequence[Key],
+    partner: Partner | Path,
+    output: Path,
+    values: str | None = None,
+    identity: Identity | Path | None = None,
+    normalize: str | Sequence[str] | None = None,
+    progress: bool | None = None,
+    **options: Unpack[NumberOptions],
+) -> Run:
+    """Write secret shares of the keys that both sides have, from which neither side learns.
+
+    A later computation of both sides takes them; docs/answers.md has the format. A side may bring
+    ``values``, the name of a column.
+
+    >>> import vesica
+    >>> run = vesica.shares("a.csv", key="email", values="spent", output="a.shares",
+    ...                     partner=partner, identity=me)
+    >>> run.count is None
+    True
+    """
+    if not isinstance(partner, Partner):
+        partner = Partner(agreement=partner)
+    is_agreed = partner._is_agreed  # pyright: ignore[reportPrivateUsage]
+    return _run(
+        "shares" if values is None else f"shares:{values}",
+        table,
+        partner,
+        identity,
+        key=key,
+        normalize=normalize,
+        learns=None if is_agreed else "nobody",
+        progress=progress,
+        output=output,
+        **options,
+    )
+
+
 def check(
     table: Path | ArrowStream,
     *,
@@ -374,7 +412,7 @@ def plan(
     >>> vesica.plan(1_000_000, 1_000_000)["protocol"]
     'rr22'
     """
-    asked = _asked(answer, learns, {"security": security, "minimum": minimum})
+    asked = read_asked(answer, learns, {"security": security, "minimum": minimum})
     size = arguments.whole(0)
     sizes = (size("mine", mine), size("theirs", theirs), arguments.whole(1)("runs", runs))
     limits = (

@@ -29,6 +29,7 @@ SETTLED = (
     "max_peer_rows",
     "allow_research",
     "diagnose",
+    "answer",
 )
 """Arguments that an agreement settles, so that a run under one names none of them."""
 

@@ -13,6 +13,10 @@ def in_python(message: str) -> str:
     return re.sub(flag, lambda found: found[1].replace("-", "_"), message)
 
 
+_NOT_FOUND = "(os error 2)"
+"""Where a system's own words differ, its number for them does not."""
+
+
 class Error(Exception):
     """A run or another call failed.
 
@@ -31,7 +35,14 @@ class UsageError(Error, ValueError):
 
 
 class InputError(Error, OSError):
-    """A table or file of this side cannot be read, understood or written."""
+    """A table or file of this side cannot be read, understood or written.
+
+    Where there is no such file, it is a ``MissingFileError``.
+    """
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """There is no such file."""
 
 
 class NetworkError(Error, ConnectionError):
@@ -56,3 +67,11 @@ class CancelledError(Error):
 
 class BugError(Error):
     """A defect of Vesica; please report it."""
+
+
+def of(kind: str, message: str, report: str | None = None) -> Error:
+    """Make an error of a kind that the native part names."""
+    if kind == "InputError" and "cannot be read" in message and _NOT_FOUND in message:
+        return MissingFileError(message, report)
+    made: Error = globals()[kind](message, report)
+    return made

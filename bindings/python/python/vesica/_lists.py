@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vesica import _arguments as arguments
 from vesica import _native
 from vesica._api import canceller, read_keys
+from vesica._native import Identity, LookedUp
 from vesica._partner import identity_of
 from vesica._progress import Listener
 from vesica._tables import convert, open_table
-
-if TYPE_CHECKING:
-    from vesica._native import Identity, LookedUp
-    from vesica._types import ArrowStream, Kind, Path
+from vesica._types import ArrowStream, Kind, Path
 
 
 class Lookup:

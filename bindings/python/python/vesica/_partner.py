@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vesica import _native
 from vesica._arguments import optional, path, text
 from vesica._native import Identity
-
-if TYPE_CHECKING:
-    from vesica._types import Path
+from vesica._types import Path
 
 
 def identity_of(identity: Any) -> Identity:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vesica._native import Ended
+from vesica._native import Ended
 
 
 class Run:
@@ -102,7 +101,9 @@ class Run:
         if kind in ("count", "") and self.count is not None:
             return f"{self.count:,} {'key matches' if self.count == 1 else 'keys match'}"
         if value is None:
-            return "the other side learns the result"
+            terms = self._report["terms"]
+            some = terms["a_learns"] or terms["b_learns"]
+            return f"{'the other' if some else 'neither'} side learns the result"
         # Noise may make any number of it.
         return f"{'noisy answer' if kind == 'noisy' else 'sum'} {value:,}"
 

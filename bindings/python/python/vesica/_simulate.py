@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vesica import _api, _native
 from vesica._errors import NetworkError, UsageError
 from vesica._partner import Partner, local_pair
 from vesica._run import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vesica._types import ArrowStream, Key, Learns, Path
+from vesica._types import ArrowStream, Key, Learns, Path
 
 _MIRRORED: dict[str, Learns] = {"me": "peer", "peer": "me"}
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from vesica import _native
 from vesica._arguments import path
 from vesica._errors import Error, UsageError
-
-if TYPE_CHECKING:
-    from vesica._types import Kind
+from vesica._types import Kind
 
 T = TypeVar("T")
 

@@ -1,0 +1,173 @@
+"""Agreements and records in files, and what a run would disclose."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+from vesica import _api, _native
+from vesica import _arguments as arguments
+from vesica._errors import InputError, MissingFileError
+from vesica._native import Identity
+from vesica._partner import identity_of
+from vesica._types import Key, Learns, NumberOptions, Path, Unpack
+
+
+def _read(name: str, path: Any) -> str:
+    path = arguments.path(name, path)
+    try:
+        return FilePath(path).read_text("utf-8")
+    except OSError as error:
+        fault = error.strerror or type(error).__name__
+        is_missing = isinstance(error, FileNotFoundError)
+    except ValueError:
+        fault, is_missing = "it is no text", False
+    kind = MissingFileError if is_missing else InputError
+    raise kind(f"{os.fspath(path)}: cannot be read: {fault}")
+
+
+class Agreement:
+    """An agreement in a file, as ``vesica accept`` and ``vesica confirm`` make it.
+
+    It stands for the path of its file: ``vesica.intersect(table, key="email", partner=agreement,
+    identity=me)``.
+    """
+
+    def __init__(self, path: Path, told: dict[str, Any]) -> None:
+        self._path = path
+        self._told = told
+
+    @staticmethod
+    def load(path: Path, identity: Identity | Path | None = None) -> Agreement:
+        """Read an agreement; with an identity, ``sentences`` and ``clauses`` are that side's."""
+        me = None if identity is None else identity_of(identity).fingerprint
+        told: dict[str, Any] = json.loads(_native.agreement(_read("agreement", path), me))
+        return Agreement(path, told)
+
+    @property
+    def name(self) -> str:
+        """The name of the agreement."""
+        return str(self._told["name"])
+
+    @property
+    def hash(self) -> str:
+        """What ``agreement_hash`` compares, and what records name."""
+        return str(self._told["hash"])
+
+    @property
+    def words(self) -> str:
+        """The words of the hash, to compare with the other side on the telephone."""
+        return str(self._told["words"])
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The fingerprints of the inviting and of the accepting side."""
+        return (str(self._told["inviter"]), str(self._told["accepter"]))
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether both sides have signed it."""
+        return bool(self._told["is_signed"])
+
+    @property
+    def made(self) -> str:
+        """When it was proposed."""
+        return str(self._told["made"])
+
+    @property
+    def accepted(self) -> str:
+        """When it was accepted."""
+        return str(self._told["accepted"])
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each run discloses to each side."""
+        return list(self._told["summary"]["sentences"])
+
+    @property
+    def clauses(self) -> list[str]:
+        """Everything else that is agreed."""
+        return list(self._told["summary"]["clauses"])
+
+    @property
+    def disclosure(self) -> dict[str, Any]:
+        """What each run discloses, as facts."""
+        return dict(self._told["summary"]["disclosure"])
+
+    def __fspath__(self) -> str:
+        return os.fspath(self._path)
+
+    def __repr__(self) -> str:
+        return f"<vesica.Agreement {self.name} {self.hash[:16]}>"
+
+
+def preview(
+    *,
+    agreement: Path | None = None,
+    identity: Identity | Path | None = None,
+    key: Key | Sequence[Key] = "key",
+    normalize: str | Sequence[str] | None = None,
+    learns: Learns | None = None,
+    answer: str | None = None,
+    send: str | Sequence[str] | None = None,
+    receive: bool | None = None,
+    align: bool | None = None,
+    **options: Unpack[NumberOptions],
+) -> dict[str, Any]:
+    """Say what a run would disclose to each side, without contacting anybody.
+
+    Give the file of an ``agreement`` and this side's ``identity``, or the terms of a run as for
+    ``vesica.intersect``. ``answer`` is rows, count, sum, products, threshold:K or shares.
+
+    Returns:
+        ``sentences`` for people, ``clauses`` for everything else that the terms say, and
+        ``disclosure`` as facts, where ``role`` is this side.
+
+    >>> import vesica
+    >>> vesica.preview(key="email", learns="me")["role"]
+    'a'
+
+    """
+    given: dict[str, Any] = {"send": send, "receive": receive, "align": align, **options}
+    if agreement is not None:
+        named = {"learns": learns, "normalize": normalize, "answer": answer, **given}
+        arguments.refuse_settled(named)
+        me = None if identity is None else identity_of(identity).fingerprint
+        text = _read("agreement", agreement)
+        summary: dict[str, Any] = json.loads(_native.agreement(text, me))["summary"]
+        return summary
+    keys = _api.read_keys(key, normalize, given)
+    asked = _api.read_asked(arguments.text("answer", answer or "rows"), learns, given)
+    told: dict[str, Any] = json.loads(_native.preview(keys, (asked, _api.read_rest(given))))
+    return told
+
+
+def verify(record: Path | dict[str, Any], parties: Sequence[str | Identity]) -> dict[str, Any]:
+    """Check the record of a run, which both sides signed.
+
+    Args:
+        record: The file of the record, or ``run.record``.
+        parties: The fingerprints of both sides, as each told the other over a channel that both
+            trust; an identity stands for its own.
+
+    Returns:
+        What the record says: ``agreement``, ``sides`` with their keys and times, ``matches`` where
+        both sides learned them, and ``sentences``.
+
+    Raises:
+        InputError: Others signed it, or it was changed.
+
+    """
+    named = [
+        party.fingerprint if isinstance(party, _native.Identity) else party for party in parties
+    ]
+    if isinstance(record, dict):
+        # A record has one form, and no byte of it may differ.
+        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = _read("record", record)
+    told: dict[str, Any] = json.loads(_native.verify(text, arguments.names("parties", named)))
+    return told

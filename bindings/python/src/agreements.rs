@@ -1,0 +1,136 @@
+//! Agreements and records, and what runs would disclose.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use vesica::{
+    Class, Error, Role,
+    partnership::{Agreement, Record, Signed, Statement, Summary},
+    report::{Names, Tense},
+};
+use vesica_net::Fingerprint;
+
+use crate::{
+    errors,
+    request::{Asked, Keys, Rest, offered},
+};
+
+/// Why there is no answer.
+struct Fault(Class, String);
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self(error.class(), error.to_string())
+    }
+}
+
+impl Fault {
+    fn input(error: impl ToString) -> Self {
+        Self(Class::Input, error.to_string())
+    }
+
+    fn usage(error: impl ToString) -> Self {
+        Self(Class::Usage, error.to_string())
+    }
+}
+
+fn finished(py: Python<'_>, found: Result<Value, Fault>) -> PyResult<String> {
+    found
+        .map(|value| value.to_string())
+        .map_err(|Fault(class, message)| errors::exception(py, class, &message, None))
+}
+
+fn told(summary: &Summary) -> vesica::Result<Value> {
+    let disclosure = serde_json::to_value(summary.disclosure());
+    Ok(json!({
+        "role": serde_json::to_value(summary.reader()).unwrap_or_default(),
+        "disclosure": disclosure.map_err(|_| Error::Bug("an account has JSON"))?,
+        "sentences": summary.disclosed(),
+        "clauses": summary.clauses(),
+    }))
+}
+
+/// An agreement as this party sees it, or a reader who is none of the two, as JSON.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+#[pyo3(signature = (text, me = None))]
+pub fn agreement(py: Python<'_>, text: &str, me: Option<&str>) -> PyResult<String> {
+    let read = || {
+        let signed = Signed::<Agreement>::from_file(text).map_err(Fault::input)?;
+        let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
+        let (agreement, parties) = (signed.document(), parties(signed.document()));
+        let summary = told(&agreement.summary(me)?)?;
+        Ok(json!({
+            "name": agreement.proposal.name,
+            "hash": signed.hash(),
+            "words": signed.check_phrase(),
+            "inviter": parties[0].to_string(),
+            "accepter": parties[1].to_string(),
+            "made": agreement.proposal.made.to_string(),
+            "accepted": agreement.accepted.to_string(),
+            "is_signed": parties.iter().all(|party| signed.is_signed_by(*party)),
+            "summary": summary,
+        }))
+    };
+    finished(py, read())
+}
+
+fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
+    [agreement.proposal.inviter.fingerprint(), agreement.accepter.fingerprint()]
+}
+
+/// What a run with these terms would disclose, as JSON.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+pub fn preview(py: Python<'_>, keys: Keys, terms: (Asked, Rest)) -> PyResult<String> {
+    let (asked, rest) = terms;
+    let made = || Ok(told(&Summary::of_offer(&offered(&keys, &asked, &rest)?)?)?);
+    finished(py, made())
+}
+
+/// A record as JSON, if exactly these parties signed it and nobody changed it since.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+pub fn verify(py: Python<'_>, text: &str, named: Vec<String>) -> PyResult<String> {
+    let read = || {
+        let record = Signed::<Record>::from_json(text).map_err(Fault::input)?;
+        record.require_all().map_err(Fault::input)?;
+        let named: Result<Vec<Fingerprint>, _> = named.iter().map(|text| text.parse()).collect();
+        let (named, document) = (named.map_err(Fault::usage)?, record.document());
+        let parties = [&document.a, &document.b].map(|side| side.party.fingerprint());
+        if let Some(stranger) = named.iter().find(|who| !parties.contains(who)) {
+            return Err(Fault::input(format!("{stranger} is no party of the record")));
+        }
+        if let Some(unnamed) = parties.iter().find(|party| !named.contains(party)) {
+            return Err(Fault::input(format!(
+                "{unnamed} is a party of the record, too; if that is who it should be, name it"
+            )));
+        }
+        let names = Names::new(parties[0].to_string(), parties[1].to_string());
+        Ok(json!({
+            "hash": record.hash(),
+            "name": document.name,
+            "agreement": document.agreement,
+            "agreed": document.agreed.to_string(),
+            "sides": [side(&document.a), side(&document.b)],
+            "matches": document.matches,
+            "protocol": document.protocol,
+            "sentences": document.disclosure.lines(Role::A, &names, Tense::Past),
+        }))
+    };
+    finished(py, read())
+}
+
+fn side(of: &Statement) -> Value {
+    json!({
+        "fingerprint": of.party.fingerprint().to_string(),
+        "keys": of.keys,
+        "started": of.started.to_string(),
+        "ended": of.ended.to_string(),
+    })
+}

@@ -123,12 +123,12 @@ fn sides_that_want_different_things_do_not_run() {
     let [x, _] = lab.run(&sum, &sum);
     x.assert(
         5,
-        &["who brings the values to add up (here: this side does; there: the other side does)"],
+        &["who brings the values to add up (here: this side brings a column; there: the other side brings a column)"],
     );
     let none = ["--answer", "sum", "--learns", "both"];
     let [x, y] = lab.run(&none, &none);
     for side in [x, y] {
-        side.assert(5, &["(here: the other side does; there: this side does)"]);
+        side.assert(5, &["(here: this side brings none; there: the other side brings none)"]);
     }
 }
 

@@ -189,14 +189,14 @@ impl Task for Number {
     /// The values of a sum come from one side.
     fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
         let wrong = *self == Self::Sum && ours.brings_values == theirs.brings_values;
-        let said = |this_side: bool| {
-            let word = if this_side { "this side does" } else { "the other side does" };
-            word.to_owned()
+        let said = |side: &str, brings| match brings {
+            true => format!("{side} brings a column"),
+            false => format!("{side} brings none"),
         };
         wrong.then(|| Difference {
             what: "who brings the values to add up",
-            here: said(ours.brings_values),
-            there: said(!theirs.brings_values),
+            here: said("this side", ours.brings_values),
+            there: said("the other side", theirs.brings_values),
         })
     }
 

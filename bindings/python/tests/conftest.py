@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import vesica
 
-IN_FULL = ["test_spark.py", "test_ray.py", "test_stores.py"]
+IN_FULL = ["test_spark.py", "test_spark_frames.py", "test_ray.py", "test_stores.py"]
 """What is for the second tier alone: it needs Spark and Java, Ray, or a server."""
 
 collect_ignore = [] if os.environ.get("VESICA_ASSURE") else IN_FULL

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 import vesica
 from vesica import _native
-from vesica._cluster import Link, present
+from vesica._cluster import Link, guarded, present
 
 
 class Gateway:
@@ -46,6 +46,29 @@ def test_a_driver_that_is_busy_is_heard_of() -> None:
         while gateway.heard == 0:
             time.sleep(0.01)
     assert gateway.heard == 1
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (ValueError("zq7canary"), vesica.InputError),
+        (vesica.PeerError("as it was"), vesica.PeerError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_what_a_cluster_raises_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, raised: BaseException, kind: type[BaseException]
+) -> None:
+    stopped: list[BaseException] = []
+    monkeypatch.setattr(Link, "stop", lambda self, error: stopped.append(error))
+
+    def work() -> None:
+        raise raised
+
+    with pytest.raises(kind) as ended:
+        guarded(Link("127.0.0.1:1", "", 0.1), "Spark", work)
+    assert stopped == [raised] and "zq7canary" not in f"{ended.value!r}"
+    assert ended.value.__context__ is None and ended.value.__cause__ is None
 
 
 def test_a_token_that_is_not_there() -> None:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from vesica import _native
-from vesica._errors import Error, UsageError
+from vesica._errors import Error, InputError, UsageError
 from vesica._run import Run
 
 log = logging.getLogger("vesica")
+
+T = TypeVar("T")
 
 Batches = Iterator[Any]
 
@@ -93,6 +95,26 @@ def run_of(ended: Ended, rows: Any) -> Run:
     return Run(cast("_native.Ended", ended), rows, ended.record)
 
 
+def guarded(link: Link, cluster: str, work: Callable[[], T]) -> T:
+    """Do the driver's work, and tell the gateway of a fault that ends it.
+
+    What the cluster itself raises may hold values of the table: its type alone is repeated.
+    """
+    try:
+        return work()
+    except Exception as error:
+        link.stop(error)
+        if isinstance(error, Error):
+            raise
+        fault = type(error).__name__
+    except BaseException as error:
+        link.stop(error)
+        raise
+    raise InputError(
+        f"{cluster} cannot read or compare the rows: {fault}; its own logs and pages say more"
+    )
+
+
 @contextmanager
 def present(gateway: _native.ClusterGateway) -> Generator[None]:
     """Let the gateway hear of a driver that does something else, which may take hours."""
@@ -128,11 +150,12 @@ def compare(
     begin: Callable[[], None],
     task: Callable[[int], None],
     cancel: Callable[[], None],
+    staged: Callable[[], None] | None = None,
 ) -> Ended:
     """Serve slots until all partitions are done, and wait for both sides to have everything.
 
     Each slot is a thread, which calls ``begin`` once and ``task`` for each partition. ``cancel``
-    ends tasks that run.
+    ends tasks that run. ``staged`` is called when all is found, before both sides end the run.
     """
     stop = threading.Event()
     busy: dict[int, int] = {}
@@ -169,6 +192,9 @@ def compare(
             raise
     for future in serving:
         future.result()
+    if staged is not None:
+        with present(gateway):
+            staged()
     while True:
         was_started_again, ended = gateway.here(True)
         if was_started_again:
@@ -180,13 +206,18 @@ def compare(
 # What follows runs on the machines of the cluster.
 
 
-def digesting(wanted: str, names: list[str], *, keep: bool = False) -> Callable[[Batches], Batches]:
+def digesting(
+    wanted: str, names: list[str], *, columns: list[str] | None = None, keep: bool = False
+) -> Callable[[Batches], Batches]:
+    """Make digests of keys; ``columns`` says where they are, if they have other names there."""
+    places = names if columns is None else columns
+
     def made(batches: Batches) -> Batches:
         arrow: Any = import_module("pyarrow")
         for batch in batches:
             if batch.num_rows == 0:
                 continue
-            table = arrow.Table.from_batches([batch]).select(names)
+            table = arrow.Table.from_batches([batch]).select(places).rename_columns(names)
             digests, has = _native.cluster_digests(table, wanted, names)
             column = column_of(digests, batch.num_rows, has)
             if keep:

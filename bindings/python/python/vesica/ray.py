@@ -23,6 +23,7 @@ from vesica._cluster import (
     compare,
     comparing,
     digesting,
+    guarded,
     log,
     placing,
     present,
@@ -53,11 +54,7 @@ def intersect(
     link = Link.of(gateway, token, wait)
     names, wanted, learns = link.agreed(key)
     job = _Job(link, wanted, scratch.rstrip("/"))
-    try:
-        ended, base, partitions = job.run(dataset, names, slots)
-    except BaseException as error:
-        link.stop(error)
-        raise
+    ended, base, partitions = guarded(link, "Ray", lambda: job.run(dataset, names, slots))
     return run_of(ended, _matching(dataset, names, wanted, base, partitions) if learns else None)
 
 

@@ -12,13 +12,18 @@ executors; docs/spark.md says how.
 
 from __future__ import annotations
 
+import json
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
+from vesica import _arguments as arguments
 from vesica import _native
+from vesica._api import read_keys
 from vesica._cluster import (
     DIGEST,
     Ended,
@@ -26,13 +31,22 @@ from vesica._cluster import (
     compare,
     comparing,
     digesting,
+    guarded,
     log,
     placing,
     present,
     run_of,
     sketching,
 )
+from vesica._errors import InputError, UsageError
 from vesica._run import Run
+
+__all__ = ["intersect", "rows"]
+
+_RUNS = "vesica-runs"
+"""The directory in ``scratch`` that notes how the rows of runs are found again."""
+
+_NOTE = "name string, key string, wanted string, ended double, succeeded boolean"
 
 
 def intersect(
@@ -41,7 +55,7 @@ def intersect(
     key: str | Sequence[str],
     gateway: str,
     token: str | PathLike[str],
-    scratch: str,
+    scratch: str | PathLike[str],
     slots: int | None = None,
     wait: float = 300.0,
 ) -> Run:
@@ -68,54 +82,179 @@ def intersect(
         this side does not learn them.
 
     """
-    link = Link.of(gateway, token, wait)
-    names, wanted, learns = link.agreed(key)
-    job = _Job(frame.sparkSession, link, wanted, f"{scratch.rstrip('/')}/vesica-{uuid.uuid4().hex}")
+    place = arguments.text("scratch", fspath(arguments.path("scratch", scratch))).rstrip("/")
+    address = arguments.text("gateway", gateway)
+    count = arguments.optional(arguments.whole(1, 4096), "slots", slots)
+    table = _Table.of(frame, key)
+    link = Link.of(address, token, arguments.seconds("wait", wait))
+    _, wanted, learns = link.agreed(table.names)
+    job = _Job(frame.sparkSession, link, wanted, place)
+    ended, matched = guarded(link, "Spark", lambda: job.run(table, count))
+    return run_of(ended, table.matching(wanted, matched) if learns else None)
+
+
+def rows(frame: Any, scratch: str | PathLike[str], *, name: str | None = None) -> Any:
+    """Find the matched rows of a run that has ended again, as ``run.rows`` gave them.
+
+    Args:
+        frame: The frame that the run had, with the same rows.
+        scratch: The directory that the run had.
+        name: The name of the run, as the directory ``vesica-NAME`` in ``scratch`` has it; the
+            default is the newest.
+
+    Returns:
+        A frame of the matched rows.
+
+    """
+    spark = _spark_of(frame)
+    place = arguments.text("scratch", fspath(arguments.path("scratch", scratch))).rstrip("/")
+    notes: list[Any] = []
     try:
-        ended, matched = job.run(frame, names, slots)
-    except BaseException as error:
-        link.stop(error)
-        raise
-    return run_of(ended, _matching(frame, names, wanted, matched) if learns else None)
+        notes = spark.read.schema(_NOTE).parquet(f"{place}/{_RUNS}").collect()
+    except Exception as error:
+        fault = type(error).__name__
+        log.debug("no run is noted in the directory: %s", fault)
+    if name is not None:
+        notes = [note for note in notes if note["name"] == arguments.text("name", name)]
+    if not notes:
+        raise InputError(f"{place}: no run that ended left its rows there")
+    newest = max(notes, key=lambda note: float(note["ended"]))
+    if not any(note["succeeded"] and note["name"] == newest["name"] for note in notes):
+        log.warning("nobody noted here that the run succeeded; its record says whether it did")
+    table = _Table.of(frame, json.loads(newest["key"]))
+    matched = spark.read.schema("digest binary, partition int")
+    matched = matched.parquet(f"{place}/vesica-{newest['name']}/matched").select("digest")
+    return table.matching(newest["wanted"], matched)
+
+
+def _spark_of(frame: Any) -> Any:
+    """Return the session of a frame, and refuse what is none."""
+    if not hasattr(frame, "sparkSession") or not hasattr(frame, "mapInArrow"):
+        raise UsageError(
+            f"frame is a frame of Spark, not {type(frame).__name__}: "
+            "read a file with spark.read, or use vesica.intersect"
+        )
+    return frame.sparkSession
+
+
+class _Table:
+    """A frame whose columns have names of their own, and are given back those that they had."""
+
+    def __init__(self, frame: Any, names: list[str], places: list[int]) -> None:
+        self.names = names
+        self._columns: list[str] = list(frame.columns)
+        self._types: list[Any] = [field.dataType for field in frame.schema.fields]
+        self._own = [f"c{number}" for number in range(len(self._columns))]
+        self._keys = [self._own[place] for place in places]
+        self._frame = frame.toDF(*self._own)
+
+    @staticmethod
+    def of(frame: Any, key: str | Sequence[str]) -> _Table:
+        """Check the key and the types of all columns, and that rows can be given back."""
+        spark = _spark_of(frame)
+        names = arguments.names("key", key)
+        table = _Table(frame, names, [_place(frame, name) for name in names])
+        table._check_types()
+        nothing = spark.createDataFrame([], "digest binary")
+        # Spark resolves names and types here, of a plan that nobody carries out.
+        _ = table.matching("", nothing).schema
+        return table
+
+    def _check_types(self) -> None:
+        arrow: Any = import_module("pyarrow")
+        types: Any = import_module("pyspark.sql.pandas.types")
+        for name, kind in zip(self._columns, self._types, strict=True):
+            fault = None
+            try:
+                types.to_arrow_type(kind)
+            except Exception as error:
+                fault = type(error).__name__
+            if fault is not None:
+                raise UsageError(
+                    f"column `{name}` has the type {kind.simpleString()}, which does not leave "
+                    f"Spark ({fault}): cast it, or leave it out"
+                )
+        kinds = [types.to_arrow_type(self._types[self._own.index(own)]) for own in self._keys]
+        fields = list(zip(self.names, kinds, strict=True))
+        empty = arrow.schema(fields).empty_table()
+        _native.check(empty, read_keys(self.names, None, {}))
+
+    def digests(self, wanted: str) -> Any:
+        """Give the digest of each row's key."""
+        made = digesting(wanted, self.names, columns=self._keys)
+        return self._frame.select(*self._keys).mapInArrow(made, "digest binary")
+
+    def matching(self, wanted: str, matched: Any) -> Any:
+        """Give the rows with these digests."""
+        types: Any = import_module("pyspark.sql.types")
+        fields = [types.StructField(*of) for of in zip(self._own, self._types, strict=True)]
+        schema = types.StructType([*fields, types.StructField(DIGEST, types.BinaryType())])
+        made = digesting(wanted, self.names, columns=self._keys, keep=True)
+        found = self._frame.mapInArrow(made, schema)
+        matched = matched.withColumnRenamed("digest", DIGEST)
+        found = found.join(matched, DIGEST, "left_semi").select(*self._own)
+        return found.toDF(*self._columns)
+
+
+def _place(frame: Any, name: str) -> int:
+    """Find a column by its name, whose letters are those of the frame or, as Spark has it, not."""
+    columns: list[str] = list(frame.columns)
+    same = [place for place, column in enumerate(columns) if column == name]
+    if not same:
+        is_same = name.casefold().__eq__
+        same = [place for place, column in enumerate(columns) if is_same(column.casefold())]
+    if not same:
+        raise InputError(f"the frame has no column `{name}`")
+    if len(same) > 1:
+        raise UsageError(f"the frame has several columns `{name}`: rename all but one")
+    return same[0]
 
 
 class _Job:
     """The driver's part."""
 
-    def __init__(self, spark: Any, link: Link, wanted: str, folder: str) -> None:
+    def __init__(self, spark: Any, link: Link, wanted: str, scratch: str) -> None:
         self._spark = spark
         self._link = link
         self._wanted = wanted
-        self._folder = folder
+        self._scratch = scratch
+        self._folder = f"{scratch}/vesica-{uuid.uuid4().hex}"
         self._sql: Any = import_module("pyspark.sql.functions")
 
-    def run(self, frame: Any, names: list[str], slots: int | None) -> tuple[Ended, Any]:
-        counts, sketches = self._count(frame, names)
+    def run(self, table: _Table, slots: int | None) -> tuple[Ended, Any]:
+        counts, sketches = self._count(table)
         link = self._link.open()
         work, name, partitions, done = link.work(counts, sketches)
         # A run that goes on finds what was written before.
-        base = f"{self._folder.rpartition('/')[0]}/vesica-{name}"
+        base = f"{self._scratch}/vesica-{name}"
         log.info("comparing %d partitions, of which %d are done", partitions, done)
         with present(link):
             self._sort(work, partitions, base)
-            self._empty(f"{self._folder}/keys", "digest binary, rows long")
+            self._remove(self._folder)
         count = max(1, min(slots or self._cores(), partitions))
-        ended = self._compare(link, work, base, count)
-        self._empty(f"{base}/partitions", "digest binary")
+
+        def staged() -> None:
+            self._note(table, name, is_over=False)
+
+        ended = self._compare(link, (work, base, partitions), count, staged)
+        self._note(table, name, is_over=True)
+        self._remove(f"{base}/partitions")
         matched = self._spark.read.schema("digest binary, partition int")
         return ended, matched.parquet(f"{base}/matched").select("digest")
 
-    def _count(self, frame: Any, names: list[str]) -> tuple[list[int], list[str]]:
+    def _count(self, table: _Table) -> tuple[list[int], list[str]]:
         """Write each distinct digest once, and count."""
         path, sql = f"{self._folder}/keys", self._sql
-        keys = frame.select(*names).mapInArrow(digesting(self._wanted, names), "digest binary")
-        keys = keys.groupBy("digest").agg(sql.count("*").alias("rows"))
-        keys.write.mode("overwrite").parquet(path)
+        with self._described("making digests of keys"):
+            keys = table.digests(self._wanted)
+            keys = keys.groupBy("digest").agg(sql.count("*").alias("rows"))
+            keys.write.mode("overwrite").parquet(path)
         keys = self._keys()
         null = sql.when(sql.col("digest").isNull(), sql.col("rows"))
-        counts = keys.agg(sql.sum("rows"), sql.sum(null), sql.count("digest")).first()
-        sketches = keys.select("digest").mapInArrow(sketching(self._wanted), "sketch string")
-        return [count or 0 for count in counts], [row[0] for row in sketches.collect()]
+        with self._described("counting keys"):
+            counts = keys.agg(sql.sum("rows"), sql.sum(null), sql.count("digest")).first()
+            sketches = keys.select("digest").mapInArrow(sketching(self._wanted), "sketch string")
+            return [count or 0 for count in counts], [row[0] for row in sketches.collect()]
 
     def _keys(self) -> Any:
         read = self._spark.read.schema("digest binary, rows long")
@@ -130,24 +269,34 @@ class _Job:
         nothing = self._sql.lit(None).cast("binary").alias("digest")
         keys = keys.union(self._spark.range(partitions).select(nothing, number))
         keys = keys.repartition(partitions, "partition").write.partitionBy("partition")
-        keys.mode("overwrite").parquet(f"{base}/partitions")
+        with self._described(f"sorting keys into {partitions} partitions"):
+            keys.mode("overwrite").parquet(f"{base}/partitions")
 
-    def _compare(self, link: _native.ClusterGateway, work: str, base: str, slots: int) -> Ended:
+    def _compare(
+        self, link: _native.ClusterGateway, job: tuple[str, str, int], slots: int, staged: Any
+    ) -> Ended:
         context = self._context()
         group = f"vesica-{uuid.uuid4().hex}"
+        work, base, partitions = job
 
         def begin() -> None:
             if context is not None:
                 context.setJobGroup(group, "vesica: comparing partitions", True)
 
         def task(partition: int) -> None:
+            which = f"partition {partition + 1} of {partitions}"
+            if context is not None:
+                context.setJobDescription(f"vesica: comparing {which}")
             self._task(work, base, partition)
+            log.info("compared %s", which)
 
         def cancel() -> None:
             if context is not None:
                 context.cancelJobGroup(group)
 
-        return compare(self._link, link, slots, begin=begin, task=task, cancel=cancel)
+        return compare(
+            self._link, link, slots, begin=begin, task=task, cancel=cancel, staged=staged
+        )
 
     def _task(self, work: str, base: str, partition: int) -> None:
         place = f"partition={partition}"
@@ -155,28 +304,46 @@ class _Job:
         found = keys.coalesce(1).mapInArrow(comparing(self._link, work, partition), "digest binary")
         found.write.mode("overwrite").parquet(f"{base}/matched/{place}")
 
+    def _note(self, table: _Table, name: str, *, is_over: bool) -> None:
+        """Note how the rows of this run are found again, without what is secret."""
+        wanted = json.dumps(json.loads(self._wanted) | {"sketch": ""})
+        note = [(name, json.dumps(table.names), wanted, time.time(), is_over)]
+        with self._described("noting where rows are"):
+            notes = self._spark.createDataFrame(note, _NOTE).coalesce(1)
+            notes.write.mode("append").parquet(f"{self._scratch}/{_RUNS}")
+
     def _context(self) -> Any:
         try:
             return self._spark.sparkContext
         except Exception:  # Spark Connect has none.
             return None
 
+    @contextmanager
+    def _described(self, text: str) -> Generator[None]:
+        """Say on Spark's pages what a job is for."""
+        context = self._context()
+        if context is None:
+            yield
+            return
+        before = context.getLocalProperty("spark.job.description")
+        context.setJobDescription(f"vesica: {text}")
+        try:
+            yield
+        finally:
+            context.setLocalProperty("spark.job.description", before)
+
     def _cores(self) -> int:
         context = self._context()
         return 4 if context is None else int(context.defaultParallelism)
 
-    def _empty(self, path: str, schema: str) -> None:
-        self._spark.createDataFrame([], schema).write.mode("overwrite").parquet(path)
-
-
-def _matching(frame: Any, names: list[str], wanted: str, matched: Any) -> Any:
-    types: Any = import_module("pyspark.sql.types")
-    digest = types.StructField(DIGEST, types.BinaryType())
-    schema = types.StructType([*frame.schema.fields, digest])
-    rows = frame.mapInArrow(digesting(wanted, names, keep=True), schema)
-    matched = matched.withColumnRenamed("digest", DIGEST)
-    return rows.join(matched, DIGEST, "left_semi").select(*_quoted(frame.columns))
-
-
-def _quoted(columns: Sequence[str]) -> list[str]:
-    return ["`" + column.replace("`", "``") + "`" for column in columns]
+    def _remove(self, path: str) -> None:
+        """Remove a directory; where Spark cannot be asked to, its digests at least."""
+        try:
+            java = self._spark._jvm.org.apache.hadoop.fs.Path(path)
+            java.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf()).delete(
+                java, True
+            )
+        except Exception as error:  # Spark Connect has no such way.
+            log.debug("%s is emptied and not removed: %s", path, type(error).__name__)
+            nothing = self._spark.createDataFrame([], "digest binary")
+            nothing.write.mode("overwrite").parquet(path)

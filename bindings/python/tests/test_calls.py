@@ -103,7 +103,7 @@ def test_keys_of_several_columns_have_a_profile_each(both: Both) -> None:
 def test_check_and_plan() -> None:
     found = vesica.check(pl.DataFrame({"k": ["a", "A ", None]}), key="k", normalize="text")
     assert found["rows"] == {"read": 3, "null": 1, "duplicate": 1, "used": 1}
-    planned = vesica.plan(2**20, 2**20, round_trip=0.001)
+    planned = vesica.plan(2**20, 2**20, round_trip=1)
     assert planned["protocol"] == planned["predictions"][0]["protocol"]
     with pytest.raises(vesica.UsageError):
         vesica.plan(2**20, 2**20, memory=1)

@@ -188,6 +188,15 @@ def test_tables_that_are_refused_name_a_way_out(table: Any, words: str) -> None:
     assert words in str(raised.value) and SENTINEL not in str(raised.value)
 
 
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table])
+@pytest.mark.parametrize("ask", [vesica.sum, vesica.products])
+def test_values_that_are_not_exact_are_refused(make: Any, ask: Any) -> None:
+    one, _ = vesica.local_pair()
+    table = make({"k": ["a"], "price": [1.5]})
+    with pytest.raises(vesica.UsageError, match=r"`price` holds floating.*scale=2"):
+        ask(table, key="k", values="price", learns="both", partner=one)
+
+
 def test_relations_come_back_on_their_connection(both: Both) -> None:
     connection = duckdb.connect()
     connection.execute("create table tiers as select 'b' as k, 'gold' as tier")

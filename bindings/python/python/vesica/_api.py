@@ -16,7 +16,7 @@ from vesica._native import Identity
 from vesica._partner import Partner
 from vesica._progress import Listener
 from vesica._run import Run
-from vesica._tables import convert, open_table
+from vesica._tables import convert, open_table, refuse_floats
 from vesica._types import (
     ArrowStream,
     Key,
@@ -95,6 +95,9 @@ def _run_with(
     rest = read_rest(given)
     other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
     opened = open_table(table, to, is_written=rest["output"] is not None)
+    kind, _, column = answer.partition(":")
+    if kind in ("sum", "products", "shares") and column:
+        refuse_floats(opened, column)
     if rest["select"] is not None and opened.kind == "pandas":
         rest["select"] += [name for name in opened.index if name not in rest["select"]]
     listener = Listener(progress=progress)

@@ -180,6 +180,23 @@ def refuse_repeated(names: list[str]) -> None:
         seen.add(name)
 
 
+def refuse_floats(opened: Opened, column: str) -> None:
+    """Refuse a column of values that are not exact, and say how it becomes so."""
+    is_float = False
+    if _is(opened.stream, "polars", "DataFrame"):
+        is_float = column in opened.stream.columns and opened.stream.schema[column].is_float()
+    for table in (opened.stream, opened.table):
+        if _is(table, "pyarrow", "Table") and column in table.column_names:
+            types: Any = import_module("pyarrow.types")
+            is_float = types.is_floating(table.schema.field(column).type)
+    if is_float:
+        raise UsageError(
+            f"column `{column}` holds floating-point numbers, whose sums are not exact: cast it to "
+            f'whole numbers of the smallest unit, such as (frame["{column}"] * 100).round() for '
+            "cents, or to a decimal type with scale=2"
+        )
+
+
 def _of_polars(frame: Any) -> tuple[Any, dict[str, Any]]:
     """Cast columns whose types Arrow's interface hands on in forms that few packages read.
 

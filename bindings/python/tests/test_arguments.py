@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import vesica
@@ -91,6 +93,7 @@ def plan(**given: Any) -> Any:
         (intersect, {"normalize": 3}, "normalize is a name"),
         (intersect, {"learns": 1}, "learns is text"),
         (intersect, {"wait": "5"}, "wait is a number of seconds, not str"),
+        (intersect, {"wait": [1, 2]}, "wait is a number of seconds, not list"),
         (intersect, {"wait": 0}, "wait is a number of seconds from 0.1"),
         (intersect, {"stall_timeout": float("nan")}, "stall_timeout is a number of seconds"),
         (intersect, {"deadline": 1e9}, "deadline is a number of seconds"),
@@ -140,6 +143,24 @@ def test_what_makes_no_sense_is_named(call: Any, given: dict[str, Any], words: s
 def test_a_text_is_one_name() -> None:
     with pytest.raises(vesica.InputError, match="`no_such`"):
         intersect(select="no_such")
+
+
+def test_names_may_be_those_of_a_frame() -> None:
+    """As libraries have them, and numbers likewise."""
+    frame = pd.DataFrame({"k": ["x"], "n": [1]})
+    mine, _ = vesica.simulate(
+        frame,
+        frame,
+        left_on=frame.columns[:1],
+        right_on="k",
+        select=frame.columns[::-1],
+        wait=np.float32(20),
+        threads=np.int64(1),
+    )
+    assert mine.rows.columns.tolist() == ["n", "k"]
+    for names in ({"k"}, {"k": 1}, b"k", ["k", 1]):
+        with pytest.raises(vesica.UsageError, match="select is a name"):
+            intersect(select=names)
 
 
 def test_units_are_those_of_the_command_line() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, cast
 
 from vesica._errors import UsageError
@@ -102,9 +103,12 @@ def number(low: float, high: float, unit: str) -> Check:
     """Take numbers in a range, of this unit."""
 
     def check(name: str, value: Any) -> float:
-        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        taken = None
+        if not isinstance(value, (bool, str)):
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                taken = float(value)
+        if taken is None:
             raise _refused(name, f"a number of {unit}", value)
-        taken = float(value)
         if not low <= taken <= high:
             raise UsageError(f"{name} is a number of {unit} from {low:g} to {high:g}")
         return taken
@@ -187,7 +191,9 @@ def key_columns(key: Any) -> list[list[str]]:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, bytes)
+    """Whether something has names in an order, as the columns of a frame have."""
+    unordered = (str, bytes, Mapping, Set)
+    return isinstance(value, Iterable) and not isinstance(value, unordered)
 
 
 def profiles(normalize: Any) -> list[str]:

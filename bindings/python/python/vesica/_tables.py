@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from vesica import _native
 from vesica._arguments import path
 from vesica._errors import Error, UsageError
 from vesica._types import Kind
+
+log = logging.getLogger("vesica")
 
 T = TypeVar("T")
 
@@ -235,8 +238,13 @@ def _readable(polars: Any, kind: Any) -> Any:
 
 
 def convert(rows: _native.Table, opened: Opened) -> Any:
-    """Give rows the form that is asked for."""
-    return _tried(f"rows as {opened.kind}", lambda: _converted(rows, opened))
+    """Give rows the form that is asked for; if its package cannot, they are not lost."""
+    try:
+        return _converted(rows, opened)
+    except Exception as error:
+        fault = type(error).__name__
+    log.warning("the rows cannot be given as %s (%s): they are a vesica.Table", opened.kind, fault)
+    return rows
 
 
 def _converted(rows: _native.Table, opened: Opened) -> Any:

@@ -171,6 +171,10 @@ def test_units_are_those_of_the_command_line() -> None:
     assert more["predictions"] == vesica.plan(10**6, 10**6, memory=2 << 30)["predictions"]
 
 
-def test_flags_of_the_command_have_their_names_here() -> None:
+def test_flags_of_the_command_have_their_names_here(tmp_path: Path) -> None:
     told = str(vesica.UsageError("pass --allow-empty (--learns peer), not a--b or `--x`"))
     assert told == "pass allow_empty (learns peer), not a--b or `x`"
+    file = tmp_path / "me.identity"
+    vesica.Identity.create(file)
+    with pytest.raises(vesica.InputError, match=r"Identity\.load_or_create"):
+        vesica.Identity.create(file)

@@ -127,6 +127,7 @@ def test_rows_have_the_columns_that_they_had(
     assert SENTINEL not in caplog.text
     assert ended.count == ROWS // 2
     assert ended.rows.columns == names
+    assert ended.rows.schema == frame.schema
 
     def found(rows: Any) -> list[int]:
         return sorted(row[1] for row in rows.collect())

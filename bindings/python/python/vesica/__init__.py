@@ -19,6 +19,7 @@ Both sides call the same function, or run the command `vesica run`.
     publish      a list that others look keys up in
     lookup       the rows whose keys are in a list that others publish
     aio          all of these as coroutines
+    spark, ray   rows that match, where tables are spread over a cluster
     simulate     both sides in one call, to try things out
     local_pair   two partners in one process, for a call each
 

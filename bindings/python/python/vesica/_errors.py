@@ -8,7 +8,9 @@ from typing import Any
 
 
 def in_python(message: str) -> str:
-    """Call the command's flags by the names that they have here: `--max-peer-rows` and others."""
+    """Call flags and commands by the names that they have here: `--max-peer-rows` and others."""
+    command = "show it with `vesica fingerprint`"
+    message = message.replace(command, "read it with Identity.load or Identity.load_or_create")
     flag = r"(?<![^\s(`'])--([a-z]+(?:-[a-z]+)*)"
     return re.sub(flag, lambda found: found[1].replace("-", "_"), message)
 

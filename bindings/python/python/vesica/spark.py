@@ -143,7 +143,7 @@ class _Table:
     def __init__(self, frame: Any, names: list[str], places: list[int]) -> None:
         self.names = names
         self._columns: list[str] = list(frame.columns)
-        self._types: list[Any] = [field.dataType for field in frame.schema.fields]
+        self._fields: list[Any] = list(frame.schema.fields)
         self._own = [f"c{number}" for number in range(len(self._columns))]
         self._keys = [self._own[place] for place in places]
         self._frame = frame.toDF(*self._own)
@@ -163,8 +163,8 @@ class _Table:
     def _check_types(self) -> None:
         arrow: Any = import_module("pyarrow")
         types: Any = import_module("pyspark.sql.pandas.types")
-        for name, kind in zip(self._columns, self._types, strict=True):
-            fault = None
+        for field in self._fields:
+            name, kind, fault = field.name, field.dataType, None
             try:
                 types.to_arrow_type(kind)
             except Exception as error:
@@ -174,9 +174,9 @@ class _Table:
                     f"column `{name}` has the type {kind.simpleString()}, which does not leave "
                     f"Spark ({fault}): cast it, or leave it out"
                 )
-        kinds = [types.to_arrow_type(self._types[self._own.index(own)]) for own in self._keys]
-        fields = list(zip(self.names, kinds, strict=True))
-        empty = arrow.schema(fields).empty_table()
+        kinds = dict(zip(self._own, (field.dataType for field in self._fields), strict=True))
+        keys = [types.to_arrow_type(kinds[own]) for own in self._keys]
+        empty = arrow.schema(list(zip(self.names, keys, strict=True))).empty_table()
         _native.check(empty, read_keys(self.names, None, {}))
 
     def digests(self, wanted: str) -> Any:
@@ -187,7 +187,10 @@ class _Table:
     def matching(self, wanted: str, matched: Any) -> Any:
         """Give the rows with these digests."""
         types: Any = import_module("pyspark.sql.types")
-        fields = [types.StructField(*of) for of in zip(self._own, self._types, strict=True)]
+        fields = [
+            types.StructField(own, field.dataType, field.nullable, field.metadata)
+            for own, field in zip(self._own, self._fields, strict=True)
+        ]
         schema = types.StructType([*fields, types.StructField(DIGEST, types.BinaryType())])
         made = digesting(wanted, self.names, columns=self._keys, keep=True)
         found = self._frame.mapInArrow(made, schema)

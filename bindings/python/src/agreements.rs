@@ -1,4 +1,4 @@
-//! Agreements and records, and what runs would disclose.
+//! Agreements and records, and the disclosures of planned runs.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn finished(py: Python<'_>, found: Result<Value, Fault>) -> PyResult<String> {
         .map_err(|Fault(class, message)| errors::exception(py, class, &message, None))
 }
 
-fn told(summary: &Summary) -> vesica::Result<Value> {
+fn facts(summary: &Summary) -> vesica::Result<Value> {
     let disclosure = serde_json::to_value(summary.disclosure());
     Ok(json!({
         "role": serde_json::to_value(summary.reader()).unwrap_or_default(),
@@ -49,7 +49,7 @@ fn told(summary: &Summary) -> vesica::Result<Value> {
     }))
 }
 
-/// An agreement as this party sees it, or a reader who is none of the two, as JSON.
+/// Reads an agreement as this party sees it, or a reader who is none of the two; returns JSON.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -60,7 +60,7 @@ pub fn agreement(py: Python<'_>, text: &str, me: Option<&str>) -> PyResult<Strin
         let signed = Signed::<Agreement>::from_file(text).map_err(Fault::input)?;
         let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
         let (agreement, parties) = (signed.document(), parties(signed.document()));
-        let summary = told(&agreement.summary(me)?)?;
+        let summary = facts(&agreement.summary(me)?)?;
         Ok(json!({
             "name": agreement.proposal.name,
             "hash": signed.hash(),
@@ -80,18 +80,18 @@ fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
     [agreement.proposal.inviter.fingerprint(), agreement.accepter.fingerprint()]
 }
 
-/// What a run with these terms would disclose, as JSON.
+/// Predicts the disclosures of a run with these terms, as JSON.
 ///
 /// # Errors
 /// The package's exceptions.
 #[pyfunction]
 pub fn preview(py: Python<'_>, keys: Keys, terms: (Asked, Rest)) -> PyResult<String> {
     let (asked, rest) = terms;
-    let made = || Ok(told(&Summary::of_offer(&offered(&keys, &asked, &rest)?)?)?);
+    let made = || Ok(facts(&Summary::of_offer(&offered(&keys, &asked, &rest)?)?)?);
     finished(py, made())
 }
 
-/// A record as JSON, if exactly these parties signed it and nobody changed it since.
+/// Checks that exactly these parties signed a record and nobody changed it since; returns its contents as JSON.
 ///
 /// # Errors
 /// The package's exceptions.

@@ -47,8 +47,8 @@ impl Table {
 /// The table that a call names: by a path, or as an object that gives its rows in a capsule.
 ///
 /// # Errors
-/// `UsageError` for what is neither, and where the object gives no rows. What it raises is not repeated: it may hold
-/// values of the table.
+/// `UsageError` for any other object, and for one that gives no rows. The text of its exception is not repeated: it may
+/// hold values of the table.
 pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
     let py = table.py();
     if let Ok(path) = table.extract::<PathBuf>() {

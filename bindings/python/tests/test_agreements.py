@@ -1,4 +1,4 @@
-"""Agreements, records and what a run would disclose, as the command has them."""
+"""Agreements, records and predicted disclosures, as the command has them."""
 
 from __future__ import annotations
 

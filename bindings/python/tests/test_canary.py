@@ -140,7 +140,7 @@ def everything(error: BaseException) -> str:
 
 
 def raised(call: Callable[[], Any]) -> tuple[BaseException, str]:
-    """What a call raises and everything that is said of it, without the lines of source."""
+    """The exception of a call, and everything that traceback and log say of it."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     root = logging.getLogger()

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pyspark
 import pytest
 from gateways import PARTITIONS, TASK_MEMORY, Pair, Side, attempts, free_port, wait_for
@@ -159,7 +158,7 @@ def test_two_clusters(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None
     for side, end in zip(sides, ended, strict=True):
         assert attempts(end) == PARTITIONS
         left = [path for path in (side.folder / "scratch").rglob("*.parquet") if path.is_file()]
-        assert all("matched" in str(path) or pq.read_table(path).num_rows == 0 for path in left)
+        assert left and all("matched" in str(path) or "vesica-runs" in str(path) for path in left)
 
 
 def test_one_side_is_the_command_line(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None:

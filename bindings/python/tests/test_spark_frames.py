@@ -78,7 +78,7 @@ def table(spark: SparkSession, *columns: str) -> Any:
 def test_what_fails_does_so_before_the_gateway_is_asked(
     spark: SparkSession, tmp_path: Path, make: Any, key: Any, kind: type, words: str
 ) -> None:
-    """Frames that are good fail for the token alone, which comes after."""
+    """Good frames fail only for the token, which comes after."""
     with pytest.raises(kind) as raised:
         vesica.spark.intersect(make(spark), key=key, scratch=tmp_path, **GATEWAY)
     assert words in str(raised.value)

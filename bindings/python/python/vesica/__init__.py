@@ -14,7 +14,7 @@ Both sides call the same function, or run the command `vesica run`.
     threshold    whether at least so many keys match
     shares       secret shares of the keys that match, from which neither side learns
     check, plan  a table alone, before a run; what a run would take
-    preview      what a run would disclose, before it
+    preview      the disclosures of a run, before it
     Agreement    an agreement in a file; verify checks the record of a run
     publish      a list that others look keys up in
     lookup       the rows whose keys are in a list that others publish
@@ -116,7 +116,7 @@ for _name in __all__:
 
 
 def __getattr__(name: str) -> object:
-    """Import what needs Spark or Ray when it is asked for."""
+    """Import the fronts of Spark and Ray when somebody asks for them."""
     if name in ("ray", "spark"):
         return import_module(f"vesica.{name}")
     raise AttributeError(f"module 'vesica' has no attribute '{name}'")

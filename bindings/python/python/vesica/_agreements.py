@@ -1,4 +1,4 @@
-"""Agreements and records in files, and what a run would disclose."""
+"""Agreements and records in files, and the disclosures of a planned run."""
 
 from __future__ import annotations
 
@@ -36,66 +36,66 @@ class Agreement:
     identity=me)``.
     """
 
-    def __init__(self, path: Path, told: dict[str, Any]) -> None:
+    def __init__(self, path: Path, found: dict[str, Any]) -> None:
         self._path = path
-        self._told = told
+        self._found = found
 
     @staticmethod
     def load(path: Path, identity: Identity | Path | None = None) -> Agreement:
         """Read an agreement; with an identity, ``sentences`` and ``clauses`` are that side's."""
         me = None if identity is None else identity_of(identity).fingerprint
-        told: dict[str, Any] = json.loads(_native.agreement(_read("agreement", path), me))
-        return Agreement(path, told)
+        found: dict[str, Any] = json.loads(_native.agreement(_read("agreement", path), me))
+        return Agreement(path, found)
 
     @property
     def name(self) -> str:
         """The name of the agreement."""
-        return str(self._told["name"])
+        return str(self._found["name"])
 
     @property
     def hash(self) -> str:
-        """What ``agreement_hash`` compares, and what records name."""
-        return str(self._told["hash"])
+        """The hash of the agreement, which records name."""
+        return str(self._found["hash"])
 
     @property
     def words(self) -> str:
         """The words of the hash, to compare with the other side on the telephone."""
-        return str(self._told["words"])
+        return str(self._found["words"])
 
     @property
     def parties(self) -> tuple[str, str]:
         """The fingerprints of the inviting and of the accepting side."""
-        return (str(self._told["inviter"]), str(self._told["accepter"]))
+        return (str(self._found["inviter"]), str(self._found["accepter"]))
 
     @property
     def is_signed(self) -> bool:
         """Whether both sides have signed it."""
-        return bool(self._told["is_signed"])
+        return bool(self._found["is_signed"])
 
     @property
     def made(self) -> str:
         """When it was proposed."""
-        return str(self._told["made"])
+        return str(self._found["made"])
 
     @property
     def accepted(self) -> str:
         """When it was accepted."""
-        return str(self._told["accepted"])
+        return str(self._found["accepted"])
 
     @property
     def sentences(self) -> list[str]:
-        """What each run discloses to each side."""
-        return list(self._told["summary"]["sentences"])
+        """Sentences on the disclosures of each run to each side."""
+        return list(self._found["summary"]["sentences"])
 
     @property
     def clauses(self) -> list[str]:
         """Everything else that is agreed."""
-        return list(self._told["summary"]["clauses"])
+        return list(self._found["summary"]["clauses"])
 
     @property
     def disclosure(self) -> dict[str, Any]:
-        """What each run discloses, as facts."""
-        return dict(self._told["summary"]["disclosure"])
+        """The disclosures of each run, as facts."""
+        return dict(self._found["summary"]["disclosure"])
 
     def __fspath__(self) -> str:
         return os.fspath(self._path)
@@ -117,7 +117,7 @@ def preview(
     align: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> dict[str, Any]:
-    """Say what a run would disclose to each side, without contacting anybody.
+    """Predict the disclosures of a run to each side, without contacting anybody.
 
     Give the file of an ``agreement`` and this side's ``identity``, or the terms of a run as for
     ``vesica.intersect``. ``answer`` is rows, count, sum, products, threshold:K or shares.
@@ -141,8 +141,8 @@ def preview(
         return summary
     keys = _api.read_keys(key, normalize, given)
     asked = _api.read_asked(arguments.text("answer", answer or "rows"), learns, given)
-    told: dict[str, Any] = json.loads(_native.preview(keys, (asked, _api.read_rest(given))))
-    return told
+    found: dict[str, Any] = json.loads(_native.preview(keys, (asked, _api.read_rest(given))))
+    return found
 
 
 def verify(record: Path | dict[str, Any], parties: Sequence[str | Identity]) -> dict[str, Any]:
@@ -150,12 +150,12 @@ def verify(record: Path | dict[str, Any], parties: Sequence[str | Identity]) -> 
 
     Args:
         record: The file of the record, or ``run.record``.
-        parties: The fingerprints of both sides, as each told the other over a channel that both
+        parties: The fingerprints of both sides, which they exchanged over a channel that both
             trust; an identity stands for its own.
 
     Returns:
-        What the record says: ``agreement``, ``sides`` with their keys and times, ``matches`` where
-        both sides learned them, and ``sentences``.
+        The contents of the record: ``agreement``, ``sides`` with their keys and times, ``matches``
+        where both sides learned them, and ``sentences``.
 
     Raises:
         InputError: Others signed it, or it was changed.
@@ -169,5 +169,5 @@ def verify(record: Path | dict[str, Any], parties: Sequence[str | Identity]) -> 
         text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     else:
         text = _read("record", record)
-    told: dict[str, Any] = json.loads(_native.verify(text, arguments.names("parties", named)))
-    return told
+    found: dict[str, Any] = json.loads(_native.verify(text, arguments.names("parties", named)))
+    return found

@@ -37,7 +37,7 @@ canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=N
 def read_keys(
     key: Key | Sequence[Key], normalize: str | Sequence[str] | None, given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Read how a table's keys are made, of what a call was given."""
+    """Read the making of a table's keys, from the arguments of a call."""
     return {
         "key": arguments.key_columns(key),
         "normalize": arguments.profiles(normalize),
@@ -46,13 +46,13 @@ def read_keys(
 
 
 def read_asked(answer: str, learns: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    """Read who learns and what, of what a call was given."""
+    """Read the answer and who learns it, from the arguments of a call."""
     learns = None if learns is None else arguments.text("learns", learns)
     return {"answer": answer, "learns": learns, **arguments.taken(arguments.ASKED, given)}
 
 
 def read_rest(given: dict[str, Any]) -> dict[str, Any]:
-    """Read everything else that a call was given."""
+    """Read all other arguments of a call."""
     rest = arguments.taken(arguments.REST, given)
     rest["duplicates"], rest["send_rows"] = rest["duplicates"]
     rest["left"] = rest.pop("join")

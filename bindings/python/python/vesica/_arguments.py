@@ -164,7 +164,7 @@ def privacy(name: str, value: Any) -> str:
 
 
 def repeats(name: str, value: Any) -> tuple[str, int]:
-    """Take what becomes of rows that repeat a key, and how many of each are sent."""
+    """Take the treatment of rows that repeat a key, and the number of each that is sent."""
     if isinstance(value, str):
         return value, 1
     return "all", whole(1, 2**32 - 1)(name, value)

@@ -98,7 +98,7 @@ def run_of(ended: Ended, rows: Any) -> Run:
 def guarded(link: Link, cluster: str, work: Callable[[], T]) -> T:
     """Do the driver's work, and tell the gateway of a fault that ends it.
 
-    What the cluster itself raises may hold values of the table: its type alone is repeated.
+    An exception of the cluster itself may hold values of the table: only its type is repeated.
     """
     try:
         return work()

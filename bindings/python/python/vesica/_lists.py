@@ -110,7 +110,7 @@ def lookup(
         budget: The most bytes of a list that are accepted, or such as ``4G``.
         batch: Keys in a question, at most 4,096.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
+        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
         query: The query for the rows, where the table is a database.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
@@ -192,7 +192,7 @@ def publish(
         allow_empty: Accept a table without rows.
         null_values: Values that count as empty in key columns that are normalised.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
+        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
         query: The query for the rows, where the table is a database.
         memory: The most memory to use: ``2G``, or a number of bytes.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.

@@ -54,7 +54,7 @@ class Run:
 
     @property
     def learned(self) -> str:
-        """What each side learned, and on which assumptions, in sentences."""
+        """Sentences on each side's new knowledge, and the assumptions behind them."""
         learned: dict[str, str] = self._report["learned"]
         return " ".join([learned["me"], learned["peer"], learned["assuming"]])
 

@@ -40,9 +40,9 @@ def simulate(
         left_on: The key of the first table, as for ``vesica.intersect``.
         right_on: The key of the second table.
         learns: Who learns the result, as the first side says it: me, peer, both or nobody.
-        answer: What is asked for: rows, count, sum or threshold. For a sum, ``values`` names the
+        answer: The question: rows, count, sum or threshold. For a sum, ``values`` names the
             column of the first table, and for a threshold ``at_least`` the number.
-        **options: What both sides name, as for the function that ``answer`` stands for.
+        **options: Arguments of both sides, as for the function that ``answer`` stands for.
 
     Returns:
         The run of the first side and that of the second.

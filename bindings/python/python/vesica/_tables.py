@@ -1,4 +1,4 @@
-"""Tables of Python's packages: what the native part reads, and rows as what they were given as."""
+"""Tables of Python's packages, on their way to the native part and back."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class _Stream:
 
 
 def _tried(thing: str, work: Callable[[], T]) -> T:
-    """Do what a table's package does; of what it raises, only the type is kept.
+    """Call a table's package, and keep only the type of an exception.
 
     Its text may hold values, and so may the exception itself: none is chained to the new one.
     """
@@ -132,7 +132,7 @@ def _tried(thing: str, work: Callable[[], T]) -> T:
 
 
 def _refuse_plans(table: object) -> None:
-    """Refuse what only says how rows would be made, with the call that makes them."""
+    """Refuse plans of rows, and name the call that makes the rows."""
     ways = [
         ("polars", "LazyFrame", "frame.collect()"),
         ("pyarrow.dataset", "Dataset", "dataset.scanner().to_reader()"),

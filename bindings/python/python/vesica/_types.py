@@ -41,17 +41,17 @@ Kind: TypeAlias = Literal["polars", "pandas", "pyarrow", "duckdb", "arrow"]
 
 
 class Options(TypedDict, total=False):
-    """What any run may be told beside; the command line has the same under the same names.
+    """Arguments of every run; the command line has the same under the same names.
 
     Keys:
         null_values: Values that count as empty in key columns that are normalised.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: What separates the fields of text: comma, semicolon, tab, bar or auto.
+        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
         query: The query for the rows, where the table is a database: ``adbc:DRIVER``.
         security: The least security that is accepted.
         protocol: A protocol of ``vesica protocols``.
-        nulls: What becomes of rows without a key.
-        duplicates: What becomes of rows that repeat a key: first, error, or how many are sent.
+        nulls: The treatment of rows without a key: skip, or error.
+        duplicates: Of rows that repeat a key: first, error, or the number that is sent.
         allow_empty: Accept a table without rows.
         max_peer_rows: The most distinct keys that the other side may bring.
         allow_research: Allow protocols that are not for real data.
@@ -59,11 +59,11 @@ class Options(TypedDict, total=False):
         report: A file for the report, also of a run that fails.
         record: Under an agreement: a file for the record that both sides sign.
         ledger: Under an agreement: the ledger of all runs.
-        spill: The directory for what does not fit into memory, encrypted.
+        spill: The directory for encrypted files, where memory is too small.
         resume: A journal with which an interrupted run goes on; not for tables in memory.
         bandwidth: The bandwidth of the link, in Mbit/s.
         memory: The most memory that the run may use on this side: ``2G``, or a number of bytes.
-        partitions: Compare the sets in at least so many partitions.
+        partitions: The least number of partitions in which sets are compared.
         threads: Threads to compute with; 0 for one per processor.
         wait: Seconds to wait for the other side to appear.
         stall_timeout: Seconds without a sign of life after which the other side is given up.
@@ -97,7 +97,7 @@ class Options(TypedDict, total=False):
 
 
 class NumberOptions(Options, total=False):
-    """What a run for a number may be told beside ``Options``.
+    """Further arguments of runs for a number.
 
     Keys:
         minimum: If fewer keys than this match, tell nothing else.

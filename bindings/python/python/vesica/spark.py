@@ -128,7 +128,7 @@ def rows(frame: Any, scratch: str | PathLike[str], *, name: str | None = None) -
 
 
 def _spark_of(frame: Any) -> Any:
-    """Return the session of a frame, and refuse what is none."""
+    """Return the session of a frame, and refuse any other object."""
     if not hasattr(frame, "sparkSession") or not hasattr(frame, "mapInArrow"):
         raise UsageError(
             f"frame is a frame of Spark, not {type(frame).__name__}: "
@@ -308,7 +308,7 @@ class _Job:
         found.write.mode("overwrite").parquet(f"{base}/matched/{place}")
 
     def _note(self, table: _Table, name: str, *, is_over: bool) -> None:
-        """Note how the rows of this run are found again, without what is secret."""
+        """Note the way back to the rows of this run, without secrets."""
         wanted = json.dumps(json.loads(self._wanted) | {"sketch": ""})
         note = [(name, json.dumps(table.names), wanted, time.time(), is_over)]
         with self._described("noting where rows are"):
@@ -323,7 +323,7 @@ class _Job:
 
     @contextmanager
     def _described(self, text: str) -> Generator[None]:
-        """Say on Spark's pages what a job is for."""
+        """Name the purpose of a job on Spark's pages."""
         context = self._context()
         if context is None:
             yield

@@ -204,7 +204,7 @@ pub fn both(sides: &Sides, slots: [u32; 2], disturb: &Disturb<'_>) -> [ClusterRe
     })
 }
 
-/// Each side counts the bytes of its tasks, and what one sends the other receives.
+/// Asserts that each side counts the bytes of its tasks: one side receives as much as the other sends.
 fn assert_bytes(sides: &Sides) {
     let bytes = [Inviter, Accepter].map(|side| {
         let report: serde_json::Value =

@@ -115,11 +115,17 @@ fn parquet_that_is_cut_or_lies() {
         refused(&format!("{kept} bytes"), &whole[..kept], cannot);
     }
     let end = whole.len() - 8;
-    for (what, size) in [("none", 0u32), ("short", 9), ("long", end as u32 + 1), ("huge", u32::MAX)]
-    {
+    // The end of metadata may also be of a kind that the library does not know.
+    let rare = "has metadata that is rare or newer than this program";
+    for (what, size, said) in [
+        ("none", 0u32, cannot),
+        ("short", 9, rare),
+        ("long", end as u32 + 1, cannot),
+        ("huge", u32::MAX, cannot),
+    ] {
         let mut lying = whole.clone();
         lying[end..end + 4].copy_from_slice(&size.to_le_bytes());
-        refused(&format!("metadata of {what} bytes"), &lying, cannot);
+        refused(&format!("metadata of {what} bytes"), &lying, said);
     }
     let rows = "its number of rows";
     for (what, number) in [("more", 501u16), ("fewer", 499)] {

@@ -128,6 +128,8 @@ def test_an_index_of_pandas_comes_back(
     assert len(ask(to="pyarrow").schema) == 2 + levels
     assert ask(output=tmp_path / "out.arrows") is None
     assert len(pa.ipc.open_stream(tmp_path / "out.arrows").read_all().schema) == 2 + levels
+    ask(output=tmp_path / "one.arrows", select="n")
+    assert pa.ipc.open_stream(tmp_path / "one.arrows").read_all().schema.names == ["n"]
 
 
 def polars_column(values: list[Any], kind: Any = None) -> pl.DataFrame:

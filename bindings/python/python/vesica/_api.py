@@ -98,7 +98,7 @@ def _run_with(
     kind, _, column = answer.partition(":")
     if kind in ("sum", "products", "shares") and column:
         refuse_floats(opened, column)
-    if rest["select"] is not None and opened.kind == "pandas":
+    if rest["select"] is not None and rest["output"] is None and opened.kind == "pandas":
         rest["select"] += [name for name in opened.index if name not in rest["select"]]
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()

@@ -124,6 +124,29 @@ SECRETS: dict[str, Callable[[], Any]] = {
     "token of spark": lambda: vesica.spark.intersect(
         Secret(), key="k", gateway="127.0.0.1:1", token=CANARY, scratch="/tmp"
     ),
+    "password of a list": lambda: vesica.lookup(
+        pl.DataFrame({"k": ["a"]}),
+        key="k",
+        list=f"https://me:{CANARY}@127.0.0.1:9/v1",
+        publisher=ME.fingerprint,
+    ),
+    "password of a table": lambda: vesica.check(f"s3://me:{CANARY}@bucket/x.parquet", key="k"),
+    "password of a file": lambda: vesica.check(f"https://me:{CANARY}@127.0.0.1/x.csv", key="k"),
+    "password of a proxy": lambda: vesica.count(
+        pl.DataFrame({"k": ["a"]}),
+        identity=ME,
+        partner=vesica.Partner(
+            ME.fingerprint, connect="127.0.0.1:9", proxy=f"ftp://me:{CANARY}@127.0.0.1"
+        ),
+        **RUN,
+    ),
+    "token of a list": lambda: vesica.lookup(
+        pl.DataFrame({"k": ["a"]}),
+        key="k",
+        list="https://127.0.0.1:9/v1",
+        publisher=ME.fingerprint,
+        token=CANARY,
+    ),
     "pickle": lambda: pickle.dumps(ME),
 }
 

@@ -7,12 +7,17 @@ import re
 from typing import Any
 
 
+def masked(text: str) -> str:
+    """Leave out names and passwords in addresses."""
+    return re.sub(r"(://)[^/\s@\"]+@", r"\1…@", text)
+
+
 def in_python(message: str) -> str:
     """Call flags and commands by the names that they have here: `--max-peer-rows` and others."""
     command = "show it with `vesica fingerprint`"
     message = message.replace(command, "read it with Identity.load or Identity.load_or_create")
     flag = r"(?<![^\s(`'])--([a-z]+(?:-[a-z]+)*)"
-    return re.sub(flag, lambda found: found[1].replace("-", "_"), message)
+    return masked(re.sub(flag, lambda found: found[1].replace("-", "_"), message))
 
 
 _NOT_FOUND = "(os error 2)"
@@ -29,7 +34,7 @@ class Error(Exception):
 
     def __init__(self, message: str, report: str | None = None) -> None:
         super().__init__(in_python(message))
-        self.report = json.loads(report) if report else None
+        self.report = json.loads(masked(report)) if report else None
 
 
 class UsageError(Error, ValueError):

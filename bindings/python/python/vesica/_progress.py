@@ -10,7 +10,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from vesica._errors import in_python
+from vesica._errors import in_python, masked
 
 log = logging.getLogger("vesica")
 
@@ -50,7 +50,7 @@ class Listener:
         elif kind == "warning":
             log.warning("%s", in_python(text))
         else:
-            log.info("%s", text)
+            log.info("%s", masked(text))
             if kind == "phase":
                 self._phase = text
 

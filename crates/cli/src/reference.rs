@@ -82,6 +82,10 @@ fn project_schema(run: &Command) -> Value {
                 "description": "The file with this side's identity, relative to the project file.",
                 "type": "string"
             },
+            "name": {
+                "description": "This side's name for people, on pages",
+                "type": "string",
+            },
             "jobs": {
                 "description": "The jobs, by name.",
                 "type": "object",

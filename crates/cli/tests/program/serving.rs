@@ -398,6 +398,8 @@ fn waiting_for_a_turn_is_no_part_of_a_run() {
     let [seconds, waited, keys] =
         ["seconds", "waited", "keys"].map(|name| line[name].as_f64().unwrap());
     assert!(waited > 2.0 && seconds < waited && keys == KEYS as f64, "{line}");
+    let learned = line["learned"].as_str().unwrap();
+    assert!(learned.contains("learned which of its keys"), "{line}");
     let taken = town.metrics("/metrics");
     let taken = taken.lines().find_map(|line| line.strip_prefix("vesica_run_seconds_total "));
     assert!(taken.unwrap().parse::<f64>().unwrap() > seconds);

@@ -5,7 +5,7 @@
 //! parameter after a colon. Most parameters say how this side's column is written, such as the format of its
 //! dates; the two sides may give different ones, since the normalised values are alike. A postcode's country
 //! changes what is normal, so it must be the same on both sides. What must be equal is the
-//! [agreed name](Normalize::agreed), which carries the version of the profile, and that of the [data] that its rule looks up:
+//! [agreed name](Normalize::agreed), which carries the version of the profile, and that of the data that its rule looks up:
 //! a rule that changes gets a new version, and so do tables that change.
 
 pub mod characters;

@@ -79,8 +79,17 @@ impl Report {
     /// The rows that took no part, if there are any.
     fn left_out(&self) -> Option<String> {
         let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
+        // Of rows with one key, a join sends the first, or as many as --duplicates says.
+        let sent = self.terms.as_ref().zip(self.role).and_then(|(terms, role)| {
+            terms.sent_columns().filter(|sent| terms.sends(role) && sent.rows == 1)
+        });
+        let unsent = if sent.is_some() && rows.duplicate > 0 {
+            ", whose columns were not sent (--duplicates)"
+        } else {
+            ""
+        };
         Some(format!(
-            "{} read: {} without a key, {} repeating a key",
+            "{} read: {} without a key, {} repeating a key{unsent}",
             counted(rows.read, "row"),
             grouped(rows.null),
             grouped(rows.duplicate)

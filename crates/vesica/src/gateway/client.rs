@@ -496,6 +496,7 @@ impl Tasks {
             role: *role,
             sides,
             sent: None,
+            types: Vec::new(),
             aligned: false,
             unmatched: false,
             rows: self.work.keys,

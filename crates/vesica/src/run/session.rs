@@ -44,7 +44,7 @@ use crate::{
         partitions::{self as work, Lanes, POLL, Recorded, Work},
         standing::{DONE, Limits, Place, Standing},
     },
-    table::{pieces, rows::MAX_ROWS},
+    table::{pieces, rows::MAX_ROWS, sent_types::SentType},
     task::{
         interface::{Call, Found, Gather, Method, Randomness, Request},
         outcome::Outcome,
@@ -53,6 +53,7 @@ use crate::{
 };
 
 const READY: &str = "vesica/ready";
+const TYPES: &str = "vesica/types";
 
 pub(crate) use self::elsewhere::Elsewhere;
 use self::ladder::ladder;
@@ -70,6 +71,8 @@ pub(crate) struct Session<'a> {
     agreement: Option<String>,
     /// How often partitions were begun, where tasks of a side compared them.
     attempts: Option<u64>,
+    /// The types of the columns that this side sends.
+    sent_types: Vec<SentType>,
 }
 
 /// What a run gave this side, and by which method.
@@ -110,7 +113,18 @@ impl<'a> Session<'a> {
         let terms = Terms::agree(offer, pledge.as_ref(), parties, channel)?;
         let agreement = standing.exchange_signatures(channel)?;
         let attempts = None;
-        Ok(Self { terms, parties, inputs, channel, pool, observer, standing, agreement, attempts })
+        Ok(Self {
+            terms,
+            parties,
+            inputs,
+            channel,
+            pool,
+            observer,
+            standing,
+            agreement,
+            attempts,
+            sent_types: Vec::new(),
+        })
     }
 
     /// What the run may still do.
@@ -236,9 +250,11 @@ impl<'a> Session<'a> {
         let my_items = counts.used;
         let Place { begun, done, peer_done } = self.standing.place()?;
         self.channel.send(READY, &my_items.to_le_bytes())?;
+        self.send_types()?;
         let resumption = Said::send(begun.as_ref(), done, self.channel)?;
         let draw = Draw::commit(self.parties.role, self.channel, rng)?;
         let (whole, peer_items) = self.sizes(my_items)?;
+        let types = self.receive_types()?;
         self.phase("seed");
         let done = resumption.agree(peer_done, self.channel)?;
         let committed = draw.receive(self.channel)?;
@@ -250,6 +266,7 @@ impl<'a> Session<'a> {
             role: self.parties.role,
             sides: self.sides(my_items, peer_items),
             sent: self.terms.sent_columns().cloned(),
+            types,
             aligned: self.terms.aligns(),
             unmatched,
             rows: counts.read,
@@ -489,6 +506,35 @@ impl<'a> Session<'a> {
         let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
         let chosen = chosen.ok_or(Error::Bug("the choice is no candidate"))?;
         Ok((rung.partitions, chosen, seed))
+    }
+
+    /// Says of which types the columns are that this side sends in a join.
+    pub(crate) fn set_sent_types(&mut self, types: Vec<SentType>) {
+        self.sent_types = types;
+    }
+
+    /// Sends a byte for each column that this side sends: its type.
+    fn send_types(&mut self) -> Result<()> {
+        let Some(sent) = self.terms.sent_columns() else { return Ok(()) };
+        if !self.terms.sends(self.parties.role) {
+            return Ok(());
+        }
+        let mut types = self.sent_types.clone();
+        types.resize(sent.columns.len(), SentType::Text);
+        let bytes: Vec<_> = types.into_iter().map(SentType::byte).collect();
+        Ok(self.channel.send(TYPES, &bytes)?)
+    }
+
+    /// Receives the types of the columns that the other side sends.
+    fn receive_types(&mut self) -> Result<Vec<SentType>> {
+        let Some(sent) = self.terms.sent_columns() else { return Ok(Vec::new()) };
+        if self.terms.sends(self.parties.role) {
+            return Ok(Vec::new());
+        }
+        let mut bytes = vec![0; sent.columns.len()];
+        self.channel.recv_into(TYPES, &mut bytes)?;
+        let types = bytes.into_iter().map(SentType::from_byte).collect::<Option<_>>();
+        types.ok_or_else(|| self.channel.malformed(TYPES, "no type of this version").into())
     }
 
     /// The sizes of both sets, checked against the terms, and the other side's alone.

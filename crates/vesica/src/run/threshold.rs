@@ -65,6 +65,7 @@ impl Session<'_> {
             role: call.role,
             sides,
             sent: None,
+            types: Vec::new(),
             aligned: false,
             unmatched: false,
             rows: call.rows,

@@ -17,7 +17,10 @@ use vesica_keys::shown::shown;
 
 use crate::{
     error::Result,
-    table::written::{Matched, Received},
+    table::{
+        sent_types::SentType,
+        written::{Matched, Received},
+    },
     words::counted,
 };
 
@@ -151,6 +154,10 @@ struct Watched {
 impl Received for Watched {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn types(&self) -> &[SentType] {
+        self.received.types()
     }
 
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {

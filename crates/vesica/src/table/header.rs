@@ -6,7 +6,11 @@
 use unicode_normalization::UnicodeNormalization;
 use vesica_keys::{normalize::characters::is_ignorable, shown::shown};
 
-use crate::{error::InputFault, table::source::Delimiter, words::counted};
+use crate::{
+    error::InputFault,
+    table::{sent_types::SentType, source::Delimiter},
+    words::counted,
+};
 
 /// The fields of a table's first line: the names of its columns, if it has a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,6 +33,8 @@ pub struct ColumnType {
     pub unsent: Option<&'static str>,
     /// Why such a column cannot be written, where that is so.
     pub unwritten: Option<&'static str>,
+    /// The type as which it is sent.
+    pub sent: SentType,
 }
 
 impl Header {

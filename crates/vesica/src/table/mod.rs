@@ -25,6 +25,7 @@ pub mod remote;
 pub mod row;
 pub mod rows;
 pub mod sent_columns;
+pub(crate) mod sent_types;
 pub mod source;
 pub(crate) mod spill;
 mod spool;

@@ -3,6 +3,7 @@
 //! Keys are read through Arrow, which knows what the values mean. Rows are copied column by column in the file's own
 //! physical types, levels included, so that what comes out has the types of what went in, whatever they are.
 
+mod added;
 mod footer;
 mod gathered;
 mod instants;
@@ -10,7 +11,6 @@ mod pages;
 mod schema;
 
 use std::{
-    borrow::Cow,
     io::{self, Write},
     ops::Range,
     sync::Arc,
@@ -25,19 +25,16 @@ use parquet::{
             ParquetRecordBatchReaderBuilder,
         },
     },
-    basic::{Encoding, EncodingMask, LogicalType, Repetition, Type as PhysicalType},
+    basic::{Encoding, EncodingMask, LogicalType},
     column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer},
-    data_type::{ByteArrayType, DataType, Int64Type},
+    data_type::{DataType, Int64Type},
     errors::ParquetError,
     file::{
         metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData},
         properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr},
         reader::{FileReader, Length},
         serialized_reader::SerializedFileReader,
-        writer::{
-            SerializedColumnWriter, SerializedFileWriter, SerializedPageWriter,
-            SerializedRowGroupWriter, TrackedWrite,
-        },
+        writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite},
     },
     schema::types::{Type, TypePtr},
 };
@@ -59,7 +56,7 @@ use crate::{
         rows::{Content, MAX_ROWS},
         stored::Stored,
         typed,
-        written::{AddedNames, Unwritten, Written, ascending},
+        written::{Unwritten, Written, ascending},
     },
 };
 
@@ -300,7 +297,7 @@ impl Parquet {
         let roots = schema.root_schema().get_fields();
         let own = what.own(roots.len());
         let names: Vec<_> = roots.iter().map(|root| root.name().to_owned()).collect();
-        let (id, received) = added(what.names(&names))?;
+        let (id, received) = added::columns(what.names(&names), |nth| what.received_type(nth))?;
         let roots = own.iter().map(|column| roots[*column].clone());
         let fields = id.into_iter().chain(roots).chain(received).collect();
         let leaves_of = |root: usize| {
@@ -334,7 +331,7 @@ impl Parquet {
             let mut group = writer.next_row_group().map_err(unwritten)?;
             if let Some(ids) = &what.matched.ids {
                 let ids: Vec<_> = ids[span.clone()].iter().map(|id| *id as i64).collect();
-                write_added::<Int64Type, _>(&mut group, &ids, None)?;
+                added::write_values::<Int64Type, _>(&mut group, &ids, None)?;
             }
             for leaves in leaves.chunks(COLUMNS_OF_A_THREAD * rayon::current_num_threads()) {
                 let encode = |leaf: &usize| self.encoded(&input, *leaf, &source, &properties);
@@ -343,12 +340,8 @@ impl Parquet {
                     group.append_column(&bytes, closed).map_err(unwritten)?;
                 }
             }
-            for values in what.received_columns(span.clone())? {
-                let levels: Vec<_> =
-                    values.iter().map(|value| i16::from(value.is_some())).collect();
-                let values = values.into_iter().flatten().map(Cow::into_owned);
-                let values: Vec<_> = values.map(|value| value.into_bytes().into()).collect();
-                write_added::<ByteArrayType, _>(&mut group, &values, Some(&levels))?;
+            for (nth, values) in what.received_columns(span.clone())?.into_iter().enumerate() {
+                added::write(&mut group, what.received_type(nth), &values)?;
             }
             group.close().map_err(unwritten)?;
             done(span.end as u64);
@@ -472,39 +465,6 @@ fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
         (None, Some(_)) => EnabledStatistics::Chunk,
         (None, None) => EnabledStatistics::None,
     }
-}
-
-/// The columns that are added: numbers of matches, and texts that may be missing.
-fn added(names: AddedNames) -> parquet::errors::Result<(Option<TypePtr>, Vec<TypePtr>)> {
-    let id = |name: String| {
-        let id = Type::primitive_type_builder(&name, PhysicalType::INT64);
-        id.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
-    };
-    let text = |name: String| {
-        let text = Type::primitive_type_builder(&name, PhysicalType::BYTE_ARRAY);
-        let text = text.with_repetition(Repetition::OPTIONAL);
-        text.with_logical_type(Some(LogicalType::String)).build().map(Arc::new)
-    };
-    let received = names.received.into_iter().map(text).collect::<std::result::Result<_, _>>()?;
-    Ok((names.id.map(id).transpose()?, received))
-}
-
-/// Writes a column that no column of the input is copied to. With levels, it says for each row whether there is a value.
-fn write_added<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> std::result::Result<(), Unwritten> {
-    let mut to = next_column(group)?;
-    to.typed::<T>().write_batch(values, levels, None).map_err(unwritten)?;
-    to.close().map_err(unwritten)
-}
-
-fn next_column<'a, W: Write + Send>(
-    group: &'a mut SerializedRowGroupWriter<'_, W>,
-) -> std::result::Result<SerializedColumnWriter<'a>, Unwritten> {
-    let to = group.next_column().map_err(unwritten)?;
-    Ok(to.ok_or(Error::Bug("the output has fewer columns than were selected"))?)
 }
 
 fn unwritten(error: ParquetError) -> Unwritten {

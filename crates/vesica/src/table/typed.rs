@@ -24,7 +24,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 use vesica_keys::shown::shown;
 
-use crate::table::header::ColumnType;
+use crate::table::{header::ColumnType, sent_types::SentType};
 
 /// How a field says that it holds UUIDs.
 const EXTENSION: (&str, &str) = ("ARROW:extension:name", "arrow.uuid");
@@ -50,7 +50,13 @@ pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     let name = if uuid { "UUID".to_owned() } else { field.data_type().to_string() };
     let name = shown(&name).chars().take(LONGEST).collect();
     let kind = field.data_type();
-    ColumnType { name, unsuitable: unsuitable(kind), unsent: unsent(kind), unwritten: None }
+    ColumnType {
+        name,
+        unsuitable: unsuitable(kind),
+        unsent: unsent(kind),
+        unwritten: None,
+        sent: SentType::of(kind),
+    }
 }
 
 /// Why values of a type cannot be sent as text, where that is so.

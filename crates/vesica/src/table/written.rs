@@ -2,12 +2,12 @@
 
 use std::{borrow::Cow, io, ops::Range, sync::Arc};
 
-use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use crate::{
     error::{Error, Result},
-    table::append,
+    table::{append, sent_types::SentType},
 };
 
 /// The name of the column that numbers matches.
@@ -17,6 +17,11 @@ const MATCH_ID: &str = "match_id";
 pub(crate) trait Received: Send {
     /// Their names.
     fn names(&self) -> &[String];
+
+    /// Their types, where they have some; none for texts only.
+    fn types(&self) -> &[SentType] {
+        &[]
+    }
 
     /// The values for a row, counted from 0 in the order in which rows are written; `None` for each that is missing.
     ///
@@ -134,6 +139,13 @@ impl<'a> Written<'a> {
         Ok(values)
     }
 
+    /// The type of the received column of this number.
+    pub(crate) fn received_type(&self, column: usize) -> SentType {
+        let received = self.matched.received.as_ref();
+        let kind = received.and_then(|received| received.types().get(column));
+        kind.copied().unwrap_or_default()
+    }
+
     /// The schema of what is written of a table with this one.
     pub(crate) fn schema(&self, table: &Schema) -> Schema {
         let fields = table.fields();
@@ -141,8 +153,10 @@ impl<'a> Written<'a> {
         let added = self.names(&names);
         let id = added.id.map(|name| Field::new(name, DataType::Int64, false)).map(FieldRef::from);
         let own = self.own(fields.len()).into_iter().map(|column| fields[column].clone());
-        let text = |name| FieldRef::from(Field::new(name, DataType::Utf8, true));
-        let received = added.received.into_iter().map(text);
+        let typed = |(nth, name): (usize, String)| {
+            FieldRef::from(Field::new(name, self.received_type(nth).data_type(), true))
+        };
+        let received = added.received.into_iter().enumerate().map(typed);
         let fields: Vec<_> = id.into_iter().chain(own).chain(received).collect();
         Schema::new_with_metadata(fields, table.metadata().clone())
     }
@@ -168,8 +182,8 @@ impl<'a> Written<'a> {
             let ids = ids[rows].iter().map(|id| *id as i64);
             Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef
         });
-        let received =
-            received.into_iter().map(|values| Arc::new(StringArray::from_iter(values)) as ArrayRef);
+        let received = received.into_iter().enumerate();
+        let received = received.map(|(nth, values)| self.received_type(nth).array(&values));
         Ok(Some(ids.into_iter().chain(own.iter().cloned()).chain(received).collect()))
     }
 }

@@ -24,7 +24,7 @@ use crate::{
         partitions::{Partition, Partitions},
     },
     parties::{Role, Security},
-    table::{pieces::Pieces, sent_columns::SentColumns, written::Matched},
+    table::{pieces::Pieces, sent_columns::SentColumns, sent_types::SentType, written::Matched},
     task::{
         noise::Noise,
         outcome::Outcome,
@@ -156,6 +156,8 @@ pub(crate) struct Call {
     pub(crate) sides: Sides,
     /// The columns that the sender sends, if it does.
     pub(crate) sent: Option<SentColumns>,
+    /// Their types, on the side that receives them; none for texts only.
+    pub(crate) types: Vec<SentType>,
     /// Whether matches are written in an order that both sides share.
     pub(crate) aligned: bool,
     /// Whether this side's rows that match nothing are written too.

@@ -14,6 +14,7 @@ use crate::{
     table::{
         pieces::{Pieces, read_exact},
         sent_columns::SentColumns,
+        sent_types::SentType,
         spill::{Spill, Spilled},
         written::{Matched, Received},
     },
@@ -72,7 +73,7 @@ pub(super) struct Found {
 /// [`Error::Output`] of the directory.
 pub(super) fn found(
     pieces: Pieces,
-    sent: SentColumns,
+    (sent, types): (SentColumns, Vec<SentType>),
     table_rows: u64,
     unmatched: bool,
 ) -> Result<Found> {
@@ -111,7 +112,7 @@ pub(super) fn found(
     }
     let spilled = spill.finish().map_err(unwritten)?;
     let with_values = unmatched.then(|| with_others(&mut rows, table_rows));
-    let received = Kept { sent, spilled, with_values, directory };
+    let received = Kept { sent, types, spilled, with_values, directory };
     let rows = Matched { rows, ids: None, received: Some(Box::new(received)) };
     Ok(Found { matches, unreadable, rows })
 }
@@ -141,6 +142,7 @@ fn number(bytes: &[u8]) -> u64 {
 /// What came with the rows, in their order, on disk.
 struct Kept {
     sent: SentColumns,
+    types: Vec<SentType>,
     spilled: Spilled,
     /// Which of the rows that are written have received values; `None` for all.
     with_values: Option<Vec<u64>>,
@@ -150,6 +152,10 @@ struct Kept {
 impl Received for Kept {
     fn names(&self) -> &[String] {
         &self.sent.columns
+    }
+
+    fn types(&self) -> &[SentType] {
+        &self.types
     }
 
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {

@@ -9,6 +9,7 @@ use crate::{
     keys::keyset::KeySet,
     table::{
         sent_columns::SentColumns,
+        sent_types::SentType,
         written::{Matched, Received},
     },
 };
@@ -16,6 +17,7 @@ use crate::{
 /// What came with the receiver's rows, in the order in which they are written.
 struct Joined {
     sent: SentColumns,
+    types: Vec<SentType>,
     opened: Opened,
     /// For each row the number of its payload and of the sender's row in it; [`NOTHING`] where nothing came, or nothing
     /// that can be read.
@@ -28,7 +30,7 @@ const NOTHING: (u32, u32) = (u32::MAX, 0);
 /// `unmatched` are kept, all others too, once each. Also says of how many keys what was sent cannot be read.
 pub(crate) fn joined(
     opened: Opened,
-    sent: SentColumns,
+    (sent, types): (SentColumns, Vec<SentType>),
     set: &KeySet,
     unmatched: bool,
 ) -> (Matched, u64) {
@@ -57,13 +59,17 @@ pub(crate) fn joined(
             None => {}
         }
     }
-    let received = Some(Box::new(Joined { sent, opened, of_rows }) as Box<dyn Received>);
+    let received = Some(Box::new(Joined { sent, types, opened, of_rows }) as Box<dyn Received>);
     (Matched { rows, ids: None, received }, unreadable)
 }
 
 impl Received for Joined {
     fn names(&self) -> &[String] {
         &self.sent.columns
+    }
+
+    fn types(&self) -> &[SentType] {
+        &self.types
     }
 
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {

@@ -254,7 +254,8 @@ impl Gather for ByPartitions {
             let found = Found { outcome: Outcome::default(), content: None };
             return Ok(Unrevealed::complete(found));
         }
-        let found = join_pieces::found(pieces, sent.clone(), call.rows, call.unmatched)?;
+        let found =
+            join_pieces::found(pieces, (sent, call.types.clone()), call.rows, call.unmatched)?;
         let outcome = Outcome {
             matches: Some(found.matches),
             rows_written: Some(found.rows.rows.len() as u64),
@@ -274,7 +275,7 @@ impl Party for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { call: Call { request, sent, unmatched, .. }, end } = *self;
+        let Self { call: Call { request, sent, types, unmatched, .. }, end } = *self;
         let sent = sent.expect("in a join columns are sent");
         let found = match end {
             End::Sender(party) => {
@@ -285,7 +286,7 @@ impl Party for Joining {
             End::Receiver(party) => {
                 let opened = party.receive_with(items, request.payload_len, channel, rng)?;
                 let matches = Some(opened.positions().len() as u64);
-                let (rows, unreadable) = joined::joined(opened, sent, set, unmatched);
+                let (rows, unreadable) = joined::joined(opened, (sent, types), set, unmatched);
                 let outcome = Outcome {
                     matches,
                     rows_written: Some(rows.rows.len() as u64),

@@ -1,7 +1,7 @@
 //! The library between a file and its values: types, checksums, sizes and encryption.
 
 use parquet::{
-    data_type::{Int96, Int96Type},
+    data_type::{ByteArrayType, Int96, Int96Type},
     file::writer::SerializedFileWriter,
     schema::parser::parse_message_type,
 };
@@ -58,9 +58,9 @@ fn instants_of_96_bits_are_read_without_loss() {
         for group in 0..2 {
             let values = [instant(5_373_484, 86_399_000_000_000), instant(2_460_370 + group, 1)];
             let mut rows = writer.next_row_group().unwrap();
-            write_added::<Int64Type, _>(&mut rows, &[1, 2, 3], None).unwrap();
-            write_added::<Int96Type, _>(&mut rows, &values, Some(&[1, 0, 1])).unwrap();
-            write_added::<Int96Type, _>(&mut rows, &[values[1]; 3], None).unwrap();
+            added::write_values::<Int64Type, _>(&mut rows, &[1, 2, 3], None).unwrap();
+            added::write_values::<Int96Type, _>(&mut rows, &values, Some(&[1, 0, 1])).unwrap();
+            added::write_values::<Int96Type, _>(&mut rows, &[values[1]; 3], None).unwrap();
             rows.close().unwrap();
         }
     });
@@ -119,7 +119,8 @@ fn pages_that_are_too_large_are_not_unpacked() {
             .build();
         let bytes = file_with("message m { required binary k; }", properties, |writer| {
             let mut rows = writer.next_row_group().unwrap();
-            write_added::<ByteArrayType, _>(&mut rows, &[long.clone().into()], None).unwrap();
+            added::write_values::<ByteArrayType, _>(&mut rows, &[long.clone().into()], None)
+                .unwrap();
             rows.close().unwrap();
         });
         assert!(bytes.len() < 10_000, "{}", bytes.len());
@@ -144,7 +145,8 @@ fn values_of_a_dictionary_are_not_multiplied() {
         let bytes = file_with(schema, properties, |writer| {
             let mut rows = writer.next_row_group().unwrap();
             let levels = schema.contains("optional").then_some(&[1; 2000][..]);
-            write_added::<ByteArrayType, _>(&mut rows, &vec![long.clone(); 2000], levels).unwrap();
+            added::write_values::<ByteArrayType, _>(&mut rows, &vec![long.clone(); 2000], levels)
+                .unwrap();
             rows.close().unwrap();
         });
         let table = Parquet::open(Stored::memory("t", bytes), 1 << 30).unwrap();
@@ -185,8 +187,8 @@ fn columns_that_cannot_be_written_are_known_beforehand() {
     let schema = "message m { required int64 k; required binary n; }";
     let bytes = file(schema, |writer| {
         let mut rows = writer.next_row_group().unwrap();
-        write_added::<Int64Type, _>(&mut rows, &[1], None).unwrap();
-        write_added::<ByteArrayType, _>(&mut rows, &["x".into()], None).unwrap();
+        added::write_values::<Int64Type, _>(&mut rows, &[1], None).unwrap();
+        added::write_values::<ByteArrayType, _>(&mut rows, &["x".into()], None).unwrap();
         rows.close().unwrap();
     });
     let open = |bytes: Vec<u8>| Source::Memory { name: "t".into(), bytes }.open(Dialect::default());

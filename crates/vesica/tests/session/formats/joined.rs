@@ -240,6 +240,7 @@ fn columns_of_every_type_are_sent() {
     let texts: Vec<_> = columns.iter().map(|column| column.texts).collect();
     columns.push(column("k", keys, ["a", "b"]));
     let table = batch(&columns);
+    let order = PrimitiveArray::<UInt32Type>::from_iter_values([2, 0, 1]);
     for input in [parquet_without(&table, "f16"), arrow_of(std::slice::from_ref(&table), None)] {
         let bench = Bench::new();
         let here = arrow_of(
@@ -260,9 +261,12 @@ fn columns_of_every_type_are_sent() {
         for name in &sent {
             let place = names.iter().position(|other| other == name).unwrap();
             let [a, b] = texts[place];
-            let expected = StringArray::from(vec![None, Some(a), Some(b)]);
+            let texts: ArrayRef = Arc::new(StringArray::from(vec![None, Some(a), Some(b)]));
+            let typed = take_record_batch(&table, &order).unwrap();
+            let typed = typed.column_by_name(name).unwrap();
             let found = found.column_by_name(name).unwrap();
-            assert_eq!(found.to_data(), expected.to_data(), "{name}");
+            let expected = if found.data_type() == &DataType::Utf8 { &texts } else { typed };
+            assert_eq!(found, expected, "{name}");
         }
     }
 }
@@ -281,4 +285,88 @@ fn nested_columns_are_not_sent() {
     let message = sender.prepare().err().unwrap().to_string();
     assert!(message.contains("column `list` has the type"), "{message}");
     assert!(message.contains("what is sent is a single value"), "{message}");
+}
+
+/// A table with a key and a column of each type that travels, of which some values are missing.
+fn typed() -> RecordBatch {
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("k", Arc::new(StringArray::from(vec!["key 1", "key 2", "nobody's"]))),
+        ("count", Arc::new(arrow_array::Int64Array::from(vec![Some(i64::MIN), None, Some(3)]))),
+        ("small", Arc::new(arrow_array::UInt8Array::from(vec![Some(255), Some(0), None]))),
+        ("half", Arc::new(Float64Array::from(vec![Some(0.1 + 0.2), Some(-1e-300), None]))),
+        ("single", Arc::new(Float32Array::from(vec![None, Some(-0.1), Some(1.0)]))),
+        ("yes", Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]))),
+        ("day", Arc::new(arrow_array::Date32Array::from(vec![Some(20_000), None, Some(1)]))),
+        ("word", Arc::new(StringArray::from(vec![Some("a"), None, Some("b")]))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    )
+    .unwrap()
+}
+
+/// Columns that are received have the types that they were sent with, where the output has types: whole sets, partitions, and
+/// rows that match nothing.
+#[test]
+fn received_columns_keep_their_types() {
+    const SENT: [&str; 7] = ["count", "small", "half", "single", "yes", "day", "word"];
+    let own: ArrayRef = Arc::new(StringArray::from(vec!["key 2", "stranger", "key 1"]));
+    let own = RecordBatch::try_from_iter([("k", own)]).unwrap();
+    let places = PrimitiveArray::<UInt32Type>::from_iter([Some(1), None, Some(0)]);
+    let received = take_record_batch(&typed(), &places).unwrap();
+    for (partitions, left) in [(1, false), (1, true), (2, false), (2, true)] {
+        for format in ["parquet", "arrow"] {
+            let bench = Bench::new();
+            let bytes = |batch: &RecordBatch| match format {
+                "parquet" => parquet_with(batch, WriterProperties::builder().build()),
+                _ => {
+                    let mut out = Vec::new();
+                    let mut writer = FileWriter::try_new(&mut out, &batch.schema()).unwrap();
+                    writer.write(batch).unwrap();
+                    writer.finish().unwrap();
+                    drop(writer);
+                    out
+                }
+            };
+            let mut receiver = bench.job("r", bytes(&own), Learns::Me);
+            receiver.offer.query = Query::JOIN;
+            receiver.unmatched = left;
+            let name = format!("out.{format}");
+            receiver.output = Some(bench.path(&name).into());
+            let mut sender = sending(&bench, bytes(&typed()), &SENT, 200);
+            receiver.planner.partitions = partitions;
+            sender.planner.partitions = partitions;
+            ok(both(receiver, sender));
+            let out = std::fs::read(bench.path(&name)).unwrap();
+            let found = match format {
+                "parquet" => parquet_back(out),
+                _ => FileReader::try_new(Cursor::new(out), None).unwrap().next().unwrap().unwrap(),
+            };
+            let rows: Vec<u32> = if left { vec![0, 1, 2] } else { vec![0, 2] };
+            let rows = PrimitiveArray::<UInt32Type>::from_iter_values(rows);
+            let expected = take_record_batch(&received, &rows).unwrap();
+            for name in SENT {
+                let [found, expected] =
+                    [&found, &expected].map(|batch| batch.column_by_name(name).unwrap().clone());
+                assert_eq!(found.data_type(), expected.data_type(), "{format} {partitions} {name}");
+                assert_eq!(&found, &expected, "{format} {partitions} {left} {name}");
+            }
+        }
+    }
+}
+
+/// A table without types receives texts, whatever the other side has.
+#[test]
+fn text_receives_texts() {
+    let bench = Bench::new();
+    let mut receiver = bench.job("r", "k\nkey 1\n", Learns::Me);
+    receiver.offer.query = Query::JOIN;
+    receiver.output = Some(bench.path("out.csv").into());
+    let bytes = parquet_with(&typed(), WriterProperties::builder().build());
+    ok(both(receiver, sending(&bench, bytes, &["count", "half", "day", "yes"], 100)));
+    let out = std::fs::read_to_string(bench.path("out.csv")).unwrap();
+    assert_eq!(
+        out,
+        "k,count,half,day,yes\nkey 1,-9223372036854775808,0.30000000000000004,2024-10-04,true\n"
+    );
 }

@@ -4,6 +4,7 @@
 
 mod elsewhere;
 mod ladder;
+mod sets;
 
 use std::{
     path::Path,
@@ -44,16 +45,13 @@ use crate::{
         partitions::{self as work, Lanes, POLL, Recorded, Work},
         standing::{DONE, Limits, Place, Standing},
     },
-    table::{pieces, rows::MAX_ROWS, sent_types::SentType},
+    table::{pieces, sent_types::SentType},
     task::{
         interface::{Call, Found, Gather, Method, Randomness, Request},
         outcome::Outcome,
         sides::{Side, Sides},
     },
 };
-
-const READY: &str = "vesica/ready";
-const TYPES: &str = "vesica/types";
 
 pub(crate) use self::elsewhere::Elsewhere;
 use self::ladder::ladder;
@@ -249,8 +247,7 @@ impl<'a> Session<'a> {
     ) -> Result<(Opening, Committed)> {
         let my_items = counts.used;
         let Place { begun, done, peer_done } = self.standing.place()?;
-        self.channel.send(READY, &my_items.to_le_bytes())?;
-        self.send_types()?;
+        self.announce(my_items)?;
         let resumption = Said::send(begun.as_ref(), done, self.channel)?;
         let draw = Draw::commit(self.parties.role, self.channel, rng)?;
         let (whole, peer_items) = self.sizes(my_items)?;
@@ -292,7 +289,9 @@ impl<'a> Session<'a> {
                 let seed = Seed::again(begun.seed, self.channel);
                 (partitions, begun.method.clone(), sizes, None, seed)
             }
-            Some(_) => return Err(self.channel.malformed(READY, "not the set of this run").into()),
+            Some(_) => {
+                return Err(self.channel.malformed(sets::READY, "not the set of this run").into());
+            }
             None => {
                 let terms = self.terms.clone();
                 let ladder = ladder(&terms, whole, self.receives(), are_held)?;
@@ -506,55 +505,6 @@ impl<'a> Session<'a> {
         let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
         let chosen = chosen.ok_or(Error::Bug("the choice is no candidate"))?;
         Ok((rung.partitions, chosen, seed))
-    }
-
-    /// Says of which types the columns are that this side sends in a join.
-    pub(crate) fn set_sent_types(&mut self, types: Vec<SentType>) {
-        self.sent_types = types;
-    }
-
-    /// Sends a byte for each column that this side sends: its type.
-    fn send_types(&mut self) -> Result<()> {
-        let Some(sent) = self.terms.sent_columns() else { return Ok(()) };
-        if !self.terms.sends(self.parties.role) {
-            return Ok(());
-        }
-        let mut types = self.sent_types.clone();
-        types.resize(sent.columns.len(), SentType::Text);
-        let bytes: Vec<_> = types.into_iter().map(SentType::byte).collect();
-        Ok(self.channel.send(TYPES, &bytes)?)
-    }
-
-    /// Receives the types of the columns that the other side sends.
-    fn receive_types(&mut self) -> Result<Vec<SentType>> {
-        let Some(sent) = self.terms.sent_columns() else { return Ok(Vec::new()) };
-        if self.terms.sends(self.parties.role) {
-            return Ok(Vec::new());
-        }
-        let mut bytes = vec![0; sent.columns.len()];
-        self.channel.recv_into(TYPES, &mut bytes)?;
-        let types = bytes.into_iter().map(SentType::from_byte).collect::<Option<_>>();
-        types.ok_or_else(|| self.channel.malformed(TYPES, "no type of this version").into())
-    }
-
-    /// The sizes of both sets, checked against the terms, and the other side's alone.
-    fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
-        let role = self.parties.role;
-        let peers = self.ready()?;
-        self.terms.check_sizes(role, mine, peers)?;
-        let (sender, receiver) = if self.receives() { (peers, mine) } else { (mine, peers) };
-        Ok((Sizes { sender: sender as usize, receiver: receiver as usize }, peers))
-    }
-
-    /// Waits until the other side has its set, too, and returns its size.
-    fn ready(&mut self) -> Result<u64> {
-        let mut peers = [0; 8];
-        self.channel.recv_into(READY, &mut peers)?;
-        let peers = u64::from_le_bytes(peers);
-        if peers > MAX_ROWS {
-            return Err(self.channel.malformed(READY, "more items than a set may have").into());
-        }
-        Ok(peers)
     }
 
     /// Compares with the other side what the keys of both look like, if the terms say so, and returns hints at what may

@@ -429,7 +429,7 @@ fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &
     for role in ROLES {
         assert_eq!(all_worded(account, role), case.expected(role), "{case:?}");
     }
-    let ends = memory::pair();
+    let (ends, agreed) = (memory::pair(), Moment::now());
     let records = thread::scope(|scope| {
         let ends = [ends.0, ends.1];
         let sides = ROLES.into_iter().zip(ends).map(|(role, end)| {
@@ -441,7 +441,7 @@ fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &
                 matches: outcome.shared().filter(|_| both),
                 disclosure: account.clone(),
                 rules: case.policy(),
-                agreed: Moment::now(),
+                agreed,
                 protocol: case.method().0,
                 security: case.method().1.name(),
                 partitions: 1,

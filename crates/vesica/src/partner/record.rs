@@ -284,7 +284,7 @@ mod tests {
             matches: Some(3),
             disclosure: terms.disclosure(Known::default()),
             rules: Policy::default(),
-            agreed: Moment::now(),
+            agreed: "2026-11-23T12:00:00Z".parse().unwrap(),
             protocol: "rr22",
             security: "semi-honest",
             partitions: 1,

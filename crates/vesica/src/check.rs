@@ -1,9 +1,9 @@
 //! What there is to know about one table before a run, in numbers only.
 
 use serde::Serialize;
+use vesica_core::error::Result;
 
 use crate::{
-    error::Result,
     keys::{
         findings::Findings, key::KeyColumn, keyset::KeySet, null_values::NullValues,
         reading::Reading, survey::ColumnFindings,

@@ -6,11 +6,11 @@
 use std::{fmt::Debug, fs, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
+use vesica_core::error::{Error, Result};
 use vesica_net::{Certificate, Channel, Identity, transport::memory};
 
 use crate::{
     agree::offer::WireOffer,
-    error::{Error, Result},
     gateway::message::{Answer, Ask},
     keys::profile::Profile,
     partner::{

@@ -2,9 +2,8 @@
 
 use std::{env, fs, io, path::PathBuf};
 
+use vesica_core::error::{Error, Result};
 use vesica_planner::Figures;
-
-use crate::error::{Error, Result};
 
 /// The figures of this machine; none if it was not calibrated.
 ///

@@ -6,9 +6,8 @@ use std::{
     path::Path,
 };
 
+use vesica_core::error::{Error, Result};
 use vesica_net::Identity;
-
-use crate::error::{Error, Result};
 
 /// A new identity, in memory.
 ///

@@ -44,15 +44,11 @@ mod agree;
 mod check;
 #[doc(hidden)]
 pub mod decoders;
-mod difference;
 mod disclosure;
-mod error;
 mod figures;
 mod gateway;
-mod host;
 mod identity;
 mod keys;
-mod parties;
 mod partner;
 mod plan;
 mod published;
@@ -61,19 +57,21 @@ mod table;
 mod task;
 #[cfg(test)]
 mod vectors;
-mod words;
+
+pub use vesica_core::{
+    error::{Class, Error, Result},
+    observe::{NoObserver, Observer},
+    parties::{Learns, Parties, Role, Security},
+};
 
 pub use self::{
     agree::offer::{Offer, WIRE_VERSION},
     check::check,
-    error::{Class, Error, Result},
     keys::normalize::Normalize,
-    parties::{Learns, Parties, Role, Security},
     plan::plan,
     run::{
         job::{Job, Ready, Shortfall, run},
         meet::{Way, to_bind},
-        observe::{NoObserver, Observer},
         report::Report,
     },
     table::source::Source,
@@ -85,10 +83,11 @@ pub use self::{
 
 /// How a job reads its table, what it plans with, and files that appear whole or not at all.
 pub mod files {
+    pub use vesica_core::host::budget as memory_budget;
+
     pub use crate::{
         agree::choice::PlannerInputs,
         figures::{figures, figures_file},
-        host::budget as memory_budget,
         identity::{create_identity, generate_identity, is_shared, load_identity},
         keys::{
             key::{Duplicates, KeyColumn, Nulls},
@@ -154,6 +153,8 @@ pub mod lists {
 
 /// Agreements with partners: invitations, policies, ledgers and records.
 pub mod partnership {
+    pub use vesica_core::refusal::Refusal;
+
     pub use crate::partner::{
         agreement::{Agreement, Invitation, Place, Proposal, check_name},
         entry::{Entry, Event, Head, KeptSet},
@@ -165,7 +166,6 @@ pub mod partnership {
         party::Party,
         policy::Policy,
         record::{Record, Statement},
-        refusal::Refusal,
         signed::{Document, Signed, SignedError},
         summary::Summary,
     };
@@ -173,15 +173,20 @@ pub mod partnership {
 
 /// The parts of reports, of errors and of progress messages, and how numbers are written in them.
 pub mod report {
+    pub use vesica_core::{
+        difference::Difference,
+        error::{InputFault, Place},
+        observe::{Progress, Unit},
+        words::{bytes, counted, grouped},
+    };
+
     pub use crate::{
         agree::terms::Terms,
         check::Check,
-        difference::Difference,
         disclosure::{
             Answer, Assumption, Disclosure, Fact, Measure, Secret,
             words::{Learned, Names, Tense},
         },
-        error::{InputFault, Place},
         keys::{
             counts::RowCounts,
             findings::{Findings, FrequentKey},
@@ -189,7 +194,7 @@ pub mod report {
             survey::ColumnFindings,
         },
         run::{
-            observe::{Progress, Unit, described, waited_for},
+            phases::{described, waited_for},
             report::{
                 Failure, Fingerprints, LedgerLine, PhaseReport, Program, REPORT_VERSION,
                 SecurityOfRun, Status,
@@ -200,7 +205,6 @@ pub mod report {
             outcome::{Decimal, Outcome, QueryResult},
             query::ResultForm,
         },
-        words::{bytes, counted, grouped},
     };
     pub use vesica_keys::shown::shown;
 }

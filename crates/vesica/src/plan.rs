@@ -5,16 +5,18 @@ mod published_list;
 use std::time::Duration;
 
 use serde::Serialize;
+use vesica_core::{
+    error::{Error, Result},
+    host,
+    parties::Learns,
+    words::bytes,
+};
 use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
 use vesica_psi::Status;
 
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
-    error::{Error, Result},
-    host,
-    parties::Learns,
     task::query::Query,
-    words::bytes,
 };
 
 pub use published_list::ListPlan;

@@ -94,6 +94,12 @@ const LAYERS: &[Layer] = &[
         never: "measuring, running",
     },
     Layer {
+        name: "core",
+        purpose: "errors, refusals, the two sides of a run, its observer, the memory of the machine",
+        below: &["keys", "list", "net", "psi"],
+        never: "tables, messages, the terminal",
+    },
+    Layer {
         name: "lab",
         purpose: "timed runs of protocols and parts over emulated links, the papers' tables, reports",
         below: &[
@@ -124,6 +130,7 @@ const LAYERS: &[Layer] = &[
             "circuit",
             "psi",
             "planner",
+            "core",
         ],
         never: "the terminal",
     },

@@ -6,13 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-use vesica_net::Channel;
-use vesica_planner::{Candidate, Figures, Planner, assumed_link};
-
-use crate::{
+use vesica_core::{
     error::{Error, Result},
     parties::Role,
 };
+use vesica_net::Channel;
+use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 
 const ECHO: &str = "vesica/echo";
 const CHOICE: &str = "vesica/choice";

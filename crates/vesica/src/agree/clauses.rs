@@ -1,12 +1,15 @@
 //! The terms of a run in plain words, besides what it discloses.
 
+use vesica_core::{
+    parties::{Role, Security},
+    words::{counted, grouped},
+};
+
 use super::terms::Terms;
 use crate::{
     disclosure::words::Names,
     keys::{normalize::TravellingName, null_values::NullValues},
-    parties::{Role, Security},
     table::sent_columns::SentColumns,
-    words::{counted, grouped},
 };
 
 impl Terms {
@@ -118,12 +121,10 @@ fn sent_clause(side: &str, sent: &SentColumns) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vesica_core::parties::{Parties, Security};
+
     use super::*;
-    use crate::{
-        Learns, Offer, Query,
-        agree::offer::WireOffer,
-        parties::{Parties, Security},
-    };
+    use crate::{Learns, Offer, Query, agree::offer::WireOffer};
 
     fn offer(learns: Learns) -> Offer {
         Offer::new(vec!["email".parse().unwrap()], learns)

@@ -1,9 +1,10 @@
 //! What a run under these terms discloses.
 
+use vesica_core::parties::Role;
+
 use super::terms::Terms;
 use crate::{
     disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
-    parties::Role,
     task::{
         interface::Method,
         outcome::{Outcome, QueryResult},

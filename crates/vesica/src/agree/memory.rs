@@ -7,15 +7,14 @@
 
 use std::cell::OnceCell;
 
-use vesica_net::Channel;
-use vesica_planner::Candidate;
-
-use crate::{
+use vesica_core::{
     difference::Difference,
     error::{Error, Result},
     host,
     words::bytes,
 };
+use vesica_net::Channel;
+use vesica_planner::Candidate;
 
 const ROOM: &str = "vesica/room";
 

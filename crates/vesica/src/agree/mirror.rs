@@ -1,16 +1,19 @@
 //! Offers that outlive a run: read back from an agreement, answered by their mirror image, and said in plain words.
 
+use vesica_core::{
+    error::{Error, Result},
+    parties::{Learns, Parties, Role},
+};
+
 use super::{
     offer::{Offer, WireOffer},
     terms::Terms,
 };
 use crate::{
-    error::{Error, Result},
     keys::{
         normalize::{Normalize, TravellingName},
         null_values::NullValues,
     },
-    parties::{Learns, Parties, Role},
     table::sent_columns::SentColumns,
     task::query::Values,
 };

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+use vesica_core::{
+    error::{Error, Result},
+    parties::{Learns, Role, Security},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Sizes, lookup::LOOKUPS};
 
 use crate::{
-    error::{Error, Result},
     keys::{
         normalize::{Normalize, TravellingName},
         null_values::NullValues,
         numbers::MAX_SCALE,
     },
-    parties::{Learns, Role, Security},
     table::sent_columns::{DEFAULT_BYTES, SentColumns},
     task::{
         self,

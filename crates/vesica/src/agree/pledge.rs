@@ -1,13 +1,13 @@
 //! An offer that a side has signed, and to which its offer in a run is held.
 
 use serde_json::{Map, Value};
-
-use super::offer::WireOffer;
-use crate::{
+use vesica_core::{
     difference::Difference,
     error::{Error, Result},
     parties::Role,
 };
+
+use super::offer::WireOffer;
 
 /// The offer that a side has signed in an agreement.
 #[derive(Debug, Clone)]

@@ -6,12 +6,11 @@
 //! come over a connection on which each side has proven who it is.
 
 use serde::{Deserialize, Serialize};
-use vesica_net::Channel;
-
-use crate::{
+use vesica_core::{
     difference::Difference,
     error::{Error, Result},
 };
+use vesica_net::Channel;
 
 /// What both sides agreed on when the run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 
 use rand::CryptoRng;
 use rayon::prelude::*;
+use vesica_core::{error::Result, parties::Role};
 use vesica_net::Channel;
 use vesica_primitives::{
     Block,
@@ -14,7 +15,7 @@ use vesica_primitives::{
 };
 use vesica_psi::{DigestLength, Set};
 
-use crate::{error::Result, keys::digest::Digest, parties::Role};
+use crate::keys::digest::Digest;
 
 /// What both sides contributed to after their sets were fixed.
 pub struct Seed([u8; 32]);

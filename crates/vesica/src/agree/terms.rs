@@ -5,6 +5,11 @@
 //! wins; everything else must be equal.
 
 use serde::Serialize;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::{Parties, Role, Security},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{MAX_ITEMS, Sizes};
@@ -14,10 +19,7 @@ use crate::{
         offer::{self, Offer, WIRE_VERSION, WireOffer},
         pledge::Pledge,
     },
-    difference::Difference,
-    error::{Error, Result},
     keys::{normalize::TravellingName, null_values::NullValues},
-    parties::{Parties, Role, Security},
     table::sent_columns::SentColumns,
     task::{
         interface::{Method, Request},

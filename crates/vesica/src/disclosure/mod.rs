@@ -12,8 +12,9 @@ mod tests;
 pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
+use vesica_core::parties::Role;
 
-use crate::{parties::Role, task::noise::Noise};
+use crate::task::noise::Noise;
 
 /// What the two sides of a run learn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 
 use std::{thread, time::Duration};
 
+use vesica_core::parties::{Parties, Role, Security};
 use vesica_net::{Channel, Identity, transport::memory};
 
 use super::{
@@ -17,7 +18,6 @@ use crate::{
         terms::Terms,
     },
     keys::counts::RowCounts,
-    parties::{Parties, Role, Security},
     partner::{
         entry::{Entry, Event, Head},
         moment::Moment,

@@ -1,13 +1,13 @@
 //! An account of a run in words.
 
 use serde::Serialize;
-
-use super::{Answer, Assumption, Disclosure, Fact, Measure, Secret};
-use crate::{
+use vesica_core::{
     parties::Role,
-    task::noise::Noise,
     words::{counted, grouped},
 };
+
+use super::{Answer, Assumption, Disclosure, Fact, Measure, Secret};
+use crate::task::noise::Noise;
 
 /// The time from which an account is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

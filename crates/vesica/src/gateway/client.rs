@@ -11,6 +11,7 @@ use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
 };
+use vesica_core::error::{Class, Error, Result};
 use vesica_net::{
     CancelToken, Fingerprint, Gate, Identity,
     connect::{self, Connection, Meeting},
@@ -26,7 +27,6 @@ use super::{
 };
 use crate::{
     agree::{offer::WIRE_VERSION, seed::Seed},
-    error::{Class, Error, Result},
     keys::{
         digest::Digest,
         partitions::{Commitments, Partition, partitions_of},

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use vesica_core::error::{Error, Result};
 use vesica_keys::shown::shown;
 use vesica_net::{
     CancelToken, Identity, Meter,
@@ -25,7 +26,6 @@ use super::{
 };
 use crate::{
     agree::offer::WIRE_VERSION,
-    error::{Error, Result},
     run::{
         permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, TASK_PHASE, Waited},
         standing::Standing,

@@ -1,8 +1,9 @@
 //! From rows to digests, on the machines of a cluster.
 
+use vesica_core::error::{Error, Result};
+
 use super::message::KeysWanted;
 use crate::{
-    error::{Error, Result},
     keys::{
         digest::Digest,
         key::{KeyColumn, Nulls},

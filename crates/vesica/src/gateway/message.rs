@@ -8,13 +8,15 @@
 use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
 use vesica_net::{Fingerprint, Identity};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::{
-    error::{Error, Result},
     keys::normalize::TravellingName,
-    parties::Role,
     partner::{signed::hex, sketch::Sketch},
     run::permits::Prepared,
     table::output::{Access, Output},

@@ -31,6 +31,12 @@ pub use self::{
     message::Token,
 };
 
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    observe::Observer,
+    parties::Parties,
+};
+
 use self::{
     cluster::Cluster,
     message::{KeysWanted, Secret, Work},
@@ -38,16 +44,13 @@ use self::{
 };
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
-    error::{Error, InputFault, Result},
     keys::counts::RowCounts,
-    parties::Parties,
     partner::partnership::Partnership,
     run::{
         diagnosis::Diagnosis,
         job::{Shortfall, finish},
         journal::{Journal, JournalSecret, Resume, Run},
         meet::Way,
-        observe::Observer,
         permits::Slots,
         report::Report,
         session::{Computed, Elsewhere, Session},

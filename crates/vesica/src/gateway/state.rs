@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
+use vesica_core::error::Class;
 use vesica_net::{Fingerprint, connect::Connection};
 
 use super::message::{Counted, TICKET, Work};
-use crate::{
-    error::Class,
-    run::{
-        permits::{Prepared, Slots},
-        standing::Standing,
-    },
+use crate::run::{
+    permits::{Prepared, Slots},
+    standing::Standing,
 };
 
 /// The words of the driver and the tasks, and the progress of the run.

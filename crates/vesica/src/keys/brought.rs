@@ -1,7 +1,8 @@
 //! What a row brings to a run besides its keys.
 
+use vesica_core::error::{InputFault, Result};
+
 use crate::{
-    error::{InputFault, Result},
     keys::{key::Duplicates, reading::Reading},
     table::{row::Row, sent_columns::SentColumns},
 };

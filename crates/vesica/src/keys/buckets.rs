@@ -9,12 +9,10 @@ use std::{
 };
 
 use rayon::prelude::*;
+use vesica_core::error::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::{
-    error::{Error, Result},
-    table::spill::{CHUNK, Chunks, empty_chunk},
-};
+use crate::table::spill::{CHUNK, Chunks, empty_chunk};
 
 /// Full chunks that wait to be written together, for each thread.
 const WAITING: usize = 4;

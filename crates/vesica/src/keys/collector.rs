@@ -1,11 +1,10 @@
 //! The keys of rows as they come.
 
-use crate::{
-    error::Result,
-    keys::{
-        counts::NO_KEY,
-        digest::{Digest, Digester},
-    },
+use vesica_core::error::Result;
+
+use crate::keys::{
+    counts::NO_KEY,
+    digest::{Digest, Digester},
 };
 
 /// The keys of rows as they come, distinct or not.

@@ -3,15 +3,17 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde::Serialize;
+use vesica_core::{
+    error::{InputFault, Place, Result},
+    words::{counted, grouped},
+};
 
 use crate::{
-    error::{InputFault, Place, Result},
     keys::{
         counts::{NO_KEY, RowCounts},
         normalize::Normalize,
     },
     table::rows::Table,
-    words::{counted, grouped},
 };
 
 /// What was found. No value of the table is in it.

@@ -1,8 +1,11 @@
 //! What is made of a table's rows while they are read.
 
-use crate::{
+use vesica_core::{
     error::{InputFault, Result},
     host,
+};
+
+use crate::{
     keys::{
         brought::Brought,
         maker::{Made, Maker},

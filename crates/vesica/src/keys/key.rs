@@ -4,10 +4,10 @@
 //! ([`vesica_keys::encoding`]). A row that lacks any of its key columns has no key:
 //! nothing equals it, as SQL has it for NULL.
 
+use vesica_core::error::{Error, InputFault, Result};
 use vesica_keys::encoding::Encoding;
 
 use crate::{
-    error::{Error, InputFault, Result},
     keys::{findings::Look, normalize::Normalize, null_values::NullValues, profile::kinds},
     table::{row::Row, rows::Scan},
 };

@@ -1,9 +1,9 @@
 //! A table's keys as a set: each distinct key once, and which row bears which.
 
+use vesica_core::error::{InputFault, Result};
 use vesica_psi::payload::Payloads;
 
 use crate::{
-    error::{InputFault, Result},
     keys::{
         brought::Brought,
         collector::Collector,

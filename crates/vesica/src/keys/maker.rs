@@ -1,7 +1,8 @@
 //! From rows to their keys and what else they bring.
 
+use vesica_core::error::{InputFault, Result};
+
 use crate::{
-    error::{InputFault, Result},
     keys::{
         brought::Magnitudes,
         collector::Collector,

@@ -3,8 +3,9 @@
 //! Numbers are decimals with an agreed number of places, the scale. Inside they are whole: with a scale of 2,
 //! `12.5` is 1250.
 
+use vesica_core::error::{InputFault, Result};
+
 use crate::{
-    error::{InputFault, Result},
     keys::key::Nulls,
     table::{row::Row, rows::Scan},
 };

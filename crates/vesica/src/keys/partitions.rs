@@ -8,13 +8,13 @@ use std::path::Path;
 
 use rand::CryptoRng;
 use rayon::prelude::*;
+use vesica_core::error::{Error, Result};
 use vesica_params::{LAMBDA, bins::simple};
 use vesica_psi::{DigestLength, Set};
 use zeroize::Zeroizing;
 
 use crate::{
     agree::seed::Seed,
-    error::{Error, Result},
     keys::{
         brought::Brought,
         buckets::{Buckets, Filling, Sorted, Unsorted},

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use vesica_core::error::{Error, Result};
+
 use crate::{
-    error::{Error, Result},
     keys::{
         key::{Duplicates, Extractor, KeyColumn, Nulls},
         null_values::NullValues,

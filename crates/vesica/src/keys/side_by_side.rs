@@ -11,9 +11,9 @@ use std::{
 };
 
 use rayon::{Scope, Yield};
+use vesica_core::error::{Error, Result};
 
 use crate::{
-    error::{Error, Result},
     keys::{
         holding::Holding,
         maker::{Made, Maker},

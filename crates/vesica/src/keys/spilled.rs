@@ -9,9 +9,9 @@ use std::{
 };
 
 use rayon::prelude::*;
+use vesica_core::error::{Error, Result};
 
 use crate::{
-    error::{Error, Result},
     keys::{
         brought::Brought,
         buckets::{Buckets, Filling, Sorted, Unsorted},

@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
+use vesica_core::error::Result;
 
 use crate::{
-    error::Result,
     keys::{
         key::KeyColumn,
         normalize::{Normalize, looks_like_phone},

@@ -1,7 +1,8 @@
 //! The keys of a table, in memory or, where they are too many, on disk.
 
+use vesica_core::error::{Error, InputFault, Result};
+
 use crate::{
-    error::{Error, InputFault, Result},
     keys::{
         counts::RowCounts,
         findings::Findings,
@@ -188,6 +189,7 @@ mod tests {
     use std::{collections::BTreeMap, path::PathBuf};
 
     use rand::{SeedableRng, rngs::StdRng};
+    use vesica_core::parties::Role;
     use vesica_net::{Channel, transport::memory};
     use vesica_psi::DigestLength;
 
@@ -200,7 +202,6 @@ mod tests {
             normalize::Normalize,
             partitions::{self, Partitions},
         },
-        parties::Role,
         table::{
             sent_columns::SentColumns,
             source::{Delimiter, Source},

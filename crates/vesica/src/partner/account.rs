@@ -3,6 +3,12 @@
 
 use std::sync::Arc;
 
+use vesica_core::refusal::Refusal;
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+    words::counted,
+};
 use vesica_net::Channel;
 
 use super::{
@@ -12,18 +18,14 @@ use super::{
     partnership::Partnership,
     policy::Intent,
     record::{self, Facts, Record, Statement},
-    refusal::Refusal,
     signed::Signed,
     sketch::Sketch,
 };
 use crate::{
     agree::terms::Terms,
     disclosure::Fact,
-    error::{Error, Result},
-    parties::Role,
     run::report::{LedgerLine, Report},
     table::output::{Access, Output},
-    words::counted,
 };
 
 const AGREEMENT: &str = "vesica/agreement";

@@ -11,6 +11,10 @@ use std::net::IpAddr;
 
 use rand::{TryRng, rngs::SysRng};
 use serde::{Deserialize, Serialize};
+use vesica_core::{
+    error::{Error, Result},
+    parties::{Parties, Role},
+};
 use vesica_keys::shown::shown;
 use vesica_net::{Fingerprint, Identity};
 use vesica_psi::Status;
@@ -31,8 +35,6 @@ use crate::{
         terms::Terms,
     },
     disclosure::words::Names,
-    error::{Error, Result},
-    parties::{Parties, Role},
     task::noise::Noise,
 };
 

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use super::{moment::Moment, party::Party, signed::hex, sketch::Sketch};
-use crate::{
-    disclosure::Disclosure,
+use vesica_core::{
     error::Class,
     parties::Role,
     words::{counted, grouped},
 };
+
+use super::{moment::Moment, party::Party, signed::hex, sketch::Sketch};
+use crate::disclosure::Disclosure;
 
 /// A line without its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

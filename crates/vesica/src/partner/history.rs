@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use vesica_core::refusal::Refusal;
 
 use super::{
     entry::{Entry, Event, Head, KeptSet},
     moment::Moment,
     policy::Past,
-    refusal::Refusal,
     sketch::Sketch,
 };
 use crate::task::noise::Epsilon;

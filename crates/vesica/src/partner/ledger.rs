@@ -14,6 +14,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use vesica_core::error::{Error, Result};
 use vesica_net::{Certificate, Fingerprint, Identity};
 
 use super::{
@@ -23,7 +24,6 @@ use super::{
     moment::Moment,
     signed::hex,
 };
-use crate::error::{Error, Result};
 
 /// What comes before a line in what is signed.
 const CONTEXT: &[u8] = b"vesica 1 line of a ledger\n";

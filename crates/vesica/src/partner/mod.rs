@@ -20,7 +20,6 @@ pub(crate) mod party;
 pub(crate) mod phrase;
 pub(crate) mod policy;
 pub(crate) mod record;
-pub(crate) mod refusal;
 pub(crate) mod signed;
 pub(crate) mod sketch;
 pub(crate) mod summary;

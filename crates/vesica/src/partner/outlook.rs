@@ -3,13 +3,13 @@
 use std::fmt;
 
 use serde::Serialize;
+use vesica_core::refusal::Refusal;
+use vesica_core::words::{counted, grouped};
 
 use super::{
     moment::Moment,
     policy::{Past, Policy},
-    refusal::Refusal,
 };
-use crate::words::{counted, grouped};
 
 /// The runs under an agreement so far, and those that may follow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

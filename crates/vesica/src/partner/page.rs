@@ -3,6 +3,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
+use vesica_core::{
+    parties::Role,
+    words::{counted, grouped},
+};
 use vesica_keys::shown::shown;
 
 use super::{
@@ -13,8 +17,6 @@ use super::{
 use crate::{
     disclosure::words::{Names, Tense},
     keys::normalize::TravellingName,
-    parties::Role,
-    words::{counted, grouped},
 };
 
 /// The page's style. Colours have a contrast of at least 4.5 : 1 on their ground, light and dark.

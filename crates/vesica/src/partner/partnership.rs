@@ -3,6 +3,11 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use vesica_core::refusal::Refusal;
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
 use vesica_net::{Channel, Fingerprint, Identity};
 
 use super::{
@@ -14,7 +19,6 @@ use super::{
     outlook::Outlook,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},
-    refusal::Refusal,
     signed::Signed,
     sketch::SketchSecret,
     summary::Summary,
@@ -25,8 +29,6 @@ use crate::{
         offer::{Offer, WireOffer},
         pledge::Pledge,
     },
-    error::{Error, Result},
-    parties::Role,
     table::target::Protected,
 };
 

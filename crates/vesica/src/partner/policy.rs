@@ -6,17 +6,14 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use vesica_core::refusal::Refusal;
+use vesica_core::words::{counted, grouped};
 
 use super::{
     moment::{Day, Hours, Moment},
-    refusal::Refusal,
     sketch::Sketch,
 };
-use crate::{
-    agree::disclosed::MatchRules,
-    task::noise::Epsilon,
-    words::{counted, grouped},
-};
+use crate::{agree::disclosed::MatchRules, task::noise::Epsilon};
 
 /// Limits on runs; what is `None` is not limited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

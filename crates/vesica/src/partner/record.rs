@@ -4,6 +4,10 @@
 //! fingerprints alone.
 
 use serde::{Deserialize, Serialize};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
 use vesica_keys::shown::is_plain;
 use vesica_net::{Channel, Identity};
 
@@ -18,9 +22,7 @@ use super::{
 use crate::{
     agree::{offer::WIRE_VERSION, terms::Terms},
     disclosure::Disclosure,
-    error::{Error, Result},
     keys::normalize::TravellingName,
-    parties::Role,
 };
 
 const STATEMENT: &str = "vesica/statement";
@@ -254,6 +256,7 @@ pub(crate) fn agree(
 mod tests {
     use std::{thread, time::Duration};
 
+    use vesica_core::parties::Parties;
     use vesica_net::{Deviation, transport::memory};
 
     use super::*;
@@ -263,7 +266,6 @@ mod tests {
             disclosed::Known,
             offer::{Offer, WireOffer},
         },
-        parties::Parties,
     };
 
     const KEYS: [u64; 2] = [10, 20];

@@ -1,5 +1,10 @@
 //! An agreement, an invitation or a planned run as its reader sees it: what each run discloses, and what binds both sides.
 
+use vesica_core::{
+    error::Result,
+    parties::{Parties, Role},
+};
+
 use super::policy::Policy;
 use crate::{
     agree::{disclosed::Known, offer::Offer, terms::Terms},
@@ -7,8 +12,6 @@ use crate::{
         Disclosure,
         words::{Names, Tense},
     },
-    error::Result,
-    parties::{Parties, Role},
 };
 
 /// What runs under the same terms disclose, and everything else that the terms say.

@@ -2,11 +2,11 @@
 //! less.
 
 use serde::Serialize;
+use vesica_core::words::{counted, grouped};
 use vesica_planner::{LookupPrediction, Planner, Prediction, unit::Unit};
 use vesica_psi::lookup::{Asking, LOOKUPS, Lookup};
 
 use super::money;
-use crate::words::{counted, grouped};
 
 /// What a published list is predicted to take, and what the chosen protocol takes for the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]

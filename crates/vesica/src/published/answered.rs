@@ -17,11 +17,11 @@ use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey},
     rand::{SecureRandom, SystemRandom},
 };
+use vesica_core::error::{Error, Result};
 use vesica_list::{exchange::MAX_QUESTION, value::Value};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::directory::failed;
-use crate::error::{Error, Result};
 
 /// The fewest items for which answers are kept. Fewer could be guessed.
 const LEAST: usize = 64;

@@ -7,6 +7,10 @@
 use std::{path::Path, time::Duration};
 
 use rand::CryptoRng;
+use vesica_core::{
+    error::Result,
+    observe::{Observer, Progress, Unit},
+};
 use vesica_list::{
     exchange::{MAX_QUESTION, Question},
     head::Head,
@@ -19,11 +23,7 @@ use super::{
     answered::Answered,
     origin::{Asked, Origin},
 };
-use crate::{
-    error::Result,
-    keys::digest::Digest,
-    run::observe::{Observer, Progress, Unit},
-};
+use crate::keys::digest::Digest;
 
 /// The longest time that a client waits for its next answer.
 const PATIENCE: Duration = Duration::from_secs(3600);

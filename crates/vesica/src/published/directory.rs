@@ -13,13 +13,12 @@ use std::{
 
 use rand::CryptoRng;
 use tempfile::NamedTempFile;
+use vesica_core::error::{Error, Result};
 use vesica_list::{
     exchange::epoch_key, head::Head, hex::Hex, log::LogEnd, signed::LONGEST, voprf::ServerKey,
 };
 use vesica_net::Identity;
 use zeroize::{Zeroize, Zeroizing};
-
-use crate::error::{Error, Result};
 
 /// The signed head in a directory or below an address.
 pub(crate) const HEAD: &str = "head.json";

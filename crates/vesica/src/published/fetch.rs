@@ -10,6 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vesica_core::{
+    error::{Error, Result},
+    observe::{Observer, Progress, Unit},
+};
 use vesica_list::{
     checker::Checker,
     head::{Expectation, Head},
@@ -25,11 +29,7 @@ use super::{
     origin::Origin,
     stored::StoredFile,
 };
-use crate::{
-    error::{Error, Result},
-    partner::moment::Moment,
-    run::observe::{Observer, Progress, Unit},
-};
+use crate::partner::moment::Moment;
 
 /// The directory in which this user's lists are kept; `None` for a user without a home directory.
 pub fn lists_cache() -> Option<PathBuf> {

@@ -3,6 +3,11 @@
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    observe::{Observer, Progress, Unit},
+    words::counted,
+};
 use vesica_list::{head::Labels, lookup::Match};
 
 use super::{
@@ -11,14 +16,12 @@ use super::{
     origin::Origin,
 };
 use crate::{
-    error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         keyset::KeySet,
         null_values::NullValues,
         reading::Reading,
     },
-    run::observe::{Observer, Progress, Unit},
     table::{
         destination::Destination,
         formulas::{ColumnFormulas, Findings, Formulas},
@@ -30,7 +33,6 @@ use crate::{
         written::{Matched, Received},
     },
     task::stage,
-    words::counted,
 };
 
 /// What is looked up.

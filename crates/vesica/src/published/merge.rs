@@ -1,5 +1,6 @@
 //! What changes in a list, found partition by partition.
 
+use vesica_core::error::Result;
 use vesica_list::{
     label::{self, OVERHEAD, Place},
     value::Value,
@@ -7,7 +8,6 @@ use vesica_list::{
 };
 
 use super::values::Record;
-use crate::error::Result;
 
 /// Items evaluated between two looks at whether to stop.
 const BATCH: usize = 1 << 14;

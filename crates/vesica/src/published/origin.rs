@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
+use vesica_core::error::{Error, Result};
+
 use super::directory::{failed, read_text};
-use crate::error::{Error, Result};
 
 /// Where a list comes from.
 pub trait Origin {

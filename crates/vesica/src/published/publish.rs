@@ -14,6 +14,11 @@ use std::{
 
 use rand::CryptoRng;
 use tempfile::NamedTempFile;
+use vesica_core::{
+    error::{Error, Result},
+    host,
+    observe::{Observer, Progress, Unit},
+};
 use vesica_list::{
     head::{Head, Labels, SUITE, VERSION, tag_bits},
     hex::Hex,
@@ -35,8 +40,6 @@ use super::{
 };
 use crate::{
     agree::seed::Seed,
-    error::{Error, Result},
-    host,
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         null_values::NullValues,
@@ -45,7 +48,6 @@ use crate::{
         table_keys::TableKeys,
     },
     partner::moment::Moment,
-    run::observe::{Observer, Progress, Unit},
     table::{
         input::Columns,
         sent_columns::SentColumns,

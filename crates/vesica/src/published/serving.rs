@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use vesica_core::error::{Error, Result};
 use vesica_list::{head::Head, signed::LONGEST, voprf::ServerKey};
 
 use super::directory::{Directory, HEAD, failed, read_text};
-use crate::error::{Error, Result};
 
 /// A list with its key.
 pub struct Served {

@@ -12,6 +12,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
+use vesica_core::observe::Progress;
 use vesica_keys::encoding::digest_of;
 use vesica_list::{
     checker::Checker,
@@ -32,7 +33,6 @@ use crate::{
         key::{Duplicates, KeyColumn, Nulls},
         null_values::NullValues,
     },
-    run::observe::Progress,
     table::source::{Delimiter, Dialect},
 };
 

@@ -9,11 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vesica_core::error::Result;
 use vesica_list::value::Value;
 use zeroize::Zeroize;
 
 use super::directory::failed;
-use crate::error::Result;
 
 /// What is known of an item.
 #[derive(Clone)]

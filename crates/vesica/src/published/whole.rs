@@ -4,13 +4,13 @@ use std::io;
 
 use rayon::prelude::*;
 use tempfile::NamedTempFile;
+use vesica_core::error::Result;
 use vesica_list::{
     part::{Entry, Header},
     writing::PartWriter,
 };
 
 use super::directory::failed;
-use crate::error::Result;
 
 /// Shows all tags of 128 bits, with their sealed labels.
 pub(super) type Source<'a> =

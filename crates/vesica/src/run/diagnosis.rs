@@ -1,12 +1,11 @@
 //! Why nothing matched: what can be said of the keys without showing any.
 
+use vesica_core::{error::Result, words::counted};
 use vesica_net::Channel;
 
 use crate::{
-    error::Result,
     keys::{findings::Findings, profile::Profile},
     task::outcome::Outcome,
-    words::counted,
 };
 
 const PROFILE: &str = "vesica/profile";

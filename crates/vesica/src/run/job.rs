@@ -11,22 +11,24 @@ use std::{
 };
 
 use rand::CryptoRng;
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    observe::{Observer, Progress, Unit},
+    parties::Parties,
+};
 use vesica_net::{CancelToken, Channel};
 
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
-    error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         reading::Reading,
         table_keys::TableKeys,
     },
-    parties::Parties,
     partner::partnership::Partnership,
     run::{
         diagnosis::Diagnosis,
         journal::{Journal, Resume, Run},
-        observe::{Observer, Progress, Unit},
         report::Report,
         session::{Computed, Session},
         standing::Standing,

@@ -20,14 +20,16 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use vesica_core::{
+    error::{Error, Result},
+    words::counted,
+};
 use vesica_net::Identity;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::{
     agree::resume::Begun,
-    error::{Error, Result},
     table::disk::{self, File},
-    words::counted,
 };
 
 /// How often a run may be started; more often is a sign that something else is wrong.

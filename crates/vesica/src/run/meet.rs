@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use vesica_core::{error::Result, parties::Role};
 use vesica_net::{
     Channel, Fingerprint,
     connect::{self, Meeting},
@@ -9,8 +10,6 @@ use vesica_net::{
 };
 
 use crate::{
-    error::Result,
-    parties::Role,
     partner::{agreement::Agreement, partnership::Partnership},
     table::remote::exchange_folder,
 };

@@ -20,11 +20,11 @@ use std::{
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use vesica_core::error::{Error, Result};
 use vesica_net::{Channel, Turns};
 use zeroize::Zeroizing;
 
 use crate::{
-    error::{Error, Result},
     keys::partitions::Partitions,
     run::{permits::Step, standing::Standing},
     table::pieces,
@@ -279,6 +279,7 @@ impl<'a> Work<'a> {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
+    use vesica_core::parties::Role;
     use vesica_net::{Transport, transport::memory};
     use vesica_psi::{DigestLength, Sizes};
 
@@ -289,7 +290,6 @@ mod tests {
             key::KeyColumn, keyset::KeySet, normalize::Normalize, partitions, reading::Reading,
             table_keys::TableKeys,
         },
-        parties::Role,
         table::source::{Delimiter, Source},
         task::{
             interface::{Call, Request},

@@ -18,6 +18,11 @@ use std::{
 
 use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use vesica_core::{
+    error::{Error, Result},
+    observe::{Observer, Progress, Unit},
+    parties::Parties,
+};
 use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
@@ -31,17 +36,14 @@ use crate::{
         seed::{Committed, Draw, Seed},
         terms::Terms,
     },
-    error::{Error, Result},
     keys::{
         counts::RowCounts,
         keyset::KeySet,
         partitions::{self, Partitions},
         table_keys::TableKeys,
     },
-    parties::Parties,
     run::{
         diagnosis::Diagnosis,
-        observe::{Observer, Progress, Unit},
         partitions::{self as work, Lanes, POLL, Recorded, Work},
         standing::{DONE, Limits, Place, Standing},
     },

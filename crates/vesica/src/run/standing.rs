@@ -17,19 +17,22 @@ use std::{
 };
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Parties,
+    refusal::Refusal,
+    words::{counted, grouped},
+};
 use vesica_net::{Channel, Gate};
 use zeroize::Zeroizing;
 
 use crate::{
     agree::{disclosed::MatchRules, pledge::Pledge, resume::Begun, seed::Seed, terms::Terms},
-    error::{Error, Result},
-    parties::Parties,
     partner::{
         account::{Account, Admission},
         partnership::Partnership,
         policy::DEFAULT_ATTEMPTS,
         record::Record,
-        refusal::Refusal,
         signed::Signed,
         sketch::Sketch,
     },
@@ -38,7 +41,6 @@ use crate::{
         permits::Committed,
         report::{LedgerLine, Report},
     },
-    words::{counted, grouped},
 };
 
 /// The message with the number of partitions that a side has done.

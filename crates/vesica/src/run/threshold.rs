@@ -5,14 +5,16 @@
 //! enough are shared: a side that studies all it received learns no more of a smaller intersection.
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    refusal::Refusal,
+};
 
 use super::session::Session;
 use crate::{
     agree::memory::{Budget, Ladder, Room, Rung},
-    difference::Difference,
-    error::{Error, Result},
     keys::table_keys::TableKeys,
-    partner::refusal::Refusal,
     task::{
         interface::{Call, Request},
         outcome::QueryResult,

@@ -15,22 +15,20 @@ use arrow_ipc::{
 };
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::{interleave::interleave_record_batch, take::take_record_batch};
+use vesica_core::error::{Error, InputFault, Place, Result};
 
 use self::{memory::ArrowTable, survey::Survey};
-use crate::{
-    error::{Error, InputFault, Place, Result},
-    table::{
-        batches::{Batches, in_order},
-        digest::InputDigest,
-        format::Format,
-        guard::guarded,
-        header::Header,
-        row::Row,
-        rows::{Content, MAX_ROWS},
-        stored::Stored,
-        typed,
-        written::{Unwritten, Written, ascending},
-    },
+use crate::table::{
+    batches::{Batches, in_order},
+    digest::InputDigest,
+    format::Format,
+    guard::guarded,
+    header::Header,
+    row::Row,
+    rows::{Content, MAX_ROWS},
+    stored::Stored,
+    typed,
+    written::{Unwritten, Written, ascending},
 };
 
 /// A table of which the schema has been read, and the messages have been looked at where there are any.

@@ -2,14 +2,12 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
+use vesica_core::error::{Error, Result};
 
-use crate::{
-    error::{Error, Result},
-    table::{
-        guard::guarded,
-        row::{Fields, Origin, Row},
-        typed::TextColumn,
-    },
+use crate::table::{
+    guard::guarded,
+    row::{Fields, Origin, Row},
+    typed::TextColumn,
 };
 
 /// What the batches are of.

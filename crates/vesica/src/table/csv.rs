@@ -8,21 +8,19 @@ use std::{
 };
 
 use memchr::memchr_iter;
+use vesica_core::error::{InputFault, Place, Result};
 
-use crate::{
-    error::{InputFault, Place, Result},
-    table::{
-        append,
-        digest::InputDigest,
-        header::Header,
-        records::{Found, Records},
-        row::{Fields, Origin, Row},
-        rows::{Content, MAX_ROWS},
-        source::{Delimiter, Head, terminated, without_line_end},
-        stored::Stored,
-        text::{Facts, Lines, Text, show_rows},
-        written::{Unwritten, Written},
-    },
+use crate::table::{
+    append,
+    digest::InputDigest,
+    header::Header,
+    records::{Found, Records},
+    row::{Fields, Origin, Row},
+    rows::{Content, MAX_ROWS},
+    source::{Delimiter, Head, terminated, without_line_end},
+    stored::Stored,
+    text::{Facts, Lines, Text, show_rows},
+    written::{Unwritten, Written},
 };
 
 /// How many rows are written before that is said.

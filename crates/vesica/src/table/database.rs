@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use vesica_core::error::{Error, Result};
 
 #[cfg(not(feature = "databases"))]
 mod absent;

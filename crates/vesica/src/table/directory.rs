@@ -5,7 +5,9 @@
 
 use std::{fs, path::Path};
 
-use crate::{error::InputFault, table::format::Format, words::counted};
+use vesica_core::{error::InputFault, words::counted};
+
+use crate::table::format::Format;
 
 const DELTA: &str = "write its current version into one file first, for example with DuckDB: \
                      COPY (FROM delta_scan('DIRECTORY')) TO 'table.parquet'";

@@ -13,15 +13,12 @@ use std::{
 };
 
 use serde::Serialize;
+use vesica_core::{error::Result, words::counted};
 use vesica_keys::shown::shown;
 
-use crate::{
-    error::Result,
-    table::{
-        sent_types::SentType,
-        written::{Matched, Received},
-    },
-    words::counted,
+use crate::table::{
+    sent_types::SentType,
+    written::{Matched, Received},
 };
 
 /// The treatment of received texts that begin like formulas, in delimited text.

@@ -4,13 +4,10 @@
 //! of the columns that were asked for is among them.
 
 use unicode_normalization::UnicodeNormalization;
+use vesica_core::{error::InputFault, words::counted};
 use vesica_keys::{normalize::characters::is_ignorable, shown::shown};
 
-use crate::{
-    error::InputFault,
-    table::{sent_types::SentType, source::Delimiter},
-    words::counted,
-};
+use crate::table::{sent_types::SentType, source::Delimiter};
 
 /// The fields of a table's first line: the names of its columns, if it has a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

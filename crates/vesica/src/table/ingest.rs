@@ -11,13 +11,11 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use vesica_core::error::{Error, InputFault, Result};
 
-use crate::{
-    error::{Error, InputFault, Result},
-    table::{
-        format::Format,
-        source::{Dialect, Source},
-    },
+use crate::table::{
+    format::Format,
+    source::{Dialect, Source},
 };
 
 /// Rows of text in a batch.

@@ -8,25 +8,24 @@ use std::{
     io::{self, Read},
 };
 
-use crate::{
-    error::{Error, InputFault, Result},
-    table::{
-        arrow::Arrow,
-        compression::Compression,
-        csv::{Csv, Layout},
-        database::{Place, Rows},
-        directory,
-        disk::File,
-        format::{self, Format, SAMPLE},
-        header::Header,
-        ndjson::{self, Ndjson},
-        parquet::Parquet,
-        rows::{Content, Scan},
-        source::{Delimiter, Dialect, Head, SNIFFED_ROWS, Source},
-        spool::Spool,
-        stored::Stored,
-        text::{Text, longest_record, unreadable},
-    },
+use vesica_core::error::{Error, InputFault, Result};
+
+use crate::table::{
+    arrow::Arrow,
+    compression::Compression,
+    csv::{Csv, Layout},
+    database::{Place, Rows},
+    directory,
+    disk::File,
+    format::{self, Format, SAMPLE},
+    header::Header,
+    ndjson::{self, Ndjson},
+    parquet::Parquet,
+    rows::{Content, Scan},
+    source::{Delimiter, Dialect, Head, SNIFFED_ROWS, Source},
+    spool::Spool,
+    stored::Stored,
+    text::{Text, longest_record, unreadable},
 };
 
 /// How much is read at a time while looking for the end of the header.

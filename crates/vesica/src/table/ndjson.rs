@@ -8,19 +8,17 @@ use std::{collections::BTreeSet, io::Write};
 
 use memchr::memchr;
 use serde_json::value::RawValue;
+use vesica_core::error::{Error, InputFault, Place, Result};
 
 use self::members::{Members, broken, members};
-use crate::{
-    error::{Error, InputFault, Place, Result},
-    table::{
-        digest::InputDigest,
-        header::Header,
-        row::{Fields, Origin, Row},
-        rows::{Content, MAX_ROWS},
-        source::{Head, terminated},
-        text::{Blocks, Facts, Lines, Text, show_rows},
-        written::{AddedNames, Unwritten, Written},
-    },
+use crate::table::{
+    digest::InputDigest,
+    header::Header,
+    row::{Fields, Origin, Row},
+    rows::{Content, MAX_ROWS},
+    source::{Head, terminated},
+    text::{Blocks, Facts, Lines, Text, show_rows},
+    written::{AddedNames, Unwritten, Written},
 };
 
 /// How many rows are written before that is said.

@@ -19,19 +19,17 @@ use std::{
 };
 
 use tempfile::TempPath;
+use vesica_core::error::{Error, Result};
 
-use crate::{
-    error::{Error, Result},
-    table::{
-        arrow::memory::ArrowTable,
-        database::{self, Place, Transaction},
-        destination::Destination,
-        disk::{self, File},
-        ingest,
-        remote::Upload,
-        source::Dialect,
-        target::{Target, made},
-    },
+use crate::table::{
+    arrow::memory::ArrowTable,
+    database::{self, Place, Transaction},
+    destination::Destination,
+    disk::{self, File},
+    ingest,
+    remote::Upload,
+    source::Dialect,
+    target::{Target, made},
 };
 
 /// A file to be written, or a stream.

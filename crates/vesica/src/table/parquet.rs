@@ -39,25 +39,23 @@ use parquet::{
     schema::types::{Type, TypePtr},
 };
 use rayon::prelude::*;
+use vesica_core::error::{Error, InputFault, Place, Result};
 
 use self::{
     gathered::{Gathered, Piece, Stopped},
     instants::{Instants, WithInstants},
     pages::Pages,
 };
-use crate::{
-    error::{Error, InputFault, Place, Result},
-    table::{
-        batches::{Batches, in_order},
-        digest::InputDigest,
-        guard::guarded,
-        header::Header,
-        row::Row,
-        rows::{Content, MAX_ROWS},
-        stored::Stored,
-        typed,
-        written::{Unwritten, Written, ascending},
-    },
+use crate::table::{
+    batches::{Batches, in_order},
+    digest::InputDigest,
+    guard::guarded,
+    header::Header,
+    row::Row,
+    rows::{Content, MAX_ROWS},
+    stored::Stored,
+    typed,
+    written::{Unwritten, Written, ascending},
 };
 
 /// How many rows are decoded at a time.

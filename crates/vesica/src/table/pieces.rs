@@ -5,12 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use vesica_core::error::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::{
-    error::{Error, Result},
-    table::spill::{Spill, Spilled},
-};
+use crate::table::spill::{Spill, Spilled};
 
 /// Pieces that more can be added to.
 pub(crate) struct Adding {

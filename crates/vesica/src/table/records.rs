@@ -5,11 +5,9 @@
 
 use csv_core::ReadRecordResult;
 use memchr::{memchr2, memchr2_iter, memchr3};
+use vesica_core::error::Result;
 
-use crate::{
-    error::Result,
-    table::text::{Blocks, Lines},
-};
+use crate::table::text::{Blocks, Lines};
 
 /// Reads a text record by record.
 pub(crate) struct Records {

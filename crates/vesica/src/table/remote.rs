@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
+use vesica_core::error::{Error, Result};
 use vesica_net::files::{Directory, Folder};
-
-use crate::error::{Error, Result};
 
 #[cfg(not(feature = "stores"))]
 mod absent;

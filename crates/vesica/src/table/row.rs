@@ -1,9 +1,8 @@
 //! A row of a table, whatever its format, and copies of rows.
 
-use crate::{
-    error::{Error, InputFault, Place},
-    table::{records::Record, text::Text, typed::TextColumn},
-};
+use vesica_core::error::{Error, InputFault, Place};
+
+use crate::table::{records::Record, text::Text, typed::TextColumn};
 
 /// A row being shown.
 pub struct Row<'a> {

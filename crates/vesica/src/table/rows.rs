@@ -5,17 +5,16 @@
 
 use std::io::Write;
 
-use crate::{
-    error::{Error, InputFault, Place, Result},
-    table::{
-        arrow::memory::ArrowTable,
-        digest::InputDigest,
-        format::Format,
-        header::Header,
-        row::{Origin, Row},
-        text::{LineEnds, Text},
-        written::{Matched, Unwritten, Written},
-    },
+use vesica_core::error::{Error, InputFault, Place, Result};
+
+use crate::table::{
+    arrow::memory::ArrowTable,
+    digest::InputDigest,
+    format::Format,
+    header::Header,
+    row::{Origin, Row},
+    text::{LineEnds, Text},
+    written::{Matched, Unwritten, Written},
 };
 
 /// The most rows of a table: on disk, their numbers have 40 bits.

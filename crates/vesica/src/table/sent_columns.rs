@@ -5,14 +5,12 @@
 //! not are zeros. So payloads of long and short values, and of keys with many rows and with few, look alike.
 
 use serde::{Deserialize, Serialize};
+use vesica_core::error::{Error, InputFault, Result};
 use vesica_keys::shown::is_plain;
 use vesica_psi::payload::MAX_LEN;
 use vesica_structures::packed::{self, LENGTH, MISSING, PRESENT};
 
-use crate::{
-    error::{Error, InputFault, Result},
-    table::{row::Row, rows::Scan},
-};
+use crate::table::{row::Row, rows::Scan};
 
 /// The most columns that a side sends.
 pub const MAX_COLUMNS: usize = 64;

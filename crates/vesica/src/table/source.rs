@@ -5,15 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
+use vesica_core::{
     error::{Error, InputFault, Result},
     host,
-    table::{
-        arrow::memory::ArrowTable,
-        database,
-        format::{self, BOM, Format, SAMPLE},
-        remote,
-    },
+};
+
+use crate::table::{
+    arrow::memory::ArrowTable,
+    database,
+    format::{self, BOM, Format, SAMPLE},
+    remote,
 };
 
 /// A file, an object in a store, rows of a database, standard input, or what is in memory.

@@ -6,10 +6,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{
-    error::{Error, InputFault, Result},
-    table::{spill::Spill, stored::Stored},
-};
+use vesica_core::error::{Error, InputFault, Result};
+
+use crate::table::{spill::Spill, stored::Stored};
 
 /// How much is read at a time.
 const CHUNK: usize = 1 << 16;

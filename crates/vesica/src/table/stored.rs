@@ -11,11 +11,9 @@ use parquet::{
     errors::ParquetError,
     file::reader::{ChunkReader, Length},
 };
+use vesica_core::error::{Error, InputFault, Result};
 
-use crate::{
-    error::{Error, InputFault, Result},
-    table::{digest::InputDigest, disk::File, remote::Object, spill::Spilled},
-};
+use crate::table::{digest::InputDigest, disk::File, remote::Object, spill::Spilled};
 
 /// A file, an object in a store, bytes in memory, or those that were put on disk for want of it.
 #[derive(Clone)]

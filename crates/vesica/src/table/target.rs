@@ -11,12 +11,10 @@ use std::{
 
 use tempfile::{NamedTempFile, TempPath};
 use unicode_normalization::UnicodeNormalization;
+use vesica_core::error::{Error, Result};
 use vesica_net::files::open_regular;
 
-use crate::{
-    error::{Error, Result},
-    table::{database, destination::MatchedTable, remote, source::Source},
-};
+use crate::table::{database, destination::MatchedTable, remote, source::Source};
 
 /// A file that no result may replace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,17 +10,15 @@ use std::{
 
 use parquet::file::reader::Length;
 use twox_hash::XxHash3_64;
+use vesica_core::error::{Error, InputFault, Place, Result};
 
-use crate::{
-    error::{Error, InputFault, Place, Result},
-    table::{
-        compression::Compression,
-        digest::{Hashing, InputDigest, Seen},
-        format::BOM,
-        remote,
-        stored::Stored,
-        written::{Unwritten, ascending},
-    },
+use crate::table::{
+    compression::Compression,
+    digest::{Hashing, InputDigest, Seen},
+    format::BOM,
+    remote,
+    stored::Stored,
+    written::{Unwritten, ascending},
 };
 
 /// Bytes of a block: few enough to stay in the cache until the last reader is done with them.

@@ -4,11 +4,9 @@ use std::{borrow::Cow, io, ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
+use vesica_core::error::{Error, Result};
 
-use crate::{
-    error::{Error, Result},
-    table::{append, sent_types::SentType},
-};
+use crate::table::{append, sent_types::SentType};
 
 /// The name of the column that numbers matches.
 const MATCH_ID: &str = "match_id";

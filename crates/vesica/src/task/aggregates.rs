@@ -3,6 +3,12 @@
 use std::borrow::Cow;
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
@@ -12,14 +18,11 @@ use vesica_psi::{
 use zeroize::Zeroizing;
 
 use crate::{
-    difference::Difference,
     disclosure::{Fact, Measure, Scenario, Secret},
-    error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
@@ -29,7 +32,6 @@ use crate::{
         outcome::{Decimal, Outcome, QueryResult},
         query::{self, Form, Query, QueryKind, ResultForm},
     },
-    words::{counted, grouped},
 };
 
 impl Query {

@@ -10,20 +10,22 @@ use std::{
 };
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::Result,
+    parties::{Role, Security},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
 use zeroize::Zeroizing;
 
 use crate::{
-    difference::Difference,
     disclosure::{Fact, Scenario, Secret},
-    error::Result,
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    parties::{Role, Security},
     table::{pieces::Pieces, sent_columns::SentColumns, sent_types::SentType, written::Matched},
     task::{
         noise::Noise,

@@ -5,11 +5,11 @@
 
 use std::{borrow::Cow, io::Write};
 
+use vesica_core::error::{Error, Result};
 use vesica_psi::payload::Opened;
 use zeroize::Zeroizing;
 
 use crate::{
-    error::{Error, Result},
     keys::{buckets::Filling, partitions::Partition},
     table::{
         pieces::{Pieces, read_exact},

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use vesica_core::error::Result;
 use vesica_psi::payload::Opened;
 
 use crate::{
-    error::Result,
     keys::keyset::KeySet,
     table::{
         sent_columns::SentColumns,

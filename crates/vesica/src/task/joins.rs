@@ -8,6 +8,12 @@
 //! does not see that its key matched.
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
@@ -17,14 +23,11 @@ use vesica_psi::{
 use zeroize::Zeroizing;
 
 use crate::{
-    difference::Difference,
     disclosure::{Fact, Scenario, Secret},
-    error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
@@ -35,7 +38,6 @@ use crate::{
         outcome::Outcome,
         query::{Query, QueryKind, ResultForm, Values},
     },
-    words::{counted, grouped},
 };
 
 impl Query {

@@ -3,13 +3,13 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use vesica_params::Laplace;
-
-use crate::{
+use vesica_core::{
     error::{Error, Result},
-    keys::numbers::decimal,
     words::grouped,
 };
+use vesica_params::Laplace;
+
+use crate::keys::numbers::decimal;
 
 /// Decimal places of an ε.
 const PLACES: u8 = 6;

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use vesica_core::error::{Error, Result};
 
 use crate::{
-    error::{Error, Result},
     keys::numbers::MAX_SCALE,
     table::output::Access,
     task::interface::{Part, Task},

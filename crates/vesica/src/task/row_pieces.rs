@@ -5,6 +5,7 @@
 //! matches marks the first number and ends the piece with their items.
 
 use rand::CryptoRng;
+use vesica_core::error::{Error, Result};
 use vesica_net::Channel;
 use vesica_primitives::Block;
 use vesica_psi::{DigestLength, Items, Protocol, Set, reveal};
@@ -16,7 +17,6 @@ use super::{
     outcome::Outcome,
 };
 use crate::{
-    error::{Error, Result},
     keys::partitions::{Partition, item_bytes},
     table::{pieces::Pieces, written::Matched},
 };

@@ -1,20 +1,23 @@
 //! The rows whose key both sides have.
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Setting, Status, reveal};
 use zeroize::Zeroizing;
 
 use crate::{
-    difference::Difference,
     disclosure::{Fact, Scenario, Secret},
-    error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         aligned::matched,
@@ -26,7 +29,6 @@ use crate::{
         query::{Form, Query, QueryKind, ResultForm, Values},
         row_pieces,
     },
-    words::{counted, grouped},
 };
 
 impl Query {

@@ -6,6 +6,12 @@
 use std::io::{self, Write};
 
 use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::counted,
+};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
@@ -15,14 +21,11 @@ use vesica_psi::{
 use zeroize::Zeroizing;
 
 use crate::{
-    difference::Difference,
     disclosure::{Fact, Scenario, Secret},
-    error::{Error, Result},
     keys::{
         keyset::KeySet,
         partitions::{Partition, Partitions},
     },
-    parties::Role,
     table::{output::Access, pieces::Pieces},
     task::{
         interface::{
@@ -32,7 +35,6 @@ use crate::{
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
     },
-    words::counted,
 };
 
 impl Query {

@@ -2,19 +2,18 @@
 
 use std::{io, path::Path};
 
-use crate::{
-    error::{Error, Result},
-    table::{
-        compression::Compression,
-        database,
-        destination::Destination,
-        format::Format,
-        formulas::{Findings, Formulas},
-        output::{Output, Staged},
-        rows::Table,
-        source::{Delimiter, Dialect},
-        written::{Matched, Unwritten},
-    },
+use vesica_core::error::{Error, Result};
+
+use crate::table::{
+    compression::Compression,
+    database,
+    destination::Destination,
+    format::Format,
+    formulas::{Findings, Formulas},
+    output::{Output, Staged},
+    rows::Table,
+    source::{Delimiter, Dialect},
+    written::{Matched, Unwritten},
 };
 
 /// Refuses an output of which the name promises another format than rows of the input have.

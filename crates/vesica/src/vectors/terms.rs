@@ -3,6 +3,10 @@
 use std::thread;
 
 use serde_json::{Value, json};
+use vesica_core::{
+    error::Result,
+    parties::{Learns, Parties, Role, Security},
+};
 use vesica_net::{Channel, transport::memory};
 use vesica_psi::DigestLength;
 use vesica_testkit::vectors::{Draws, blocks, check, hex};
@@ -13,9 +17,7 @@ use crate::{
         seed::Seed,
         terms::Terms,
     },
-    error::Result,
     keys::{digest::Digest, normalize::Normalize, partitions::partition_of},
-    parties::{Learns, Parties, Role, Security},
 };
 
 #[test]

@@ -1,9 +1,10 @@
 //! What two offers come to.
 
+use vesica_core::parties::Learns;
 use vesica_psi::Status;
 
 use super::*;
-use crate::{Class, Normalize, parties::Learns};
+use crate::{Class, Normalize};
 
 fn parties(role: Role) -> Parties {
     let (me, peer) = match role {

@@ -25,11 +25,14 @@ pub(crate) use self::{
     threads::Threads,
 };
 
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
+
 use self::board::{Board, Fault, MOST_CHANGES, Permit, Turn};
 use crate::{
-    error::{Error, Result},
     keys::partitions::Partition,
-    parties::Role,
     task::interface::{Gather, Reveal},
 };
 

@@ -6,11 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use vesica_core::error::{Error, Result};
 use vesica_net::{Fingerprint, Meter, connect::Connection};
 use zeroize::Zeroizing;
 
 use super::board::{Change, MOST_IDLE, Prepared};
-use crate::error::{Error, Result};
 
 /// An attempt that may begin.
 pub(crate) struct Begun {

@@ -4,6 +4,10 @@ use std::{thread, time::Duration};
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
 use vesica_net::{CancelToken, Identity};
 use zeroize::Zeroizing;
 
@@ -12,9 +16,7 @@ use super::{
     slots::{Begun, Waited},
 };
 use crate::{
-    error::{Error, Result},
     keys::partitions::{Commitments, Partition, Partitions},
-    parties::Role,
     run::standing::Standing,
     task::interface::Gather,
 };

@@ -12,6 +12,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use vesica_core::{
+    error::{Class, Error, Result},
+    parties::{Parties, Role, Security},
+};
 use vesica_net::{Meter, meter::peak_memory};
 use vesica_psi::Adversary;
 
@@ -22,9 +26,7 @@ use crate::{
         terms::Terms,
     },
     disclosure::{Disclosure, words::Learned},
-    error::{Class, Error, Result},
     keys::counts::RowCounts,
-    parties::{Parties, Role, Security},
     table::{
         digest::InputDigest,
         formulas::ColumnFormulas,

@@ -5,6 +5,7 @@
 
 use std::{fmt::Write, path::Path};
 
+use vesica_core::parties::{Learns, Parties, Role, Security};
 use vesica_net::AbortReason;
 use vesica_psi::{
     Adversary, Sizes,
@@ -20,7 +21,6 @@ use crate::{
     },
     disclosure::{Fact, Measure},
     keys::{counts::RowCounts, normalize::Normalize},
-    parties::{Learns, Parties, Role, Security},
     table::sent_columns::SentColumns,
     task::{aggregates::Number, outcome::Outcome, query::Query},
 };

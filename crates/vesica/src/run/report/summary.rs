@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use vesica_core::words::{counted, grouped};
+
 use super::{LedgerLine, Report, SecurityOfRun};
 use crate::{
     table::formulas::ColumnFormulas,
     task::{interface::Context, outcome::QueryResult, query::ResultForm},
-    words::{counted, grouped},
 };
 
 impl Report {

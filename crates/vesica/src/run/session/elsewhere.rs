@@ -3,19 +3,21 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
+use vesica_core::{
+    error::{Error, Result},
+    observe::{Progress, Unit},
+};
 use vesica_net::{CancelToken, SessionId};
 use zeroize::Zeroizing;
 
 use super::{Computed, Opening, Session, watch};
 use crate::{
     agree::seed::Seed,
-    error::{Error, Result},
     keys::{
         counts::RowCounts,
         partitions::{Commitments, Partitions},
     },
     run::{
-        observe::{Progress, Unit},
         partitions::{self as work, Recorded},
         permits::{Dispatch, Slots, Step, Threads},
     },

@@ -1,5 +1,6 @@
 //! In how many partitions sets can be compared.
 
+use vesica_core::error::{Error, Result};
 use vesica_psi::{MAX_ITEMS, Sizes};
 
 use crate::{
@@ -7,7 +8,6 @@ use crate::{
         memory::{Ladder, Rung},
         terms::Terms,
     },
-    error::{Error, Result},
     keys::partitions,
     task::interface::Request,
 };

@@ -1,12 +1,10 @@
 //! Announcements of the two sets: their sizes, and in a join the types of the columns that one side sends.
 
+use vesica_core::error::Result;
 use vesica_psi::Sizes;
 
 use super::Session;
-use crate::{
-    error::Result,
-    table::{rows::MAX_ROWS, sent_types::SentType},
-};
+use crate::table::{rows::MAX_ROWS, sent_types::SentType};
 
 pub(super) const READY: &str = "vesica/ready";
 const TYPES: &str = "vesica/types";

@@ -16,14 +16,12 @@ use parquet::{
     file::writer::{SerializedColumnWriter, SerializedRowGroupWriter},
     schema::types::{Type, TypePtr},
 };
+use vesica_core::error::Error;
 
 use super::unwritten;
-use crate::{
-    error::Error,
-    table::{
-        sent_types::SentType,
-        written::{AddedNames, Unwritten},
-    },
+use crate::table::{
+    sent_types::SentType,
+    written::{AddedNames, Unwritten},
 };
 
 /// Returns the columns that are added: numbers of matches, and received ones, whose values may be missing.

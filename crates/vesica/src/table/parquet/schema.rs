@@ -12,11 +12,9 @@ use parquet::{
     file::{metadata::ParquetMetaData, properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::{Type, TypePtr},
 };
+use vesica_core::error::InputFault;
 
-use crate::{
-    error::InputFault,
-    table::{guard::guarded, header::ColumnType},
-};
+use crate::table::{guard::guarded, header::ColumnType};
 
 /// Metadata whose lengths are right and which the library does not read: it is newer, or of a program with its own ideas.
 pub(super) const UNSUPPORTED: InputFault = InputFault::Unsupported {

@@ -43,7 +43,7 @@ pub enum Learns {
     Peer,
     /// Both sides.
     Both,
-    /// Neither side: for [`Query::SHARES`](crate::Query::SHARES), and only for them.
+    /// Neither side: for secret shares, and only for them.
     Nobody,
 }
 
@@ -74,7 +74,7 @@ impl Security {
 
     /// Whether a method with this adversary and status is secure enough. An insecure one promises nothing, and
     /// whoever allows it asks for nothing.
-    pub(crate) fn is_met_by(self, adversary: Adversary, status: Status) -> bool {
+    pub fn is_met_by(self, adversary: Adversary, status: Status) -> bool {
         adversary >= self.adversary() || status == Status::Insecure && self == Self::SemiHonest
     }
 }

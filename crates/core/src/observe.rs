@@ -2,21 +2,16 @@
 
 use std::time::Duration;
 
-use vesica_net::phase;
-
-use crate::task;
-
 /// Is told what a run is doing. Every method may be called from a thread other than the run's, and should return
 /// quickly.
 pub trait Observer: Send + Sync {
-    /// A phase begins. [`described`] has words for it.
+    /// A phase begins.
     fn phase(&self, _name: &'static str) {}
 
     /// How far the phase has come.
     fn progress(&self, _progress: Progress) {}
 
-    /// The run has been waiting for the other side for this long. Called repeatedly while that lasts; [`waited_for`] has
-    /// words for what is awaited.
+    /// The run has been waiting for the other side for this long. Called repeatedly while that lasts.
     fn waiting(&self, _phase: &'static str, _since: Duration) {}
 
     /// Something the user should know; the run goes on.
@@ -72,28 +67,6 @@ impl Progress {
     }
 }
 
-/// What a phase does, in words.
-pub fn described(phase: &str) -> String {
-    match task::activity(phase) {
-        Some(activity) => format!("{activity} ({phase})"),
-        None => phase::doing(phase),
-    }
-}
-
-/// What this side waits for in a phase, in words.
-pub fn waited_for(phase: &str) -> &'static str {
-    match phase {
-        "terms" => "waiting for the other side's terms",
-        "ask" => {
-            "waiting until the publisher answers more; a lookup that is started again goes on from here"
-        }
-        "read" => "waiting for the other side to read its table",
-        "partitions" => "waiting for the other side to sort its keys",
-        "finish" => "waiting for the other side to write its result",
-        _ => "waiting for the other side to do its part",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,16 +79,5 @@ mod tests {
         assert_eq!(Progress::of(130, 100, Unit::Bytes).time_left(ten), Some(Duration::ZERO));
         assert_eq!(Progress::of(1, 100, Unit::Rows).time_left(ten), None);
         assert_eq!(Progress::of(0, 0, Unit::Rows).fraction, Some(0.0));
-    }
-
-    /// A person reads what every phase does.
-    #[test]
-    fn every_phase_of_a_run_has_words() {
-        let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);
-        let methods = vesica_psi::aggregate::METHODS.iter().map(|entry| entry.key);
-        let own = ["terms", "read", "choice", "seed", "partitions", "evaluate", "finish"];
-        for phase in keys.chain(methods).chain(own) {
-            assert!(described(phase).contains(' '), "{phase}");
-        }
     }
 }

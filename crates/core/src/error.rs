@@ -9,7 +9,7 @@ use vesica_psi::MAX_ITEMS;
 
 use crate::{
     difference::Difference,
-    partner::refusal::Refusal,
+    refusal::Refusal,
     words::{bytes, counted, grouped},
 };
 
@@ -172,7 +172,7 @@ pub enum Error {
 
 impl Error {
     /// The error that a set has too many keys for the largest number of partitions.
-    pub(crate) fn too_large(keys: usize, partitions: usize) -> Self {
+    pub fn too_large(keys: usize, partitions: usize) -> Self {
         let most = grouped((MAX_ITEMS * partitions) as u64);
         let said = format!(
             "{} keys are too many to compare: there must be fewer than {most}, in {}",
@@ -183,7 +183,7 @@ impl Error {
     }
 
     /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them than agreed.
-    pub(crate) fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
+    pub fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
         match error {
             vesica_psi::Error::Channel(vesica_net::Error::Io { phase, source }) => {
                 // What the gate of this side said, if the error is its.

@@ -16,17 +16,19 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(rule: &'static str, reason: String) -> Self {
+    /// Returns the refusal of a rule, for a reason.
+    pub fn new(rule: &'static str, reason: String) -> Self {
         Self { rule, reason }
     }
 
-    /// Fewer keys are shared than so many.
-    pub(crate) fn too_few(least: u64) -> Self {
+    /// Returns the refusal of a result that rests on fewer than `least` shared keys.
+    pub fn too_few(least: u64) -> Self {
         let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
         Self::new(TOO_FEW, reason)
     }
 
-    pub(crate) fn is_too_few(&self) -> bool {
+    /// Whether too few shared keys are the reason.
+    pub fn is_too_few(&self) -> bool {
         self.rule == TOO_FEW
     }
 }

@@ -17,7 +17,7 @@ pub struct Difference {
 
 impl Difference {
     /// Something that is the matter on both sides alike.
-    pub(crate) fn of_both(what: &'static str, said: String) -> Self {
+    pub fn of_both(what: &'static str, said: String) -> Self {
         Self { what, here: said.clone(), there: said }
     }
 }

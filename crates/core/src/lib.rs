@@ -1,0 +1,12 @@
+//! The foundation of the product: errors, refusals, and the words in them; the two sides of a run; an observer of its progress; the
+//! memory of the machine.
+//!
+//! **Must never import** a table, a message or a protocol's run: every crate of the product imports this one.
+
+pub mod difference;
+pub mod error;
+pub mod host;
+pub mod observe;
+pub mod parties;
+pub mod refusal;
+pub mod words;

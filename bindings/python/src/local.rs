@@ -21,7 +21,7 @@ pub struct LocalEnd {
     place: Arc<Place>,
 }
 
-/// Where the two ends meet.
+/// The meeting place of the two ends.
 #[derive(Default)]
 struct Place {
     state: Mutex<State>,

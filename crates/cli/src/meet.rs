@@ -13,7 +13,7 @@ pub struct Teller {
     /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the
     /// other side.
     says_address: bool,
-    /// How long this side waits for the other.
+    /// The time for which this side waits for the other.
     wait: Duration,
     turned_away: Cell<usize>,
 }
@@ -71,7 +71,7 @@ fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
     format!("{why}; {}", waits(left))
 }
 
-/// How long this side still waits.
+/// Returns the time for which this side still waits.
 fn waits(left: Duration) -> String {
     format!("waiting up to {} s for the other side", left.as_secs_f64().ceil())
 }

@@ -1,5 +1,5 @@
-//! The foundation of the product: errors, refusals, and the words in them; the two sides of a run; an observer of its progress; the
-//! memory of the machine.
+//! The foundation of the product: errors, refusals and the words in them, the two sides of a run, an observer of its
+//! progress, and the memory of the machine.
 //!
 //! **Must never import** a table, a message or a protocol's run: every crate of the product imports this one.
 

@@ -141,13 +141,13 @@ pub enum Error {
     /// A party that called is in a run with this one already.
     #[error("it is in a run with this side already, and can call again when that is over")]
     Engaged {
-        /// Who called.
+        /// The caller.
         caller: Fingerprint,
     },
     /// A party that called does so more often than it may.
     #[error("it calls more often than it may, and was asked to call again later")]
     TooOften {
-        /// Who called.
+        /// The caller.
         caller: Fingerprint,
     },
     /// One of the two, which is the expected one, has called the other too often.

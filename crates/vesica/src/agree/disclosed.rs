@@ -1,4 +1,4 @@
-//! What a run under these terms discloses.
+//! The disclosure of a run under its terms.
 
 use vesica_core::parties::Role;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 use vesica_psi::{Adversary, Sizes, Status};
 
-/// What is known of a run besides its terms. Before a run, that is nothing.
+/// The facts of a run besides its terms. Before a run there are none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known<'a> {
     /// Distinct keys of each side.

@@ -162,7 +162,7 @@ impl Terms {
         self.keys_of(role).iter().any(TravellingName::holds_digests)
     }
 
-    /// How a side makes its keys comparable: a name for each column.
+    /// Returns the profiles of the keys of a side: a name for each column.
     pub(crate) fn keys_of(&self, role: Role) -> &[TravellingName] {
         match role {
             Role::A => &self.keys_of_a,
@@ -170,7 +170,7 @@ impl Terms {
         }
     }
 
-    /// How many key columns each of several identifiers has; empty where all make up one.
+    /// Returns the number of key columns of each of several identifiers; empty where all make up one.
     pub(crate) fn columns_of_identifiers(&self) -> &[u8] {
         &self.identifiers
     }

@@ -16,7 +16,7 @@ use vesica_core::parties::Role;
 
 use crate::task::noise::Noise;
 
-/// What the two sides of a run learn.
+/// The facts that the two sides of a run learn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disclosure {
@@ -168,7 +168,7 @@ pub enum Assumption {
     },
     /// A side holds digests and can guess the identifiers behind them.
     Digests {
-        /// That side.
+        /// The side.
         holder: Role,
     },
     /// A result below a minimum is kept back by the program of the side that finds it.

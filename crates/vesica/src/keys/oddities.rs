@@ -100,7 +100,7 @@ const KINDS: [Kind; 13] = [
     ),
 ];
 
-/// How many values of each kind there are.
+/// The number of values of each kind.
 #[derive(Default)]
 pub(crate) struct Oddities([u64; KINDS.len()]);
 

@@ -27,7 +27,7 @@ pub struct Entry {
     pub name: String,
     /// The other side.
     pub peer: String,
-    /// Whose ledger it is, in its first line.
+    /// The owner of the ledger, in its first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Party>,
     /// What happened.
@@ -90,7 +90,7 @@ pub enum Event {
         run: u64,
         /// Shared keys, where this side knows them.
         matches: Option<u64>,
-        /// What both sides learned, as this side knows it.
+        /// The disclosure to both sides, as this side knows it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disclosure: Option<Box<Disclosure>>,
         /// This side's role in that account.
@@ -126,7 +126,7 @@ impl Event {
         }
     }
 
-    /// What happened, in a sentence without its end.
+    /// Describes the event in a sentence without its end.
     pub fn sentence(&self) -> String {
         match self {
             Self::Began { keys, peer_keys, .. } => {

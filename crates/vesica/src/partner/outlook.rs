@@ -1,4 +1,4 @@
-//! What the rules of an agreement leave for its next runs.
+//! The rest that the rules of an agreement leave for its next runs.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Outlook {
     pub last: Option<Moment>,
     /// When the next run may begin.
     pub next: Next,
-    /// How much each rule with a budget leaves, in words.
+    /// The rest of each rule with a budget, in words.
     pub left: Vec<String>,
 }
 

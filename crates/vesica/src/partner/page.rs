@@ -190,7 +190,7 @@ fn side(side: &Statement) -> String {
     )
 }
 
-/// How the keys of both sides were made comparable.
+/// Describes the profiles of the keys of both sides.
 fn keys(record: &Record, names: &Names) -> String {
     let of = |profiles: &[TravellingName]| {
         profiles.iter().map(TravellingName::as_str).collect::<Vec<_>>().join(", ")

@@ -88,7 +88,7 @@ const FEW: u64 = 20;
 const DAY: i64 = 24 * 60 * 60;
 
 impl Past {
-    /// How many runs began within the 24 hours before this moment.
+    /// Counts the runs that began within the 24 hours before this moment.
     pub(super) fn begun_within_a_day(&self, now: Moment) -> u64 {
         self.begun.iter().filter(|begun| **begun > now.minus(DAY)).count() as u64
     }

@@ -60,7 +60,7 @@ pub struct Record {
     pub keys_of_a: Vec<TravellingName>,
     /// The same of the side that listened.
     pub keys_of_b: Vec<TravellingName>,
-    /// How many of these columns each identifier of a row has; empty where all make up one.
+    /// The number of these columns in each identifier of a row; empty where all make up one.
     pub identifiers: Vec<u8>,
     /// What each side learned, what neither did, and on which assumptions that rests.
     pub disclosure: Disclosure,

@@ -19,7 +19,7 @@ use crate::{
 pub struct Summary {
     terms: Terms,
     rules: Vec<Policy>,
-    /// Where the sides meet, in words.
+    /// The meeting place of the sides, in words.
     place: Option<String>,
     reader: Role,
     names: Names,
@@ -72,7 +72,7 @@ impl Summary {
         self.reader
     }
 
-    /// What a run discloses, in sentences.
+    /// The disclosure of a run, in sentences.
     pub fn disclosed(&self) -> Vec<String> {
         self.disclosure().lines(self.reader, &self.names, Tense::Future)
     }

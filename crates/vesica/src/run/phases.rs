@@ -4,7 +4,7 @@ use vesica_net::phase;
 
 use crate::task;
 
-/// What a phase does, in words.
+/// Describes a phase in words.
 pub fn described(phase: &str) -> String {
     match task::activity(phase) {
         Some(activity) => format!("{activity} ({phase})"),
@@ -12,7 +12,7 @@ pub fn described(phase: &str) -> String {
     }
 }
 
-/// What this side waits for in a phase, in words.
+/// Describes what this side waits for in a phase.
 pub fn waited_for(phase: &str) -> &'static str {
     match phase {
         "terms" => "waiting for the other side's terms",

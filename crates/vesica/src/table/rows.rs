@@ -64,7 +64,7 @@ pub(crate) trait Content: Send {
         true
     }
 
-    /// How many rows have quotation marks where delimited text has none.
+    /// Counts the rows with quotation marks where delimited text has none.
     fn misquoted(&self) -> u64 {
         0
     }
@@ -199,7 +199,7 @@ impl Table {
         self.content.is_utf8()
     }
 
-    /// How many rows have quotation marks where delimited text has none.
+    /// Counts the rows with quotation marks where delimited text has none.
     pub(crate) fn misquoted(&self) -> u64 {
         self.content.misquoted()
     }

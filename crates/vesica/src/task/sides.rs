@@ -20,7 +20,7 @@ pub(crate) struct Sides {
     pub(crate) peer_learns: bool,
     /// The protocol's receiver.
     pub(crate) receiver: Side,
-    /// How many identifiers a row has.
+    /// The number of identifiers of a row.
     pub(crate) identifiers: usize,
 }
 

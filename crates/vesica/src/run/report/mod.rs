@@ -285,7 +285,7 @@ impl Report {
         Ok(terms.disclosure(Known { keys, method, outcome, profiles, rules }))
     }
 
-    /// What the sides learned besides sizes, in a line for a log.
+    /// Describes in a line for a log the facts that the sides learned besides sizes.
     pub fn brief(&self) -> Option<String> {
         Some(self.disclosure.as_ref()?.brief(self.role?)).filter(|said| !said.is_empty())
     }

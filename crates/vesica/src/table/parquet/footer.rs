@@ -31,7 +31,7 @@ const ENCRYPTED: &[u8] = b"PARE";
 /// The findings at the end of a file.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Where the metadata is, without the end of the file.
+    /// The range of the metadata, without the end of the file.
     pub(super) place: Range<u64>,
     /// Whether columns or the metadata are encrypted.
     pub(super) is_encrypted: bool,

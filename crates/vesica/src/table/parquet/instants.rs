@@ -34,7 +34,7 @@ pub(super) fn leaf_of(schema: &SchemaDescriptor, root: usize) -> Option<usize> {
 /// Batches of other columns, with those of INT96 as texts at their places.
 pub(super) struct WithInstants<B> {
     pub(super) batches: B,
-    /// Where in a batch each belongs, ascending.
+    /// The place of each in a batch, ascending.
     pub(super) columns: Vec<(usize, Instants)>,
 }
 

@@ -176,10 +176,9 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     println!("{toll:?}");
 }
 
-/// Interrupts a run when some of its partitions are done.
-fn interrupted() -> (Lab, [String; 2]) {
-    let (lab, expected) = lab();
-    let [a, b] = start(&lab);
+/// Starts a run, and waits until some of its partitions are done.
+fn halfway(lab: &Lab) -> [Running; 2] {
+    let sides = start(lab);
     // The side that has the matches first.
     let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
     let started = Instant::now();
@@ -188,6 +187,13 @@ fn interrupted() -> (Lab, [String; 2]) {
         assert!(started.elapsed() < Duration::from_secs(60), "{} bytes of a journal", size());
         thread::sleep(Duration::from_millis(1));
     }
+    sides
+}
+
+/// Interrupts a run when some of its partitions are done.
+fn interrupted() -> (Lab, [String; 2]) {
+    let (lab, expected) = lab();
+    let [a, b] = halfway(&lab);
     a.signal("KILL");
     b.signal("KILL");
     // The second may have noticed that the first is gone.
@@ -200,13 +206,7 @@ fn interrupted() -> (Lab, [String; 2]) {
 #[test]
 fn a_run_says_where_it_goes_on() {
     let (lab, expected) = lab();
-    let [a, b] = start(&lab);
-    let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
-    let started = Instant::now();
-    while size() < 5_000 {
-        assert!(started.elapsed() < Duration::from_secs(60), "{} bytes of a journal", size());
-        thread::sleep(Duration::from_millis(1));
-    }
+    let [a, b] = halfway(&lab);
     a.signal("TERM");
     let there = "the same command goes on there: this side has done ";
     a.end().assert(130, &["stopped on request while ", there, " of 8 partitions\n"]);

@@ -18,6 +18,16 @@ pub enum Tense {
     Past,
 }
 
+impl Tense {
+    /// The verb "learn" in this tense.
+    fn learned(self) -> &'static str {
+        match self {
+            Self::Future => "will learn",
+            Self::Past => "learned",
+        }
+    }
+}
+
 /// An account in sentences, from the point of view of one side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Learned {
@@ -63,13 +73,9 @@ impl Names {
 impl Disclosure {
     /// Says what a side learns, in one sentence.
     pub fn sentence(&self, learner: Role, names: &Names, tense: Tense) -> String {
-        let verb = match tense {
-            Tense::Future => "will learn",
-            Tense::Past => "learned",
-        };
         let mut said = self.learned(learner, names);
         said.push("nothing else".to_owned());
-        format!("{} {verb} {}.", names.capital(learner), listed(&said))
+        format!("{} {} {}.", names.capital(learner), tense.learned(), listed(&said))
     }
 
     /// The facts that a side learns, as phrases that continue "learned …".
@@ -126,12 +132,8 @@ impl Disclosure {
         let mut lines: Vec<_> =
             [first, first.other()].map(|side| self.sentence(side, names, tense)).into();
         if !self.neither.is_empty() {
-            let verb = match tense {
-                Tense::Future => "will learn",
-                Tense::Past => "learned",
-            };
             let secrets: Vec<_> = self.secrets().into_iter().map(str::to_owned).collect();
-            lines.push(format!("Neither side {verb} {}.", alternatives(&secrets)));
+            lines.push(format!("Neither side {} {}.", tense.learned(), alternatives(&secrets)));
         }
         lines.extend(self.assumptions(names, tense));
         lines

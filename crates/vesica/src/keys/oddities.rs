@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::keys::normalize::{Normalize, characters::is_ignorable, lacks_plus};
+use crate::keys::normalize::{Identifier, Normalize, characters::is_ignorable, lacks_plus};
 
 /// A kind of values, and how many rows have one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -154,26 +154,34 @@ fn is_float(text: &str) -> bool {
     })
 }
 
-fn word(normalize: &Normalize) -> String {
-    let name = normalize.to_string();
-    let name = name.strip_prefix("sha256:").unwrap_or(&name);
-    name.split(':').next().unwrap_or_default().to_owned()
+/// The profile of the values themselves, which may be hashed here.
+fn of_values(normalize: &Normalize) -> &Normalize {
+    match normalize {
+        Normalize::Sha256(inner) => inner,
+        other => other,
+    }
 }
 
 fn is_numeric(normalize: &Normalize) -> bool {
-    word(normalize) == "number"
+    matches!(of_values(normalize), Normalize::Number(_))
 }
 
 fn is_date(normalize: &Normalize) -> bool {
-    word(normalize) == "date"
+    matches!(of_values(normalize), Normalize::Date(_))
 }
 
 fn is_phone(normalize: &Normalize) -> bool {
-    normalize.to_string().split(':').any(|word| word == "phone") && !normalize.holds_digests()
+    matches!(
+        of_values(normalize),
+        Normalize::Phone(_) | Normalize::Partner(_, Identifier::Phone(_))
+    )
 }
 
 fn is_mail(normalize: &Normalize) -> bool {
-    normalize.to_string().split(':').any(|word| word == "email") && !normalize.holds_digests()
+    matches!(
+        of_values(normalize),
+        Normalize::Email | Normalize::PlainEmail | Normalize::Partner(_, Identifier::Email)
+    )
 }
 
 fn has_extension(text: &str) -> bool {

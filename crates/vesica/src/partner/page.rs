@@ -1,6 +1,8 @@
 //! Pages for people who were not there: a record, with what was compared and what each side learned and did not, and a whole
 //! ledger.
 
+use std::collections::HashMap;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use vesica_core::{
@@ -118,12 +120,14 @@ fn document(title: &str, body: &str) -> String {
 /// a party by its fingerprint.
 pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) -> String {
     let title = format!("Runs of {}", escaped(owner));
+    // Entries ascend, so the last one of a run stays.
+    let ends: HashMap<u64, &Entry> =
+        entries.iter().filter_map(|entry| Some((entry.event.run()?, entry))).collect();
     let rows: String = entries
         .iter()
         .filter(|entry| entry.event.run().is_none())
         .map(|first| {
-            let rest = entries.iter().filter(|entry| entry.event.run() == Some(first.number));
-            let last = rest.max_by_key(|entry| entry.number).unwrap_or(first);
+            let last = ends.get(&first.number).copied().unwrap_or(first);
             format!(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                 first.time.to_string().replace('T', " "),

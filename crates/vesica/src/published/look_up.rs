@@ -240,16 +240,11 @@ impl Received for Labelled {
         let member = self.members.as_ref().map(|members| members[nth].map(word));
         let found = self.of_rows[nth].and_then(|key| self.found[key as usize].as_ref());
         let label = found.and_then(|found| found.label.as_ref());
-        let of_label = |sent: &'_ SentColumns| -> Vec<Option<Cow<'_, str>>> {
+        let labels = self.sent.iter().flat_map(|sent| {
             let values = label.and_then(|label| sent.row(label, 0));
-            let values = values.unwrap_or_else(|| vec![None; sent.columns.len()]);
-            values
-                .into_iter()
-                .map(|value| value.map(|value| Cow::Owned(value.to_owned())))
-                .collect()
-        };
-        let labels = self.sent.as_ref().map(of_label).unwrap_or_default();
-        Ok(member.into_iter().chain(labels).collect())
+            values.unwrap_or_else(|| vec![None; sent.columns.len()])
+        });
+        Ok(member.into_iter().chain(labels.map(|value| value.map(Cow::Borrowed))).collect())
     }
 }
 

@@ -528,18 +528,16 @@ fn read(
     session.phase("read");
     let (keys, values) = (job.columns.clone(), job.values.clone());
     let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
-    let names = sent.clone();
     let select = job.select.clone().unwrap_or_default();
-    let scan = session.meanwhile(move || {
+    let (types, scan) = session.meanwhile(move || {
         let [keys, sent, select] = [&keys, &sent, &select]
             .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
         let values = values.as_deref();
-        input.read_columns(Columns { keys: &keys, values, sent: &sent, select: &select })
+        let types = input.header().sent_types(&sent).map_err(|fault| input.fault(fault))?;
+        let columns = Columns { keys: &keys, values, sent: &sent, select: &select };
+        Ok((types, input.read_columns(columns)?))
     })?;
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let types = scan.header().positions(&names).unwrap_or_default().into_iter();
-    let sent_type = |column| scan.header().column_type(column).map(|found| found.sent);
-    session.set_sent_types(types.map(|column| sent_type(column).unwrap_or_default()).collect());
+    session.set_sent_types(types);
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, keys, diagnosis) = session.meanwhile(move || {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::table::source;
+
 /// Writes a record of the text with more fields at its end, quoted where that is needed, and its own line end or else
 /// this one.
 pub(crate) fn write<'a>(
@@ -10,9 +12,8 @@ pub(crate) fn write<'a>(
     (delimiter, line_end): (u8, &[u8]),
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let ends: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
-    let own = ends.into_iter().find(|end| record.ends_with(end)).unwrap_or_default();
-    out.write_all(&record[..record.len() - own.len()])?;
+    let own = source::line_end(record);
+    out.write_all(source::without_line_end(record))?;
     for field in more {
         out.write_all(&[delimiter])?;
         let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');

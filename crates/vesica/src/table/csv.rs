@@ -17,7 +17,7 @@ use crate::table::{
     records::{Found, Records},
     row::{Fields, Origin, Row},
     rows::{Content, MAX_ROWS},
-    source::{Delimiter, Head, terminated, without_line_end},
+    source::{self, Delimiter, Head, terminated, without_line_end},
     stored::Stored,
     text::{Facts, Lines, Text, show_rows},
     written::{Unwritten, Written},
@@ -92,14 +92,9 @@ impl Layout {
 
     /// What the table's own lines end with; for a last row that ends with nothing.
     fn line_end(&self) -> &'static [u8] {
-        if self.header.ends_with(b"\r\r\n") {
-            b"\r\r\n"
-        } else if self.header.ends_with(b"\r\n") {
-            b"\r\n"
-        } else if self.header.ends_with(b"\r") {
-            b"\r"
-        } else {
-            b"\n"
+        match source::line_end(&self.header) {
+            [] => b"\n",
+            own => own,
         }
     }
 

@@ -134,6 +134,7 @@ fn old_stream(head: &[u8]) -> Result<Option<Format>, ()> {
 
 const UTF16: Foreign = ("UTF-16", "convert it first, for example with `iconv -f UTF-16 -t UTF-8`");
 const UTF32: Foreign = ("UTF-32", "convert it first, for example with `iconv -f UTF-32 -t UTF-8`");
+const HTML: Foreign = ("an HTML page", "download the file itself: the page may ask for a password");
 const ZIP: Foreign = ("a ZIP archive or a spreadsheet", SPREADSHEET);
 const SPREADSHEET: &str = "save it as CSV in UTF-8";
 const BINARY: &str = "unpack it first, if it is packed, and name no other format for it";
@@ -196,11 +197,8 @@ const LATER: [(usize, &[u8], Foreign); 2] = [
 
 /// Formats of text that are no tables, by their beginnings in small letters.
 const DOCUMENTS: [(&[u8], Foreign); 4] = [
-    (
-        b"<!doctype html",
-        ("an HTML page", "download the file itself: the page may ask for a password"),
-    ),
-    (b"<html", ("an HTML page", "download the file itself: the page may ask for a password")),
+    (b"<!doctype html", HTML),
+    (b"<html", HTML),
     (b"<?xml", ("an XML document", EXPORT)),
     (b"<stata_dta>", ("a Stata file", EXPORT)),
 ];

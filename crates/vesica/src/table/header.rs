@@ -110,6 +110,19 @@ impl Header {
         self.find_where(names, |found| found.unsent)
     }
 
+    /// The types as which the columns with these names are sent: text in a table without types, whose later rows may have
+    /// columns that its first one lacks.
+    ///
+    /// # Errors
+    /// As [`Header::positions`].
+    pub(crate) fn sent_types(&self, names: &[&str]) -> Result<Vec<SentType>, InputFault> {
+        if self.types.is_empty() {
+            return Ok(vec![SentType::Text; names.len()]);
+        }
+        let columns = self.positions(names)?.into_iter();
+        Ok(columns.map(|column| self.types[column].sent).collect())
+    }
+
     /// The positions of the columns with these names, which can be written as far as their types go.
     ///
     /// # Errors

@@ -141,10 +141,15 @@ pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
     }
 }
 
+/// Returns the end of a line, or nothing where it has none.
+pub(crate) fn line_end(line: &[u8]) -> &'static [u8] {
+    const ENDS: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
+    ENDS.into_iter().find(|end| line.ends_with(end)).unwrap_or_default()
+}
+
 /// A line's bytes without its line end.
 pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
-    let ends: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
-    ends.iter().find_map(|end| line.strip_suffix(*end)).unwrap_or(line)
+    &line[..line.len() - line_end(line).len()]
 }
 
 /// How an input is to be understood, where it does not say so itself.

@@ -10,6 +10,7 @@ use vesica::{
 
 use crate::{
     columns::{self, Names},
+    delimiter::DelimiterArg,
     exit::Failure,
     memory,
     project::{FILE, Project},
@@ -45,10 +46,8 @@ pub struct Args {
     /// The table's format, as in `run` [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
-    /// .tab, a bar where it ends in .psv, and else a comma]
-    #[arg(long, value_parser = run::delimiter)]
-    delimiter: Option<Delimiter>,
+    #[command(flatten)]
+    delimiter: DelimiterArg,
     /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
     /// ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
@@ -102,7 +101,7 @@ impl Args {
             }
         };
         dialect.format = self.format.or(dialect.format);
-        dialect.delimiter = self.delimiter.unwrap_or(dialect.delimiter);
+        dialect.delimiter = self.delimiter.named.unwrap_or(dialect.delimiter);
         dialect.most_bytes = self.memory.or(dialect.most_bytes);
         let key = if self.key.is_empty() { &key } else { &self.key };
         let normalize = if self.normalize.is_empty() { &normalize } else { &self.normalize };

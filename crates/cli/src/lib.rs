@@ -14,6 +14,7 @@ mod check;
 mod columns;
 #[doc(hidden)]
 pub mod decoders;
+mod delimiter;
 mod demo;
 mod document;
 mod examples;
@@ -128,7 +129,7 @@ enum Command {
     /// Relay between parties who can both only dial out, until asked to stop
     #[command(after_help = examples::of("relay"))]
     Relay(relay::Args),
-    /// Check, list or export the ledger of all runs under agreements
+    /// Check, list, export or make a page of the ledger of all runs under agreements
     #[command(after_help = examples::of("ledger"))]
     Ledger(ledger::LedgerArgs),
     /// Check the record of a run, which both sides signed

@@ -8,7 +8,7 @@ use rand::{
 };
 use vesica::{
     Normalize, Source,
-    files::{Delimiter, Dialect, Format, KeyColumn, NullValues, Nulls},
+    files::{Dialect, Format, KeyColumn, Nulls},
     lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, lists_cache, look_up},
     report::{counted, grouped},
 };
@@ -17,6 +17,7 @@ use vesica_web::Place;
 
 use crate::{
     columns::{self, Names},
+    delimiter::DelimiterArg,
     exit::Failure,
     memory,
     progress::Show,
@@ -77,10 +78,8 @@ pub struct Args {
     /// The table's format [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
-    /// .tab, a bar where it ends in .psv, and else a comma]
-    #[arg(long, value_parser = run::delimiter)]
-    delimiter: Option<Delimiter>,
+    #[command(flatten)]
+    delimiter: DelimiterArg,
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     progress: Show,
@@ -100,16 +99,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(path) => args.rows.source(path)?,
         None => Source::Memory { name: "--value".into(), bytes: table(&args.value).into() },
     };
-    let named = || args.input.as_deref().map(Delimiter::of_name).unwrap_or_default();
-    let delimiter = args.delimiter.unwrap_or_else(named);
+    let delimiter = args.delimiter.of(args.input.as_deref().unwrap_or(Path::new("")));
     let job = LookUp {
         input,
         dialect: Dialect { format: args.format, delimiter, ..Dialect::default() },
         columns: names.into_iter().zip(profiles).map(column).collect(),
-        null_values: match &args.null_values {
-            Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,
-            None => NullValues::default(),
-        },
+        null_values: terms::null_values(args.null_values.as_ref())?,
         nulls: Nulls::Skip,
         output: args.output.clone().into(),
         all: args.all,

@@ -16,12 +16,12 @@ use vesica::{
 use crate::{
     agreed::{self, summary_as_text},
     columns::{self, Names},
+    delimiter::DelimiterArg,
     document::{of_file, put_new, read},
     exit::Failure,
     keygen, numbers,
     policy::PolicyArgs,
     project::{self, JobEntry, Project},
-    run,
     terms::{self, QueryArg, TermsArgs},
 };
 
@@ -114,9 +114,8 @@ struct JobArgs {
     /// This side's key columns, as in `run`
     #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
     key: Vec<Names>,
-    /// What separates the fields of the table: comma, semicolon, tab, bar or auto
-    #[arg(long, default_value = "comma", value_parser = run::delimiter)]
-    delimiter: Delimiter,
+    #[command(flatten)]
+    delimiter: DelimiterArg,
     /// The file for this side's result, if it gets one [default: named like the job, in the format of the input]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -191,18 +190,18 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     // The name is a proposal too: what it is called here is for this side to say.
     let name = args.name.as_ref().unwrap_or(&proposal.name);
     let mut offer = invitation.answer()?;
-    let (columns, identifiers) = columns::identifiers(&args.job.key);
-    if columns.len() != offer.keys.len() || identifiers != offer.identifiers {
+    let (names, identifiers) = columns::identifiers(&args.job.key);
+    if names.len() != offer.keys.len() || identifiers != offer.identifiers {
         return Err(Failure::usage(format!(
             "the invitation compares {}, and --key names {}",
             keys_of(offer.keys.len(), &offer.identifiers),
-            keys_of(columns.len(), &identifiers)
+            keys_of(names.len(), &identifiers)
         )));
     }
     offer.allow_research = args.allow_research;
     offer.max_peer_rows = args.max_peer_rows;
     if !args.normalize.is_empty() {
-        offer.keys = terms::profiles(columns.len(), &args.normalize)?;
+        offer.keys = terms::profiles(names.len(), &args.normalize)?;
     }
     if let Some(Names(columns)) = &args.send {
         let (columns, bytes) = (columns.clone(), args.send_bytes);
@@ -329,7 +328,7 @@ impl JobArgs {
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
             output_is_default: self.output.is_none(),
-            delimiter: (self.delimiter != Delimiter::Comma).then(|| self.delimiter.name()),
+            delimiter: self.delimiter.named.map(Delimiter::name),
             partner: self.partner.clone(),
             agreement_hash: None,
         }
@@ -342,15 +341,12 @@ impl JobArgs {
         offer: &Offer,
         values: Option<&str>,
     ) -> Result<(), Failure> {
-        let is_local = |input: &&PathBuf| {
-            let text = input.to_string_lossy();
-            text != "-" && !text.contains("://") && !text.starts_with("adbc:")
-        };
+        let is_local = |input: &&PathBuf| project::is_file(&input.to_string_lossy());
         let Some(input) = self.input.as_ref().filter(is_local) else { return Ok(()) };
         let path = project.path(input);
         let (columns, identifiers) = columns::identifiers(&self.key);
         let job = Job {
-            delimiter: self.delimiter,
+            delimiter: self.delimiter.of(&path),
             values: values.map(str::to_owned),
             ..Job::new(Source::from_path(&path), columns.clone(), offer.clone())
         };
@@ -362,7 +358,13 @@ impl JobArgs {
         let keys: Vec<_> =
             columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
         let source = Source::from_path(&path);
-        let found = vesica::check(source, self.delimiter, &keys, &identifiers, &offer.null_values)?;
+        let found = vesica::check(
+            source,
+            self.delimiter.of(&path),
+            &keys,
+            &identifiers,
+            &offer.null_values,
+        )?;
         let rows = found.findings.rows;
         if rows.used == 0 && rows.read > 0 {
             return Err(Failure::input(format!(
@@ -383,7 +385,7 @@ impl JobArgs {
     }
 }
 
-/// The keys of so many columns, which identifiers divide as these numbers say.
+/// Describes the keys of this many columns, which identifiers divide as these numbers say.
 fn keys_of(columns: usize, identifiers: &[u8]) -> String {
     let columns = counted(columns as u64, "column");
     match identifiers.len() {

@@ -70,7 +70,7 @@ pub struct JobEntry {
     pub output: Option<PathBuf>,
     /// Whether nobody named the output.
     pub output_is_default: bool,
-    /// What separates the fields of the input, where that is no comma.
+    /// The delimiter of the input, where it was named.
     pub delimiter: Option<&'static str>,
     /// This side's name for the other party.
     pub partner: Option<String>,
@@ -336,7 +336,7 @@ impl Project {
 }
 
 /// Whether a place is a file, and not a stream, an object or a database.
-fn is_file(place: &str) -> bool {
+pub fn is_file(place: &str) -> bool {
     place != "-" && !place.contains("://") && !place.starts_with("adbc:")
 }
 

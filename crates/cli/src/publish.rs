@@ -8,7 +8,7 @@ use rand::{
 };
 use vesica::{
     Normalize,
-    files::{DEFAULT_BYTES, Delimiter, Dialect, Duplicates, Format, KeyColumn, NullValues, Nulls},
+    files::{DEFAULT_BYTES, Dialect, Duplicates, Format, KeyColumn, Nulls},
     lists::{DEFAULT_LAMBDA, DEFAULT_QUERIES, Publication, Published, publish},
     report::{grouped, shown},
 };
@@ -16,6 +16,7 @@ use vesica::{
 use crate::{
     cancel,
     columns::{self, Names},
+    delimiter::DelimiterArg,
     exit::Failure,
     keygen, memory, numbers,
     progress::Show,
@@ -74,10 +75,8 @@ pub struct Args {
     /// The table's format [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
     format: Option<Format>,
-    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
-    /// .tab, a bar where it ends in .psv, and else a comma]
-    #[arg(long, value_parser = run::delimiter)]
-    delimiter: Option<Delimiter>,
+    #[command(flatten)]
+    delimiter: DelimiterArg,
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
@@ -111,15 +110,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
         input: args.rows.source(&args.input)?,
         dialect: Dialect {
             format: args.format,
-            delimiter: args.delimiter.unwrap_or_else(|| Delimiter::of_name(&args.input)),
+            delimiter: args.delimiter.of(&args.input),
             most_bytes: args.memory,
             spill: None,
         },
         columns: names.into_iter().zip(profiles).map(column).collect(),
-        null_values: match &args.null_values {
-            Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,
-            None => NullValues::default(),
-        },
+        null_values: terms::null_values(args.null_values.as_ref())?,
         nulls: Nulls::Skip,
         duplicates: Duplicates::First,
         allow_empty: args.allow_empty,

@@ -18,8 +18,8 @@ use rand::{
 use vesica::{
     Class, Job, Learns, Offer, Parties, Query, Report, Role, Way,
     files::{
-        Delimiter, Destination, Duplicates, Format, Formulas, JournalSecret, Nulls, PlannerInputs,
-        Protected, Resume,
+        Destination, Duplicates, Format, Formulas, JournalSecret, Nulls, PlannerInputs, Protected,
+        Resume,
     },
     partnership::{Agreement, Partnership, Policy, Signed, Summary},
     report::{QueryResult, ResultForm},
@@ -29,6 +29,7 @@ use vesica_net::{CancelToken, Channel, Fingerprint, Identity, Proxy, connect::Me
 use crate::{
     agreed, cancel,
     columns::{self, Names},
+    delimiter::DelimiterArg,
     exit::{self, Failure},
     heading, keygen,
     meet::Teller,
@@ -135,10 +136,8 @@ pub struct Args {
     /// than N rows of a key as an error. The other side receives N times --send-bytes for each key
     #[arg(long, default_value = "first", value_name = "HOW", value_parser = terms::duplicates)]
     duplicates: (Duplicates, u32),
-    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
-    /// .tab, a bar where it ends in .psv, and else a comma]
-    #[arg(long, value_parser = delimiter)]
-    delimiter: Option<Delimiter>,
+    #[command(flatten)]
+    delimiter: DelimiterArg,
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
@@ -481,7 +480,7 @@ impl Args {
         Ok(Job {
             input: self.rows.source(&self.input)?,
             format: self.format,
-            delimiter: self.delimiter.unwrap_or_else(|| Delimiter::of_name(&self.input)),
+            delimiter: self.delimiter.of(&self.input),
             spill: self.spill.clone(),
             resume: None,
             columns: names,
@@ -580,10 +579,6 @@ impl Args {
         let identity = Protected::new("the identity", &self.identity);
         [identity].into_iter().chain(figures).chain(self.of_project.iter().cloned()).collect()
     }
-}
-
-pub fn delimiter(name: &str) -> Result<Delimiter, String> {
-    terms::choice(name, Delimiter::ALL, Delimiter::name)
 }
 
 pub fn format(name: &str) -> Result<Format, String> {

@@ -52,7 +52,7 @@ impl CommandLine {
         let Some((command, given)) = named else { return alone(arguments) };
         let Some(name) = given.get_one::<String>("job") else {
             return match says_nothing(given) && Path::new(FILE).exists() {
-                true => Err(Project::open(None)?.without_job()),
+                true => Err(Project::open(None)?.without_job(command)),
                 false => alone(arguments),
             };
         };
@@ -114,19 +114,17 @@ impl Project {
         Ok((flags, Origin { file, job, keys, given }))
     }
 
-    /// Refuses a run that names neither a job nor files.
-    fn without_job(&self) -> Failure {
+    /// Refuses a command that names neither a job nor files.
+    fn without_job(&self, command: &str) -> Failure {
         let (file, jobs) = (self.file.display(), self.jobs());
         Failure::usage(match jobs.first() {
             Some(first) => {
                 let all = jobs.join(", ");
-                format!(
-                    "say which job to run, as in `vesica run {first}`; the jobs of {file}: {all}"
-                )
+                format!("name a job, as in `vesica {command} {first}`; the jobs of {file}: {all}")
             }
             None => format!(
-                "{file} has no job yet: `vesica invite` and `vesica accept` add jobs. A run without a job takes \
-                 --identity, --input and --key"
+                "{file} has no job yet: `vesica invite` and `vesica accept` add jobs. Without a job, `vesica {command}` \
+                 takes --identity, --input and --key"
             ),
         })
     }

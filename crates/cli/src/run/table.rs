@@ -5,7 +5,7 @@ use std::{iter, path::Path};
 use clap::{Args as _, FromArgMatches as _};
 use vesica::{
     Normalize, Source,
-    files::{Delimiter, Dialect, NullValues},
+    files::{Dialect, NullValues},
 };
 
 use super::Args;
@@ -49,7 +49,7 @@ impl Args {
     /// # Errors
     /// An agreement that cannot be used, and terms that contradict themselves.
     pub fn table(&self) -> Result<JobTable, Failure> {
-        let delimiter = self.delimiter.unwrap_or_else(|| Delimiter::of_name(&self.input));
+        let delimiter = self.delimiter.of(&self.input);
         let (format, most_bytes) = (self.format, self.memory);
         let dialect = Dialect { format, delimiter, most_bytes, spill: None };
         let (normalize, null_values) = match (self.agreement()?, self.agreement_file()) {

@@ -201,6 +201,22 @@ fn an_agreement_is_not_made_that_could_not_be_kept() {
     assert!(projects.read(Inviter, "vesica.toml").contains("delimiter = \"semicolon\""));
 }
 
+/// A job reads its table as the invitation did: by the file's name, or by the delimiter that was named.
+#[test]
+fn invitations_and_their_jobs_have_one_delimiter() {
+    let projects = invited(20, &["--learns", "both"]);
+    for (job, table, flags) in [
+        ("tabs", "mail\tn\nann@x.org\t1\n", &[][..]),
+        ("commas", "mail,n\nann@x.org,1\n", &["--delimiter", "comma"]),
+    ] {
+        let file = format!("in-{job}.tsv");
+        fs::write(projects.path(Inviter, &file), table).unwrap();
+        let invite = ["invite", job, "--input", &file, "--key", "mail", "--learns", "both"];
+        projects.ended(Inviter, &[&invite[..], flags].concat()).assert(0, &[]);
+        projects.ended(Inviter, &["check", job, "--normalize", "email"]).assert(0, &[]);
+    }
+}
+
 #[test]
 fn hours_are_for_runs_and_bounds_may_differ() {
     let now = print_hour();

@@ -39,17 +39,7 @@ fn finished(py: Python<'_>, found: Result<Value, Fault>) -> PyResult<String> {
         .map_err(|Fault(class, message)| errors::exception(py, class, &message, None))
 }
 
-fn facts(summary: &Summary) -> vesica::Result<Value> {
-    let disclosure = serde_json::to_value(summary.disclosure());
-    Ok(json!({
-        "role": serde_json::to_value(summary.reader()).unwrap_or_default(),
-        "disclosure": disclosure.map_err(|_| Error::Bug("an account has JSON"))?,
-        "sentences": summary.disclosed(),
-        "clauses": summary.clauses(),
-    }))
-}
-
-/// Reads an agreement as this party sees it, or a reader who is none of the two; returns JSON.
+/// Reads an agreement as this party sees it, or as a reader who is neither party; returns JSON.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -60,7 +50,7 @@ pub fn agreement(py: Python<'_>, text: &str, me: Option<&str>) -> PyResult<Strin
         let signed = Signed::<Agreement>::from_file(text).map_err(Fault::input)?;
         let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
         let (agreement, parties) = (signed.document(), parties(signed.document()));
-        let summary = facts(&agreement.summary(me)?)?;
+        let summary = agreement.summary(me)?.to_json();
         Ok(json!({
             "name": agreement.proposal.name,
             "hash": signed.hash(),
@@ -87,7 +77,7 @@ fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
 #[pyfunction]
 pub fn preview(py: Python<'_>, keys: Keys, terms: (Asked, Rest)) -> PyResult<String> {
     let (asked, rest) = terms;
-    let made = || Ok(facts(&Summary::of_offer(&offered(&keys, &asked, &rest)?)?)?);
+    let made = || Ok(Summary::of_offer(&offered(&keys, &asked, &rest)?)?.to_json());
     finished(py, made())
 }
 

@@ -47,11 +47,5 @@ pub fn summary_as_text(summary: &Summary) -> String {
 
 /// The same as JSON, with the facts.
 pub fn summary_as_json(summary: &Summary) -> Result<String, Failure> {
-    let value = serde_json::json!({
-        "role": summary.reader(),
-        "disclosure": summary.disclosure(),
-        "sentences": summary.disclosed(),
-        "clauses": summary.clauses(),
-    });
-    serde_json::to_string_pretty(&value).map_err(|_| Failure::bug("a summary has JSON"))
+    serde_json::to_string_pretty(&summary.to_json()).map_err(|_| Failure::bug("a summary has JSON"))
 }

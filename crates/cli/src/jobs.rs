@@ -93,16 +93,11 @@ fn table(rows: &[Row]) -> String {
     });
     let cells: Vec<_> = [head].into_iter().chain(cells).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..cells[0].len()).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
     for row in &cells {
-        let padded: String = row
-            .iter()
-            .enumerate()
-            .map(|(column, cell)| {
-                let room = width(column).unwrap_or(0).saturating_sub(cell.chars().count());
-                format!("{cell}{}  ", " ".repeat(room))
-            })
-            .collect();
+        let padded: String =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
         text += padded.trim_end();
         text.push('\n');
     }

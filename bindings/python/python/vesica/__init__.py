@@ -14,11 +14,11 @@ Both sides call the same function, or run the command `vesica run`.
     threshold    whether at least so many keys match
     shares       secret shares of the keys that match, from which neither side learns
     check, plan  a table alone, before a run; what a run would take
-    preview      the disclosures of a run, before it
-    Agreement    an agreement in a file; verify checks the record of a run
     publish      a list that others look keys up in
     lookup       the rows whose keys are in a list that others publish
     aio          all of these as coroutines
+    preview      the disclosures of a run, before it
+    Agreement    an agreement in a file; verify checks the record of a run
     spark, ray   rows that match, where tables are spread over a cluster
     simulate     both sides in one call, to try things out
     local_pair   two partners in one process, for a call each

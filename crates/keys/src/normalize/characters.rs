@@ -114,6 +114,17 @@ fn digit(c: char) -> Option<u8> {
     (value < 10).then_some(value as u8)
 }
 
+/// Whether a value is a whole number with decimal places, such as `17.0`, as a program writes it that has read a column of numbers.
+pub fn is_float(value: &str) -> bool {
+    let number = value.strip_prefix(['+', '-']).unwrap_or(value);
+    number.split_once('.').is_some_and(|(whole, places)| {
+        let is_all = |text: &str, digits: &[u8]| {
+            !text.is_empty() && text.bytes().all(|byte| digits.contains(&byte))
+        };
+        is_all(whole, b"0123456789") && is_all(places, b"0")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

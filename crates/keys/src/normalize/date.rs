@@ -105,7 +105,7 @@ pub(super) fn iso(value: &str, format: Option<&Format>) -> Option<String> {
     let value = typed(bare(value));
     let read = |text: &str| match format {
         Some(format) => format.read(text),
-        None => standard(text.as_bytes()),
+        None => standard(text).filter(|(_, rest)| rest.is_empty()).map(|(date, _)| date),
     };
     let (year, month, day) = read(&value).or_else(|| read(midnight(&value)?))?;
     calendar_day(year, month, day)?;
@@ -118,10 +118,10 @@ pub(super) fn calendar_day(year: u16, month: u8, day: u8) -> Option<time::Date> 
     time::Date::from_calendar_date(i32::from(year), month, day).ok()
 }
 
-/// `2001-02-03`, all digits written.
-pub(super) fn standard(text: &[u8]) -> Option<(u16, u8, u8)> {
-    let (year, rest) = digits(text, 4, 4)?;
+/// Reads a date such as `2001-02-03`, all digits written, and returns what follows it too.
+pub(super) fn standard(text: &str) -> Option<((u16, u8, u8), &str)> {
+    let (year, rest) = digits(text.as_bytes(), 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
     let (day, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
-    rest.is_empty().then_some((year, month as u8, day as u8))
+    Some(((year, month as u8, day as u8), &text[text.len() - rest.len()..]))
 }

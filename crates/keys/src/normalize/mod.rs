@@ -93,7 +93,7 @@ pub const PROFILES: [Profile; 18] = [
     profile("text", "", 2, |given| without(given, Normalize::Text)),
     profile("email", "[:gmail|:plain]", 2, email::parse),
     profile("name", "", 2, |given| without(given, Normalize::Name)),
-    profile("phone", "[:CC]", 2, phone::parse),
+    profile("phone", "[:CC]", 2, |given| phone::region(given).map(Normalize::Phone)),
     profile("date", "[:FORMAT]", 2, date::parse),
     profile("timestamp", "[:OFFSET]", 1, timestamp::parse),
     profile("number", "[:MARKS]", 2, number::parse),

@@ -70,10 +70,7 @@ impl Partner {
         let found = match (kind, given) {
             ("email", None) if known => Identifier::Email,
             ("name", None) if known => Identifier::Name,
-            ("phone", _) if known => match phone::parse(given)? {
-                Normalize::Phone(region) => Identifier::Phone(region),
-                _ => return Err("no telephone number".to_owned()),
-            },
+            ("phone", _) if known => Identifier::Phone(phone::region(given)?),
             _ => {
                 let word = self.word();
                 let all = self.identifiers().iter().map(|kind| format!("{word}:{kind}"));

@@ -7,9 +7,8 @@ pub(super) use plan::described;
 
 use std::fmt;
 
-use super::Normalize;
 #[cfg(feature = "phone")]
-use super::characters::{bare, is_apostrophe, is_ignorable, typed};
+use super::characters::{bare, is_apostrophe, is_float, is_ignorable, typed};
 
 /// A region whose numbers may stand without their country's code: ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub(super) fn without_code(number: &str) -> &str {
 
 /// Without the library, profiles of this kind are refused by name.
 #[cfg(not(feature = "phone"))]
-pub(super) fn parse(_: Option<&str>) -> Result<Normalize, String> {
+pub(super) fn region(_: Option<&str>) -> Result<Option<Region>, String> {
     Err("this build has no telephone numbers; build with the feature `phone`".to_owned())
 }
 
@@ -70,11 +69,11 @@ pub(super) fn e164(_: &str, _: Option<&Region>) -> Option<String> {
 }
 
 #[cfg(feature = "phone")]
-pub(super) fn parse(region: Option<&str>) -> Result<Normalize, String> {
-    let Some(wanted) = region else { return Ok(Normalize::Phone(None)) };
+pub(super) fn region(given: Option<&str>) -> Result<Option<Region>, String> {
+    let Some(wanted) = given else { return Ok(None) };
     let known: Option<phonenumber::country::Id> = wanted.parse().ok();
     match (known, wanted.as_bytes()) {
-        (Some(_), &[one, two]) => Ok(Normalize::Phone(Some(Region([one, two])))),
+        (Some(_), &[one, two]) => Ok(Some(Region([one, two]))),
         _ => Err(format!(
             "`{}` is no region; telephone numbers are of a country by its two capital letters, as in phone:GB, \
              or all written with a + and their country's code: phone",
@@ -160,17 +159,6 @@ fn dialled(value: &str) -> Option<String> {
         }
     }
     Some(dialled)
-}
-
-/// Whether a value is a whole number as a program writes it that has read a column of numbers, with decimal places: `.0` is
-/// then no part of a telephone number.
-#[cfg(feature = "phone")]
-fn is_float(value: &str) -> bool {
-    let is_all = |text: &str, is: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|b| is(&b));
-    let number = value.strip_prefix(['+', '-']).unwrap_or(value);
-    number.split_once('.').is_some_and(|(whole, places)| {
-        is_all(whole, u8::is_ascii_digit) && is_all(places, |byte| *byte == b'0')
-    })
 }
 
 /// A number that is dialled abroad from this region, with a plus sign in place of what is dialled first.

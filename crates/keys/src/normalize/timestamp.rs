@@ -7,8 +7,8 @@ use time::{Duration, PrimitiveDateTime, Time};
 use super::{
     Normalize,
     characters::{bare, typed},
-    clock::{Clock, digits, zone},
-    date::calendar_day,
+    clock::{Clock, zone},
+    date::{calendar_day, standard},
 };
 
 /// The offset from UTC of values that name none, in minutes.
@@ -43,11 +43,8 @@ impl fmt::Display for Offset {
 /// The instant in UTC, as in `2024-02-29T10:00:00.5Z`; `None` for anything that is no date with or without a time.
 pub(super) fn instant(value: &str, offset: Offset) -> Option<String> {
     let value = typed(bare(value));
-    let (year, rest) = digits(value.as_bytes(), 4, 4)?;
-    let (month, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
-    let (day, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
-    let date = calendar_day(year, month as u8, day as u8)?;
-    let rest = std::str::from_utf8(rest).ok()?;
+    let ((year, month, day), rest) = standard(&value)?;
+    let date = calendar_day(year, month, day)?;
     let (clock, minutes) = match rest.strip_prefix(['T', 't', ' ']) {
         None if rest.is_empty() => (Clock::default(), offset.0),
         None => return None,

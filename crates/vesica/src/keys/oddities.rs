@@ -5,7 +5,11 @@
 
 use serde::Serialize;
 
-use crate::keys::normalize::{Identifier, Normalize, characters::is_ignorable, lacks_plus};
+use crate::keys::normalize::{
+    Identifier, Normalize,
+    characters::{is_float, is_ignorable},
+    lacks_plus,
+};
 
 /// A kind of values, and how many rows have one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -144,13 +148,6 @@ fn is_scientific(text: &str) -> bool {
     parts.is_some_and(|(number, exponent)| {
         let (whole, places) = number.split_once(['.', ',']).unwrap_or((number, "0"));
         digits(whole) && whole.len() == 1 && digits(places) && digits(unsigned(exponent))
-    })
-}
-
-fn is_float(text: &str) -> bool {
-    let parts = unsigned(text).split_once('.');
-    parts.is_some_and(|(whole, places)| {
-        digits(whole) && digits(places) && places.trim_end_matches('0').is_empty()
     })
 }
 

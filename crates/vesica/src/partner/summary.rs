@@ -77,6 +77,16 @@ impl Summary {
         self.disclosure().lines(self.reader, &self.names, Tense::Future)
     }
 
+    /// The summary as JSON: the reader's role, the account as facts and in sentences, and everything else that binds the sides.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "role": self.reader,
+            "disclosure": self.disclosure(),
+            "sentences": self.disclosed(),
+            "clauses": self.clauses(),
+        })
+    }
+
     /// Everything else that binds the sides, in phrases.
     pub fn clauses(&self) -> Vec<String> {
         let mut said = self.terms.clauses(&self.names);

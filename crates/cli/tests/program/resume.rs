@@ -176,11 +176,16 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     println!("{toll:?}");
 }
 
-/// Starts a run, and waits until some of its partitions are done.
+/// Starts a run, and waits until both sides have done some of its partitions.
+///
+/// While a side has done none, the other may begin anew.
 fn halfway(lab: &Lab) -> [Running; 2] {
     let sides = start(lab);
-    // The side that has the matches first.
-    let size = || fs::metadata(lab.file(Connecting, "journal")).map_or(0, |found| found.len());
+    let size = || {
+        let sizes = [Connecting, Listening]
+            .map(|party| fs::metadata(lab.file(party, "journal")).map_or(0, |found| found.len()));
+        sizes.into_iter().min().unwrap_or_default()
+    };
     let started = Instant::now();
     // A partition takes some 2,000 bytes.
     while size() < 5_000 {

@@ -1,16 +1,16 @@
 //! Heads that were accepted.
 
 use serde_json::json;
-use vesica_fingerprint::Fingerprint;
-use vesica_keys::{
-    normalize::{Normalize, TravellingName},
-    null_values::NullValues,
-};
 use vesica_list::{
     head::{Expectation, Head},
     hex::Hex,
     part::Entry,
 };
+use vesica_normalize::{
+    normalize::{Normalize, TravellingName},
+    null_values::NullValues,
+};
+use vesica_primitives::fingerprint::Fingerprint;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -3,13 +3,13 @@
 use std::{cell::RefCell, collections::BTreeMap, io, ops::Range, rc::Rc};
 
 use serde_json::{Value as Json, json};
-use vesica_keys::{normalize::Normalize, null_values::NullValues};
 use vesica_list::{
     Error,
     head::Head,
     lookup::{List, Match},
     part::Stored,
 };
+use vesica_normalize::{normalize::Normalize, null_values::NullValues};
 use vesica_structures::packed;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;

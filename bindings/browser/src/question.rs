@@ -4,8 +4,8 @@ use rand::{
     RngExt, SeedableRng,
     rngs::{StdRng, SysRng},
 };
-use vesica_keys::encoding::digest_of;
 use vesica_list::{exchange, value::item};
+use vesica_normalize::encoding::digest_of;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroize;

@@ -5,8 +5,6 @@ use std::io::Cursor;
 use ed25519_dalek::{Signer, SigningKey};
 use rand::{SeedableRng, rngs::StdRng};
 use serde_json::{Value as Json, json};
-use vesica_fingerprint::Fingerprint;
-use vesica_keys::{encoding::digest_of, normalize::Normalize, null_values::NullValues};
 use vesica_list::{
     exchange,
     head::{self, Head, Labels, SUITE, VERSION, tag_bits},
@@ -18,6 +16,8 @@ use vesica_list::{
     voprf::ServerKey,
     writing::write_part,
 };
+use vesica_normalize::{encoding::digest_of, normalize::Normalize, null_values::NullValues};
+use vesica_primitives::fingerprint::Fingerprint;
 
 use crate::{AcceptedHead, ListCopy, PartChecker, Question, Refusal};
 

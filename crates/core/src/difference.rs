@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vesica_keys::shown::shown;
+use vesica_normalize::shown::shown;
 
 /// Something the two sides do not agree on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,7 +47,7 @@ pub enum Error {
     Usage(String),
     /// The null values cannot be used.
     #[error(transparent)]
-    NullValues(#[from] vesica_keys::null_values::NullValuesError),
+    NullValues(#[from] vesica_normalize::null_values::NullValuesError),
     /// The input cannot be used.
     #[error("{file}: {fault}")]
     Input {

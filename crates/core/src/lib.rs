@@ -6,6 +6,7 @@
 pub mod difference;
 pub mod error;
 pub mod host;
+pub mod moment;
 pub mod observe;
 pub mod parties;
 pub mod refusal;

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use vesica_keys::shown::is_plain;
+use vesica_normalize::shown::is_plain;
 use vesica_params::{Adversary, tag};
 
 use crate::{

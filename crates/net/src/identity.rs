@@ -9,7 +9,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 use sha2::{Digest, Sha256};
-pub use vesica_fingerprint::{Fingerprint, FingerprintError};
+pub use vesica_primitives::fingerprint::{Fingerprint, FingerprintError};
 use zeroize::Zeroizing;
 
 const CERTIFICATE: &str = "CERTIFICATE";

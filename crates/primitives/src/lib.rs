@@ -17,6 +17,7 @@ pub mod bits;
 pub mod block;
 pub mod code;
 mod declassify;
+pub mod fingerprint;
 pub mod gf;
 pub mod group;
 pub mod hash;

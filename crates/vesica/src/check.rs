@@ -2,17 +2,14 @@
 
 use serde::Serialize;
 use vesica_core::error::Result;
-
-use crate::{
-    keys::{
-        findings::Findings, key::KeyColumn, keyset::KeySet, null_values::NullValues,
-        reading::Reading, survey::ColumnFindings,
-    },
-    table::{
-        input::Columns,
-        source::{Dialect, Source},
-        text::LineEnds,
-    },
+use vesica_keyset::{
+    findings::Findings, key::KeyColumn, keyset::KeySet, reading::Reading, survey::ColumnFindings,
+};
+use vesica_normalize::null_values::NullValues;
+use vesica_table::{
+    input::Columns,
+    source::{Dialect, Source},
+    text::LineEnds,
 };
 
 /// What was found.
@@ -92,11 +89,11 @@ pub fn check(
 
 #[cfg(test)]
 mod tests {
+    use vesica_keyset::counts::RowCounts;
+    use vesica_normalize::normalize::Normalize;
+    use vesica_table::source::Delimiter;
+
     use super::*;
-    use crate::{
-        keys::{counts::RowCounts, normalize::Normalize},
-        table::source::Delimiter,
-    };
 
     fn checked(text: &str, column: &str, normalize: Normalize) -> Check {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };

@@ -3,27 +3,26 @@
 //! This is neither a feature nor behind `cfg(fuzzing)`: the tests that replay the corpus of the targets run the crate as it is
 //! shipped, and nothing here does more than pass on what a run calls.
 
-use std::{fmt::Debug, fs, path::Path};
+use std::{fs, path::Path};
 
-use serde::{Serialize, de::DeserializeOwned};
-use vesica_core::error::{Error, Result};
-use vesica_net::{Certificate, Channel, Identity, transport::memory};
-
-use crate::{
-    agree::offer::WireOffer,
-    gateway::message::{Answer, Ask},
-    keys::profile::Profile,
-    partner::{
-        entry::{Entry, Event, Head},
-        ledger::{self, Ledger},
-        moment::Moment,
-    },
-    run::journal::{Journal, JournalSecret, Kind, Resume},
-    table::{
-        rows::Table,
-        written::{Matched, Unwritten},
-    },
+use vesica_agree::offer::WireOffer;
+use vesica_core::{
+    error::{Error, Result},
+    moment::Moment,
 };
+use vesica_keyset::profile::Profile;
+use vesica_net::{Certificate, Channel, Identity, transport::memory};
+use vesica_partner::{
+    entry::{Entry, Event, Head},
+    ledger::{self, Ledger},
+};
+use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
+use vesica_table::{
+    rows::Table,
+    written::{Matched, Unwritten},
+};
+
+pub use vesica_gateway::decoders::{answer as gateway_answer, question as gateway_question};
 
 /// These rows of a table, counted from 0, as they are written.
 ///
@@ -47,21 +46,6 @@ pub fn offer(bytes: &[u8]) -> Result<Vec<u8>> {
     let (end, _other) = memory::pair();
     let offer = WireOffer::decode(bytes, &Channel::new(end))?;
     serde_json::to_vec(&offer).map_err(|_| Error::Bug("terms have no JSON"))
-}
-
-/// Reads what a cluster asks its gateway, and gives its own form back; `None` for what is no question.
-pub fn gateway_question(bytes: &[u8]) -> Option<Vec<u8>> {
-    again::<Ask>(bytes)
-}
-
-/// Reads what a gateway answers, and gives its own form back; `None` for what is no answer.
-pub fn gateway_answer(bytes: &[u8]) -> Option<Vec<u8>> {
-    again::<Answer>(bytes)
-}
-
-fn again<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Option<Vec<u8>> {
-    let value: T = serde_json::from_slice(bytes).ok()?;
-    serde_json::to_vec(&value).ok()
 }
 
 /// Reads a profile of the keys of so many columns, and gives its own form back; `None` for what is none.

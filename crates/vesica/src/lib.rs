@@ -40,83 +40,72 @@
 //! **Must never import** the command line: there are no flags and no terminal here. No value of a table ever gets into
 //! an error, a report or an observer.
 
-mod agree;
 mod check;
 #[doc(hidden)]
 pub mod decoders;
-mod disclosure;
 mod figures;
-mod gateway;
 mod identity;
-mod keys;
-mod partner;
 mod plan;
-mod published;
-mod run;
-mod table;
-mod task;
+
+#[cfg(test)]
+mod surfaces;
 #[cfg(test)]
 mod vectors;
 
+pub use vesica_agree::offer::{Offer, WIRE_VERSION};
 pub use vesica_core::{
     error::{Class, Error, Result},
     observe::{NoObserver, Observer},
     parties::{Learns, Parties, Role, Security},
 };
 
-pub use self::{
-    agree::offer::{Offer, WIRE_VERSION},
-    check::check,
-    keys::normalize::Normalize,
-    plan::plan,
-    run::{
-        job::{Job, Ready, Shortfall, run},
-        meet::{Way, to_bind},
-        report::Report,
-    },
-    table::source::Source,
-    task::{
-        noise::{Epsilon, Noise},
-        query::Query,
-    },
+pub use vesica_normalize::normalize::Normalize;
+pub use vesica_run::{
+    job::{Job, Ready, Shortfall, run},
+    meet::{Way, to_bind},
+    report::Report,
 };
+pub use vesica_table::source::Source;
+pub use vesica_task::{
+    noise::{Epsilon, Noise},
+    query::Query,
+};
+
+pub use self::{check::check, plan::plan};
 
 /// How a job reads its table, what it plans with, and files that appear whole or not at all.
 pub mod files {
     pub use vesica_core::host::budget as memory_budget;
 
     pub use crate::{
-        agree::choice::PlannerInputs,
         figures::{figures, figures_file},
         identity::{create_identity, generate_identity, is_shared, load_identity},
-        keys::{
-            key::{Duplicates, KeyColumn, Nulls},
-            null_values::NullValues,
-        },
-        run::journal::{Interrupted, JournalSecret, Resume},
-        table::{
-            arrow::memory::ArrowTable,
-            destination::{Destination, MatchedTable},
-            format::Format,
-            formulas::Formulas,
-            guard::is_guarded,
-            output::{Access, Output, Shown, Staged},
-            sent_columns::{DEFAULT_BYTES, SentColumns},
-            source::{Delimiter, Dialect},
-            target::{Protected, check as check_results},
-        },
+    };
+    pub use vesica_agree::choice::PlannerInputs;
+    pub use vesica_keyset::key::{Duplicates, KeyColumn, Nulls};
+    pub use vesica_normalize::null_values::NullValues;
+    pub use vesica_run::journal::{Interrupted, JournalSecret, Resume};
+    pub use vesica_table::{
+        arrow::memory::ArrowTable,
+        destination::{Destination, MatchedTable},
+        format::Format,
+        formulas::Formulas,
+        guard::is_guarded,
+        output::{Access, Output, Shown, Staged},
+        sent_columns::{DEFAULT_BYTES, SentColumns},
+        source::{Delimiter, Dialect},
+        target::{Protected, check as check_results},
     };
 }
 
 /// What tests look at beneath a run: how tables become keys, and every call on a file. It is no part of the interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::{
-        keys::{digest::Digest, keyset::KeySet, reading::Reading},
-        table::{
-            disk::{Call, watch_calls},
-            input::Columns,
-        },
+    pub use vesica_keyset::{keyset::KeySet, reading::Reading};
+    pub use vesica_normalize::digest::Digest;
+    pub use vesica_table::{
+        disk::{Call, watch_calls},
+        input::Columns,
     };
 }
 
@@ -127,14 +116,18 @@ pub mod planning {
 
 /// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
 pub mod cluster {
-    pub use crate::gateway::{
+    pub use vesica_gateway::{
         ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
     };
 }
 
 /// Published lists, which are asked again and again.
 pub mod lists {
-    pub use crate::published::{
+    pub use vesica_list::{
+        exchange::{DEFAULT_QUESTION, MAX_QUESTION},
+        head::{DEFAULT_LAMBDA, DEFAULT_QUERIES},
+    };
+    pub use vesica_list_store::{
         answered::Answered,
         ask::{Asking, ask},
         fetch::{Fetching, fetch, lists_cache},
@@ -145,21 +138,17 @@ pub mod lists {
         serving::Served,
         stored::StoredFile,
     };
-    pub use vesica_list::{
-        exchange::{DEFAULT_QUESTION, MAX_QUESTION},
-        head::{DEFAULT_LAMBDA, DEFAULT_QUERIES},
-    };
 }
 
 /// Agreements with partners: invitations, policies, ledgers and records.
 pub mod partnership {
     pub use vesica_core::refusal::Refusal;
 
-    pub use crate::partner::{
+    pub use vesica_core::moment::{Day, Hours, Moment};
+    pub use vesica_partner::{
         agreement::{Agreement, Invitation, Place, Proposal, check_name},
         entry::{Entry, Event, Head, KeptSet},
         ledger::Ledger,
-        moment::{Day, Hours, Moment},
         outlook::{Next, Outlook},
         page::{of as page, of_ledger as ledger_page},
         partnership::Partnership,
@@ -180,31 +169,29 @@ pub mod report {
         words::{bytes, counted, grouped},
     };
 
-    pub use crate::{
-        agree::terms::Terms,
-        check::Check,
+    pub use crate::check::Check;
+    pub use vesica_agree::terms::Terms;
+    pub use vesica_keyset::{
+        counts::RowCounts,
+        findings::{Findings, FrequentKey},
+        oddities::Oddity,
+        survey::ColumnFindings,
+    };
+    pub use vesica_normalize::shown::shown;
+    pub use vesica_partner::account::LedgerLine;
+    pub use vesica_run::{
+        phases::{described, waited_for},
+        report::{
+            Failure, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun, Status,
+        },
+    };
+    pub use vesica_table::{digest::InputDigest, formulas::ColumnFormulas};
+    pub use vesica_task::{
         disclosure::{
             Answer, Assumption, Disclosure, Fact, Measure, Secret,
             words::{Learned, Names, Tense},
         },
-        keys::{
-            counts::RowCounts,
-            findings::{Findings, FrequentKey},
-            oddities::Oddity,
-            survey::ColumnFindings,
-        },
-        run::{
-            phases::{described, waited_for},
-            report::{
-                Failure, Fingerprints, LedgerLine, PhaseReport, Program, REPORT_VERSION,
-                SecurityOfRun, Status,
-            },
-        },
-        table::{digest::InputDigest, formulas::ColumnFormulas},
-        task::{
-            outcome::{Decimal, Outcome, QueryResult},
-            query::ResultForm,
-        },
+        outcome::{Decimal, Outcome, QueryResult},
+        query::ResultForm,
     };
-    pub use vesica_keys::shown::shown;
 }

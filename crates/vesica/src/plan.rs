@@ -5,6 +5,7 @@ mod published_list;
 use std::time::Duration;
 
 use serde::Serialize;
+use vesica_agree::{choice::PlannerInputs, offer::Offer};
 use vesica_core::{
     error::{Error, Result},
     host,
@@ -13,11 +14,7 @@ use vesica_core::{
 };
 use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
 use vesica_psi::Status;
-
-use crate::{
-    agree::{choice::PlannerInputs, offer::Offer},
-    task::query::Query,
-};
+use vesica_task::query::Query;
 
 pub use published_list::ListPlan;
 

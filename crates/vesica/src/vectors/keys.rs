@@ -1,18 +1,17 @@
 //! `keys.json`: profiles, and from rows to digests.
 
 use serde_json::{Value, json};
-use vesica_testkit::vectors::{check, hex};
-
-use crate::{
-    keys::{
-        digest::Digest,
-        key::{Key, KeyColumn},
-        normalize::{Normalize, TravellingName},
-        null_values::NullValues,
-        reading::Reading,
-    },
-    table::source::{Delimiter, Source},
+use vesica_keyset::{
+    key::{Key, KeyColumn},
+    reading::Reading,
 };
+use vesica_normalize::{
+    digest::Digest,
+    normalize::{Normalize, TravellingName},
+    null_values::NullValues,
+};
+use vesica_table::source::{Delimiter, Source};
+use vesica_testkit::vectors::{check, hex};
 
 /// Profiles, each with values.
 const PROFILES: &[(&str, &[&str])] = &[

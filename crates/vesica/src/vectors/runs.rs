@@ -3,17 +3,22 @@
 use std::{fs, sync::Arc, thread};
 
 use serde_json::{Value, json};
+use vesica_agree::offer::Offer;
+use vesica_core::{
+    observe::NoObserver,
+    parties::{Learns, Parties, Role},
+};
 use vesica_net::Channel;
+use vesica_normalize::normalize::Normalize;
+use vesica_run::job::run;
+use vesica_table::source::Source;
 use vesica_testkit::{
     transcript::{Transcript, record},
     two_party::{Link, PATIENCE, Wire},
     vectors::{Draws, check, messages},
 };
 
-use crate::{
-    Job, Learns, NoObserver, Offer, Parties, Report, Role, Source, keys::normalize::Normalize,
-    run::job::run,
-};
+use crate::{Job, Report};
 
 const A: &str = "mail\nann@example.org\nBOB@example.org\ncarla+x@gmail.com\nnone\nann@example.org\neve@example.org\n";
 const B: &str = "mail\ncarla@gmail.com\nbob@example.org\nzoe@example.org\n";

@@ -3,22 +3,19 @@
 use std::thread;
 
 use serde_json::{Value, json};
+use vesica_agree::{
+    offer::{Offer, WireOffer},
+    terms::Terms,
+};
 use vesica_core::{
     error::Result,
     parties::{Learns, Parties, Role, Security},
 };
+use vesica_keyset::{partitions::partition_of, seed::Seed};
 use vesica_net::{Channel, transport::memory};
+use vesica_normalize::{digest::Digest, normalize::Normalize};
 use vesica_psi::DigestLength;
 use vesica_testkit::vectors::{Draws, blocks, check, hex};
-
-use crate::{
-    agree::{
-        offer::{Offer, WireOffer},
-        seed::Seed,
-        terms::Terms,
-    },
-    keys::{digest::Digest, normalize::Normalize, partitions::partition_of},
-};
 
 #[test]
 fn vectors() {

@@ -1,0 +1,247 @@
+//! The terms of a run in plain words, besides what it discloses.
+
+use vesica_core::{
+    parties::{Role, Security},
+    words::{counted, grouped},
+};
+use vesica_normalize::{normalize::TravellingName, null_values::NullValues};
+use vesica_table::sent_columns::SentColumns;
+use vesica_task::disclosure::words::Names;
+
+use super::terms::Terms;
+
+impl Terms {
+    /// Everything that binds the sides or reveals something, one phrase each, for a reader who knows them by these names.
+    pub fn clauses(&self, names: &Names) -> Vec<String> {
+        let mut said = vec![self.key_clause(names)];
+        let mut say = |clause: Option<String>| said.extend(clause);
+        say(self.unusual_null_values());
+        for role in [Role::A, Role::B] {
+            let sent = self.sent_columns().filter(|_| self.sends(role));
+            say(sent.map(|sent| sent_clause(names.of(role), sent)));
+            say(self.brings_values(role).then(|| self.values_clause(names.of(role))));
+        }
+        say((self.minimum() > 0).then(|| {
+            let least = counted(self.minimum(), "key");
+            format!("if fewer than {least} are shared, only that is shown")
+        }));
+        say(self.noise().map(|noise| {
+            format!("the number gets noise that hides any single key: {}", noise.describe())
+        }));
+        say(self
+            .aligns()
+            .then(|| "both sides write their matched rows in one order, with numbers".to_owned()));
+        say(self.diagnoses().then(|| {
+            "in each run the sides also compare what their keys look like (--diagnose)".to_owned()
+        }));
+        say(Some(self.protocol_clause()));
+        let most = |role| grouped(self.max_keys(role));
+        say(Some(match self.max_keys(Role::A) == self.max_keys(Role::B) {
+            true => format!("each side may bring at most {} keys", most(Role::A)),
+            false => format!(
+                "{} may bring at most {} keys, and {} at most {}",
+                names.of(Role::A),
+                most(Role::A),
+                names.of(Role::B),
+                most(Role::B)
+            ),
+        }));
+        said
+    }
+
+    /// The columns of a key by the profiles that make them comparable.
+    fn key_clause(&self, names: &Names) -> String {
+        let [a, b] = [Role::A, Role::B].map(|role| self.key(role));
+        if a == b {
+            return format!("keys are compared {a}");
+        }
+        format!("keys are compared: of {} {a}, of {} {b}", names.of(Role::A), names.of(Role::B))
+    }
+
+    fn key(&self, role: Role) -> String {
+        let profiles: Vec<_> = self.keys_of(role).iter().map(TravellingName::unversioned).collect();
+        let one = [profiles.len() as u8];
+        let several = self.columns_of_identifiers();
+        let columns = if several.is_empty() { &one[..] } else { several };
+        let mut rest = profiles.iter();
+        let mut key = |columns: &u8| {
+            let profiles: Vec<_> = rest.by_ref().take(usize::from(*columns)).copied().collect();
+            match &profiles[..] {
+                ["none"] => "byte by byte".to_owned(),
+                [one] => format!("as {one}"),
+                several if several.iter().all(|profile| *profile == "none") => {
+                    format!("byte by byte, {} columns together", several.len())
+                }
+                several => format!("as {} together", several.join(" + ")),
+            }
+        };
+        columns.iter().map(&mut key).collect::<Vec<_>>().join(", or ")
+    }
+
+    /// The values that count as empty, where these are others than by default.
+    fn unusual_null_values(&self) -> Option<String> {
+        let known: Vec<_> =
+            self.keys_of(Role::A).iter().filter_map(TravellingName::known).collect();
+        let default = NullValues::default().applied_to(&known);
+        if default.values() == self.null_values() {
+            return None;
+        }
+        let values = NullValues::new(self.null_values()).ok()?;
+        Some(format!("values that count as empty, and make no key: {}", values.describe()))
+    }
+
+    fn values_clause(&self, side: &str) -> String {
+        let places = match self.scale() {
+            0 => "whole numbers".to_owned(),
+            places => format!("numbers with up to {}", counted(places.into(), "decimal place")),
+        };
+        format!("{side} brings a column of values, {places}")
+    }
+
+    fn protocol_clause(&self) -> String {
+        let security = match self.security() {
+            Security::SemiHonest => "if both sides follow it",
+            Security::Malicious => "even if a side deviates from it",
+        };
+        match self.protocol() {
+            Some(name) => format!("the protocol is `{name}`"),
+            None => format!("the protocol is a recommended one that is secure {security}"),
+        }
+    }
+}
+
+fn sent_clause(side: &str, sent: &SentColumns) -> String {
+    match &sent.columns[..] {
+        [] => format!("{side} sends columns of its matching rows, and names them when it accepts"),
+        _ => format!("{side} sends, of its matching rows, {}", sent.describe()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_core::parties::{Learns, Parties, Security};
+    use vesica_task::query::Query;
+
+    use super::*;
+    use crate::offer::{Offer, WireOffer};
+
+    fn offer(learns: Learns) -> Offer {
+        Offer::new(vec!["email".parse().unwrap()], learns)
+    }
+
+    /// The clauses for a reader on the side of this offer, which the other side matches.
+    fn said(offer: &Offer) -> Vec<String> {
+        let [me, peer] = ["a", "b"].map(str::to_owned);
+        let terms = Terms::expected(offer, &Parties { role: Role::A, me, peer }).unwrap();
+        terms.clauses(&Names::of_reader(Role::A))
+    }
+
+    #[test]
+    fn every_term_has_a_clause() {
+        let plain = [
+            "keys are compared as email",
+            "the protocol is a recommended one that is secure if both sides follow it",
+            "each side may bring at most 100,000,000 keys",
+        ];
+        assert_eq!(said(&offer(Learns::Both)), plain);
+        let with = |change: &dyn Fn(&mut Offer)| {
+            let mut offer = offer(Learns::Both);
+            change(&mut offer);
+            said(&offer)
+        };
+        type Change = fn(&mut Offer);
+        let changes: [(Change, &str); 13] = [
+            (|o| o.keys = vec!["none".parse().unwrap()], "keys are compared byte by byte"),
+            (
+                |o| o.keys = ["none", "none"].map(|name| name.parse().unwrap()).into(),
+                "keys are compared byte by byte, 2 columns together",
+            ),
+            (
+                |o| o.keys = ["email", "phone:DE"].map(|name| name.parse().unwrap()).into(),
+                "keys are compared as email + phone:DE together",
+            ),
+            (
+                |o| {
+                    o.keys =
+                        ["email", "phone:DE", "lower"].map(|name| name.parse().unwrap()).into();
+                    o.identifiers = vec![1, 2];
+                },
+                "keys are compared as email, or as phone:DE + lower together",
+            ),
+            (
+                |o| o.keys = vec!["sha256:email".parse().unwrap()],
+                "keys are compared: of this side as sha256:email, of the other side as hashed:email",
+            ),
+            (
+                |o| o.null_values = NullValues::new(["x", "ann@example.org"]).unwrap(),
+                "values that count as empty, and make no key: ann@example.org, x",
+            ),
+            (
+                |o| o.null_values = NullValues::none(),
+                "values that count as empty, and make no key: only empty ones",
+            ),
+            (
+                |o| (o.query, o.brings_values, o.scale) = (Query::SUM, true, 2),
+                "this side brings a column of values, numbers with up to 2 decimal places",
+            ),
+            (|o| o.align = true, "both sides write their matched rows in one order, with numbers"),
+            (
+                |o| o.diagnose = true,
+                "in each run the sides also compare what their keys look like (--diagnose)",
+            ),
+            (
+                |o| (o.query, o.minimum) = (Query::COUNT, 51),
+                "if fewer than 51 keys are shared, only that is shown",
+            ),
+            (
+                |o| o.security = Security::Malicious,
+                "the protocol is a recommended one that is secure even if a side deviates from it",
+            ),
+            (|o| o.protocol = Some("dh".to_owned()), "the protocol is `dh`"),
+        ];
+        for (change, clause) in changes {
+            let said = with(&change);
+            assert!(said.contains(&clause.to_owned()), "{clause}: {said:?}");
+        }
+        let noise = with(&|o| {
+            o.query = Query::COUNT;
+            o.noise = serde_json::from_str("{\"epsilon\":\"0.5\",\"clamp\":null}").ok();
+        });
+        assert!(
+            noise.contains(&"the number gets noise that hides any single key: ε = 0.5".to_owned())
+        );
+    }
+
+    #[test]
+    fn columns_are_named_as_soon_as_they_are_known() {
+        let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
+        let sends = Offer { query: Query::JOIN, sends: Some(sent), ..offer(Learns::Peer) };
+        assert_eq!(said(&sends)[1], "this side sends, of its matching rows, c in 8 bytes a row");
+        let receives = Offer { query: Query::JOIN, ..offer(Learns::Me) };
+        let later =
+            "the other side sends columns of its matching rows, and names them when it accepts";
+        assert_eq!(said(&receives)[1], later);
+        // The sending side's offer has the names.
+        let parties = Parties { role: Role::A, me: "a".to_owned(), peer: "b".to_owned() };
+        let [a, b] =
+            [(receives, Role::A), (sends, Role::B)].map(|(o, role)| WireOffer::new(&o, role));
+        let terms = Terms::merge(&a, &b, &parties).unwrap();
+        assert!(
+            terms.clauses(&Names::of_reader(Role::A))[1].starts_with("the other side sends, of")
+        );
+    }
+
+    #[test]
+    fn bounds_may_be_asymmetric() {
+        let (mine, theirs) =
+            (offer(Learns::Both), Offer { max_peer_rows: 5, ..offer(Learns::Both) });
+        let parties = Parties { role: Role::A, me: "a".to_owned(), peer: "b".to_owned() };
+        let [a, b] = [(mine, Role::A), (theirs, Role::B)].map(|(o, role)| WireOffer::new(&o, role));
+        let terms = Terms::merge(&a, &b, &parties).unwrap();
+        let last = terms.clauses(&Names::of_reader(Role::B)).pop().unwrap();
+        assert_eq!(
+            last,
+            "the other side may bring at most 5 keys, and this side at most 100,000,000"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! The disclosure of a run under its terms.
+
+use vesica_core::parties::Role;
+use vesica_psi::{Adversary, Sizes, Status};
+use vesica_task::{
+    disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
+    interface::Method,
+    outcome::{Outcome, QueryResult},
+};
+
+use super::terms::Terms;
+
+/// The facts of a run besides its terms. Before a run there are none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// Distinct keys of each side.
+    pub keys: [Option<u64>; 2],
+    /// The protocol that ran.
+    pub method: Option<&'a str>,
+    /// The outcome of a run that succeeded, as far as the account may tell it.
+    pub outcome: Option<&'a Outcome>,
+    /// Whether the sides showed each other what their keys look like; `None` where the terms say so.
+    pub profiles: Option<[bool; 2]>,
+    /// The rules for matches.
+    pub rules: MatchRules,
+}
+
+/// Rules of an agreement that decide which matches are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MatchRules {
+    /// Fewer matches than this are kept back; 0 for no such rule.
+    pub least: u64,
+    /// Whether both sides compute first whether there are enough.
+    pub threshold_first: bool,
+}
+
+impl MatchRules {
+    /// Both together.
+    pub fn stricter(self, other: Self) -> Self {
+        let least = self.least.max(other.least);
+        Self { least, threshold_first: self.threshold_first || other.threshold_first }
+    }
+}
+
+impl Terms {
+    /// The account of a run under these terms.
+    pub fn disclosure(&self, known: Known<'_>) -> Disclosure {
+        let kind = self.query().kind;
+        // A protocol checks the minimum of a number itself.
+        let least = if kind.keeps_rows { known.rules.least } else { 0 };
+        let scenario = self.scenario(known, least);
+        let methods = kind.task.methods();
+        let method = known.method.or(self.protocol());
+        let method = methods.iter().find(|entry| Some(entry.key()) == method).map(|entry| &**entry);
+        let facts = |role| self.facts(&scenario, known, method, role);
+        Disclosure {
+            a: facts(Role::A),
+            b: facts(Role::B),
+            neither: self.secrets(&scenario, method),
+            assuming: self.assumptions(&scenario, method, least),
+        }
+    }
+
+    fn scenario(&self, known: Known<'_>, least: u64) -> Scenario {
+        let request = self.request(Sizes { sender: 0, receiver: 0 });
+        let receiver = self.receiver();
+        let of_roles = |of: &dyn Fn(Role) -> bool| [Role::A, Role::B].map(of);
+        let sent = self.sent_columns();
+        Scenario {
+            learns: of_roles(&|role| self.learns(role)),
+            brings: of_roles(&|role| match role == receiver {
+                true => request.receiver_brings,
+                false => request.sender_brings,
+            }),
+            receiver,
+            keys: known.keys,
+            identifiers: self.identifiers(),
+            number: self.query().number,
+            minimum: self.minimum(),
+            noise: self.noise(),
+            sent: sent.map_or((Vec::new(), 1), |sent| (sent.columns.clone(), sent.rows)),
+            least,
+            matches: known.outcome.and_then(|outcome| outcome.matches),
+            answer: known
+                .outcome
+                .and_then(|outcome| outcome.answer)
+                .map_or(Answer::Unknown, answer),
+        }
+    }
+
+    fn facts(
+        &self,
+        scenario: &Scenario,
+        known: Known<'_>,
+        method: Option<&dyn Method>,
+        role: Role,
+    ) -> Vec<Fact> {
+        let task = self.query().kind.task;
+        let MatchRules { threshold_first, .. } = known.rules;
+        let mut facts = Vec::new();
+        if threshold_first && scenario.least > 0 {
+            facts.push(Fact::ThresholdFirst { keys: scenario.least });
+        }
+        // Of shares everybody has one, and nobody learns the result.
+        if scenario.learns(role) || !self.query().kind.is_told {
+            facts.extend(task.facts(scenario, role));
+        }
+        let brings = scenario.brings[role as usize];
+        if method.is_some_and(|method| method.tells_size()) && !brings {
+            facts.push(Fact::SharedKeys);
+        }
+        let keys = scenario.keys(role.other());
+        facts.push(Fact::SetSize { keys, together: scenario.identifiers > 1 });
+        let shown = known.profiles.unwrap_or([self.diagnoses(); 2]);
+        if shown[role.other() as usize] {
+            facts.push(Fact::KeyProfile);
+        }
+        facts
+    }
+
+    fn secrets(&self, scenario: &Scenario, method: Option<&dyn Method>) -> Vec<Secret> {
+        let secrets = self.query().kind.task.secrets(scenario);
+        match method.map(Method::adversary) {
+            // Keys can be guessed, and with them whatever follows from keys.
+            Some(Adversary::None) => secrets
+                .into_iter()
+                .filter(|secret| matches!(secret, Secret::AllColumns | Secret::OtherColumns))
+                .collect(),
+            _ => [Secret::ForeignKeys].into_iter().chain(secrets).collect(),
+        }
+    }
+
+    fn assumptions(
+        &self,
+        scenario: &Scenario,
+        method: Option<&dyn Method>,
+        least: u64,
+    ) -> Vec<Assumption> {
+        let receiver = scenario.receiver;
+        let tells = scenario.learns == [true; 2];
+        let protocol = || method.map_or_else(String::new, |method| method.key().to_owned());
+        let adversary = method.map_or(self.security().adversary(), Method::adversary);
+        let mut said = Vec::new();
+        if method.is_some_and(|method| method.status() == Status::Research) {
+            said.push(Assumption::Research { protocol: protocol() });
+        }
+        said.push(match adversary {
+            Adversary::None => Assumption::Insecure { protocol: protocol(), receiver },
+            Adversary::SemiHonest => Assumption::SemiHonest,
+            Adversary::MaliciousSender => Assumption::MaliciousSender { receiver },
+            Adversary::Malicious => Assumption::Malicious { receiver, tells },
+        });
+        let kind = self.query().kind;
+        said.extend((!kind.is_told).then_some(Assumption::Shares));
+        if kind.takes_columns {
+            said.push(Assumption::SentValues { sender: receiver.other() });
+        }
+        if least > 0 {
+            said.push(Assumption::KeptBack { finder: receiver, least });
+        }
+        let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
+        said.extend(holders.map(|holder| Assumption::Digests { holder }));
+        let is_number = !kind.keeps_rows && kind.is_told && !kind.takes_number;
+        if is_number && scenario.minimum == 0 && scenario.noise.is_none() {
+            said.push(Assumption::FewKeys);
+        }
+        said.push(Assumption::GuessedKeys);
+        said
+    }
+}
+
+/// The answer of a run that succeeded. Numbers other than counts stay out of accounts.
+fn answer(result: QueryResult) -> Answer {
+    match result {
+        QueryResult::Count(count) => Answer::Shown(Some(count)),
+        QueryResult::Sum(_) | QueryResult::SumOfProducts(_) | QueryResult::Noisy(_) => {
+            Answer::Shown(None)
+        }
+        QueryResult::AtLeast(reached) => Answer::Reached(reached),
+        QueryResult::TooFew => Answer::TooFew,
+    }
+}

@@ -1,0 +1,463 @@
+//! Whether both sides have the memory for a method.
+//!
+//! Each entry of the catalogue predicts what its parties take. Once the sizes of both sets are known, each side compares
+//! that with its budget, less what it holds already (its table and keys among it), and tells the other for which
+//! candidates it has enough: on which [`Rung`], where sets can be compared in partitions. What does not fit on both sides is
+//! not prepared.
+
+use std::cell::OnceCell;
+
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    host,
+    words::bytes,
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+
+const ROOM: &str = "vesica/room";
+
+/// The memory that a run may use on this side.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// In total.
+    total: u64,
+    /// What this process does not use yet.
+    left: u64,
+}
+
+impl Budget {
+    /// What the user allowed, or else three quarters of what this process may use.
+    pub fn new(allowed: Option<u64>) -> Self {
+        let total = allowed.unwrap_or_else(host::budget);
+        Self { total, left: total.saturating_sub(host::resident()) }
+    }
+
+    /// Whether this many bytes fit.
+    fn allows(self, needed: f64) -> bool {
+        // The system may refuse what the budget allows. A reservation alone costs nothing.
+        needed <= self.left as f64 && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok()
+    }
+
+    /// How often this many bytes fit.
+    pub fn times(self, needed: f64) -> usize {
+        (self.left as f64 / needed) as usize
+    }
+
+    /// Says that a protocol does not fit, which is the only one that could run or takes less than all others.
+    fn refusal(self, key: &str, needed: f64, is_only: bool) -> String {
+        let Self { total, left } = self;
+        let held = bytes(total.saturating_sub(left) as f64);
+        let least = if is_only { "" } else { ", the least of all protocols to choose from" };
+        format!(
+            "`{key}` would use about {} here{least}, beside {held} that this side holds already, and the limit is {}; \
+             raise --memory, use smaller sets, or choose another protocol on both sides",
+            bytes(needed),
+            bytes(total as f64)
+        )
+    }
+}
+
+/// A way to run: in so many partitions, with any of these candidates, each for a single partition.
+#[derive(Debug, Clone)]
+pub struct Rung {
+    /// How many partitions there are.
+    pub partitions: usize,
+    /// What can run.
+    pub candidates: Vec<Candidate>,
+    /// Bytes that this side takes besides the candidate's party.
+    pub beside: f64,
+}
+
+/// The rungs from the fewest partitions to the most, the same on both sides. A rung is made when it is looked at: the size of
+/// a partition takes milliseconds to find.
+pub struct Ladder<'a> {
+    rungs: Vec<OnceCell<Rung>>,
+    make: Box<dyn Fn(usize) -> Rung + 'a>,
+}
+
+impl<'a> Ladder<'a> {
+    /// This rung, and so many more, of which `make` makes each.
+    pub fn new(first: Rung, more: usize, make: impl Fn(usize) -> Rung + 'a) -> Self {
+        let mut rungs = vec![OnceCell::from(first)];
+        rungs.resize_with(1 + more, OnceCell::new);
+        Self { rungs, make: Box::new(make) }
+    }
+
+    fn len(&self) -> usize {
+        self.rungs.len()
+    }
+
+    fn get(&self, place: usize) -> &Rung {
+        self.rungs[place].get_or_init(|| (self.make)(place))
+    }
+
+    /// The rungs from this place on.
+    fn from(&self, place: usize) -> impl Iterator<Item = (usize, &Rung)> {
+        (place..self.len()).map(|place| (place, self.get(place)))
+    }
+}
+
+/// Sets of up to so many items are compared as a whole if memory allows it.
+const WHOLE: usize = 1 << 23;
+
+/// A partition has up to so many items: what a protocol reads at random then mostly stays in a processor's cache.
+const PART: usize = 1 << 21;
+
+impl Rung {
+    /// Whether it could do with more partitions, although memory does not require them.
+    fn is_large(&self) -> bool {
+        let most = if self.partitions == 1 { WHOLE } else { PART };
+        let sizes = self.candidates.iter().map(|candidate| candidate.sizes);
+        sizes.into_iter().any(|sizes| sizes.sender.max(sizes.receiver) > most)
+    }
+
+    fn named(&self, key: &str) -> Option<Candidate> {
+        self.candidates.iter().find(|candidate| candidate.key == key).copied()
+    }
+}
+
+/// Stands for a candidate that does not fit at all.
+const NOWHERE: u8 = u8::MAX;
+
+/// What this side has said of its memory.
+pub struct Room<'l> {
+    ladder: &'l Ladder<'l>,
+    /// The candidates of the first rung that has any.
+    keys: Vec<&'static str>,
+    /// For each of them, the first rung on which it fits here.
+    ours: Vec<u8>,
+    receives: bool,
+    budget: Budget,
+}
+
+impl<'l> Room<'l> {
+    /// Says on which rung each candidate fits into this side's budget. `least` is the first that this side accepts.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] if no rung has a candidate, and what any send can meet.
+    pub fn send(
+        ladder: &'l Ladder<'l>,
+        least: usize,
+        receives: bool,
+        budget: Budget,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
+        let (_, first) = begun.ok_or_else(nothing)?;
+        let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
+        let mut this = Self { ladder, keys, ours: Vec::new(), receives, budget };
+        let least = least.min(ladder.len() - 1);
+        let place = |key: &&'static str| {
+            let found = ladder.from(least).find(|(_, rung)| this.fits(rung, key));
+            found.map_or(NOWHERE, |(place, _)| place as u8)
+        };
+        this.ours = this.keys.iter().map(place).collect();
+        channel.send(ROOM, &this.ours)?;
+        Ok(this)
+    }
+
+    /// Whether there is more than one candidate.
+    pub fn is_a_choice(&self) -> bool {
+        self.keys.len() > 1
+    }
+
+    /// Of the rungs, the first that is not too large and on which a candidate fits into both sides' budgets, with all that
+    /// do.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where nothing fits, and what any receive can meet.
+    pub fn agree(self, channel: &mut Channel) -> Result<Rung> {
+        let Self { ladder, keys, ours, .. } = &self;
+        let mut theirs = vec![0; ours.len()];
+        channel.recv_into(ROOM, &mut theirs)?;
+        if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
+            return Err(channel.malformed(ROOM, "not a number of partitions").into());
+        }
+        let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
+        if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
+            let place = usize::from(place);
+            let small = ladder
+                .from(place)
+                .find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
+            let (place, rung) = small.unwrap_or((place, ladder.get(place)));
+            let fit = keys.iter().zip(both()).filter(|(_, least)| usize::from(*least) <= place);
+            let candidates: Vec<_> = fit.filter_map(|(key, _)| rung.named(key)).collect();
+            if !candidates.is_empty() {
+                return Ok(Rung { candidates, ..*rung });
+            }
+        }
+        Err(self.refusal(&theirs))
+    }
+
+    /// What a candidate takes on this side.
+    fn needed(&self, rung: &Rung, candidate: &Candidate) -> f64 {
+        rung.beside + candidate.memory.of(self.receives)
+    }
+
+    fn fits(&self, rung: &Rung, key: &str) -> bool {
+        let allows = |candidate| self.budget.allows(self.needed(rung, &candidate));
+        rung.named(key).is_some_and(allows)
+    }
+
+    /// That nothing fits, with what takes least on the last rung.
+    fn refusal(&self, theirs: &[u8]) -> Error {
+        let Self { ladder, keys, ours, budget, .. } = self;
+        let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
+        let Some((_, last)) = last else { return nothing() };
+        let by_memory =
+            |x: &&Candidate, y: &&Candidate| x.memory.most().total_cmp(&y.memory.most());
+        let Some(least) = last.candidates.iter().min_by(by_memory) else { return nothing() };
+        let key = least.key;
+        let of_key = |places: &[u8]| {
+            let place = keys.iter().zip(places).find(|(named, _)| **named == key);
+            place.is_some_and(|(_, place)| *place != NOWHERE)
+        };
+        let enough = format!("enough for `{key}`");
+        let here = match of_key(ours) {
+            false => {
+                let is_only = last.candidates.len() == 1;
+                budget.refusal(key, self.needed(last, least), is_only)
+            }
+            true => enough.clone(),
+        };
+        let there = match of_key(theirs) {
+            false => format!("not enough for `{key}` with sets of these sizes"),
+            true => enough,
+        };
+        Error::Terms(vec![Difference { what: "memory", here, there }])
+    }
+}
+
+/// The error that nothing runs on sets of these sizes, in any number of partitions.
+fn nothing() -> Error {
+    let none = "no protocol takes sets of these sizes, as a whole or in partitions".to_owned();
+    Error::Terms(vec![Difference::of_both("sizes of the sets", none)])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use vesica_core::error::Class;
+    use vesica_net::transport::memory;
+    use vesica_psi::{Adversary, Memory, Sizes};
+
+    use super::*;
+
+    fn candidates() -> Vec<Candidate> {
+        let sizes = Sizes { sender: 1 << 10, receiver: 1 << 10 };
+        let mut candidates = Candidate::protocols(sizes, Adversary::SemiHonest);
+        candidates.truncate(3);
+        for (candidate, gibibytes) in candidates.iter_mut().zip([8.0, 2.0, 4.0]) {
+            let bytes = gibibytes * (1u64 << 30) as f64;
+            candidate.memory = Memory { sender: bytes, receiver: bytes / 2.0 };
+        }
+        candidates
+    }
+
+    /// What the sender and the receiver come to with budgets of so many bytes: how many partitions, and which candidates
+    /// are left. The sender accepts no rung before `least`.
+    fn settled(
+        rungs: &[Rung],
+        least: usize,
+        sender: u64,
+        receiver: u64,
+    ) -> [Result<(usize, Vec<&'static str>)>; 2] {
+        let (a, b) = memory::pair();
+        let side = move |receives, bytes: u64, least, end| {
+            let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+            let budget = Budget { total: bytes, left: bytes };
+            let more = rungs.len() - 1;
+            let ladder = Ladder::new(rungs[0].clone(), more, |place| rungs[place].clone());
+            let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
+            let rung = room.agree(&mut channel)?;
+            let keys = rung.candidates.iter().map(|candidate| candidate.key);
+            Ok((rung.partitions, keys.collect()))
+        };
+        thread::scope(|scope| {
+            let there = scope.spawn(move || side(true, receiver, 0, b));
+            [side(false, sender, least, a), there.join().unwrap()]
+        })
+    }
+
+    fn whole() -> [Rung; 1] {
+        [Rung { partitions: 1, candidates: candidates(), beside: 0.0 }]
+    }
+
+    /// What the sender and the receiver come to with budgets of so many GiB.
+    fn agreed(sender: u64, receiver: u64) -> [Result<Vec<&'static str>>; 2] {
+        let sides = settled(&whole(), 0, sender << 30, receiver << 30);
+        sides.map(|side| side.map(|(_, keys)| keys))
+    }
+
+    #[test]
+    fn what_does_not_fit_either_side_is_left_out_by_both() {
+        let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
+        for (budgets, fit) in [((8, 8), vec![0, 1, 2]), ((4, 8), vec![1, 2]), ((8, 1), vec![1])] {
+            for side in agreed(budgets.0, budgets.1) {
+                assert_eq!(side.unwrap(), fit.iter().map(|i| keys[*i]).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Each side says from which number of partitions on a candidate fits, and the larger counts.
+    #[test]
+    fn sets_are_divided_until_something_fits_both_sides() {
+        let rungs: Vec<_> = (0..4)
+            .map(|halvings| {
+                let mut candidates = candidates();
+                for candidate in &mut candidates {
+                    let Memory { sender, receiver } = candidate.memory;
+                    let part = f64::from(1 << halvings);
+                    candidate.memory = Memory { sender: sender / part, receiver: receiver / part };
+                }
+                Rung { partitions: 1 << halvings, candidates, beside: 0.0 }
+            })
+            .collect();
+        let agreed = |least: usize, sender: u64, receiver: u64| {
+            let [here, there] = settled(&rungs, least, sender << 20, receiver << 20);
+            assert_eq!(here.as_ref().ok(), there.as_ref().ok());
+            here.ok()
+        };
+        let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
+        let fit = |partitions, fit: &[usize]| {
+            Some((partitions, fit.iter().map(|i| keys[*i]).collect::<Vec<_>>()))
+        };
+        // They take 8, 2 and 4 GiB on the sender's side and half of that on the receiver's.
+        assert_eq!(agreed(0, 8192, 8192), fit(1, &[0, 1, 2]));
+        assert_eq!(agreed(0, 1024, 8192), fit(2, &[1]));
+        assert_eq!(agreed(0, 8192, 256), fit(4, &[1]));
+        assert_eq!(agreed(2, 8192, 1024), fit(4, &[0, 1, 2]));
+        assert_eq!(agreed(9, 8192, 8192), fit(8, &[0, 1, 2]));
+        assert_eq!(agreed(0, 100, 8192), None);
+    }
+
+    #[test]
+    fn large_sets_are_divided_though_both_have_the_memory() {
+        let rung = |partitions, receiver| {
+            let mut candidates = candidates();
+            candidates.iter_mut().for_each(|candidate| {
+                candidate.sizes = Sizes { sender: 10, receiver };
+                candidate.memory = Memory { sender: 1e6, receiver: 1e6 };
+            });
+            Rung { partitions, candidates, beside: 0.0 }
+        };
+        let agreed = |sizes: [usize; 3]| {
+            let rungs = [1, 2, 4].into_iter().zip(sizes).map(|(parts, size)| rung(parts, size));
+            let rungs: Vec<_> = rungs.collect();
+            settled(&rungs, 0, 1 << 30, 1 << 30).map(|side| side.unwrap().0)
+        };
+        assert_eq!(agreed([8_388_608, 1, 1]), [1; 2]);
+        assert_eq!(agreed([8_388_609, 2_097_152, 1]), [2; 2]);
+        assert_eq!(agreed([8_388_609, 2_097_153, 2_097_152]), [4; 2]);
+        // Where none is small enough, the first has to do.
+        assert_eq!(agreed([8_388_609; 3]), [1; 2]);
+        // A rung on which nothing can run is none.
+        let nothing = Rung { candidates: Vec::new(), ..rung(2, 1) };
+        let rungs = [rung(1, 8_388_609), nothing, rung(4, 1)];
+        let sides = settled(&rungs, 0, 1 << 30, 1 << 30);
+        assert_eq!(sides.map(|side| side.unwrap().0), [4; 2]);
+    }
+
+    /// A budget suffices if it has exactly what a side's own part and what it holds besides take.
+    #[test]
+    fn the_last_byte_counts() {
+        let [mut rung] = whole();
+        rung.candidates.truncate(1);
+        rung.candidates[0].memory = Memory { sender: 3e6, receiver: 1e6 };
+        rung.beside = 5e5;
+        let fits = |sender, receiver| {
+            let sides = settled(std::slice::from_ref(&rung), 0, sender, receiver);
+            sides.iter().all(Result::is_ok)
+        };
+        assert!(fits(3_500_000, 1_500_000));
+        assert!(!fits(3_499_999, 1_500_000) && !fits(3_500_000, 1_499_999));
+        let budget = Budget { total: 100, left: 10 };
+        assert_eq!((budget.times(3.0), budget.times(5.0), budget.times(11.0)), (3, 2, 0));
+    }
+
+    #[test]
+    fn one_candidate_is_no_choice() {
+        for (candidates, is_a_choice) in [(1, false), (2, true)] {
+            let [mut rung] = whole();
+            rung.candidates.truncate(candidates);
+            let ladder = Ladder::new(rung.clone(), 0, |_| rung.clone());
+            let budget = Budget { total: 0, left: 0 };
+            let mut channel = Channel::new(memory::pair().0);
+            let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
+            assert_eq!(room.is_a_choice(), is_a_choice);
+        }
+    }
+
+    /// A claim of the other side can make it so.
+    #[test]
+    fn sets_that_no_candidate_takes_are_refused_as_terms() {
+        let nothing = |partitions| Rung { partitions, candidates: Vec::new(), beside: 0.0 };
+        for rungs in [vec![nothing(1)], vec![nothing(1), nothing(2)]] {
+            for side in settled(&rungs, 0, 1 << 30, 1 << 30) {
+                let error = side.unwrap_err();
+                assert_eq!(error.class(), Class::Terms, "{error}");
+                assert!(error.to_string().contains("sets of these sizes"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_beyond_the_last_rung_is_refused() {
+        let rungs = whole();
+        for (place, said) in [(1, "not a number of partitions"), (NOWHERE, "memory")] {
+            let (a, b) = memory::pair();
+            let mut peer = Channel::new(b);
+            peer.send(ROOM, &[place; 3]).unwrap();
+            peer.flush().unwrap();
+            let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
+            let ladder = Ladder::new(rungs[0].clone(), 0, |_| rungs[0].clone());
+            let budget = Budget { total: 1 << 40, left: 1 << 33 };
+            let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
+            let error = room.agree(&mut channel).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_fits_both_say_what_is_needed_and_what_there_is() {
+        let key = candidates()[1].key;
+        let [sender, receiver] = agreed(1, 8).map(Result::unwrap_err);
+        assert_eq!((sender.class(), receiver.class()), (Class::Terms, Class::Terms));
+        let (sender, receiver) = (sender.to_string(), receiver.to_string());
+        let used = format!(
+            "`{key}` would use about 2.0 GiB here, the least of all protocols to choose from, beside"
+        );
+        for said in [&used[..], "limit is 1.0 GiB", "raise --memory", "there: enough for"] {
+            assert!(sender.contains(said), "{said} in {sender}");
+        }
+        assert!(receiver.contains("there: not enough for") && receiver.contains("here: enough"));
+    }
+
+    #[test]
+    fn of_what_fits_one_side_each_the_smaller_is_named() {
+        let [mut rung] = whole();
+        rung.candidates.truncate(2);
+        rung.candidates[0].memory = Memory { sender: 1e6, receiver: 1e12 };
+        rung.candidates[1].memory = Memory { sender: 1e11, receiver: 1e6 };
+        let key = rung.candidates[1].key;
+        let sides = settled(&[rung], 0, 1 << 30, 1 << 30);
+        let [sender, receiver] = sides.map(|side| side.unwrap_err().to_string());
+        let needed = format!("here: `{key}` would use about 93.1 GiB here");
+        let enough = format!("there: enough for `{key}`)");
+        assert!(sender.contains(&needed) && sender.contains(&enough), "{sender}");
+        let enough = format!("here: enough for `{key}`; there: not enough for `{key}`");
+        assert!(receiver.contains(&enough), "{receiver}");
+    }
+
+    #[test]
+    fn what_the_process_holds_counts() {
+        let holds = vec![1u8; 64 << 20];
+        let budget = Budget::new(Some(1 << 30));
+        assert!(budget.left < (1 << 30) - (holds.len() as u64 / 2));
+        assert!(!budget.allows((1u64 << 30) as f64) && budget.allows(1e6));
+        assert!(!Budget::new(Some(u64::MAX)).allows(1e18), "the system has not that much");
+    }
+}

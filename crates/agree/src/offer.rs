@@ -1,0 +1,476 @@
+//! What one side offers, and the form in which its offer travels.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use vesica_core::{
+    error::{Error, Result},
+    parties::{Learns, Role, Security},
+};
+use vesica_keyset::numbers::MAX_SCALE;
+use vesica_net::Channel;
+use vesica_normalize::{
+    normalize::{Normalize, TravellingName},
+    null_values::NullValues,
+};
+use vesica_planner::Candidate;
+use vesica_psi::{Sizes, lookup::LOOKUPS};
+use vesica_table::sent_columns::{DEFAULT_BYTES, SentColumns};
+use vesica_task::{
+    self,
+    interface::{Method, Part, Request},
+    noise::Noise,
+    query::Query,
+};
+
+/// The version of everything that travels. Sides of different versions do not run.
+pub const WIRE_VERSION: u32 = 12;
+
+/// The most columns a key may have.
+pub const MAX_KEY_COLUMNS: usize = 16;
+
+/// The most identifiers a row may have.
+pub const MAX_IDENTIFIERS: usize = 8;
+
+/// The longest offer on the wire, in bytes.
+const MAX_OFFER: usize = 1 << 12;
+
+const TERMS: &str = "vesica/terms";
+
+/// What one side offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The protocol's key, or `None` to take the one that the other side names, or else the one that suits the sizes.
+    pub protocol: Option<String>,
+    /// The least security accepted.
+    pub security: Security,
+    /// How each key column's values are normalised, in order.
+    pub keys: Vec<Normalize>,
+    /// How many of these columns each identifier of a row has, in order; empty where all of them make up one. Rows
+    /// match if any of their identifiers does.
+    pub identifiers: Vec<u8>,
+    /// Who learns the result.
+    pub learns: Learns,
+    /// The most distinct keys the other side may bring.
+    pub max_peer_rows: u64,
+    /// Whether protocols that are not for real data may run if named.
+    pub allow_research: bool,
+    /// What the run is to find out.
+    pub query: Query,
+    /// Whether this side brings a column of values.
+    pub brings_values: bool,
+    /// In a join: the columns that this side sends to the other, which then learns alone.
+    pub sends: Option<SentColumns>,
+    /// For queries that take one: if fewer keys than this are shared, nothing else is told. The larger minimum of the
+    /// two sides applies.
+    pub minimum: u64,
+    /// For counts and sums: the noise that hides a single key in the number, the same on both sides. There is no minimum
+    /// then, and keys are not compared with `diagnose`.
+    pub noise: Option<Noise>,
+    /// Values of normalised key columns that count as empty.
+    pub null_values: NullValues,
+    /// The number of decimal places of the values of both sides, at most 18.
+    pub scale: u8,
+    /// Whether to compare what the keys of both sides look like, if the other side wants that too.
+    pub diagnose: bool,
+    /// Whether both sides, which then both learn, write matches in one order, with a number in a first column.
+    pub align: bool,
+    /// The hash of the agreement under which the run takes place, if there is one.
+    pub agreement: Option<String>,
+}
+
+impl Offer {
+    /// An offer of a query for rows, with everything else at its default: any protocol for real data, semi-honest
+    /// security, at most a hundred million keys of the other side.
+    pub fn new(keys: Vec<Normalize>, learns: Learns) -> Self {
+        Self {
+            protocol: None,
+            security: Security::default(),
+            keys,
+            identifiers: Vec::new(),
+            learns,
+            max_peer_rows: 100_000_000,
+            allow_research: false,
+            query: Query::ROWS,
+            brings_values: false,
+            sends: None,
+            minimum: 0,
+            noise: None,
+            null_values: NullValues::default(),
+            scale: 0,
+            diagnose: false,
+            align: false,
+            agreement: None,
+        }
+    }
+
+    /// Refuses what could not run, whatever the other side offers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn check(&self) -> Result<()> {
+        if self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS {
+            let given = self.keys.len();
+            let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
+            return Err(Error::Usage(message));
+        }
+        if !are_identifiers(&self.identifiers, self.keys.len()) {
+            let message =
+                format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
+            return Err(Error::Usage(message));
+        }
+        if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
+            let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
+                           matches by two identifiers would count twice; name one --key";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if !self.identifiers.is_empty() && self.diagnose {
+            let message =
+                "keys are compared by --diagnose one identifier at a time; name one --key";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.noise.is_some() && self.diagnose {
+            let message = "--diagnose shows coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
+                           hides each of them; run it on its own, without --epsilon";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        self.query.check(&self.part())?;
+        self.check_columns()?;
+        self.check_order()?;
+        let defaults = [NullValues::none(), NullValues::default()];
+        if self.null_values.applied_to(&self.keys) != self.null_values
+            && !defaults.contains(&self.null_values)
+        {
+            let message =
+                "null values are for key columns that are normalised; `none` compares all as bytes";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let methods = self.query.kind.task.methods();
+        let Some(name) = &self.protocol else {
+            // Others have to be named on both sides.
+            let mut all = methods.iter();
+            return match all.any(|method| method.is_recommended() && method.meets(self.security)) {
+                true => Ok(()),
+                false => Err(Error::Usage(unmet(self.query, self.security))),
+            };
+        };
+        let Some(method) = methods.iter().find(|method| method.key() == name) else {
+            if LOOKUPS.iter().any(|lookup| lookup.key == name) {
+                return Err(Error::Usage(format!(
+                    "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
+                     in it (`vesica lookup`)"
+                )));
+            }
+            let known: Vec<_> = methods.iter().map(|method| method.key()).collect();
+            return Err(Error::Usage(format!(
+                "there is no protocol `{name}` for {}; there are: {}",
+                self.query.describe(),
+                known.join(", ")
+            )));
+        };
+        if method.is_for_lab() && !self.allow_research {
+            return Err(Error::Usage(format!(
+                "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
+                 research protocols",
+                method.status().name()
+            )));
+        }
+        if !method.meets(self.security) {
+            return Err(Error::Usage(format!(
+                "protocol `{name}` is secure against {} parties, not against {} ones",
+                method.adversary().name(),
+                self.security.name()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Refuses columns that cannot be sent, and a side that would both send and learn, or do neither.
+    fn check_columns(&self) -> Result<()> {
+        if let Some(fault) = self.sends.as_ref().and_then(SentColumns::fault) {
+            return Err(Error::Usage(fault));
+        }
+        let message = match (self.query.kind.takes_columns, &self.sends, self.learns) {
+            (true, Some(_), learns) if learns != Learns::Peer => {
+                "the side that sends columns learns nothing: let the other side learn (--learns peer)"
+            }
+            (true, None, learns) if learns != Learns::Me => {
+                "the side that receives columns is the one that learns (--learns me)"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
+    /// Refuses a common order where not both sides learn, or a row may belong to several matches.
+    fn check_order(&self) -> Result<()> {
+        let message = if self.align && self.learns != Learns::Both {
+            "matches are written in a common order where both sides learn them (--learns both)"
+        } else if self.align && !self.identifiers.is_empty() {
+            "a common order is for one identifier: of several, a row may belong to several matches; name one --key"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
+    /// What the task of the query judges.
+    fn part(&self) -> Part {
+        Part {
+            sends: self.sends.is_some(),
+            aligns: self.align,
+            brings_values: self.brings_values,
+            scale: self.scale,
+            minimum: self.minimum,
+            noise: self.noise,
+            is_told: self.learns != Learns::Nobody,
+        }
+    }
+
+    /// The protocols for real data that could run if the other side made a matching offer, for so many distinct keys
+    /// of each side. Where nobody learns, or both do, this side is taken for the receiver.
+    pub fn candidates(&self, mine: usize, theirs: usize) -> Vec<Candidate> {
+        let peer_brings = self.query.peer_brings_values(self.brings_values);
+        let (receiver, sender) = ((mine, self.brings_values), (theirs, peer_brings));
+        let (receiver, sender) = match self.learns {
+            Learns::Peer => (sender, receiver),
+            _ => (receiver, sender),
+        };
+        let request = Request {
+            partitions: 1,
+            sizes: Sizes { sender: sender.0, receiver: receiver.0 },
+            number: self.query.number,
+            minimum: self.minimum,
+            noise: self.noise,
+            scale: self.scale,
+            sender_brings: sender.1,
+            receiver_brings: receiver.1,
+            payload_len: self
+                .sends
+                .as_ref()
+                .map_or(DEFAULT_BYTES as usize, SentColumns::payload_len),
+        };
+        let fits = |method: &dyn Method| {
+            method.status().is_for_use()
+                && method.adversary() >= self.security.adversary()
+                && !method.tells_size()
+        };
+        let methods = self.query.kind.task.methods();
+        let fitting = methods.iter().filter(|method| fits(&***method));
+        fitting.filter_map(|method| method.candidate(&request).ok()).collect()
+    }
+}
+
+/// That nothing in the catalogue is secure enough.
+pub(crate) fn unmet(query: Query, security: Security) -> String {
+    format!(
+        "no protocol of this release for {} is secure against {} parties",
+        query.describe(),
+        security.name()
+    )
+}
+
+/// Whether these numbers of columns, one for each of several identifiers, make up so many columns.
+fn are_identifiers(columns: &[u8], all: usize) -> bool {
+    let sum: usize = columns.iter().map(|columns| usize::from(*columns)).sum();
+    let are_several = (2..=MAX_IDENTIFIERS).contains(&columns.len()) && !columns.contains(&0);
+    columns.is_empty() || are_several && sum == all
+}
+
+/// An offer as it travels. Who learns is given by role, so that it means the same to both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WireOffer {
+    version: u32,
+    /// The required protocol, if one is.
+    pub protocol: Option<String>,
+    pub(crate) security: Security,
+    pub(crate) keys: Vec<TravellingName>,
+    pub(crate) identifiers: Vec<u8>,
+    pub(crate) a_learns: bool,
+    pub(crate) b_learns: bool,
+    pub(crate) max_peer_rows: u64,
+    pub(crate) allow_research: bool,
+    /// The query.
+    #[serde(rename = "wanted", deserialize_with = "query")]
+    pub query: Query,
+    pub(crate) brings_values: bool,
+    pub(crate) sends: Option<SentColumns>,
+    pub(crate) minimum: u64,
+    /// The noise that hides a single key.
+    pub noise: Option<Noise>,
+    pub(crate) null_values: Vec<String>,
+    /// The number of decimal places of values.
+    pub scale: u8,
+    pub(crate) diagnose: bool,
+    pub(crate) align: bool,
+    pub(crate) agreement: Option<String>,
+}
+
+/// Reads a query: its word, or an object with the word and a number.
+fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Query, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Word(String),
+        Number(BTreeMap<String, u64>),
+    }
+    let (word, number) = match Form::deserialize(deserializer)? {
+        Form::Word(word) => (word, None),
+        Form::Number(map) if map.len() == 1 => {
+            let (word, number) = map.into_iter().next().unwrap_or_default();
+            (word, Some(number))
+        }
+        Form::Number(_) => return Err(de::Error::custom("not one query")),
+    };
+    let kind = vesica_task::by_word(&word).filter(|kind| kind.takes_number == number.is_some());
+    let kind = kind.ok_or_else(|| de::Error::custom("not a query of this version"))?;
+    Ok(Query { kind, number: number.unwrap_or_default() })
+}
+
+/// What every version's offer has.
+#[derive(Deserialize)]
+struct AnyOffer {
+    version: u64,
+}
+
+impl WireOffer {
+    /// Returns the offer of the side with this role, in the form in which it travels.
+    pub fn new(offer: &Offer, role: Role) -> Self {
+        let learns = |side| match offer.learns {
+            Learns::Both => true,
+            Learns::Nobody => false,
+            Learns::Me => side == role,
+            Learns::Peer => side != role,
+        };
+        Self {
+            version: WIRE_VERSION,
+            protocol: offer.protocol.clone(),
+            security: offer.security,
+            keys: offer.keys.iter().map(TravellingName::from).collect(),
+            identifiers: offer.identifiers.clone(),
+            a_learns: learns(Role::A),
+            b_learns: learns(Role::B),
+            max_peer_rows: offer.max_peer_rows,
+            allow_research: offer.allow_research,
+            query: offer.query,
+            brings_values: offer.brings_values,
+            sends: offer.sends.clone(),
+            minimum: offer.minimum,
+            noise: offer.noise,
+            null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
+            scale: offer.scale,
+            diagnose: offer.diagnose,
+            align: offer.align,
+            agreement: offer.agreement.clone(),
+        }
+    }
+
+    /// What the task of the query judges.
+    pub(crate) fn part(&self) -> Part {
+        Part {
+            sends: self.sends.is_some(),
+            aligns: self.align,
+            brings_values: self.brings_values,
+            scale: self.scale,
+            minimum: self.minimum,
+            noise: self.noise,
+            is_told: self.a_learns || self.b_learns,
+        }
+    }
+
+    /// Sends this offer and receives the other side's.
+    ///
+    /// # Errors
+    /// [`Error::Version`], a malformed offer, and what any exchange can meet.
+    pub fn exchange(&self, channel: &mut Channel) -> Result<Self> {
+        let encoded = serde_json::to_vec(self).map_err(|_| Error::Bug("terms have no JSON"))?;
+        channel.send(TERMS, &encoded)?;
+        let received = channel.recv_len(TERMS, MAX_OFFER)?;
+        Self::decode(&received, channel)
+    }
+
+    /// Which agreement the other side names, before this side says anything.
+    ///
+    /// # Errors
+    /// As [`WireOffer::exchange`].
+    pub fn await_agreement(channel: &mut Channel) -> Result<Option<String>> {
+        let received = channel.await_message(TERMS, MAX_OFFER)?.to_vec();
+        Ok(Self::decode(&received, channel)?.agreement)
+    }
+
+    /// Reads an offer of the other side.
+    ///
+    /// # Errors
+    /// A peer that sent something else.
+    pub fn decode(bytes: &[u8], channel: &Channel) -> Result<Self> {
+        let malformed = |what| channel.malformed(TERMS, what);
+        let any: AnyOffer =
+            serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of terms"))?;
+        if any.version != u64::from(WIRE_VERSION) {
+            return Err(Error::Version { ours: WIRE_VERSION, theirs: any.version });
+        }
+        let offer: Self =
+            serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of this version"))?;
+        match offer.fault() {
+            None => Ok(offer),
+            Some(fault) => Err(malformed(fault).into()),
+        }
+    }
+
+    /// Says what is wrong with an offer that was received, if anything is.
+    pub fn fault(&self) -> Option<&'static str> {
+        let named = self.protocol.as_deref().unwrap_or("auto");
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        let null_values = NullValues::new(&self.null_values).ok();
+        let both_learn = self.a_learns && self.b_learns;
+        let one_order = both_learn && self.query.kind.takes_order && self.identifiers.is_empty();
+        let is_hash =
+            |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let takes_columns = self.query.kind.takes_columns;
+        let faults = [
+            (named.len() > 32 || !named.chars().all(plain), "the protocol's name is no name"),
+            (
+                self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS,
+                "the number of key columns is out of bounds",
+            ),
+            (
+                !are_identifiers(&self.identifiers, self.keys.len()),
+                "the identifiers are not made of the key columns",
+            ),
+            (self.scale > MAX_SCALE, "the scale is out of bounds"),
+            (
+                // This form can be compared and is safe to show.
+                null_values.as_ref().map(NullValues::values) != Some(&self.null_values),
+                "the null values are not in order or too many",
+            ),
+            (
+                self.sends.as_ref().is_some_and(|sent| sent.fault().is_some()),
+                "the columns that are sent are out of bounds",
+            ),
+            (self.sends.is_some() && !takes_columns, "columns are sent where none are taken"),
+            (
+                takes_columns && self.a_learns == self.b_learns,
+                "not one side alone learns from a join",
+            ),
+            (self.align && !one_order, "a common order of what has none"),
+            (
+                !(self.a_learns || self.b_learns) && self.query.kind.is_told,
+                "nobody learns anything",
+            ),
+            (
+                self.noise.is_some() && self.query.check(&self.part()).is_err(),
+                "noise in what takes none, or of no use",
+            ),
+            (
+                self.noise.is_some() && self.diagnose,
+                "noise beside a comparison of what keys look like",
+            ),
+            (!self.agreement.iter().all(is_hash), "the hash of an agreement is none"),
+        ];
+        faults.into_iter().find(|(is_one, _)| *is_one).map(|(_, fault)| fault)
+    }
+}
+
+#[cfg(test)]
+mod tests;

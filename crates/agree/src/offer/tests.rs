@@ -1,0 +1,304 @@
+//! What an offer may say, and what is refused.
+
+use std::time::Duration;
+
+use vesica_core::error::Class;
+use vesica_net::transport::memory;
+
+use super::*;
+
+fn offer() -> Offer {
+    Offer::new(vec![Normalize::Email], Learns::Both)
+}
+
+/// The error of a side that receives these bytes instead of an offer.
+fn answer(bytes: &[u8]) -> Error {
+    let (a, b) = memory::pair();
+    let mut peer = Channel::new(b);
+    peer.send(TERMS, bytes).unwrap();
+    peer.flush().unwrap();
+    let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(5));
+    WireOffer::new(&offer(), Role::A).exchange(&mut channel).unwrap_err()
+}
+
+#[test]
+fn offers_are_read_with_suspicion() {
+    let good = serde_json::to_string(&WireOffer::new(&offer(), Role::B)).unwrap();
+    const LONG_NAME: &str =
+        "[\"date:.............................................................@1\"]";
+    let unread = |from: &str, to: &str| answer(good.replace(from, to).as_bytes());
+    let named = format!("[\"{}\"]", Normalize::Email.agreed());
+    let named = named.as_str();
+    for (from, to) in [
+        ("\"keys\"", "\"extra\":1,\"keys\""),
+        (named, "[]"),
+        (named, "[\"\"]"),
+        (named, "[\"rot\\u001b13@1\"]"),
+        (named, LONG_NAME),
+        ("\"identifiers\":[]", "\"identifiers\":[1]"),
+        ("\"identifiers\":[]", "\"identifiers\":[1,1]"),
+        ("\"identifiers\":[]", "\"identifiers\":[1,0]"),
+        ("\"identifiers\":[]", "\"identifiers\":[300]"),
+        (":null", ":\"a\\u001b[31m\""),
+        ("true,\"b_learns\":true", "false,\"b_learns\":false"),
+        ("\"identifiers\":[]", "\"identifiers\":[],\"align\":true"),
+        ("\"scale\":0", "\"scale\":19"),
+        ("\"noise\":null", "\"noise\":{\"epsilon\":\"1\",\"clamp\":null}"),
+        ("\"noise\":null", "\"noise\":{\"epsilon\":1,\"clamp\":null}"),
+        ("\"null\"", "\"NULL\""),
+        ("\"null\"", "\"null\",\"null\""),
+        ("\"null\"", "\"nu\\u001bll\""),
+        ("\"wanted\":\"rows\"", "\"wanted\":\"row\""),
+        ("\"wanted\":\"rows\"", "\"wanted\":\"at-least\""),
+        ("\"wanted\":\"rows\"", "\"wanted\":{\"rows\":1}"),
+        ("\"wanted\":\"rows\"", "\"wanted\":{\"at-least\":-1}"),
+        ("\"wanted\":\"rows\"", "\"wanted\":{\"at-least\":1,\"count\":1}"),
+        ("{", "["),
+    ] {
+        assert!(good.contains(from));
+        let error = unread(from, to);
+        assert_eq!(error.class(), Class::Peer, "{error}");
+    }
+    let keys = format!("[{}]", vec!["\"none@1\""; MAX_KEY_COLUMNS + 1].join(","));
+    assert_eq!(unread(named, &keys).class(), Class::Peer);
+    assert_eq!(answer(&vec![b' '; MAX_OFFER + 1]).class(), Class::Peer);
+    assert_eq!(answer(b"").class(), Class::Peer);
+}
+
+#[test]
+fn a_query_travels_as_its_word_and_number() {
+    for (query, form) in [
+        (Query::ROWS, "\"rows\""),
+        (Query::COUNT, "\"count\""),
+        (Query::SUM, "\"sum\""),
+        (Query::PRODUCTS, "\"products\""),
+        (Query::at_least(5), "{\"at-least\":5}"),
+        (Query::SHARES, "\"shares\""),
+    ] {
+        let sent = WireOffer::new(&Offer { query, ..offer() }, Role::B);
+        let text = serde_json::to_string(&sent).unwrap();
+        assert!(text.contains(&format!("\"wanted\":{form}")), "{text}");
+        assert_eq!(serde_json::from_str::<WireOffer>(&text).unwrap(), sent);
+    }
+}
+
+#[test]
+fn another_version_is_named_whatever_else_it_says() {
+    let newer = WIRE_VERSION + 1;
+    let error = answer(format!("{{\"version\":{newer},\"sets\":[1,2]}}").as_bytes());
+    assert_eq!(error.class(), Class::Terms);
+    let message = error.to_string();
+    let said = format!("here wire version {WIRE_VERSION}, there {newer}");
+    assert!(message.contains(&said), "{message}");
+}
+
+#[test]
+fn what_cannot_run_is_not_offered() {
+    let refused = |offer: Offer| offer.check().unwrap_err().to_string();
+    assert!(offer().check().is_ok());
+    assert!(refused(Offer { keys: vec![], ..offer() }).contains("1 to 16 columns"));
+    let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
+    let first = format!("there are: {}, ", vesica_psi::CATALOGUE[0].key);
+    assert!(refused(named("rr99")).contains(&first));
+    assert!(refused(named("naive")).contains("insecure, not for real data"));
+    let strict = Offer { security: Security::Malicious, ..named("dh") };
+    assert!(refused(strict).contains("not against malicious ones"));
+}
+
+fn sent() -> SentColumns {
+    SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 }
+}
+
+fn noise() -> Option<Noise> {
+    serde_json::from_str("{\"epsilon\":\"1\",\"clamp\":null}").ok()
+}
+
+fn emails(columns: usize) -> Vec<Normalize> {
+    vec![Normalize::Email; columns]
+}
+
+/// The bounds of what is received, from both sides.
+#[test]
+fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
+    let asked = |query, learns| Offer { query, ..Offer::new(emails(1), learns) };
+    let keyed = |keys, identifiers| Offer { identifiers, ..Offer::new(emails(keys), Learns::Both) };
+    let named = |name: &str| Offer { protocol: Some(name.to_owned()), ..offer() };
+    let under = |hash: String| Offer { agreement: Some(hash), ..offer() };
+    let joined = |learns| Offer { sends: Some(sent()), ..asked(Query::JOIN, learns) };
+    let aligned = |offer| Offer { align: true, ..offer };
+    let scaled = |scale| Offer { scale, ..offer() };
+    for (offer, fault) in [
+        (named("a-b_9"), None),
+        (named(&"a".repeat(32)), None),
+        (named(&"a".repeat(33)), Some("the protocol's name is no name")),
+        (named("a b"), Some("the protocol's name is no name")),
+        (keyed(16, vec![]), None),
+        (keyed(17, vec![]), Some("the number of key columns is out of bounds")),
+        (keyed(2, vec![1, 1]), None),
+        (keyed(8, vec![1; 8]), None),
+        (keyed(9, vec![1; 9]), Some("the identifiers are not made of the key columns")),
+        (keyed(2, vec![2]), Some("the identifiers are not made of the key columns")),
+        (keyed(2, vec![2, 0]), Some("the identifiers are not made of the key columns")),
+        (keyed(3, vec![1, 1]), Some("the identifiers are not made of the key columns")),
+        (scaled(18), None),
+        (scaled(19), Some("the scale is out of bounds")),
+        (joined(Learns::Me), None),
+        (joined(Learns::Both), Some("not one side alone learns from a join")),
+        (asked(Query::JOIN, Learns::Both), Some("not one side alone learns from a join")),
+        (Offer { sends: Some(sent()), ..offer() }, Some("columns are sent where none are taken")),
+        (aligned(offer()), None),
+        (aligned(asked(Query::ROWS, Learns::Me)), Some("a common order of what has none")),
+        (aligned(asked(Query::COUNT, Learns::Both)), Some("a common order of what has none")),
+        (aligned(keyed(2, vec![1, 1])), Some("a common order of what has none")),
+        (asked(Query::ROWS, Learns::Me), None),
+        (asked(Query::ROWS, Learns::Peer), None),
+        (asked(Query::ROWS, Learns::Nobody), Some("nobody learns anything")),
+        (asked(Query::SHARES, Learns::Nobody), None),
+        (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Both) }, None),
+        (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Me) }, None),
+        (Offer { noise: noise(), ..offer() }, Some("noise in what takes none, or of no use")),
+        (
+            Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
+            Some("noise beside a comparison of what keys look like"),
+        ),
+        (under("0af9".repeat(16)), None),
+        (under("0af".repeat(21)), Some("the hash of an agreement is none")),
+        (under("xyzw".repeat(16)), Some("the hash of an agreement is none")),
+    ] {
+        assert_eq!(WireOffer::new(&offer, Role::A).fault(), fault, "{offer:?}");
+    }
+    let none = SentColumns { columns: vec![], ..sent() };
+    let offer = Offer { sends: Some(none), ..joined(Learns::Me) };
+    let fault = WireOffer::new(&offer, Role::A).fault();
+    assert_eq!(fault, Some("the columns that are sent are out of bounds"));
+}
+
+#[test]
+fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
+    let said = |offer: Offer| offer.check().err().map(|error| error.to_string());
+    let asked = |query, learns| Offer { query, ..Offer::new(emails(1), learns) };
+    let several = |offer| Offer { keys: emails(2), identifiers: vec![1, 1], ..offer };
+    let joined = |learns| Offer { sends: Some(sent()), ..asked(Query::JOIN, learns) };
+    let aligned = |offer| Offer { align: true, ..offer };
+    let named = |name: &str| Offer { protocol: Some(name.to_owned()), ..offer() };
+    let nulls = |values: &[&str], keys: &[Normalize]| Offer {
+        null_values: NullValues::new(values).unwrap(),
+        keys: keys.to_vec(),
+        ..offer()
+    };
+    for good in [
+        Offer { keys: emails(16), ..offer() },
+        Offer { diagnose: true, ..offer() },
+        several(offer()),
+        joined(Learns::Peer),
+        asked(Query::JOIN, Learns::Me),
+        aligned(offer()),
+        nulls(&["x"], &[Normalize::Email]),
+        Offer { null_values: NullValues::none(), ..nulls(&[], &[Normalize::None]) },
+        Offer { allow_research: true, ..named("naive") },
+        named("rr22"),
+        Offer { security: Security::Malicious, ..named("rr22-malicious") },
+    ] {
+        assert_eq!(said(good.clone()), None, "{good:?}");
+    }
+    for (bad, with) in [
+        (Offer { keys: emails(17), ..offer() }, "a key has 1 to 16 columns, not 17"),
+        (several(asked(Query::COUNT, Learns::Both)), "several identifiers are for rows alone"),
+        (several(Offer { diagnose: true, ..offer() }), "one identifier at a time"),
+        (
+            Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
+            "--diagnose shows",
+        ),
+        (joined(Learns::Me), "the side that sends columns learns nothing"),
+        (joined(Learns::Both), "the side that sends columns learns nothing"),
+        (asked(Query::JOIN, Learns::Peer), "the side that receives columns"),
+        (Offer { sends: Some(SentColumns { rows: 0, ..sent() }), ..joined(Learns::Peer) }, "rows"),
+        (Offer { sends: Some(sent()), ..offer() }, "columns are sent in a join"),
+        (aligned(asked(Query::ROWS, Learns::Me)), "where both sides learn them"),
+        (several(aligned(offer())), "a common order is for one identifier"),
+        (aligned(asked(Query::COUNT, Learns::Both)), "only rows are written in a common order"),
+        (nulls(&["x"], &[Normalize::None]), "null values are for key columns"),
+        (
+            Offer { security: Security::Malicious, ..asked(Query::COUNT, Learns::Both) },
+            "no protocol of this release for count is secure against malicious parties",
+        ),
+        (named("oprf-list"), "`oprf-list` is no protocol of a run"),
+        (named("rr99"), "there is no protocol `rr99` for"),
+        (named("naive"), "not for real data"),
+        (Offer { security: Security::Malicious, ..named("rr22") }, "not against malicious ones"),
+    ] {
+        let said = said(bad.clone()).unwrap_or_default();
+        assert!(said.contains(with), "{said} of {bad:?}");
+    }
+}
+
+/// What a task judges is the same of an offer and of its form that travels.
+#[test]
+fn a_part_is_that_of_the_offer() {
+    for (learns, is_told) in
+        [(Learns::Me, true), (Learns::Peer, true), (Learns::Both, true), (Learns::Nobody, false)]
+    {
+        let full = Offer {
+            learns,
+            sends: Some(sent()),
+            align: true,
+            brings_values: true,
+            scale: 3,
+            minimum: 5,
+            noise: noise(),
+            ..offer()
+        };
+        for part in [full.part(), WireOffer::new(&full, Role::A).part()] {
+            assert!(part.sends && part.aligns && part.brings_values);
+            assert_eq!((part.scale, part.minimum, part.noise), (3, 5, noise()));
+            assert_eq!(part.is_told, is_told);
+        }
+        let plain = Offer { learns, ..offer() };
+        for part in [plain.part(), WireOffer::new(&plain, Role::A).part()] {
+            assert!(!(part.sends || part.aligns || part.brings_values));
+            assert_eq!((part.scale, part.minimum, part.noise), (0, 0, None));
+        }
+    }
+}
+
+#[test]
+fn candidates_are_for_real_data_as_secure_as_wanted_and_tell_no_size() {
+    let of = |offer: &Offer| offer.candidates(10, 2000);
+    let keys = |offer: &Offer| of(offer).iter().map(|found| found.key).collect::<Vec<_>>();
+    let found = keys(&offer());
+    assert!(found.contains(&"rr22") && found.contains(&"kkrt16") && !found.contains(&"naive"));
+    let strict = keys(&Offer { security: Security::Malicious, ..offer() });
+    assert!(strict.contains(&"rr22-malicious") && !strict.contains(&"rr22"));
+    let sum = Offer { query: Query::SUM, ..offer() };
+    assert!(!keys(&sum).is_empty() && !keys(&sum).contains(&"dh-sum"));
+    for (learns, sender, receiver) in
+        [(Learns::Me, 2000, 10), (Learns::Peer, 10, 2000), (Learns::Both, 2000, 10)]
+    {
+        let sizes = Sizes { sender, receiver };
+        assert!(of(&Offer { learns, ..offer() }).iter().all(|found| found.sizes == sizes));
+    }
+}
+
+/// What came early is not lost: the offer is there when the exchange asks for it.
+#[test]
+fn the_other_sides_agreement_is_known_before_this_side_says_anything() {
+    for agreement in [Some("a".repeat(64)), None] {
+        let (a, b) = memory::pair();
+        let theirs = Offer { agreement: agreement.clone(), ..offer() };
+        let theirs = WireOffer::new(&theirs, Role::B);
+        let mut peer = Channel::new(b);
+        peer.send(TERMS, &serde_json::to_vec(&theirs).unwrap()).unwrap();
+        peer.flush().unwrap();
+        let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
+        assert_eq!(WireOffer::await_agreement(&mut channel).unwrap(), agreement);
+        let ours = WireOffer::new(&offer(), Role::A);
+        assert_eq!(ours.exchange(&mut channel).unwrap(), theirs);
+        channel.flush().unwrap();
+        assert_eq!(ours, theirs_of(&mut peer));
+    }
+}
+
+fn theirs_of(channel: &mut Channel) -> WireOffer {
+    let received = channel.recv_len(TERMS, MAX_OFFER).unwrap();
+    WireOffer::decode(&received, channel).unwrap()
+}

@@ -1,0 +1,350 @@
+//! A run whose partitions are compared by tasks of a cluster.
+//!
+//! The gateway is this side's party in an ordinary run: it agrees on terms, sizes, a seed and a protocol, checks the
+//! policy, writes the ledger and signs the record. It has no table. The cluster's driver counts distinct keys, and sorts them
+//! into partitions under the seed; each partition is compared by a task, which the gateway brings together with a task of the other
+//! side ([`permits`](vesica_run::permits)). The gateway passes on the bytes of an attempt and cannot read them. The other
+//! side is another gateway, or a run whose table is on one machine.
+//!
+//! If the other side is lost, or this gateway is started again, the run goes on where its journal says.
+//!
+//! **Must never import** the command line or a table: a cluster holds the keys.
+
+mod client;
+mod cluster;
+#[doc(hidden)]
+pub mod decoders;
+mod keys;
+mod message;
+mod state;
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand::CryptoRng;
+use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    observe::Observer,
+    parties::Parties,
+};
+use vesica_keyset::counts::RowCounts;
+use vesica_net::{CancelToken, Fingerprint, Identity, Proxy, connect};
+use vesica_partner::partnership::Partnership;
+use vesica_run::{
+    diagnosis::Diagnosis,
+    job::{Shortfall, finish},
+    journal::{Journal, JournalSecret, Resume, Run},
+    meet::Way,
+    permits::Slots,
+    report::Report,
+    session::{Computed, Elsewhere, Session},
+    standing::Standing,
+};
+use vesica_task::query::Query;
+
+pub use self::{
+    client::{ClusterResult, Ended, Failed, Gateway, Here, Tasks},
+    keys::{Keys, Sketched},
+    message::Token,
+};
+
+use self::{
+    cluster::Cluster,
+    message::{KeysWanted, Secret, Work},
+    state::End,
+};
+
+/// The pause before the other side is met again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a gateway waits for its driver to hear how the run ended.
+const LAST_WORDS: Duration = Duration::from_secs(30);
+
+/// What a gateway needs.
+pub struct Serving {
+    /// This side.
+    pub me: Arc<Identity>,
+    /// The agreement.
+    pub partnership: Partnership,
+    /// How to reach the other side; this side connects or listens.
+    pub way: Way,
+    /// Where the cluster finds the gateway.
+    pub cluster: String,
+    /// Admits the cluster.
+    pub token: Token,
+    /// Where the run is noted, so that it can go on if it is interrupted.
+    pub journal: PathBuf,
+    /// The file for the report.
+    pub report: Option<PathBuf>,
+    /// What the planner knows; its memory is that of a task.
+    pub planner: PlannerInputs,
+    /// Whether a table without keys is accepted.
+    pub allow_empty: bool,
+    /// How long to wait for the other side to appear.
+    pub wait: Duration,
+    /// How long the other side may be silent.
+    pub stall: Duration,
+    /// How long a run may take.
+    pub deadline: Duration,
+    /// The proxy through which the other side is reached.
+    pub proxy: Option<Proxy>,
+}
+
+/// What happens at a gateway besides the run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// It listens for its cluster.
+    Serving {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// It meets the other side.
+    Meeting(&'a connect::Event<'a>),
+    /// A caller who is not of the cluster was turned away.
+    TurnedAway {
+        /// Why.
+        why: &'a vesica_net::Error,
+    },
+    /// The other side was lost; the run goes on when it is there again.
+    Lost {
+        /// How.
+        why: &'a Error,
+    },
+}
+
+type Tell = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
+
+impl Serving {
+    /// Refuses what a gateway cannot do, before anybody is contacted.
+    fn check(&self, offer: &Offer) -> Result<()> {
+        offer.check()?;
+        let policy = &self.partnership.agreement().document().proposal.policy;
+        let message = if offer.query != Query::ROWS || !offer.identifiers.is_empty() || offer.align
+        {
+            "a gateway is for rows that match by one key, in no common order; the agreement is of another kind"
+        } else if policy.threshold_first {
+            "a threshold is computed on whole sets in memory; a gateway cannot run under this agreement"
+        } else if offer.diagnose {
+            "a gateway has no keys to compare what they look like"
+        } else if !matches!(self.way, Way::Connect(_) | Way::Listen(_)) {
+            "each partition has a connection of its own, which neither a relay nor a folder gives: connect or listen"
+        } else if offer.learns == vesica_core::parties::Learns::Both
+            && self.partnership.limits_results()
+        {
+            "tasks reveal their results one by one, and a rule limits results: let one side learn, or leave out min-result, \
+             max-result and max-result-total"
+        } else {
+            return self.partnership.check(Journal::line(&self.resume())?);
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
+    fn resume(&self) -> Resume {
+        Resume { journal: self.journal.clone(), secret: JournalSecret::of(&self.me) }
+    }
+
+    /// Serves the cluster until its run has ended, and fills in `report`. What went wrong after the result was complete is
+    /// returned.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn run(
+        self,
+        observer: Arc<dyn Observer>,
+        tell: impl Fn(&Event<'_>) + Send + Sync + 'static,
+        cancel: &CancelToken,
+        rng: &mut (dyn CryptoRng + Send),
+        report: &mut Report,
+    ) -> Result<Vec<Shortfall>> {
+        let tell: Tell = Arc::new(tell);
+        let offer = self.partnership.offer()?;
+        self.check(&offer)?;
+        let learns = offer.learns != vesica_core::parties::Learns::Peer;
+        let wanted = KeysWanted {
+            normalize: offer.keys.iter().map(Into::into).collect(),
+            null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
+            sketch: Secret::new(self.partnership.sketch_secret().as_bytes()),
+            learns,
+        };
+        let cluster = Cluster::new(wanted, self.stall);
+        let until = CancelToken::default();
+        let said = tell.clone();
+        let turned_away = move |why: &vesica_net::Error| said(&Event::TurnedAway { why });
+        let parties = (&*self.me, &self.token);
+        let (address, serving) =
+            cluster.serve(&self.cluster, parties, turned_away, until.clone())?;
+        tell(&Event::Serving { address });
+        let ended = self.attempts(&offer, (&observer, &tell), &cluster, cancel, rng, report);
+        let record = self.partnership.record.as_ref();
+        let end = match &ended {
+            Ok(shortfalls) => End::Succeeded {
+                report: report.to_json().unwrap_or_default(),
+                record: record.and_then(|path| std::fs::read_to_string(path).ok()),
+                shortfalls: shortfalls.iter().map(ToString::to_string).collect(),
+            },
+            Err(error) => {
+                report.fail(error.class(), error.to_string());
+                End::Failed {
+                    class: error.class(),
+                    reason: error.to_string(),
+                    report: report.to_json().unwrap_or_default(),
+                }
+            }
+        };
+        let patience = if cluster.has_driver() { LAST_WORDS } else { Duration::ZERO };
+        cluster.end(end, patience);
+        // Slots and tasks that ask at this moment are answered as well.
+        thread::sleep(if cluster.has_driver() { PAUSE } else { Duration::ZERO });
+        until.cancel();
+        drop(serving.join());
+        ended
+    }
+
+    /// Meets the other side, and again when it is lost, until the run has ended.
+    fn attempts(
+        &self,
+        offer: &Offer,
+        (observer, tell): (&Arc<dyn Observer>, &Tell),
+        cluster: &Arc<Cluster>,
+        cancel: &CancelToken,
+        rng: &mut (dyn CryptoRng + Send),
+        report: &mut Report,
+    ) -> Result<Vec<Shortfall>> {
+        let peer: Fingerprint = self.partnership.peer().fingerprint();
+        let (me, its) = (self.me.fingerprint().to_string(), peer.to_string());
+        let began = Instant::now();
+        loop {
+            let meeting = connect::Meeting {
+                me: &self.me,
+                peer: &peer,
+                wait: self.wait,
+                stall: self.stall,
+                proxy: self.proxy.as_ref(),
+                cancel,
+                observer: &|event| tell(&Event::Meeting(event)),
+            };
+            let (role, channel) = self.way.meet(&meeting, Some(&self.partnership))?;
+            let parties = Parties { role, me: me.clone(), peer: its.clone() };
+            report.set_parties(&parties);
+            let mut channel = channel
+                .with_stall_timeout(self.stall)
+                .with_deadline(self.deadline.saturating_sub(began.elapsed()))
+                .with_cancel_token(cancel.clone());
+            let standing = Standing::new(Some(self.partnership.clone()), Some(&self.resume()))?;
+            let ended = self.session(
+                (offer, &parties),
+                &mut channel,
+                (observer.clone(), cluster, cancel),
+                rng,
+                (report, &standing),
+            );
+            cluster.pause();
+            let Err(error) = ended else { return ended };
+            if let Err(unnoted) = standing.failed(&error) {
+                observer.warning(&unnoted.to_string());
+            }
+            if let Some(reason) = error.abort_reason() {
+                channel.abort(reason);
+            }
+            report.set_costs(channel.meter());
+            drop(channel);
+            if !is_lost(&error) || began.elapsed() >= self.deadline {
+                return Err(error);
+            }
+            tell(&Event::Lost { why: &error });
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// One session with the other side.
+    fn session(
+        &self,
+        (offer, parties): (&Offer, &Parties),
+        channel: &mut vesica_net::Channel,
+        (observer, cluster, cancel): (Arc<dyn Observer>, &Arc<Cluster>, &CancelToken),
+        rng: &mut (dyn CryptoRng + Send),
+        (report, standing): (&mut Report, &Standing),
+    ) -> Result<Vec<Shortfall>> {
+        let run = (offer, standing.clone());
+        let mut session = Session::open(run, parties, &self.planner, 1, channel, observer.clone())?;
+        report.set_terms(session.terms());
+        report.agreement = session.agreement();
+        session.phase("read");
+        let (waits, stops) = (cluster.clone(), cancel.clone());
+        let counted = session.meanwhile(move || waits.counted(&stops))?;
+        if counted.keys == 0 && !self.allow_empty {
+            let fault = match counted.rows {
+                0 => InputFault::Empty { header: true },
+                rows => InputFault::NoKeys { rows, null_values: 0 },
+            };
+            return Err(Error::Input { file: "the cluster's table".to_owned(), fault });
+        }
+        let counts = RowCounts {
+            read: counted.rows,
+            null: counted.null,
+            duplicate: counted.rows - counted.null - counted.keys,
+            used: counted.keys,
+        };
+        report.rows = Some(counts);
+        let run = Run {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            terms: session.terms().hash(),
+            input: None,
+            rows: counts.read,
+            keys: counts.used,
+        };
+        standing.describe(run, Some(counted.sketch));
+        let mut start = |elsewhere: Elsewhere<'_>, slots: Arc<Slots>| {
+            cluster.start(self.work(&elsewhere), slots, standing.clone());
+        };
+        let spill = std::env::temp_dir();
+        let Computed { method, peer_items, partitions, attempts, found } =
+            session.compute_elsewhere(counts, &spill, &mut start, rng)?;
+        cluster.compared();
+        report.attempts = standing.sessions();
+        report.partitions = Some(partitions);
+        report.set_protocol(method.key(), method.adversary());
+        report.peer_items = Some(peer_items);
+        report.outcome = found.outcome;
+        // They are with the cluster, which does not tell how many there are.
+        report.outcome.rows_written = None;
+        session.phase("finish");
+        let (waits, stops) = (cluster.clone(), cancel.clone());
+        session.meanwhile(move || waits.staged(&stops))?;
+        finish(session, self.report.clone(), report, Diagnosis::none(), (None, attempts))
+    }
+
+    fn work(&self, elsewhere: &Elsewhere<'_>) -> Work {
+        let Elsewhere { call, method, seed, session, done, commitments } = elsewhere;
+        let sizes = call.request.sizes;
+        Work {
+            role: call.role,
+            session: Secret::new(session.as_bytes()),
+            seed: Secret::new(seed.as_bytes()),
+            secret: Secret::new(&**commitments),
+            method: (*method).to_owned(),
+            partitions: call.request.partitions as u32,
+            done: *done as u32,
+            sizes: [sizes.sender as u64, sizes.receiver as u64],
+            keys: call.sides.my_keys,
+            peer_keys: call.sides.peer_keys,
+            receives: call.receives(),
+            learns: call.sides.i_learn,
+            peer_learns: call.sides.peer_learns,
+            stall: self.stall.as_secs_f64(),
+        }
+    }
+}
+
+/// Whether the connection to the other side was lost, so that the run may go on when it is there again.
+fn is_lost(error: &Error) -> bool {
+    use vesica_net::Error::{Closed, Io, Stalled};
+    matches!(error, Error::Net(Closed { .. } | Io { .. } | Stalled { .. }))
+}

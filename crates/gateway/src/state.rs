@@ -1,0 +1,54 @@
+//! The state of a gateway's cluster.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use vesica_core::error::Class;
+use vesica_net::{Fingerprint, connect::Connection};
+use vesica_run::{
+    permits::{Prepared, Slots},
+    standing::Standing,
+};
+
+use super::message::{Counted, TICKET, Work};
+
+/// The words of the driver and the tasks, and the progress of the run.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) counted: Option<Counted>,
+    pub(super) work: Option<Work>,
+    pub(super) slots: Option<Arc<Slots>>,
+    /// What the run may still do.
+    pub(super) standing: Option<Standing>,
+    /// Whether all partitions are done.
+    pub(super) compared: bool,
+    /// Whether the driver has everything where it stays.
+    pub(super) staged: bool,
+    /// When the driver was last heard of.
+    pub(super) heard: Option<Instant>,
+    /// The partitions of slots.
+    pub(super) assigned: BTreeMap<u32, u32>,
+    pub(super) tasks: BTreeMap<u32, Task>,
+    pub(super) tickets: BTreeMap<[u8; TICKET], Connection>,
+    /// Why the cluster cannot go on.
+    pub(super) stopped: Option<String>,
+    /// How the run ended, and whether the driver knows.
+    pub(super) ended: Option<(End, bool)>,
+}
+
+/// How a run ended.
+pub(super) enum End {
+    Succeeded { report: String, record: Option<String>, shortfalls: Vec<String> },
+    Failed { class: Class, reason: String, report: String },
+}
+
+/// The task that is ready for a partition, or compares it.
+pub(super) struct Task {
+    pub(super) prepared: Prepared,
+    pub(super) asked: Instant,
+    pub(super) begun: Option<(u8, Fingerprint, [u8; TICKET])>,
+    /// Whether its attempt is being passed on.
+    pub(super) joined: bool,
+    /// Whether it may send that from which the other side learns.
+    pub(super) reveals: bool,
+    pub(super) found: bool,
+}

@@ -1,0 +1,83 @@
+//! The keys of rows as they come.
+
+use vesica_core::error::Result;
+use vesica_normalize::digest::{Digest, Digester};
+
+use crate::counts::NO_KEY;
+
+/// The keys of rows as they come, distinct or not.
+pub struct Collector {
+    identifiers: usize,
+    /// One for each identifier of a row.
+    digests: Vec<Digest>,
+    digester: Digester,
+    /// [`NO_KEY`] where there is no key, anything else where there is one.
+    keys_of_rows: Vec<u32>,
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Collector {
+    /// For rows with so many identifiers.
+    pub fn new(identifiers: usize) -> Self {
+        let (digests, digester, keys_of_rows) = Default::default();
+        Self { identifiers, digests, digester, keys_of_rows }
+    }
+
+    /// Takes the encoding of the key of the next identifier, or of the next row's first one.
+    pub fn push(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => self.digester.push(key, &mut self.digests),
+            None => self.digests.push(Digest::BLANK),
+        }
+        self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
+    }
+
+    /// How much memory the set of the keys so far takes, at least.
+    pub(super) fn bytes(&self) -> u64 {
+        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
+        (self.digests.len() * OF_A_KEY) as u64
+    }
+
+    /// The place of the next key.
+    pub(super) fn next(&self) -> u32 {
+        self.digests.len() as u32
+    }
+
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.identifiers
+    }
+
+    /// Takes the keys of the rows that follow.
+    pub(super) fn append(&mut self, mut other: Self) {
+        other.digester.settle(&mut other.digests);
+        self.digests.append(&mut other.digests);
+        self.keys_of_rows.append(&mut other.keys_of_rows);
+    }
+
+    /// Shows the digest of each key so far, or that there is none, and forgets them all.
+    ///
+    /// # Errors
+    /// What `show` returns.
+    pub(super) fn drain(
+        &mut self,
+        mut show: impl FnMut(u32, Option<&Digest>) -> Result<()>,
+    ) -> Result<()> {
+        self.digester.settle(&mut self.digests);
+        let keys = std::mem::take(&mut self.digests).into_iter();
+        let mut keys = keys.zip(std::mem::take(&mut self.keys_of_rows)).zip(0..);
+        keys.try_for_each(|((digest, key), place)| show(place, (key != NO_KEY).then_some(&digest)))
+    }
+
+    /// The digests, one for each identifier of a row; which of them are of a key, as [`NO_KEY`] or anything else; and how
+    /// many identifiers a row has.
+    pub(super) fn finish(mut self) -> (Vec<Digest>, Vec<u32>, usize) {
+        self.digester.settle(&mut self.digests);
+        (self.digests, self.keys_of_rows, self.identifiers)
+    }
+}

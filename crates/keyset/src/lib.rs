@@ -1,0 +1,25 @@
+//! From the key columns of a row to the distinct keys of a table, and to the items that a protocol compares.
+//!
+//! **Must never import** agreements, tasks or runs.
+
+pub mod brought;
+pub mod buckets;
+mod collector;
+pub mod counts;
+pub mod findings;
+mod holding;
+pub mod key;
+pub mod keyset;
+mod maker;
+pub mod numbers;
+pub mod oddities;
+pub mod partitions;
+mod places;
+pub mod profile;
+pub mod reading;
+pub mod seed;
+mod side_by_side;
+pub mod sketch;
+mod spilled;
+pub mod survey;
+pub mod table_keys;

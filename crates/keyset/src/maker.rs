@@ -1,0 +1,148 @@
+//! From rows to their keys and what else they bring.
+
+use vesica_core::error::{InputFault, Result};
+use vesica_table::{row::Row, rows::Scan, sent_columns::Packer};
+
+use crate::{
+    brought::Magnitudes,
+    collector::Collector,
+    findings::Tally,
+    key::{Extractor, Key, Nulls},
+    numbers::Numbers,
+    reading::Reading,
+};
+
+/// Makes keys of rows. A copy makes the same of the same rows.
+#[derive(Clone)]
+pub(super) struct Maker {
+    extractors: Vec<Extractor>,
+    numbers: Option<Numbers>,
+    packer: Option<Packer>,
+    nulls: Nulls,
+    /// Columns of which each key has its kinds.
+    columns: usize,
+}
+
+/// What was made of rows, in their order.
+pub(super) struct Made {
+    pub(super) keys: Collector,
+    pub(super) tally: Tally,
+    /// What the rows with a key bring.
+    pub(super) of_rows: Vec<u8>,
+    /// The kinds of all keys, where they are looked at.
+    pub(super) kinds: Vec<u16>,
+    magnitudes: Magnitudes,
+    pub(super) rows: u64,
+}
+
+impl Maker {
+    /// Finds the columns of a table.
+    ///
+    /// # Errors
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
+    pub(super) fn new(scan: &Scan, reading: &Reading) -> Result<Self> {
+        let nulls = reading.nulls;
+        let numbers = |(column, scale): &(String, u8)| Numbers::new(scan, column, *scale, nulls);
+        let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
+        let packer = reading.sends.as_ref().map(|sent| Packer::new(scan, sent));
+        let packer = packer.transpose()?.flatten();
+        let columns = if reading.profile { reading.keys.len() } else { 0 };
+        Ok(Self { extractors: reading.extractors(scan)?, numbers, packer, nulls, columns })
+    }
+
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.extractors.len()
+    }
+
+    /// Columns of which each key has its kinds.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Takes the next row.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the row, and what the policy on rows without a key refuses.
+    pub(super) fn take(&mut self, row: &Row<'_>, made: &mut Made) -> Result<()> {
+        let number = self.numbers.as_ref().map(|numbers| numbers.of(row)).transpose()?;
+        let (mut is_keyed, mut has_null_value) = (false, false);
+        let last = self.extractors.len() - 1;
+        for (identifier, extractor) in self.extractors.iter_mut().enumerate() {
+            match extractor.key(row)? {
+                Key::Present(key) => {
+                    let place = made.keys.next();
+                    made.keys.push(Some(key));
+                    is_keyed = true;
+                    // Rows of one identifier alone bring anything.
+                    if let Some(packer) = &self.packer {
+                        packer.pack(row, &mut made.of_rows)?;
+                    }
+                    if let Some(number) = number {
+                        made.magnitudes.add(number, row)?;
+                        made.of_rows.extend_from_slice(&number.to_le_bytes());
+                    }
+                    made.tally.see(identifier, place, extractor.look(), extractor.raw(row));
+                    made.kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
+                }
+                Key::Missing { column, null_value } => {
+                    has_null_value |= null_value;
+                    if self.nulls == Nulls::Error && identifier == last && !is_keyed {
+                        let (place, column) = (row.place(), column.to_owned());
+                        return Err(row.fault(InputFault::NullKey { place, column, null_value }));
+                    }
+                    made.keys.push(None);
+                    made.kinds.resize(made.kinds.len() + self.columns, 0);
+                }
+            }
+        }
+        if !is_keyed && has_null_value {
+            made.tally.see_null_value();
+        }
+        made.rows += 1;
+        Ok(())
+    }
+}
+
+impl Made {
+    /// Of no rows.
+    pub(super) fn new(maker: &Maker, reading: &Reading) -> Self {
+        let column = reading.values.as_ref().map(|(column, _)| &column[..]);
+        Self {
+            keys: Collector::new(maker.identifiers()),
+            tally: Tally::new(maker.identifiers()),
+            of_rows: Vec::new(),
+            kinds: Vec::new(),
+            magnitudes: Magnitudes::new(column.unwrap_or_default()),
+            rows: 0,
+        }
+    }
+
+    /// Of no rows, to be appended to these.
+    pub(super) fn like(&self) -> Self {
+        Self {
+            keys: Collector::new(self.keys.identifiers()),
+            tally: self.tally.like(),
+            of_rows: Vec::new(),
+            kinds: Vec::new(),
+            magnitudes: self.magnitudes.like(),
+            rows: 0,
+        }
+    }
+
+    /// Takes what was made of the rows that follow. Gives it back where it does not fit, because numbers add up to too much.
+    pub(super) fn append(&mut self, other: Self) -> std::result::Result<(), ()> {
+        self.magnitudes.append(&other.magnitudes)?;
+        self.tally.append(&other.tally, self.keys.next());
+        self.keys.append(other.keys);
+        self.of_rows.extend_from_slice(&other.of_rows);
+        self.kinds.extend_from_slice(&other.kinds);
+        self.rows += other.rows;
+        Ok(())
+    }
+
+    /// Bytes that it takes in memory, at least.
+    pub(super) fn bytes(&self) -> u64 {
+        self.keys.bytes() + self.of_rows.len() as u64 + 2 * self.kinds.len() as u64
+    }
+}

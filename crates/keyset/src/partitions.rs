@@ -1,0 +1,352 @@
+//! The keys of a table in partitions, for sets that are compared part by part.
+//!
+//! The partition of a key is determined by its image under the seed that both sides draw once their sets are fixed. So
+//! neither can have its keys, or the other's, crowd in one. Each partition is filled up to a size that both sides know, with
+//! random items that match nothing: sizes tell nothing but those of the whole sets.
+
+use std::path::Path;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_core::error::{Error, Result};
+use vesica_normalize::digest::Digest;
+use vesica_params::{LAMBDA, bins::simple};
+use vesica_psi::{DigestLength, Set};
+use zeroize::Zeroizing;
+
+use crate::{
+    brought::Brought,
+    buckets::{Buckets, Filling, Sorted, Unsorted},
+    keyset::KeySet,
+    seed::Seed,
+    spilled::PLACE,
+    table_keys::TableKeys,
+};
+
+/// Digests of which images are made at a time, on all threads.
+const CHUNK: usize = 1 << 16;
+
+/// Those of one thread.
+const IMAGES: usize = 1 << 11;
+
+/// The number of items to which each of so many partitions of so many keys is filled up: the least such that some partition
+/// has more keys with a probability of at most 2^-λ.
+pub fn capacity(keys: usize, partitions: usize) -> usize {
+    simple::max_load(keys, partitions, LAMBDA)
+}
+
+/// Bytes of memory that a partition of so many items takes besides what the protocol does, where each row brings so many
+/// bytes.
+pub fn memory(capacity: usize, brought: usize) -> f64 {
+    // The image and the row of each key, its number, and the table that finds equal ones.
+    const OF_AN_ITEM: usize = 32 + 8 + 4 + 32;
+    /// Chunks of buckets that are being filled or read.
+    const FIXED: f64 = (48 << 20) as f64;
+    FIXED + ((OF_AN_ITEM + brought) * capacity) as f64
+}
+
+/// All partitions of a table's keys.
+pub struct Partitions {
+    buckets: Buckets,
+    /// How many identifiers a row has.
+    identifiers: usize,
+    /// What each row brings.
+    brought: Brought,
+    /// Items of each.
+    capacity: usize,
+    length: DigestLength,
+}
+
+/// Bytes of an item.
+pub fn item_bytes(length: DigestLength) -> usize {
+    match length {
+        DigestLength::Short => 16,
+        DigestLength::Long => 32,
+    }
+}
+
+/// A partition, filled up.
+pub struct Partition {
+    /// Its keys, on rows of its own.
+    pub set: KeySet,
+    /// Its items.
+    pub items: Set,
+    /// Which rows of the table its rows are.
+    pub rows: PartitionRows,
+}
+
+/// The set of these images, filled up.
+///
+/// # Errors
+/// [`Error::StatisticalFailure`] where there are more than it was to have.
+fn filled(images: Vec<Digest>, capacity: usize, rng: &mut dyn CryptoRng) -> Result<KeySet> {
+    let rows = images.len();
+    let mut set = KeySet::distinct(images, vec![0; rows], 1);
+    let fits = set.pad(capacity, || {
+        let mut random = [0; 32];
+        rng.fill_bytes(&mut random);
+        Digest::from_bytes(random)
+    });
+    match fits {
+        true => Ok(set),
+        false => Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure)),
+    }
+}
+
+impl Partition {
+    /// The partition of these keys, whose rows are numbered in their order.
+    ///
+    /// # Errors
+    /// [`Error::StatisticalFailure`] where it has more keys than it was to have.
+    pub fn of(
+        digests: &[Digest],
+        seed: &Seed,
+        (capacity, length): (usize, DigestLength),
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let item = item_bytes(length);
+        let mut images = Vec::with_capacity(digests.len());
+        seed.images(digests, |_, image| {
+            // As they come back from the disk.
+            let mut short = [0; 32];
+            short[..item].copy_from_slice(&image[..item]);
+            images.push(Digest::from_bytes(short));
+        });
+        let set = filled(images, capacity, rng)?;
+        let items = Seed::items_of(set.digests(), length);
+        let rows = PartitionRows { places: (0..digests.len() as u64).collect(), identifiers: 1 };
+        Ok(Self { set, items, rows })
+    }
+}
+
+/// Makes commitments to the keys of partitions, which hide them: the same for the same keys in any order.
+pub struct Commitments(Zeroizing<[u8; 32]>);
+
+impl Commitments {
+    /// Under a secret that this side has for the run.
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self(Zeroizing::new(secret))
+    }
+
+    /// The commitment to the keys of a partition, without those that fill it up.
+    pub fn of(&self, number: u32, partition: &Partition) -> [u8; 32] {
+        let keys = partition.set.counts().used as usize;
+        let mut images: Vec<_> = partition.set.digests()[..keys].to_vec();
+        images.par_sort_unstable();
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&number.to_le_bytes());
+        for image in &images {
+            hasher.update(image.as_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// The rows of a partition: each is one identifier of a row of the table.
+pub struct PartitionRows {
+    /// The places among the keys of all rows.
+    places: Vec<u64>,
+    /// How many identifiers a row has.
+    identifiers: usize,
+}
+
+impl PartitionRows {
+    /// The row of the table, counted from 0.
+    pub fn row(&self, row: u64) -> u64 {
+        self.places[row as usize] / self.identifiers as u64
+    }
+
+    /// The identifier of each of these keys.
+    pub fn identifiers_of(&self, set: &KeySet, keys: &[u32]) -> Vec<usize> {
+        if self.identifiers == 1 {
+            return vec![0; keys.len()];
+        }
+        let first_rows = set.first_rows();
+        let place = |key: &u32| self.places[first_rows[*key as usize] as usize];
+        keys.iter().map(|key| place(key) as usize % self.identifiers).collect()
+    }
+}
+
+/// Puts images into partitions.
+#[derive(Clone, Copy)]
+struct Sorter<'a> {
+    seed: &'a Seed,
+    partitions: usize,
+    length: DigestLength,
+    brought: usize,
+}
+
+/// Keys of which the images are made together.
+#[derive(Default)]
+struct Keys {
+    digests: Vec<Digest>,
+    places: Vec<u64>,
+    of_rows: Vec<u8>,
+}
+
+impl Keys {
+    fn push(&mut self, digest: Digest, place: u64, brought: &[u8]) {
+        self.digests.push(digest);
+        self.places.push(place);
+        self.of_rows.extend_from_slice(brought);
+    }
+}
+
+impl Sorter<'_> {
+    /// Bytes of a record.
+    fn record(self) -> usize {
+        item_bytes(self.length) + PLACE + self.brought
+    }
+
+    /// The records of keys in their partitions.
+    fn sorted(self, digests: &[Digest], places: &[u64], of_rows: &[u8]) -> Sorted {
+        let item = item_bytes(self.length);
+        let mut unsorted = Unsorted::new(self.record(), self.partitions, digests.len());
+        let mut record = Vec::with_capacity(self.record());
+        self.seed.images(digests, |i, image| {
+            record.clear();
+            record.extend_from_slice(&image[..item]);
+            record.extend_from_slice(&places[i].to_le_bytes()[..PLACE]);
+            record.extend_from_slice(&of_rows[i * self.brought..][..self.brought]);
+            unsorted.push(partition_of(image, self.partitions), &record);
+        });
+        unsorted.sort()
+    }
+
+    /// Puts keys into their partitions, on all threads, and forgets them.
+    fn settle(self, keys: &mut Keys, filling: &mut Filling) -> Result<()> {
+        let parts = keys.digests.par_chunks(IMAGES).zip(keys.places.par_chunks(IMAGES)).enumerate();
+        let sorted: Vec<Sorted> = parts
+            .map(|(i, (digests, places))| {
+                let of_rows = &keys.of_rows[i * IMAGES * self.brought..];
+                self.sorted(digests, places, of_rows)
+            })
+            .collect();
+        *keys = Keys::default();
+        sorted.iter().try_for_each(|sorted| filling.append(sorted))
+    }
+}
+
+/// The partition of each of these keys.
+pub fn partitions_of(seed: &Seed, digests: &[Digest], partitions: usize) -> Vec<u32> {
+    let mut all = Vec::with_capacity(digests.len());
+    seed.images(digests, |_, image| all.push(partition_of(image, partitions) as u32));
+    all
+}
+
+/// The partition of an image. It takes the last bits, which short items do not have.
+pub fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
+    let mut bits = [0; 8];
+    bits.copy_from_slice(&image[24..]);
+    ((u128::from(u64::from_le_bytes(bits)) * partitions as u128) >> 64) as usize
+}
+
+impl TableKeys {
+    /// The keys in so many partitions, as items of this length, in a file in this directory.
+    ///
+    /// # Errors
+    /// [`Error::Output`] of the directory.
+    pub fn partition(
+        self,
+        seed: &Seed,
+        partitions: usize,
+        length: DigestLength,
+        directory: &Path,
+    ) -> Result<Partitions> {
+        let capacity = capacity(self.counts().used as usize, partitions);
+        let (identifiers, brought) = match &self {
+            Self::Held(set) => (set.identifiers(), set.brought().clone()),
+            Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
+        };
+        let sorter = Sorter { seed, partitions, length, brought: brought.len() };
+        let mut filling = Filling::create(directory, partitions, sorter.record())?;
+        match self {
+            Self::Held(set) => {
+                let mut keys = Keys::default();
+                set.rows_with_keys(|key, place, brought| {
+                    keys.push(set.digests()[key as usize], place, brought);
+                    match keys.digests.len() {
+                        CHUNK => sorter.settle(&mut keys, &mut filling),
+                        _ => Ok(()),
+                    }
+                })?;
+                sorter.settle(&mut keys, &mut filling)?;
+            }
+            Self::Spilled(all) => {
+                let sorted = |some: &mut dyn Iterator<Item = (Digest, u64, &[u8])>| {
+                    let mut keys = Keys::default();
+                    some.for_each(|(digest, place, brought)| keys.push(digest, place, brought));
+                    sorter.sorted(&keys.digests, &keys.places, &keys.of_rows)
+                };
+                all.read_all(sorted, |sorted| filling.append(&sorted))?;
+            }
+        }
+        let buckets = filling.finish()?;
+        Ok(Partitions { buckets, identifiers, brought, capacity, length })
+    }
+}
+
+impl Partitions {
+    /// Returns the partitions with another capacity, which may be too small: for tests of what a run does then.
+    #[doc(hidden)]
+    pub fn with_capacity(self, capacity: usize) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// A partition, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::StatisticalFailure`] where it has more keys than it was to have, and [`Error::Output`] of the directory.
+    pub fn load(&self, partition: usize, rng: &mut dyn CryptoRng) -> Result<Partition> {
+        let records = self.buckets.records(partition);
+        let (mut images, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        let mut of_rows = Vec::with_capacity(records * self.brought.len());
+        self.buckets.read(partition, |record| {
+            let (item, rest) = record.split_at(item_bytes(self.length));
+            let (mut image, mut place) = ([0; 32], [0; 8]);
+            image[..item.len()].copy_from_slice(item);
+            place[..PLACE].copy_from_slice(&rest[..PLACE]);
+            images.push(Digest::from_bytes(image));
+            places.push(u64::from_le_bytes(place));
+            of_rows.extend_from_slice(&rest[PLACE..]);
+            Ok(())
+        })?;
+        let mut set = filled(images, self.capacity, rng)?;
+        // How many rows of a key are sent has been checked already.
+        let _ = set.bring(&self.brought, of_rows);
+        let items = Seed::items_of(set.digests(), self.length);
+        let rows = PartitionRows { places, identifiers: self.identifiers };
+        Ok(Partition { set, items, rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    /// However many keys a partition has, it has as many items as agreed on, and nobody sees which fill it up.
+    #[test]
+    fn partitions_are_filled_up() {
+        let (seed, mut rng) = (Seed::of_run([7; 32]), StdRng::seed_from_u64(1));
+        let keys: Vec<_> = (0..8).map(|key| Digest::from_bytes([key; 32])).collect();
+        for length in [DigestLength::Short, DigestLength::Long] {
+            for count in [0, 1, 6, 7] {
+                let partition =
+                    Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
+                assert_eq!(partition.set.digests().len(), 7);
+                assert_eq!(partition.set.counts().used, count as u64);
+                let again = Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
+                let (one, other) = (partition.set.digests(), again.set.digests());
+                assert!(one[..count] == other[..count]);
+                assert!((count..7).all(|place| !other.contains(&one[place])));
+                let commitments = Commitments::new([1; 32]);
+                assert_eq!(commitments.of(0, &partition), commitments.of(0, &again));
+                assert_ne!(commitments.of(0, &partition), commitments.of(1, &again));
+            }
+            let full = Partition::of(&keys, &seed, (7, length), &mut rng);
+            assert!(matches!(full.err(), Some(Error::StatisticalFailure(_))));
+        }
+    }
+}

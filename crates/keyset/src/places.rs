@@ -1,0 +1,56 @@
+//! The number of each distinct digest.
+
+use std::hash::{BuildHasher, RandomState};
+
+use vesica_normalize::digest::Digest;
+use vesica_primitives::arch::prefetch;
+
+use super::counts::NO_KEY;
+
+/// Which digests were there already: a hash table of numbers.
+pub(crate) struct Places {
+    /// A number, and beside it bits of its digest that spare most looks at the digests.
+    slots: Vec<(u32, u32)>,
+    shift: u32,
+    /// Random, so that whoever chose the keys cannot have them crowd in one place.
+    factor: u64,
+}
+
+impl Places {
+    /// With room for so many. At least half of the slots stay free.
+    pub(crate) fn new(most: usize) -> Self {
+        let slots = (2 * most).next_power_of_two().max(2);
+        let factor = RandomState::new().hash_one(0) | 1;
+        Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
+    }
+
+    /// Prefetches what it takes to find a digest, so that several are on their way at a time.
+    pub(crate) fn prefetch(&self, digest: &Digest) {
+        prefetch(&self.slots[self.first_place(self.spread(digest))]);
+    }
+
+    fn spread(&self, digest: &Digest) -> u64 {
+        digest.prefix().wrapping_mul(self.factor)
+    }
+
+    fn first_place(&self, spread: u64) -> usize {
+        (spread >> self.shift) as usize
+    }
+
+    /// The number of the digest, which is `next` if it is new.
+    pub(crate) fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
+        let spread = self.spread(digest);
+        let check = spread as u32;
+        let mut place = self.first_place(spread);
+        loop {
+            match self.slots[place] {
+                (NO_KEY, _) => {
+                    self.slots[place] = (next, check);
+                    return next;
+                }
+                (key, bits) if bits == check && digests[key as usize] == *digest => return key,
+                _ => place = (place + 1) & (self.slots.len() - 1),
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The seed of a run, and the items that a protocol sees.
+//!
+//! A key becomes a 256-bit digest as its row is read. Once both sets are fixed, the two sides agree
+//! on a seed that neither could choose, and an item is the digest's image under BLAKE3 keyed with
+//! it: whatever a side knew when it fixed its set, it could not prepare keys whose items collide or
+//! fall into places of its liking.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_core::{error::Result, parties::Role};
+use vesica_net::Channel;
+use vesica_normalize::digest::Digest;
+use vesica_primitives::{
+    Block,
+    hash::{ShortHash, ShortInput},
+};
+use vesica_psi::{DigestLength, Set};
+
+/// What both sides contributed to after their sets were fixed.
+pub struct Seed([u8; 32]);
+
+/// Digests that a thread takes at a time.
+const CHUNK: usize = 1 << 12;
+
+const COMMIT: &str = "vesica/commit";
+const OPEN: &str = "vesica/open";
+
+impl Seed {
+    /// Commits to 32 random bytes, opens them once the other side has committed to its own, and
+    /// hashes both together.
+    ///
+    /// # Errors
+    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    pub fn agree(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        Draw::commit(role, channel, rng)?.receive(channel)?.open(channel)?.finish(channel)
+    }
+
+    /// The seed of a run that is resumed.
+    pub fn again(bytes: [u8; 32], channel: &mut Channel) -> Self {
+        channel.bind(OPEN, &bytes);
+        Self(bytes)
+    }
+
+    /// The seed with these bytes, for those who compare partitions of a run whose session has it.
+    pub fn of_run(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The seed, for the journal of a run that can be resumed.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
+    /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
+    /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
+    pub fn items(&self, digests: &[Digest], taken: DigestLength) -> Set {
+        let mut low_halves = vec![Block::ZERO; digests.len()];
+        if taken == DigestLength::Short {
+            let chunks = digests.par_chunks(CHUNK).zip(low_halves.par_chunks_mut(CHUNK));
+            chunks.for_each(|(digests, low_halves)| {
+                self.images(digests, |i, image| low_halves[i] = split(image)[0]);
+            });
+            return Set::short(low_halves);
+        }
+        let mut high_halves = low_halves.clone();
+        let halves = low_halves.par_chunks_mut(CHUNK).zip(high_halves.par_chunks_mut(CHUNK));
+        digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (low_halves, high_halves))| {
+            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = split(image));
+        });
+        Set::long(low_halves, high_halves)
+    }
+
+    /// Gives each digest's position and image to `show`.
+    pub(crate) fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, &[u8; 32])) {
+        let inputs = digests.iter().filter_map(|digest| ShortInput::new(digest.as_bytes()));
+        let mut position = 0;
+        ShortHash::keyed(&self.0).hash(inputs, |image| {
+            show(position, &image);
+            position += 1;
+        });
+    }
+
+    /// The items of these images.
+    pub(crate) fn items_of(images: &[Digest], taken: DigestLength) -> Set {
+        let halves = images.iter().map(|image| split(image.as_bytes()));
+        match taken {
+            DigestLength::Short => Set::short(halves.map(|[low, _]| low).collect()),
+            DigestLength::Long => {
+                let (low_halves, high_halves) = halves.map(|[low, high]| (low, high)).unzip();
+                Set::long(low_halves, high_halves)
+            }
+        }
+    }
+}
+
+/// This side's part of a seed, to which it has committed. Messages of other steps may travel with each of its own.
+pub struct Draw {
+    role: Role,
+    ours: [u8; 32],
+}
+
+/// Both sides have committed to their parts.
+pub struct Committed {
+    draw: Draw,
+    theirs: [u8; 32],
+}
+
+/// This side has opened its part.
+pub struct Opened(Committed);
+
+impl Draw {
+    /// Draws 32 bytes, and sends a commitment to them.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub fn commit(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut ours = [0; 32];
+        rng.fill_bytes(&mut ours);
+        channel.send(COMMIT, &commit(role, &ours))?;
+        Ok(Self { role, ours })
+    }
+
+    /// Receives the other side's commitment.
+    ///
+    /// # Errors
+    /// What any receive can meet.
+    pub fn receive(self, channel: &mut Channel) -> Result<Committed> {
+        let mut theirs = [0; 32];
+        channel.recv_into(COMMIT, &mut theirs)?;
+        Ok(Committed { draw: self, theirs })
+    }
+}
+
+impl Committed {
+    /// Sends what this side committed to.
+    ///
+    /// # Errors
+    /// What any send can meet.
+    pub fn open(self, channel: &mut Channel) -> Result<Opened> {
+        channel.send(OPEN, &self.draw.ours)?;
+        Ok(Opened(self))
+    }
+}
+
+impl Opened {
+    /// Receives what the other side committed to, and hashes both together.
+    ///
+    /// # Errors
+    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    pub fn finish(self, channel: &mut Channel) -> Result<Seed> {
+        let Committed { draw: Draw { role, ours }, theirs: commitment } = self.0;
+        let mut theirs = [0; 32];
+        channel.recv_into(OPEN, &mut theirs)?;
+        if commit(role.other(), &theirs) != commitment {
+            let check = vesica_net::Deviation::CheckFailed { check: "seed commitment" };
+            return Err(channel.deviation(check).into());
+        }
+        let (a, b) = match role {
+            Role::A => (ours, theirs),
+            Role::B => (theirs, ours),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
+        hasher.update(&a).update(&b);
+        let seed = Seed(*hasher.finalize().as_bytes());
+        channel.bind(OPEN, &seed.0);
+        Ok(seed)
+    }
+}
+
+fn split(image: &[u8; 32]) -> [Block; 2] {
+    let (halves, _) = image.as_chunks();
+    [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
+}
+
+/// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
+/// commitment back as its own.
+fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    hasher.update(&[role as u8]).update(bytes);
+    *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_core::error::Class;
+    use vesica_net::transport::memory;
+
+    use super::*;
+
+    fn rng(seed: u64) -> StdRng {
+        StdRng::seed_from_u64(seed)
+    }
+
+    #[test]
+    fn both_sides_get_the_same_items() {
+        let (a, b) = memory::pair();
+        let other = std::thread::spawn(move || {
+            Seed::agree(Role::B, &mut Channel::new(b), &mut rng(2)).unwrap()
+        });
+        let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
+        let theirs = other.join().unwrap();
+        let digests: Vec<_> = (0..9001u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        let [short, long] = [DigestLength::Short, DigestLength::Long];
+        let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
+        assert_eq!(set.items().low_halves(), again.items().low_halves());
+        assert_eq!(set.items().high_halves(), again.items().high_halves());
+        assert_eq!(ours.items(&digests, short).items().low_halves(), set.items().low_halves());
+        assert!(ours.items(&digests, short).items().high_halves().is_empty());
+        let image = *blake3::keyed_hash(&ours.0, digests[7].as_bytes()).as_bytes();
+        let halves =
+            [set.items().low_halves()[7], set.items().high_halves()[7]].map(Block::to_bytes);
+        assert_eq!(halves.concat(), image);
+        let others = Seed([0; 32]).items(&digests, short);
+        assert_ne!(others.items().low_halves(), set.items().low_halves());
+    }
+
+    /// A run that goes on, and whoever compares a partition of it, has the same items.
+    #[test]
+    fn a_seed_that_is_kept_gives_the_same_items() {
+        let bytes: [u8; 32] = std::array::from_fn(|i| i as u8);
+        let again = Seed::again(bytes, &mut Channel::new(memory::pair().0));
+        assert_eq!((again.as_bytes(), Seed::of_run(bytes).as_bytes()), (&bytes, &bytes));
+        let digests: Vec<_> = (0..100u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        let mut images = Vec::new();
+        again.images(&digests, |_, image| images.push(Digest::from_bytes(*image)));
+        for taken in [DigestLength::Short, DigestLength::Long] {
+            let [set, other] = [again.items(&digests, taken), Seed::items_of(&images, taken)];
+            assert_eq!(set.items().low_halves(), other.items().low_halves());
+            assert_eq!(set.items().high_halves(), other.items().high_halves());
+        }
+    }
+
+    #[test]
+    fn a_seed_chosen_late_is_caught() {
+        let (a, b) = memory::pair();
+        let cheat = std::thread::spawn(move || {
+            let mut channel = Channel::new(b);
+            let mut seen = [0; 32];
+            channel.exchange(COMMIT, &commit(Role::B, &[1; 32]), &mut seen).unwrap();
+            channel.exchange(OPEN, &[2; 32], &mut seen).unwrap();
+        });
+        let ended = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).err().unwrap();
+        cheat.join().unwrap();
+        assert_eq!(ended.class(), Class::Peer);
+    }
+
+    /// A side that hands the other's commitment back, and then its opening, has committed to
+    /// something else in its own role.
+    #[test]
+    fn a_mirrored_commitment_does_not_open() {
+        assert_ne!(commit(Role::A, &[1; 32]), commit(Role::B, &[1; 32]));
+    }
+}

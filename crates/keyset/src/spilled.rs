@@ -1,0 +1,424 @@
+//! The keys of a table, on disk because they are more than may be in memory.
+//!
+//! Digests go to buckets with the numbers of their rows. The bucket depends on the digest, so equal ones meet in one.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::Path,
+    slice::ChunksExact,
+};
+
+use rayon::prelude::*;
+use vesica_core::error::{Error, Result};
+use vesica_normalize::digest::Digest;
+
+use crate::{
+    brought::Brought,
+    buckets::{Buckets, Filling, Sorted, Unsorted},
+    counts::RowCounts,
+    findings::Tally,
+    keyset::KeySet,
+    maker::Made,
+    profile::{Profile, Profiling},
+    sketch::{Sketch, SketchSecret},
+};
+
+/// Buckets, so many that each of a table that can be processed at all fits into memory.
+const BUCKETS: usize = 256;
+
+/// Bytes of a place among the keys of all rows.
+pub(super) const PLACE: usize = 5;
+
+/// The most places.
+pub(super) const MAX_PLACES: u64 = 1 << (8 * PLACE);
+
+/// Bytes of a record before what the row brings: the digest, the place, and a hash of the key before normalisation, or 0
+/// where that did not change it.
+const HEAD: usize = 32 + PLACE + size_of::<u32>();
+
+/// Keys that are sorted at a time: few enough for the second-level cache.
+const SORTED: usize = 1 << 12;
+
+/// Keys on their way to the disk.
+pub(super) struct Spilling {
+    filling: Filling,
+    layout: Layout,
+    counts: RowCounts,
+    brought: Brought,
+    /// Keys of all identifiers of all rows so far.
+    places: u64,
+}
+
+/// How records are made of keys.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// Random, so that whoever chose the keys cannot have them crowd in one bucket.
+    factor: u64,
+    identifiers: usize,
+    /// Bytes that a row brings.
+    brought: usize,
+    /// Columns of which each key has its kinds.
+    columns: usize,
+}
+
+/// How many rows there are, and how many of them have no key.
+#[derive(Default)]
+pub(super) struct Rows {
+    all: u64,
+    null: u64,
+}
+
+/// The keys of rows that follow each other, on their way to the disk.
+pub(super) struct Records {
+    sorted: Vec<Sorted>,
+    rows: Rows,
+}
+
+/// The keys of a table, on disk.
+pub struct SpilledKeys {
+    buckets: Buckets,
+    counts: RowCounts,
+    identifiers: usize,
+    brought: Brought,
+    profile: Option<Profile>,
+    sketch: Option<Sketch>,
+}
+
+/// What was found wrong with the rows of a table: for each, the first such row, after an earlier one that bears the same key.
+/// Rows are counted from 0.
+#[derive(Default)]
+pub(super) struct Repetitions {
+    /// The first row whose key an earlier row bears.
+    pub(super) any: Option<(u64, u64)>,
+    /// The first row that is one too many to be sent.
+    pub(super) too_many: Option<(u64, u64)>,
+}
+
+/// A record of a bucket.
+struct Record<'a> {
+    digest: Digest,
+    place: u64,
+    /// A hash of the key before normalisation, where that changed it.
+    form: Option<u32>,
+    brought: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn read(record: &'a [u8], brought: usize) -> Self {
+        let (mut digest, mut place, mut form) = ([0; 32], [0; 8], [0; 4]);
+        digest.copy_from_slice(&record[..32]);
+        place[..PLACE].copy_from_slice(&record[32..32 + PLACE]);
+        form.copy_from_slice(&record[32 + PLACE..HEAD]);
+        Self {
+            digest: Digest::from_bytes(digest),
+            place: u64::from_le_bytes(place),
+            form: Some(u32::from_le_bytes(form)).filter(|form| *form != 0),
+            brought: &record[HEAD..HEAD + brought],
+        }
+    }
+}
+
+/// One bit for each of many rows.
+#[derive(Default)]
+struct RowBits(Vec<u64>);
+
+impl RowBits {
+    fn set(&mut self, row: u64) {
+        let (word, bit) = ((row / 64) as usize, row % 64);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+impl Layout {
+    /// Bytes of a record.
+    fn record(self) -> usize {
+        HEAD + self.brought + self.columns * size_of::<u16>()
+    }
+
+    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows. Nothing is
+    /// left of the keys, of what their rows bring, and of their kinds.
+    ///
+    /// # Errors
+    /// What `show` returns, and [`Error::Bug`] if there is not as much of these as there are keys.
+    fn sort(
+        self,
+        first: u64,
+        made: &mut Made,
+        mut show: impl FnMut(Sorted) -> Result<()>,
+    ) -> Result<Rows> {
+        let Made { keys, tally, of_rows, kinds, .. } = made;
+        let mut changed = tally.take_changed().into_iter().peekable();
+        let mut bring = of_rows.chunks_exact(self.brought.max(1));
+        let (mut rows, mut is_keyed) = (Rows::default(), false);
+        let mut unsorted = Unsorted::new(self.record(), BUCKETS, SORTED);
+        let mut record = Vec::with_capacity(self.record());
+        keys.drain(|at, digest| {
+            let identifier = at as usize % self.identifiers;
+            is_keyed = digest.is_some() || identifier > 0 && is_keyed;
+            if identifier + 1 == self.identifiers {
+                rows.all += 1;
+                rows.null += u64::from(!is_keyed);
+            }
+            let Some(digest) = digest else { return Ok(()) };
+            let form = changed.next_if(|(changed, _)| *changed == at).map(|(_, form)| form.max(1));
+            record.clear();
+            record.extend_from_slice(digest.as_bytes());
+            record.extend_from_slice(&(first + u64::from(at)).to_le_bytes()[..PLACE]);
+            record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
+            if self.brought > 0 {
+                record
+                    .extend_from_slice(bring.next().ok_or(Error::Bug("a row brings too little"))?);
+            }
+            let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
+            record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
+            let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
+            unsorted.push(bucket as usize, &record);
+            if unsorted.len() == SORTED { show(unsorted.sort()) } else { Ok(()) }
+        })?;
+        show(unsorted.sort())?;
+        of_rows.clear();
+        kinds.clear();
+        Ok(rows)
+    }
+
+    /// The records of keys of rows, as [`Layout::sort`] shows them.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] if there is not as much of what belongs to the keys as there are keys.
+    pub(super) fn records(self, first: u64, made: &mut Made) -> Result<Records> {
+        let mut sorted = Vec::new();
+        let rows = self.sort(first, made, |some| {
+            sorted.push(some);
+            Ok(())
+        })?;
+        Ok(Records { sorted, rows })
+    }
+}
+
+impl Spilling {
+    /// Into a file in this directory. Rows have so many identifiers, and each key has so many kinds.
+    ///
+    /// # Errors
+    /// [`Error::Output`](vesica_core::error::Error::Output).
+    pub(super) fn begin(
+        directory: &Path,
+        identifiers: usize,
+        brought: Brought,
+        columns: usize,
+    ) -> Result<Self> {
+        let factor = RandomState::new().hash_one(0) | 1;
+        let layout = Layout { factor, identifiers, brought: brought.len(), columns };
+        let filling = Filling::create(directory, BUCKETS, layout.record())?;
+        Ok(Self { filling, layout, counts: RowCounts::default(), brought, places: 0 })
+    }
+
+    /// How records are made for it.
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Moves the keys of the rows that follow to the disk, with what these rows bring and the kinds of the keys.
+    ///
+    /// # Errors
+    /// As [`Spilling::begin`], and [`Error::Bug`] if there is not as much of these as there are keys.
+    pub(super) fn take(&mut self, made: &mut Made) -> Result<()> {
+        let Self { filling, layout, places, .. } = self;
+        let append = |sorted: Sorted| filling.append(&sorted);
+        let rows = layout.sort(*places, made, append)?;
+        self.count(&rows);
+        Ok(())
+    }
+
+    /// Moves the keys of the rows that follow to the disk.
+    ///
+    /// # Errors
+    /// As [`Spilling::begin`].
+    pub(super) fn append(&mut self, records: &Records) -> Result<()> {
+        self.count(&records.rows);
+        records.sorted.iter().try_for_each(|sorted| self.filling.append(sorted))
+    }
+
+    fn count(&mut self, rows: &Rows) {
+        self.counts.read += rows.all;
+        self.counts.null += rows.null;
+        self.places += rows.all * self.layout.identifiers as u64;
+    }
+
+    /// Counts the distinct keys, some buckets at a time in about so many bytes of memory, and sketches them under a secret.
+    /// Also returns which rows bear the key of earlier ones.
+    ///
+    /// # Errors
+    /// As [`Spilling::begin`].
+    pub(super) fn finish(
+        self,
+        tally: &mut Tally,
+        memory: u64,
+        sketch: Option<&SketchSecret>,
+    ) -> Result<(SpilledKeys, Repetitions)> {
+        let Self { filling, layout, mut counts, brought, .. } = self;
+        let Layout { identifiers, columns, .. } = layout;
+        let buckets = filling.finish()?;
+        let of_key = (2 * (HEAD + brought.len()) + 64) as u64;
+        let largest = (0..buckets.len()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
+        let fit = memory / (of_key * largest as u64).max(1);
+        let at_a_time = (rayon::current_num_threads() as u64).clamp(1, fit.max(1)) as usize;
+        let mut keys = SpilledKeys {
+            buckets,
+            counts: RowCounts::default(),
+            identifiers,
+            brought,
+            profile: None,
+            sketch: sketch.map(|_| Sketch::default()),
+        };
+        let mut repetitions = Repetitions::default();
+        let mut profiling = Profiling::new(columns);
+        let mut with_new_key = RowBits::default();
+        let all: Vec<usize> = (0..keys.buckets.len()).collect();
+        for some in all.chunks(at_a_time) {
+            let counted = some
+                .par_iter()
+                .map(|bucket| keys.count(*bucket, columns, tally.like(), sketch))
+                .collect::<Result<Vec<_>>>()?;
+            for counted in counted {
+                keys.sketch.iter_mut().for_each(|sketch| sketch.append(&counted.sketch));
+                counts.used += counted.used;
+                counts.duplicate += counted.duplicate;
+                repetitions.take(counted.repetitions);
+                profiling.append(&counted.profiling);
+                counted.with_new_key.into_iter().for_each(|row| with_new_key.set(row));
+                tally.take_groups(&counted.tally);
+            }
+        }
+        if identifiers > 1 {
+            counts.duplicate = counts.read - counts.null - with_new_key.count();
+        }
+        let profile = (columns > 0).then(|| profiling.finish());
+        Ok((SpilledKeys { counts, profile, ..keys }, repetitions))
+    }
+}
+
+/// What was found in a bucket.
+struct Counted {
+    used: u64,
+    duplicate: u64,
+    repetitions: Repetitions,
+    profiling: Profiling,
+    /// Rows with a key that no earlier one bears, where a row has several.
+    with_new_key: Vec<u64>,
+    sketch: Sketch,
+    tally: Tally,
+}
+
+impl Repetitions {
+    fn take(&mut self, other: Self) {
+        let first = |one: Option<(u64, u64)>, other| {
+            one.into_iter().chain(other).min_by_key(|(_, second)| *second)
+        };
+        self.any = first(self.any, other.any);
+        self.too_many = first(self.too_many, other.too_many);
+    }
+}
+
+impl SpilledKeys {
+    /// Counts the distinct keys of a bucket.
+    fn count(
+        &self,
+        bucket: usize,
+        columns: usize,
+        mut tally: Tally,
+        secret: Option<&SketchSecret>,
+    ) -> Result<Counted> {
+        let Self { buckets, identifiers, brought, .. } = self;
+        let row = |place: u64| place / *identifiers as u64;
+        let records = buckets.records(bucket);
+        let (mut digests, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        let (mut changed, mut of_rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        buckets.read(bucket, |bytes| {
+            let record = Record::read(bytes, brought.len());
+            let at = digests.len() as u32;
+            changed.extend(record.form.map(|form| (at, form)));
+            digests.push(record.digest);
+            places.push(record.place);
+            of_rows.extend_from_slice(record.brought);
+            let entries = bytes[HEAD + brought.len()..].as_chunks().0.iter();
+            kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
+            Ok(())
+        })?;
+        let mut set = KeySet::distinct(digests, vec![0; records], 1);
+        let rows = |(first, second): (usize, usize)| (row(places[first]), row(places[second]));
+        let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
+        if let Brought::Columns(..) = brought
+            && let Err(at) = set.bring(brought, of_rows)
+        {
+            repetitions.too_many = Some(rows((set.first_row_like(at), at)));
+        }
+        let mut profiling = Profiling::new(columns);
+        if columns > 0 {
+            set.profile(&mut profiling, &kinds);
+        }
+        let with_new_key = match identifiers {
+            1 => Vec::new(),
+            _ => set.first_rows().into_iter().map(|at| row(places[at as usize])).collect(),
+        };
+        tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
+        let RowCounts { used, duplicate, .. } = set.counts();
+        let sketch =
+            secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &set.take_digests()));
+        Ok(Counted { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
+    }
+}
+
+impl SpilledKeys {
+    /// How many rows went which way.
+    pub fn counts(&self) -> RowCounts {
+        self.counts
+    }
+
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.identifiers
+    }
+
+    /// What each row brings.
+    pub(super) fn brought(&self) -> &Brought {
+        &self.brought
+    }
+
+    /// What is kept of the set, where that was asked for.
+    pub(super) fn take_sketch(&mut self) -> Option<Sketch> {
+        self.sketch.take()
+    }
+
+    /// What the keys look like, where that was asked for.
+    pub(super) fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
+    }
+
+    /// Makes something of all keys, some at a time and on all threads, and shows it in an order in which equal keys are in
+    /// the order of their rows. `make` is given the digest of each key, its place among the keys of all rows, and what its
+    /// row brings.
+    ///
+    /// # Errors
+    /// [`Error::Output`](vesica_core::error::Error::Output), and what `show` returns.
+    pub(super) fn read_all<T: Send>(
+        &self,
+        make: impl Fn(&mut dyn Iterator<Item = (Digest, u64, &[u8])>) -> T + Sync,
+        show: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let brought = self.brought.len();
+        let make = |records: ChunksExact<'_, u8>| {
+            make(&mut records.map(|record| {
+                let Record { digest, place, brought, .. } = Record::read(record, brought);
+                (digest, place, brought)
+            }))
+        };
+        self.buckets.read_all(make, show)
+    }
+}

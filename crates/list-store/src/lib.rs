@@ -1,0 +1,21 @@
+//! Published lists: making them from a table, and looking a table's keys up in them.
+//!
+//! **Must never import** HTTP, a run or the command line.
+
+pub mod answered;
+pub mod ask;
+pub mod directory;
+pub mod fetch;
+pub mod look_up;
+pub mod merge;
+pub mod origin;
+pub mod publish;
+pub mod serving;
+pub mod stored;
+mod values;
+mod whole;
+
+#[cfg(test)]
+mod lookups;
+#[cfg(test)]
+mod tests;

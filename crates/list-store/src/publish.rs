@@ -1,0 +1,494 @@
+//! Making a list of a table, or bringing it up to date.
+//!
+//! The keys of the table are sorted into partitions by their items. Of each partition in turn, the values that are known are
+//! taken from the records of the list, or of a publication that was interrupted, and the function is evaluated for the
+//! others. What was removed and added becomes the next part; where that is much, or the list begins a new epoch, a part of
+//! all of it. The head comes last.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rand::CryptoRng;
+use tempfile::NamedTempFile;
+use vesica_core::{
+    error::{Error, Result},
+    host,
+    moment::Moment,
+    observe::{Observer, Progress, Unit},
+};
+use vesica_keyset::{
+    key::{Duplicates, KeyColumn, Nulls},
+    partitions::Partitions,
+    reading::Reading,
+    seed::Seed,
+    table_keys::TableKeys,
+};
+use vesica_list::{
+    head::{Head, Labels, SUITE, VERSION, tag_bits},
+    hex::Hex,
+    label::Place,
+    part::{Entry, Header},
+    signed,
+    value::item_seed,
+    voprf::ServerKey,
+    writing::write_part,
+};
+use vesica_net::{CancelToken, Identity};
+use vesica_normalize::null_values::NullValues;
+use vesica_psi::DigestLength;
+use vesica_table::{
+    input::Columns,
+    sent_columns::SentColumns,
+    source::{Dialect, Source},
+};
+
+use super::{
+    directory::{Directory, HEAD, LOG, failed},
+    merge::{Changes, Delta, Items, Known, merge},
+    values::{Reader, Record, Writer},
+    whole,
+};
+
+/// Items of a partition, after each of which the records are kept: about a minute's work, except in tests.
+const PARTITION: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
+
+/// The parts after which a new part of all is made.
+const MANY_PARTS: usize = 256;
+
+/// What a list is made of, and how.
+#[derive(Clone)]
+pub struct Publication {
+    /// The table with the items.
+    pub input: Source,
+    /// How it is written.
+    pub dialect: Dialect,
+    /// The key columns.
+    pub columns: Vec<KeyColumn>,
+    /// Values of key columns that count as empty.
+    pub null_values: NullValues,
+    /// What becomes of rows without a key.
+    pub nulls: Nulls,
+    /// What becomes of rows that repeat a key: the first one's label is the key's.
+    pub duplicates: Duplicates,
+    /// Accept a table without rows.
+    pub allow_empty: bool,
+    /// The columns of labels and the bytes to which labels are padded, if items have labels.
+    pub labels: Option<(Vec<String>, u32)>,
+    /// The directory of the list.
+    pub directory: PathBuf,
+    /// What the list is called.
+    pub name: String,
+    /// A query for an item that is not in the list is answered wrongly with a probability of at most 2^-λ, over all queries of
+    /// a client in an epoch together.
+    pub lambda: u32,
+    /// The queries of a client in an epoch.
+    pub queries: u64,
+    /// The most items of the list in this epoch; `None` for the next power of two.
+    pub capacity: Option<u64>,
+    /// How long the list is valid.
+    pub valid: Duration,
+    /// Whether to begin a new epoch, with a new key.
+    pub new_epoch: bool,
+    /// The most memory; `None` for the budget of a user who names none.
+    pub memory: Option<u64>,
+}
+
+/// What was published.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// The head.
+    pub head: Head,
+    /// What changed.
+    pub changes: Changes,
+    /// Whether a part of all items was made.
+    pub is_whole: bool,
+}
+
+/// Makes or updates a list. Where nothing has changed, the head is signed again with a new expiry.
+///
+/// # Errors
+/// Whatever is wrong with the table or with the files of the list; [`Error::Usage`] where what is published differs in its
+/// keys, labels or promises, or has more items than it may have, and no new epoch is begun.
+pub fn publish(
+    job: &Publication,
+    me: &Identity,
+    observer: &Arc<dyn Observer>,
+    cancel: &CancelToken,
+    rng: &mut dyn CryptoRng,
+) -> Result<Published> {
+    let directory = Directory::create(&job.directory)?;
+    let old = directory.head(me)?;
+    let keys: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
+    let normalize: Vec<_> = job.columns.iter().map(|column| column.normalize.clone()).collect();
+    let null_values = job.null_values.applied_to(&normalize).values().to_vec();
+    let table = match read(job, &directory, observer) {
+        Err(error) if old.is_none() => {
+            directory.abandon();
+            return Err(error);
+        }
+        read => read?,
+    };
+    let items = table.counts().used;
+    let labels = job.labels.clone().map(|(columns, bytes)| Labels { columns, bytes });
+    let continued = old.as_ref().filter(|_| !job.new_epoch);
+    let capacity = match (job.capacity, continued) {
+        (Some(capacity), _) => capacity,
+        (None, Some(old)) => old.capacity,
+        (None, None) => items.max(1).next_power_of_two(),
+    };
+    if let Some(old) = continued {
+        let kept = [
+            (old.keys == keys, "the normalisation of keys"),
+            (old.null_values == null_values, "what counts as an empty value"),
+            (old.labels == labels, "what labels hold"),
+            (old.lambda == job.lambda, "the bound on wrong answers"),
+            (old.queries == job.queries, "the number of queries"),
+            (old.capacity == capacity, "the greatest number of items"),
+        ];
+        if let Some((_, what)) = kept.iter().find(|(is_kept, _)| !is_kept) {
+            return Err(Error::Usage(format!(
+                "{what} differs from that of the published list; publish it with --new-epoch"
+            )));
+        }
+    }
+    if items > capacity {
+        return Err(Error::Usage(format!(
+            "the table has {items} distinct keys, and the list may have {capacity} in this epoch; publish it with \
+             --new-epoch"
+        )));
+    }
+    let tag_bits = tag_bits(job.lambda, job.queries, capacity);
+    if tag_bits > 128 {
+        let message = "tags of more than 128 bits would be needed; allow fewer queries or items";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    let epoch = match (&old, continued) {
+        (_, Some(old)) => old.epoch,
+        (Some(old), None) => old.epoch + 1,
+        (None, None) => 1,
+    };
+    let key = match continued {
+        Some(_) => directory.key(epoch)?,
+        None => directory.new_key(epoch, rng)?,
+    };
+    if continued.is_some_and(|old| old.public_key.0 != *key.public()) {
+        return Err(vesica_list::Error::Forked { epoch, version: 0 }.into());
+    }
+    let now = Moment::now().seconds();
+    let mut head = Head {
+        version: VERSION,
+        name: job.name.clone(),
+        publisher: String::new(),
+        suite: SUITE.to_owned(),
+        epoch,
+        public_key: Hex(*key.public()),
+        issued: now,
+        expires: now.saturating_add(job.valid.as_secs()),
+        keys,
+        null_values,
+        lambda: job.lambda,
+        queries: job.queries,
+        capacity,
+        tag_bits,
+        items,
+        labels,
+        parts: continued.map(|old| old.parts.clone()).unwrap_or_default(),
+        state: Hex::default(),
+        log: old.as_ref().map(|old| old.log).unwrap_or_default(),
+    };
+    head.set_certificate(me.certificate().as_der());
+    let publishing = Publishing { job, directory: &directory, key: &key, observer, cancel };
+    let partitions = items.div_ceil(PARTITION).max(1) as usize;
+    let partitioned = table.partition(
+        &Seed::of_run(item_seed(key.public())),
+        partitions,
+        DigestLength::Long,
+        &directory.private(),
+    )?;
+    let Update { changes, is_whole, part } =
+        publishing.update(&mut head, continued, (&partitioned, partitions), rng)?;
+    publishing.show(&mut head, old.as_ref(), part, me)?;
+    Ok(Published { head, changes, is_whole })
+}
+
+/// Reads the keys of the table, and their labels.
+fn read(
+    job: &Publication,
+    directory: &Directory,
+    observer: &Arc<dyn Observer>,
+) -> Result<TableKeys> {
+    observer.phase("read");
+    let sends = job.labels.clone().map(|(columns, bytes)| SentColumns { columns, bytes, rows: 1 });
+    if let Some(fault) = sends.as_ref().and_then(SentColumns::fault) {
+        return Err(Error::Usage(fault));
+    }
+    let names: Vec<_> = job.columns.iter().map(|column| column.name.as_str()).collect();
+    let sent = sends.as_ref().map(|sends| sends.columns.clone()).unwrap_or_default();
+    let sent: Vec<_> = sent.iter().map(String::as_str).collect();
+    let input = job.input.clone().open(job.dialect.clone())?;
+    let scan = input.read_columns(Columns { keys: &names, sent: &sent, ..Columns::default() })?;
+    let header = !scan.header().is_missing();
+    let memory = job.memory.unwrap_or_else(host::budget);
+    let reading = Reading {
+        keys: job.columns.clone(),
+        null_values: job.null_values.clone(),
+        sends,
+        nulls: job.nulls,
+        duplicates: job.duplicates,
+        memory: Some(memory / 2),
+        spill: Some(directory.private()),
+        ..Reading::default()
+    };
+    let show = |done, fraction| {
+        let fraction = Some(fraction);
+        observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
+    };
+    let (table, keys, findings) = TableKeys::read(scan, &reading, show)?;
+    if !job.allow_empty {
+        findings.require_keys(&table, header)?;
+    }
+    findings.warnings.iter().for_each(|warning| observer.warning(&warning.to_string()));
+    Ok(keys)
+}
+
+struct Publishing<'a> {
+    job: &'a Publication,
+    directory: &'a Directory,
+    key: &'a ServerKey,
+    observer: &'a Arc<dyn Observer>,
+    cancel: &'a CancelToken,
+}
+
+/// A change of a list.
+struct Update {
+    changes: Changes,
+    is_whole: bool,
+    /// The new part, the last in the head; nothing if the list stays the same.
+    part: Option<NamedTempFile>,
+}
+
+impl Publishing<'_> {
+    /// Brings the records up to date, and makes the next part if anything changed.
+    fn update(
+        &self,
+        head: &mut Head,
+        old: Option<&Head>,
+        (partitions, count): (&Partitions, usize),
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Update> {
+        self.observer.phase("evaluate");
+        let labelled = head.labels.is_some();
+        let sequence = old.map_or(0, |old| old.sequence() + 1);
+        let place = Place { epoch: head.epoch, sequence };
+        let progress = Begun::find(self.directory, place, labelled)?;
+        let old_values = match old {
+            Some(old) => {
+                let path = self.directory.values_path(old.epoch, old.sequence(), labelled);
+                Reader::open(&path, labelled, Some(old.items))?
+            }
+            None => Reader::open(Path::new(""), labelled, None)?,
+        };
+        let (mut listed, mut evaluated) = (old_values, progress.reader(labelled)?);
+        let path = self.directory.values_path(head.epoch, sequence, labelled);
+        let mut writer = Writer::create(&path, labelled)?;
+        // A delta that changes more than a quarter is hardly smaller than all.
+        let most = match old {
+            Some(old) if old.parts.len() < MANY_PARTS => (old.items / 4).min(1 << 24) as usize,
+            _ => 0,
+        };
+        let (mut delta, mut changes) = (Delta::new(most), Changes::default());
+        let mut done = 0;
+        for partition in 0..count {
+            let items = items_of(partitions, partition, rng)?;
+            let end = Record::end(partition, count);
+            let known = Known { listed: listed.before(end)?, evaluated: evaluated.before(end)? };
+            let step = |more| {
+                done += more;
+                self.observer.progress(Progress::of(done, head.items, Unit::Rows));
+                match self.cancel.is_cancelled() {
+                    true => Err(vesica_net::Error::Cancelled { phase: "evaluate" }.into()),
+                    false => Ok(()),
+                }
+            };
+            let merged = merge(&items, &known, self.key, (&mut delta, &mut changes, place), step);
+            writer.write(&merged?)?;
+            progress.note(self.directory, writer.keep()?)?;
+        }
+        if let (Some(old), 0, 0) = (old, changes.added, changes.removed) {
+            debug_assert_eq!(old.items, head.items);
+            return Ok(Update { changes, is_whole: false, part: None });
+        }
+        self.observer.phase("finish");
+        let draft = self.directory.draft()?;
+        let failed = failed(draft.path());
+        let (draft, entry, is_whole) = if delta.is_over() || old.is_none() {
+            head.parts.clear();
+            let header = self.header(head, sequence, (0, head.items));
+            let mut source = self.source(&path, head, (partitions, count, place), rng);
+            let memory = self.job.memory.unwrap_or_else(host::budget) / 4;
+            let (draft, entry) = whole::write(draft, header, memory, &mut *source)?;
+            (draft, entry, true)
+        } else {
+            let shift = 128 - head.tag_bits;
+            let sizes = (delta.removed.len() as u64, delta.added.len() as u64);
+            let header = self.header(head, sequence, sizes);
+            delta.removed.sort_unstable();
+            delta.added.sort_unstable();
+            let removed: Vec<_> = delta.removed.iter().map(|tag| tag >> shift).collect();
+            let added: Vec<_> = delta.added.iter().map(|(tag, _)| tag >> shift).collect();
+            let label = head.sealed_label() as usize;
+            let labels = delta.added.iter().map(|(_, at)| &delta.labels[*at..][..label]);
+            let labels = labels.collect::<Vec<_>>().concat();
+            let (_, entry) =
+                write_part(draft.as_file(), header, &removed, (&added, &labels)).map_err(failed)?;
+            (draft, entry, false)
+        };
+        head.parts.push(entry);
+        Ok(Update { changes, is_whole, part: Some(draft) })
+    }
+
+    /// The header of the part after the last one in the head.
+    fn header(&self, head: &Head, sequence: u64, (removed, added): (u64, u64)) -> Header {
+        let entry = Entry { sequence, removed, added, bytes: 0, digest: Hex::default() };
+        head.header(&entry, head.computed_state())
+    }
+
+    /// What goes through all records of the new version.
+    fn source<'a>(
+        &'a self,
+        path: &'a Path,
+        head: &'a Head,
+        (partitions, count, place): (&'a Partitions, usize, Place),
+        rng: &'a mut dyn CryptoRng,
+    ) -> Box<whole::Source<'a>> {
+        let labelled = head.labels.is_some();
+        if !labelled {
+            return Box::new(move |show| {
+                let mut records = Reader::open(path, labelled, Some(head.items))?;
+                while let Some(record) = records.next()? {
+                    show(record.value.whole_tag(), &[])?;
+                }
+                Ok(())
+            });
+        }
+        Box::new(move |show| {
+            let mut records = Reader::open(path, labelled, Some(head.items))?;
+            for partition in 0..count {
+                let items = items_of(partitions, partition, rng)?;
+                let known = records.before(Record::end(partition, count))?;
+                for (nth, record) in known.iter().enumerate() {
+                    show(record.value.whole_tag(), &items.seal(nth, &record.value, place))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Shows the new part, the log and then the head.
+    fn show(
+        &self,
+        head: &mut Head,
+        old: Option<&Head>,
+        part: Option<NamedTempFile>,
+        me: &Identity,
+    ) -> Result<()> {
+        head.state = Hex(head.computed_state());
+        let mut log = None;
+        if old.is_none_or(|old| old.state != head.state) {
+            let text = self.directory.log(&old.map(|old| old.log).unwrap_or_default())?;
+            let (line, end) = head.log.append(&head.line());
+            (log, head.log) = (Some(text + &line), end);
+        }
+        let message = signed::message(vesica_list::head::MEDIA_TYPE, &head.payload());
+        let unusable = |_| Error::Bug("the identity cannot sign");
+        let text = head.sealed(&me.sign(&message).map_err(unusable)?);
+        // What others would refuse is not shown.
+        Head::read(&text)?;
+        if let (Some(part), Some(entry)) = (part, head.parts.last()) {
+            self.directory.show(part, &entry.file_name())?;
+        }
+        if let Some(log) = log {
+            self.directory.show_text(&log, LOG)?;
+        }
+        self.directory.show_text(&text, HEAD)?;
+        self.directory.clean([head, old.unwrap_or(head)]);
+        Ok(())
+    }
+}
+
+/// The items of a partition, in the order of their places, with their labels.
+fn items_of(partitions: &Partitions, partition: usize, rng: &mut dyn CryptoRng) -> Result<Items> {
+    let loaded = partitions.load(partition, rng)?;
+    let set = &loaded.set;
+    let used = set.counts().used as usize;
+    let mut order: Vec<u32> = (0..used as u32).collect();
+    let place = |key: &u32| Record::place(set.digests()[*key as usize].as_bytes());
+    order.sort_unstable_by_key(place);
+    let items = order.iter().map(|key| (place(key), *set.digests()[*key as usize].as_bytes()));
+    let items = items.collect();
+    let label_bytes = set.payload_len();
+    let mut labels = Vec::with_capacity(used * label_bytes);
+    if label_bytes > 0 {
+        let payloads = set.payloads();
+        order.iter().for_each(|key| labels.extend_from_slice(payloads.of(*key as usize)));
+    }
+    Ok(Items { items, labels, label_bytes })
+}
+
+/// The records of a publication of the same version that was interrupted.
+pub struct Begun {
+    records: PathBuf,
+    count: u64,
+    path: PathBuf,
+    note: PathBuf,
+}
+
+impl Begun {
+    /// Finds them. What the last attempt evaluated is set aside, unless what was set aside before is more. An attempt may have
+    /// been killed between any two steps of this, or while its files were removed: records that are not where a note says count
+    /// for nothing.
+    fn find(directory: &Directory, place: Place, labelled: bool) -> Result<Self> {
+        let path = directory.values_path(place.epoch, place.sequence, labelled);
+        let with = |suffix: &str| path.with_extension(suffix);
+        let (note, records, noted) = (with("note"), with("begun"), with("begun-note"));
+        let count = |path: &Path| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            text.trim_end().parse().unwrap_or(0u64)
+        };
+        let (last, before) = (count(&note), count(&noted));
+        let set_aside = if last > before && Reader::holds(&path, labelled, last) {
+            directory.replace(&noted, b"0\n")?;
+            fs::rename(&path, &records).map_err(failed(&records))?;
+            last
+        } else if last > before && !path.exists() && Reader::holds(&records, labelled, last) {
+            // Renamed, and killed before it was noted.
+            last
+        } else if Reader::holds(&records, labelled, before) {
+            before
+        } else {
+            0
+        };
+        if set_aside != before {
+            directory.replace(&noted, format!("{set_aside}\n").as_bytes())?;
+        }
+        directory.replace(&note, b"0\n")?;
+        Ok(Self { records, count: set_aside, path, note })
+    }
+
+    fn reader(&self, labelled: bool) -> Result<Reader> {
+        match self.count {
+            0 => Reader::open(Path::new(""), labelled, None),
+            count => Reader::open(&self.records, labelled, Some(count)),
+        }
+    }
+
+    /// Notes how many records of this attempt are kept.
+    fn note(&self, directory: &Directory, records: u64) -> Result<()> {
+        debug_assert!(self.path.exists());
+        directory.replace(&self.note, format!("{records}\n").as_bytes())
+    }
+}

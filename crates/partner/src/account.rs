@@ -1,0 +1,332 @@
+//! A run under an agreement as the ledger accounts for it: rules are checked and lines added in one step, under the ledger's
+//! lock, before whatever they are about takes place.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use vesica_agree::terms::Terms;
+use vesica_core::{
+    error::{Error, Result},
+    moment::Moment,
+    parties::Role,
+    refusal::Refusal,
+    words::counted,
+};
+use vesica_keyset::sketch::Sketch;
+use vesica_net::Channel;
+use vesica_table::output::{Access, Output};
+use vesica_task::disclosure::Disclosure;
+
+use super::{
+    entry::{Event, Head},
+    history::Runs,
+    partnership::Partnership,
+    policy::Intent,
+    record::{self, Facts, Record, Statement},
+    signed::Signed,
+};
+
+const AGREEMENT: &str = "vesica/agreement";
+const LEDGER: &str = "vesica/ledger";
+
+/// The longest signature, in bytes; one of Ed25519 has 64.
+const MAX_SIGNATURE: usize = 64;
+
+/// A run under an agreement, from the first message of a session to its record.
+#[derive(Debug)]
+pub struct Account {
+    partnership: Partnership,
+    started: Moment,
+    /// The other side's ledger when the session began.
+    peer_ledger: Option<Head>,
+    begun: Option<Begun>,
+    /// Shared keys that the ledger says are revealed.
+    revealed: Option<u64>,
+    /// How often partitions were begun, where tasks compared them.
+    attempts: Option<u64>,
+}
+
+/// A run that the ledger has a line of.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
+    /// The number of the line.
+    run: u64,
+    keys: u64,
+    /// Distinct keys of the other side.
+    pub peer_keys: u64,
+}
+
+/// The end of a run: the facts of its record and of its last line in the ledger.
+#[derive(Debug)]
+pub struct End<'a> {
+    /// This side's role.
+    pub role: Role,
+    /// The terms of the run.
+    pub terms: &'a Terms,
+    /// The number of shared keys, where the result says it.
+    pub shared: Option<u64>,
+    /// The account for this side's ledger.
+    pub noted: Disclosure,
+    /// The account that both sides sign. It holds the outcome only if [`both_learn`].
+    pub signed: Disclosure,
+    /// The catalogue's name of the protocol.
+    pub protocol: &'static str,
+    /// The name of the security that the protocol gave.
+    pub security: &'static str,
+    /// The number of partitions.
+    pub partitions: u64,
+}
+
+/// Says whether both sides learn the result, so that the record may hold it.
+pub fn both_learn(terms: &Terms) -> bool {
+    terms.learns(Role::A) && terms.learns(Role::B)
+}
+
+/// A line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerLine {
+    /// The file.
+    pub file: String,
+    /// The number of the line, from 0.
+    pub line: u64,
+}
+
+/// A request to begin a run or to go on with it.
+pub struct Admission {
+    /// Distinct keys of this side and of the other.
+    pub keys: [u64; 2],
+    /// This side's set.
+    pub sketch: Sketch,
+    /// The line where the run began, and how often it was started, this time included; `None` for a new one.
+    pub goes_on: Option<(u64, u64)>,
+}
+
+impl Account {
+    /// Returns an account in which nothing has begun.
+    pub fn new(partnership: Partnership) -> Self {
+        let started = Moment::now();
+        Self {
+            partnership,
+            started,
+            peer_ledger: None,
+            begun: None,
+            revealed: None,
+            attempts: None,
+        }
+    }
+
+    /// The agreement and this side's rules.
+    pub fn partnership(&self) -> &Partnership {
+        &self.partnership
+    }
+
+    /// Notes how often partitions were begun, where tasks compared them; the record says it.
+    pub fn compared_in(&mut self, attempts: Option<u64>) {
+        self.attempts = attempts;
+    }
+
+    /// Shows each other that both sides signed the agreement, and how long their ledgers are, and returns the agreement's
+    /// hash. An accepting side keeps the other's signature, which it has not had before the first run.
+    ///
+    /// # Errors
+    /// A signature that does not hold, [`Error::Policy`] where the other side's ledger is shorter than it was, and
+    /// [`Error::Output`] where the signature cannot be kept.
+    pub fn exchange_signatures(&mut self, channel: &mut Channel) -> Result<String> {
+        let (history, head) = self.partnership.ledger().history(&self.partnership.me)?;
+        let Partnership { me, agreement, file, .. } = &mut self.partnership;
+        let mine = agreement.signature_of(me.fingerprint()).unwrap_or_default();
+        channel.send(AGREEMENT, &mine)?;
+        channel.send(LEDGER, &head.to_bytes())?;
+        let theirs = channel.recv_len(AGREEMENT, MAX_SIGNATURE)?;
+        let mut peer_ledger = [0; Head::BYTES];
+        channel.recv_into(LEDGER, &mut peer_ledger)?;
+        let peer = agreement.document().peer_of(me.fingerprint())?.fingerprint();
+        let was_complete = agreement.is_signed_by(peer);
+        let signed = Arc::make_mut(agreement);
+        signed.add(peer, &theirs).map_err(|_| {
+            channel.malformed(AGREEMENT, "the other side has not signed the agreement")
+        })?;
+        if let Some(file) = file.as_ref().filter(|_| !was_complete) {
+            let text = signed.to_json();
+            Output::prepare(file, Access::Usual)?
+                .stage(|out| out.write_all(text.as_bytes()))?
+                .commit()?;
+        }
+        let hash = agreement.hash();
+        let peer_ledger = Head::from_bytes(&peer_ledger);
+        require_grown(history.of(&hash).peer_ledger(), &peer_ledger)?;
+        self.peer_ledger = Some(peer_ledger);
+        Ok(hash)
+    }
+
+    /// Notes that a run begins or goes on, if the rules allow it, and returns the number of the line where it began and a
+    /// warning for this side.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] and [`Error::Ledger`].
+    pub fn admit(&mut self, admission: Admission) -> Result<(u64, Option<String>)> {
+        let Admission { keys, sketch, goes_on } = admission;
+        let Partnership { me, policies, .. } = &self.partnership;
+        let mut warning = None;
+        let mut run = None;
+        let added = self.partnership.ledger().add(me, &self.partnership.subject(), |runs| {
+            runs.require_valid()?;
+            // A ledger that does not have the line was replaced: the run counts anew.
+            let (earlier, session) = goes_on.filter(|(run, _)| runs.has(*run)).unzip();
+            let past = self.partnership.past(runs, earlier);
+            let intent = Intent { now: Moment::now(), keys, sketch: &sketch };
+            policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
+            if let (Some(earlier), Some(session)) = (earlier, session) {
+                run = Some(earlier);
+                return Ok(Some(Event::WentOn { run: earlier, session }));
+            }
+            warning = past.warning(&sketch, policies);
+            let [keys, peer_keys] = keys;
+            let peer_ledger = self.peer_ledger.clone();
+            Ok(Some(Event::Began { keys, peer_keys, sketch: runs.keep(sketch), peer_ledger }))
+        })?;
+        let run = run.or(added).ok_or(Error::Bug("a run has a line"))?;
+        let [keys, peer_keys] = keys;
+        self.begun = Some(Begun { run, keys, peer_keys });
+        Ok((run, warning))
+    }
+
+    /// The least number of shared keys that both sides make sure of before they compare rows.
+    pub fn threshold(&self) -> Option<u64> {
+        let [agreed, _] = &self.partnership.policies;
+        agreed.min_result.filter(|_| agreed.threshold_first)
+    }
+
+    /// Notes that a result is about to be revealed, if the rules allow it. Without a number of shared keys there is nothing to
+    /// check.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] and [`Error::Ledger`].
+    pub fn reveal(&mut self, shared: Option<u64>) -> Result<()> {
+        let Some(matches) = shared.filter(|shared| Some(*shared) != self.revealed) else {
+            return Ok(());
+        };
+        let run = self.begun.ok_or(Error::Bug("a run with a result has begun"))?.run;
+        let Partnership { me, policies, .. } = &self.partnership;
+        self.partnership.ledger().add(me, &self.partnership.subject(), |runs: &Runs| {
+            let past = self.partnership.past(runs, Some(run));
+            policies.iter().try_for_each(|policy| policy.check_result(matches, &past))?;
+            Ok(Some(Event::Revealed { run, matches }))
+        })?;
+        self.revealed = Some(matches);
+        Ok(())
+    }
+
+    /// Signs the record of a run together with the other side, and notes that it succeeded.
+    ///
+    /// # Errors
+    /// As [`record::agree`], and [`Error::Ledger`].
+    pub fn sign(
+        &self,
+        end: End<'_>,
+        channel: &mut Channel,
+    ) -> Result<(Signed<Record>, LedgerLine)> {
+        let me = &self.partnership.me;
+        let begun = self.begun.ok_or(Error::Bug("a run that ends has begun"))?;
+        let (_, head) = self.partnership.ledger().history(me)?;
+        let mine = Statement {
+            party: (&**me).into(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            keys: begun.keys,
+            started: self.started,
+            ended: Moment::now(),
+            ledger: head,
+        };
+        let subject = self.partnership.subject();
+        let agreement = self.partnership.agreement().document();
+        let facts = Facts {
+            name: subject.name.clone(),
+            agreement: subject.agreement.clone(),
+            terms: end.terms,
+            matches: end.shared.filter(|_| both_learn(end.terms)),
+            disclosure: end.signed,
+            rules: agreement.proposal.policy.clone(),
+            agreed: agreement.accepted,
+            protocol: end.protocol,
+            security: end.security,
+            partitions: end.partitions,
+            attempts: self.attempts,
+            peer_keys: begun.peer_keys,
+        };
+        let record = record::agree(facts, mine, (me, self.partnership.peer()), end.role, channel)?;
+        let theirs = match end.role {
+            Role::A => &record.document().b,
+            Role::B => &record.document().a,
+        };
+        let event = Event::Succeeded {
+            run: begun.run,
+            matches: end.shared,
+            disclosure: Some(Box::new(end.noted)),
+            role: Some(end.role),
+            record: record.hash(),
+            peer_ledger: Some(theirs.ledger.clone()),
+        };
+        let ledger = self.partnership.ledger();
+        let line = ledger.add(me, &subject, |_| Ok(Some(event)))?;
+        let line = line.ok_or(Error::Bug("a run has a line of its end"))?;
+        let file = ledger.path().display().to_string();
+        Ok((record, LedgerLine { file, line }))
+    }
+
+    /// Writes the record to its file, if it has one.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn keep(&self, record: &Signed<Record>) -> Result<()> {
+        let Some(path) = &self.partnership.record else { return Ok(()) };
+        let text = record.to_json();
+        Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))?.commit()
+    }
+
+    /// Notes that the run failed.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn failed(&self, error: &Error) -> Result<()> {
+        self.partnership.failed(self.begun.map(|begun| begun.run), error)
+    }
+}
+
+/// Refuses a ledger of the other side that is shorter than the longest that it has shown, or another one of that length: its
+/// rules would count less than what happened.
+fn require_grown(known: &Head, shown: &Head) -> Result<()> {
+    if shown.lines > known.lines || shown == known {
+        return Ok(());
+    }
+    let reason = format!(
+        "the other side's ledger has {}, and in an earlier run it had {}: it was cut, replaced, or restored from an older \
+         copy, so that its rules count less than was done. Let it put the ledger back, or make a new agreement",
+        counted(shown.lines, "line"),
+        match shown.lines == known.lines {
+            true => "others".to_owned(),
+            false => known.lines.to_string(),
+        }
+    );
+    Err(Refusal::new("partner-ledger", reason).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_did_not_grow_from_what_it_was_is_refused() {
+        let head = |lines, hash: &str| Head { lines, hash: hash.to_owned() };
+        let known = head(5, "a");
+        for (shown, is_allowed) in [
+            (head(5, "a"), true),
+            (head(6, "b"), true),
+            (head(5, "b"), false),
+            (head(4, "a"), false),
+            (Head::default(), false),
+        ] {
+            assert_eq!(require_grown(&known, &shown).is_ok(), is_allowed, "{shown:?}");
+        }
+        assert!(require_grown(&Head::default(), &Head::default()).is_ok());
+    }
+}

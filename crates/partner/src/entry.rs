@@ -1,0 +1,218 @@
+//! A line of a ledger.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use vesica_core::{
+    error::Class,
+    moment::Moment,
+    parties::Role,
+    words::{counted, grouped},
+};
+use vesica_keyset::sketch::Sketch;
+use vesica_task::disclosure::Disclosure;
+
+use super::{party::Party, signed::hex};
+
+/// A line without its signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Lines before this one.
+    pub number: u64,
+    /// SHA-256 of the line before it, as hexadecimal digits; of nothing, for the first.
+    pub previous: String,
+    /// When it was added.
+    pub time: Moment,
+    /// The hash of the agreement.
+    pub agreement: String,
+    /// The name of the agreement.
+    pub name: String,
+    /// The other side.
+    pub peer: String,
+    /// The owner of the ledger, in its first line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Party>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Event {
+    /// A run began: sizes are known, and nothing is told yet.
+    Began {
+        /// Distinct keys of this side.
+        keys: u64,
+        /// Distinct keys of the other side.
+        peer_keys: u64,
+        /// What is kept of this side's set.
+        sketch: KeptSet,
+        /// The other side's ledger, as it said when the run began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer_ledger: Option<Head>,
+    },
+    /// A run goes on after an interruption.
+    WentOn {
+        /// The number of the line where it began.
+        run: u64,
+        /// How often it was started, this time included.
+        session: u64,
+    },
+    /// A policy refused a run, or its result.
+    Refused {
+        /// The number of the line where the run began, if it had.
+        run: Option<u64>,
+        /// The rule.
+        rule: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A run failed for another reason.
+    Failed {
+        /// The number of the line where the run began, if it had.
+        run: Option<u64>,
+        /// Whose fault it was.
+        class: Class,
+        /// The reason.
+        reason: String,
+    },
+    /// A result is about to be revealed to a side that learns it.
+    Revealed {
+        /// The number of the line where the run began.
+        run: u64,
+        /// Shared keys.
+        matches: u64,
+    },
+    /// This side revoked the agreement: no run under it begins or goes on any more.
+    Revoked {},
+    /// A run ended with a result.
+    Succeeded {
+        /// The number of the line where the run began.
+        run: u64,
+        /// Shared keys, where this side knows them.
+        matches: Option<u64>,
+        /// The disclosure to both sides, as this side knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disclosure: Option<Box<Disclosure>>,
+        /// This side's role in that account.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<Role>,
+        /// SHA-256 of the record that both sides signed.
+        record: String,
+        /// The other side's ledger, as the record says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer_ledger: Option<Head>,
+    },
+}
+
+/// A set as a ledger keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum KeptSet {
+    /// Its sketch.
+    Sketch(Box<Sketch>),
+    /// The number of an earlier line under the same agreement, which has the same set.
+    Line(u64),
+}
+
+impl Event {
+    /// The number of the line where the run began, for a line about a run that had begun before.
+    pub fn run(&self) -> Option<u64> {
+        match self {
+            Self::WentOn { run, .. } | Self::Revealed { run, .. } | Self::Succeeded { run, .. } => {
+                Some(*run)
+            }
+            Self::Refused { run, .. } | Self::Failed { run, .. } => *run,
+            Self::Began { .. } | Self::Revoked {} => None,
+        }
+    }
+
+    /// Describes the event in a sentence without its end.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Began { keys, peer_keys, .. } => {
+                format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
+            }
+            Self::WentOn { run, session } => {
+                format!("the run of line {run} went on; it was started {session} times")
+            }
+            Self::Revealed { matches, .. } => {
+                format!("about to reveal {}", counted(*matches, "shared key"))
+            }
+            Self::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
+            Self::Failed { reason, .. } => reason.clone(),
+            Self::Revoked {} => "this side revoked the agreement".to_owned(),
+            Self::Succeeded { disclosure: Some(disclosure), role: Some(role), .. } => {
+                disclosure.brief(*role)
+            }
+            Self::Succeeded { matches, .. } => match matches {
+                Some(matches) => counted(*matches, "shared key"),
+                None => {
+                    "the line of an earlier release does not say who learned the result".to_owned()
+                }
+            },
+        }
+    }
+
+    /// What happened, in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Began { .. } => "began",
+            Self::WentOn { .. } => "went on",
+            Self::Refused { .. } => "refused",
+            Self::Failed { .. } => "failed",
+            Self::Revealed { .. } => "revealed",
+            Self::Revoked {} => "revoked",
+            Self::Succeeded { .. } => "succeeded",
+        }
+    }
+
+    /// What makes two calls alike that failed before a run began; `None` for everything else.
+    pub(super) fn call(&self) -> Option<String> {
+        match self {
+            Self::Refused { run: None, rule, .. } => Some(format!("refused {rule}")),
+            Self::Failed { run: None, class, .. } => Some(format!("failed {class:?}")),
+            _ => None,
+        }
+    }
+}
+
+/// The newest line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// How many lines there are.
+    pub lines: u64,
+    /// SHA-256 of the newest, as hexadecimal digits; of nothing, where there is none.
+    pub hash: String,
+}
+
+impl Head {
+    /// Bytes of a head on the wire: the number of lines, and the hash.
+    pub(super) const BYTES: usize = 8 + 32;
+
+    /// A head as it travels.
+    pub(super) fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.lines.to_le_bytes());
+        if let Ok(hash) = blake3::Hash::from_hex(&self.hash) {
+            bytes[8..].copy_from_slice(hash.as_bytes());
+        }
+        bytes
+    }
+
+    /// A head that has travelled.
+    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let (lines, hash) = bytes.split_at(8);
+        let mut count = [0; 8];
+        count.copy_from_slice(lines);
+        Self { lines: u64::from_le_bytes(count), hash: hex(hash) }
+    }
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { lines: 0, hash: hex(&Sha256::digest(b"")) }
+    }
+}

@@ -1,0 +1,131 @@
+//! The runs that a ledger has lines of, added up, so that rules need not read every line again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use vesica_core::{moment::Moment, refusal::Refusal};
+use vesica_keyset::sketch::Sketch;
+use vesica_task::noise::Epsilon;
+
+use super::{
+    entry::{Entry, Event, Head, KeptSet},
+    policy::Past,
+};
+
+/// How long a call that fails before a run begins is not noted again, in seconds.
+const REPEATED: i64 = 24 * 60 * 60;
+
+/// The runs of a ledger, by the hash of their agreement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct History(BTreeMap<String, Runs>);
+
+/// The runs under one agreement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Runs {
+    /// When each began, by the number of its line.
+    begun: BTreeMap<u64, Moment>,
+    /// This side's different sets, by the first line with each.
+    sets: BTreeMap<u64, Sketch>,
+    /// The most shared keys that each revealed, as far as this side knows.
+    revealed: BTreeMap<u64, u64>,
+    /// The longest ledger that the other side has shown.
+    peer_ledger: Head,
+    /// Whether this side revoked the agreement.
+    #[serde(default)]
+    revoked: bool,
+    /// The newest line, if it is of a call that failed before a run began.
+    last_call: Option<(String, Moment)>,
+}
+
+impl History {
+    /// Adds a line.
+    pub(crate) fn add(&mut self, entry: &Entry) {
+        let runs = self.0.entry(entry.agreement.clone()).or_default();
+        runs.last_call = entry.event.call().map(|call| (call, entry.time));
+        match &entry.event {
+            Event::Began { sketch, peer_ledger, .. } => {
+                runs.begun.insert(entry.number, entry.time);
+                if let KeptSet::Sketch(sketch) = sketch {
+                    runs.sets.insert(entry.number, (**sketch).clone());
+                }
+                runs.see(peer_ledger.as_ref());
+            }
+            Event::Revealed { run, matches } => runs.reveal(*run, *matches),
+            Event::Succeeded { run, matches, peer_ledger, .. } => {
+                runs.reveal(*run, matches.unwrap_or_default());
+                runs.see(peer_ledger.as_ref());
+            }
+            Event::Revoked {} => runs.revoked = true,
+            Event::WentOn { .. } | Event::Refused { .. } | Event::Failed { .. } => {}
+        }
+    }
+
+    /// The runs under the agreement of this hash.
+    pub(crate) fn of(&self, agreement: &str) -> Runs {
+        self.0.get(agreement).cloned().unwrap_or_default()
+    }
+}
+
+impl Runs {
+    /// Whether a run began on this line.
+    pub(crate) fn has(&self, run: u64) -> bool {
+        self.begun.contains_key(&run)
+    }
+
+    /// The rules' view of all runs but the one that goes on, each with this ε.
+    pub(crate) fn past(&self, goes_on: Option<u64>, epsilon: Option<Epsilon>) -> Past {
+        let others = |run: &u64| Some(*run) != goes_on;
+        let begun = self.begun.iter().filter(|(run, _)| others(run));
+        let revealed = self.revealed.iter().filter(|(run, _)| others(run));
+        Past {
+            begun: begun.map(|(_, time)| *time).collect(),
+            sketches: self.sets.values().cloned().collect(),
+            revealed: revealed.fold(0, |sum, (_, keys)| sum.saturating_add(*keys)),
+            epsilon,
+        }
+    }
+
+    /// A set as a line keeps it: the number of an earlier line that has the same.
+    pub(crate) fn keep(&self, sketch: Sketch) -> KeptSet {
+        let same = self.sets.iter().find(|(_, kept)| **kept == sketch);
+        match same {
+            Some((line, _)) => KeptSet::Line(*line),
+            None => KeptSet::Sketch(Box::new(sketch)),
+        }
+    }
+
+    /// Refuses runs under an agreement that this side revoked.
+    pub(crate) fn require_valid(&self) -> Result<(), Refusal> {
+        match self.revoked {
+            false => Ok(()),
+            true => {
+                let reason = "this side revoked the agreement".to_owned();
+                Err(Refusal::new("revoked", reason))
+            }
+        }
+    }
+
+    /// The longest ledger that the other side has shown.
+    pub(crate) fn peer_ledger(&self) -> &Head {
+        &self.peer_ledger
+    }
+
+    /// Whether this is the failure of a call that the newest line has noted already, within a day.
+    pub(crate) fn repeats(&self, event: &Event, now: Moment) -> bool {
+        let Some((last, time)) = &self.last_call else { return false };
+        event.call().as_ref() == Some(last) && *time > now.minus(REPEATED)
+    }
+
+    fn reveal(&mut self, run: u64, matches: u64) {
+        let most = self.revealed.entry(run).or_default();
+        *most = matches.max(*most);
+    }
+
+    fn see(&mut self, head: Option<&Head>) {
+        if let Some(head) = head.filter(|head| head.lines > self.peer_ledger.lines) {
+            self.peer_ledger = head.clone();
+        }
+    }
+}

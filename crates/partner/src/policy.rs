@@ -1,0 +1,490 @@
+//! What runs under an agreement may reveal, and how often.
+//!
+//! Each side's own program checks its policy before a run, and once more before a result is told. A side may have a
+//! policy of its own beside that of the agreement; the stricter rule applies.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use vesica_agree::disclosed::MatchRules;
+use vesica_core::{
+    moment::{Day, Hours, Moment},
+    refusal::Refusal,
+    words::{counted, grouped},
+};
+use vesica_keyset::sketch::Sketch;
+use vesica_task::noise::Epsilon;
+
+/// Limits on runs; what is `None` is not limited.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The fewest distinct keys that a set may have, on either side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_set: Option<u64>,
+    /// The fewest shared keys of which anything is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_result: Option<u64>,
+    /// For rows: whether both sides compute first whether so many keys are shared, and go on only if they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub threshold_first: bool,
+    /// The most shared keys that a run may tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_result: Option<u64>,
+    /// The most shared keys that all runs together may tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_result_total: Option<u64>,
+    /// The ε of all runs together, for numbers with noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_total: Option<Epsilon>,
+    /// The most runs within 24 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_runs_per_day: Option<u64>,
+    /// The most runs in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_runs: Option<u64>,
+    /// The most times that the comparison of one partition may begin in a run that goes on after interruptions; three if this
+    /// is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u64>,
+    /// By how many keys this side's set must differ from that of each earlier run, if it differs at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_change: Option<u64>,
+    /// The hours of a day, in UTC, at which a run may begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hours: Option<Hours>,
+    /// The last day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Day>,
+}
+
+/// How often the comparison of one partition may begin where no rule says otherwise.
+pub const DEFAULT_ATTEMPTS: u64 = 3;
+
+/// What a run is about to do.
+pub(crate) struct Intent<'a> {
+    pub(crate) now: Moment,
+    /// Distinct keys of this side and of the other.
+    pub(crate) keys: [u64; 2],
+    pub(crate) sketch: &'a Sketch,
+}
+
+/// What was done under the agreement before.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// When runs began.
+    pub(crate) begun: Vec<Moment>,
+    /// This side's sets.
+    pub(crate) sketches: Vec<Sketch>,
+    /// Shared keys that were revealed, as far as this side knows.
+    pub(crate) revealed: u64,
+    /// The ε of each run, where the number gets noise.
+    pub(crate) epsilon: Option<Epsilon>,
+}
+
+/// A set that differs by fewer keys than this from an earlier one is warned of where no rule says how few are too few.
+const FEW: u64 = 20;
+
+const DAY: i64 = 24 * 60 * 60;
+
+impl Past {
+    /// Counts the runs that began within the 24 hours before this moment.
+    pub(super) fn begun_within_a_day(&self, now: Moment) -> u64 {
+        self.begun.iter().filter(|begun| **begun > now.minus(DAY)).count() as u64
+    }
+
+    /// By how many keys a set differs from the earlier one that is most like it, of those that it differs from.
+    fn least_change(&self, sketch: &Sketch) -> Option<u64> {
+        let changes = self.sketches.iter().map(|earlier| earlier.difference(sketch));
+        changes.filter(|change| *change > 0).min()
+    }
+
+    /// What a side should know that compares this set, and has no rule for it.
+    pub(crate) fn warning(&self, sketch: &Sketch, policies: &[Policy]) -> Option<String> {
+        let has_rule = policies.iter().any(|policy| policy.min_change.is_some());
+        let change = self.least_change(sketch).filter(|change| *change < FEW && !has_rule)?;
+        Some(format!(
+            "this side's set differs by about {} from that of an earlier run: the two results together may tell \
+             whether the other side has these; --min-change refuses such runs",
+            counted(change, "key")
+        ))
+    }
+}
+
+impl Policy {
+    /// Refuses rules under which no run may begin any more.
+    pub(crate) fn check_day(&self, now: Moment) -> Result<(), Refusal> {
+        match self.expires.filter(|last| last.is_over(now)) {
+            None => Ok(()),
+            Some(last) => Err(Refusal::new("expires", format!("the last day for runs was {last}"))),
+        }
+    }
+
+    /// Refuses a run that may not begin at this moment, before the other side is contacted.
+    pub(crate) fn check_time(&self, now: Moment, past: &Past) -> Result<(), Refusal> {
+        self.check_day(now)?;
+        if let Some(hours) = self.hours.filter(|hours| !hours.include(now)) {
+            let reason = format!("runs may begin at {hours} UTC, and it is {now}");
+            return Err(Refusal::new("hours", reason));
+        }
+        let within_a_day = past.begun_within_a_day(now);
+        let all = past.begun.len() as u64;
+        for (rule, most, count, when) in [
+            ("max-runs-per-day", self.max_runs_per_day, within_a_day, "within 24 hours"),
+            ("max-runs", self.max_runs, all, "in all"),
+        ] {
+            if let Some(most) = most.filter(|most| count >= *most) {
+                let reason = format!("the limit of {} {when} is reached", counted(most, "run"));
+                return Err(Refusal::new(rule, reason));
+            }
+        }
+        if let (Some(total), Some(each)) = (self.epsilon_total, past.epsilon)
+            && each.times(all + 1) > total
+        {
+            let reason = format!(
+                "all runs together may have an ε of {total}; one has {each}, and {} begun before",
+                match all {
+                    1 => "1 has".to_owned(),
+                    all => format!("{} have", grouped(all)),
+                }
+            );
+            return Err(Refusal::new("epsilon-total", reason));
+        }
+        if let Some(most) = self.max_result_total.filter(|most| past.revealed >= *most) {
+            return Err(told_in_all(most, past.revealed));
+        }
+        Ok(())
+    }
+
+    /// The first moment, not before this one, at which the runs of the last 24 hours leave room for one more.
+    pub(super) fn next_within_a_day(&self, at: Moment, past: &Past) -> Moment {
+        let Some(most) = self.max_runs_per_day.and_then(|most| usize::try_from(most).ok()) else {
+            return at;
+        };
+        let mut begun = past.begun.clone();
+        begun.sort_unstable();
+        // One of the newest runs has to be a day old.
+        let oldest = most.checked_sub(1).and_then(|others| begun.iter().rev().nth(others));
+        oldest.map_or(at, |oldest| at.max(oldest.minus(-DAY)))
+    }
+
+    /// Refuses a run whose sets may not be compared.
+    pub(crate) fn check_sets(&self, intent: &Intent<'_>, past: &Past) -> Result<(), Refusal> {
+        self.check_time(intent.now, past)?;
+        for (keys, whose) in intent.keys.iter().zip(["this side", "the other side"]) {
+            if let Some(least) = self.min_set.filter(|least| keys < least) {
+                let reason = format!(
+                    "{whose} has {}, and a set must have at least {}",
+                    counted(*keys, "key"),
+                    grouped(least)
+                );
+                return Err(Refusal::new("min-set", reason));
+            }
+        }
+        let Some(least) = self.min_change else { return Ok(()) };
+        match past.least_change(intent.sketch).filter(|change| *change < least) {
+            None => Ok(()),
+            Some(change) => {
+                let reason = format!(
+                    "this side's set differs by about {} from that of an earlier run, so that the two results \
+                     together could name them; it must differ by at least {}, or not at all",
+                    counted(change, "key"),
+                    grouped(least)
+                );
+                Err(Refusal::new("min-change", reason))
+            }
+        }
+    }
+
+    /// Refuses to tell a result of so many shared keys.
+    pub(crate) fn check_result(&self, matches: u64, past: &Past) -> Result<(), Refusal> {
+        // How many there are is not to be told either.
+        if let Some(least) = self.min_result.filter(|least| matches < *least) {
+            return Err(Refusal::too_few(least));
+        }
+        if let Some(most) = self.max_result.filter(|most| matches > *most) {
+            let reason =
+                format!("more than {} are shared, so nothing is told", counted(most, "key"));
+            return Err(Refusal::new("max-result", reason));
+        }
+        match self.max_result_total.filter(|most| past.revealed.saturating_add(matches) > *most) {
+            None => Ok(()),
+            Some(most) => Err(told_in_all(most, past.revealed)),
+        }
+    }
+
+    /// The rules that decide which matches are shown.
+    pub fn match_rules(&self) -> MatchRules {
+        let least = self.min_result.unwrap_or_default();
+        MatchRules { least, threshold_first: self.threshold_first }
+    }
+
+    /// The rules in force, as sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        let mut say = |sentence: Option<String>| said.extend(sentence);
+        say(self.min_set.map(|n| format!("each side brings at least {}", counted(n, "key"))));
+        say(self.min_result.map(|n| {
+            format!(
+                "if fewer than {} are shared, the side that finds out keeps the result back",
+                counted(n, "key")
+            )
+        }));
+        say(self.threshold_first.then(|| {
+            "both sides compute beforehand whether so many are shared, and compare rows only if they are".to_owned()
+        }));
+        say(self.max_result.map(|n| format!("a run tells at most {}", counted(n, "shared key"))));
+        say(self
+            .max_result_total
+            .map(|n| format!("all runs together tell at most {}", counted(n, "shared key"))));
+        say(self
+            .epsilon_total
+            .map(|total| format!("the noise of all runs together has an ε of at most {total}")));
+        say(self
+            .max_runs_per_day
+            .map(|n| format!("at most {} within 24 hours", counted(n, "run"))));
+        say(self.max_runs.map(|n| format!("at most {} in all", counted(n, "run"))));
+        say(self.max_attempts.map(|n| {
+            format!("the comparison of a partition begins at most {}", counted(n, "time"))
+        }));
+        say(self.min_change.map(|n| {
+            format!(
+                "a set differs from those of earlier runs by at least {}, or not at all",
+                counted(n, "key")
+            )
+        }));
+        say(self.hours.map(|hours| format!("runs begin at {hours} UTC")));
+        say(self.expires.map(|day| format!("the last day is {day}")));
+        said
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sentences() {
+            said if said.is_empty() => f.write_str("no limits"),
+            said => f.write_str(&said.join("; ")),
+        }
+    }
+}
+
+fn told_in_all(most: u64, told: u64) -> Refusal {
+    let reason = format!(
+        "all runs together may tell {}, and {} were told before",
+        counted(most, "shared key"),
+        grouped(told)
+    );
+    Refusal::new("max-result-total", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_keyset::sketch::SketchSecret;
+    use vesica_normalize::digest::Digest;
+
+    use super::*;
+
+    const NOON: &str = "2026-11-23T12:00:00Z";
+
+    fn at(text: &str) -> Moment {
+        text.parse().unwrap()
+    }
+
+    /// A policy with one rule, as it is written in JSON.
+    fn rule(name: &str, value: &str) -> Policy {
+        serde_json::from_str(&format!("{{\"{name}\":{value}}}")).unwrap()
+    }
+
+    fn refused<T>(ended: Result<T, Refusal>) -> Option<&'static str> {
+        ended.err().map(|refusal| refusal.rule)
+    }
+
+    /// Runs that began at these moments.
+    fn begun(moments: &[&str]) -> Past {
+        Past { begun: moments.iter().map(|moment| at(moment)).collect(), ..Past::default() }
+    }
+
+    fn sketch(keys: u32) -> Sketch {
+        let keys: Vec<_> = (0..keys).map(|key| Digest::of(&key.to_le_bytes())).collect();
+        Sketch::of(&SketchSecret::new([7; 32]), &keys)
+    }
+
+    fn intent(keys: [u64; 2], sketch: &Sketch) -> Intent<'_> {
+        Intent { now: at(NOON), keys, sketch }
+    }
+
+    #[test]
+    fn a_run_begins_when_the_rules_say() {
+        let past = Past::default();
+        for (name, value, allows) in [
+            ("expires", "\"2026-11-23\"", true),
+            ("expires", "\"2026-11-22\"", false),
+            ("hours", "\"12:00-13:00\"", true),
+            ("hours", "\"11:00-12:00\"", false),
+        ] {
+            let refused = refused(rule(name, value).check_time(at(NOON), &past));
+            assert_eq!(refused, (!allows).then_some(name), "{value}");
+        }
+        assert_eq!(Policy::default().check_time(at(NOON), &begun(&[NOON; 1000])), Ok(()));
+    }
+
+    #[test]
+    fn a_limit_is_reached_when_so_many_runs_have_begun() {
+        let (a_day_ago, since) = ("2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z");
+        let two_a_day = rule("max_runs_per_day", "2");
+        for (past, allows) in [
+            (begun(&[]), true),
+            (begun(&[NOON]), true),
+            (begun(&[since, NOON]), false),
+            (begun(&[a_day_ago, a_day_ago, NOON]), true),
+        ] {
+            let refused = refused(two_a_day.check_time(at(NOON), &past));
+            assert_eq!(refused, (!allows).then_some("max-runs-per-day"), "{past:?}");
+        }
+        let two = rule("max_runs", "2");
+        assert_eq!(refused(two.check_time(at(NOON), &begun(&[a_day_ago]))), None);
+        let past = begun(&[a_day_ago, a_day_ago]);
+        assert_eq!(refused(two.check_time(at(NOON), &past)), Some("max-runs"));
+    }
+
+    #[test]
+    fn the_noise_of_all_runs_counts_this_one() {
+        let total = rule("epsilon_total", "\"1.5\"");
+        let past = |epsilon: &str, runs| Past {
+            epsilon: epsilon.parse().ok(),
+            ..begun(&[NOON].repeat(runs))
+        };
+        assert_eq!(total.check_time(at(NOON), &past("0.5", 2)), Ok(()));
+        for (epsilon, runs, said) in
+            [("0.5", 3, "and 3 have begun before"), ("0.8", 1, "and 1 has begun before")]
+        {
+            let refusal = total.check_time(at(NOON), &past(epsilon, runs)).unwrap_err();
+            assert_eq!(refusal.rule, "epsilon-total");
+            assert!(refusal.reason.ends_with(said), "{refusal}");
+        }
+        // An exact answer has none.
+        assert_eq!(total.check_time(at(NOON), &begun(&[NOON; 9])), Ok(()));
+    }
+
+    #[test]
+    fn sets_are_large_enough_on_both_sides() {
+        let (set, past) = (sketch(10), Past::default());
+        let least = rule("min_set", "10");
+        assert_eq!(least.check_sets(&intent([10, 10], &set), &past), Ok(()));
+        for (keys, whose) in [([9, 10], "this side"), ([10, 9], "the other side")] {
+            let refusal = least.check_sets(&intent(keys, &set), &past).unwrap_err();
+            assert_eq!(refusal.rule, "min-set");
+            assert!(refusal.reason.starts_with(whose), "{refusal}");
+        }
+        // The time counts here too.
+        let expired = rule("expires", "\"2026-11-22\"");
+        assert_eq!(refused(expired.check_sets(&intent([10; 2], &set), &past)), Some("expires"));
+    }
+
+    /// One key that a sketch differs by is estimated exactly.
+    #[test]
+    fn a_set_changes_enough_or_not_at_all() {
+        let past = Past { sketches: vec![sketch(1000), sketch(3000)], ..Past::default() };
+        let check = |least: u64, keys: u32| {
+            let policy = rule("min_change", &least.to_string());
+            refused(policy.check_sets(&intent([1; 2], &sketch(keys)), &past))
+        };
+        assert_eq!(check(1, 1001), None);
+        assert_eq!(check(2, 1001), Some("min-change"));
+        assert_eq!(check(2, 1000), None, "the same set again");
+        assert_eq!(check(2, 3001), Some("min-change"), "the nearest counts");
+        assert_eq!(check(100, 2000), None);
+        let nothing = Past::default();
+        let policy = rule("min_change", "2");
+        assert_eq!(policy.check_sets(&intent([1; 2], &sketch(5)), &nothing), Ok(()));
+    }
+
+    #[test]
+    fn a_small_change_is_warned_of_where_there_is_no_rule() {
+        let past = Past { sketches: vec![sketch(1000)], ..Past::default() };
+        let said = past.warning(&sketch(1001), &[Policy::default()]).unwrap();
+        assert!(said.contains("differs by about 1 key from"), "{said}");
+        assert_eq!(past.warning(&sketch(1000), &[]), None);
+        assert_eq!(past.warning(&sketch(2000), &[]), None);
+        let rules = [Policy::default(), rule("min_change", "1")];
+        assert_eq!(past.warning(&sketch(1001), &rules), None);
+    }
+
+    #[test]
+    fn a_change_of_twenty_keys_is_no_longer_warned_of() {
+        let empty = Past { sketches: vec![sketch(0)], ..Past::default() };
+        let estimate = |keys| sketch(0).difference(&sketch(keys));
+        let mut seen = [false; 2];
+        for keys in 1..60 {
+            let few = estimate(keys) < FEW;
+            assert_eq!(empty.warning(&sketch(keys), &[]).is_some(), few, "{keys}");
+            seen[usize::from(few)] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+
+    #[test]
+    fn a_result_is_told_within_its_limits() {
+        let past = |revealed| Past { revealed, ..Past::default() };
+        for (name, word, told, allowed, forbidden) in [
+            ("min_result", "min-result", 0, 5, 4),
+            ("max_result", "max-result", 0, 5, 6),
+            ("max_result_total", "max-result-total", 3, 2, 3),
+        ] {
+            let policy = rule(name, "5");
+            assert_eq!(policy.check_result(allowed, &past(told)), Ok(()), "{name}");
+            assert_eq!(refused(policy.check_result(forbidden, &past(told))), Some(word));
+        }
+        // Before a run begins there is something left to tell.
+        let total = rule("max_result_total", "5");
+        assert_eq!(total.check_time(at(NOON), &past(4)), Ok(()));
+        let refusal = total.check_time(at(NOON), &past(5)).unwrap_err();
+        assert_eq!(refusal.rule, "max-result-total");
+        assert_eq!(
+            refusal.reason,
+            "all runs together may tell 5 shared keys, and 5 were told before"
+        );
+    }
+
+    #[test]
+    fn every_rule_has_a_sentence() {
+        let rules = [
+            ("min_set", "2", "each side brings at least 2 keys"),
+            (
+                "min_result",
+                "2",
+                "if fewer than 2 keys are shared, the side that finds out keeps the result back",
+            ),
+            (
+                "threshold_first",
+                "true",
+                "both sides compute beforehand whether so many are shared, and compare rows only if they are",
+            ),
+            ("max_result", "1", "a run tells at most 1 shared key"),
+            ("max_result_total", "2", "all runs together tell at most 2 shared keys"),
+            ("epsilon_total", "\"1.5\"", "the noise of all runs together has an ε of at most 1.5"),
+            ("max_runs_per_day", "2", "at most 2 runs within 24 hours"),
+            ("max_runs", "2", "at most 2 runs in all"),
+            ("max_attempts", "2", "the comparison of a partition begins at most 2 times"),
+            (
+                "min_change",
+                "2",
+                "a set differs from those of earlier runs by at least 2 keys, or not at all",
+            ),
+            ("hours", "\"08:00-18:00\"", "runs begin at 08:00-18:00 UTC"),
+            ("expires", "\"2026-11-23\"", "the last day is 2026-11-23"),
+        ];
+        let form = rules.map(|(name, value, _)| format!("\"{name}\":{value}")).join(",");
+        let all: Policy = serde_json::from_str(&format!("{{{form}}}")).unwrap();
+        assert_eq!(all.sentences(), rules.map(|(.., said)| said));
+        assert_eq!(all.to_string(), rules.map(|(.., said)| said).join("; "));
+        assert_eq!(Policy::default().to_string(), "no limits");
+        // What is not said is not written either.
+        assert_eq!(serde_json::to_string(&Policy::default()).unwrap(), "{}");
+        for (name, value, said) in rules {
+            let policy = rule(name, value);
+            assert_eq!(policy.sentences(), [said]);
+            assert_eq!(serde_json::to_string(&policy).unwrap(), format!("{{\"{name}\":{value}}}"));
+        }
+    }
+}

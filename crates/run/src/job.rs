@@ -1,0 +1,590 @@
+//! The whole job: a table in, an agreed run with the other side, a table out.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use rand::CryptoRng;
+use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    observe::{Observer, Progress, Unit},
+    parties::Parties,
+};
+use vesica_keyset::{
+    key::{Duplicates, KeyColumn, Nulls},
+    reading::Reading,
+    table_keys::TableKeys,
+};
+use vesica_net::{CancelToken, Channel};
+use vesica_partner::partnership::Partnership;
+use vesica_table::{
+    database,
+    destination::Destination,
+    format::Format,
+    formulas::{Findings, Formulas},
+    input::{Columns, Input},
+    output::{Access, Output, Staged},
+    rows::Table,
+    source::{Delimiter, Dialect, Source},
+    stage,
+    target::{self, Protected},
+};
+use vesica_task::{interface::Content, query::ResultForm};
+
+use crate::{
+    diagnosis::Diagnosis,
+    journal::{Journal, Resume, Run},
+    report::Report,
+    session::{Computed, Session},
+    standing::Standing,
+};
+
+/// What one side brings to a run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The table.
+    pub input: Source,
+    /// Its format; `None` to recognise it by its content, or else by its name.
+    pub format: Option<Format>,
+    /// The separator of its fields, in delimited text.
+    pub delimiter: Delimiter,
+    /// The directory for what comes through a pipe and does not fit into memory; `None` for that of the output, or of
+    /// temporary files.
+    pub spill: Option<PathBuf>,
+    /// Where the run is noted, so that it can go on if it is interrupted; `None` to begin anew in that case.
+    pub resume: Option<Resume>,
+    /// The names of the key columns, in the order of [`Offer::keys`].
+    pub columns: Vec<String>,
+    /// The name of this side's column of values, if it brings one.
+    pub values: Option<String>,
+    /// How rows without a key, and empty values, are treated.
+    pub nulls: Nulls,
+    /// How rows that have the same key are treated.
+    pub duplicates: Duplicates,
+    /// Whether a table without rows is accepted.
+    pub allow_empty: bool,
+    /// The offer to the other side.
+    pub offer: Offer,
+    /// Where this side's result goes, if it gets one.
+    pub output: Option<Destination>,
+    /// The columns of matched rows that are written, in this order; `None` for all, as they are.
+    pub select: Option<Vec<String>>,
+    /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
+    /// columns that it receives.
+    pub unmatched: bool,
+    /// In a join, on the side that receives: the treatment of received texts that begin like formulas, in delimited text.
+    pub formulas: Formulas,
+    /// The file for the report.
+    pub report: Option<PathBuf>,
+    /// Files that no result may replace, such as this side's identity. The input and the results themselves
+    /// need not be listed.
+    pub protected: Vec<Protected>,
+    /// The number of threads that compute; 0 takes one per processor.
+    pub threads: usize,
+    /// What the planner knows of this side's machine and link, to choose a protocol by.
+    pub planner: PlannerInputs,
+    /// The agreement under which the run takes place, if there is one; [`Offer::agreement`] names it too.
+    pub partnership: Option<Partnership>,
+}
+
+/// A job that is ready to run: its input is open and has the columns that the job names.
+pub struct Ready {
+    job: Job,
+    input: Input,
+}
+
+/// What went wrong after this side's results were in place. They are complete, and stay.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Shortfall {
+    /// The other side did not say that its results are in place; they may be or not.
+    #[error(
+        "the result of this side is complete and in place, but the other side did not confirm that its \
+         own is: {0}"
+    )]
+    Unconfirmed(vesica_net::Error),
+    /// The record was not written, or the ledger has no line of it.
+    #[error("the result is complete and in place, but there is no record: {0}")]
+    Record(Error),
+    /// The files of this side have their names, but the system does not promise that these outlast a power failure.
+    #[error(
+        "the files of this side are complete and in place, but may be gone after a power failure: {0}"
+    )]
+    Unkept(Error),
+    /// The report was not written.
+    #[error("the result is complete and in place, but there is no report: {0}")]
+    Report(Error),
+}
+
+/// The steps of the end that both sides take together.
+const STAGED: &str = "vesica/staged";
+const WRITTEN: &str = "vesica/written";
+
+impl Job {
+    /// A job on this table, whose key columns have these names, in the order of [`Offer::keys`]. Everything else is at
+    /// its default: fields separated by commas, rows without a key skipped, no values, no files written.
+    pub fn new<T: Into<String>>(
+        input: Source,
+        columns: impl IntoIterator<Item = T>,
+        offer: Offer,
+    ) -> Self {
+        Self {
+            input,
+            format: None,
+            delimiter: Delimiter::Comma,
+            spill: None,
+            resume: None,
+            columns: columns.into_iter().map(Into::into).collect(),
+            values: None,
+            nulls: Nulls::default(),
+            duplicates: Duplicates::default(),
+            allow_empty: false,
+            offer,
+            output: None,
+            select: None,
+            unmatched: false,
+            formulas: Formulas::default(),
+            report: None,
+            protected: Vec::new(),
+            threads: 0,
+            planner: PlannerInputs::default(),
+            partnership: None,
+        }
+    }
+
+    /// Refuses what cannot succeed, before the other side is contacted.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
+    pub fn check(&self) -> Result<()> {
+        self.check_files()?;
+        self.offer.check()?;
+        if self.columns.len() != self.offer.keys.len() {
+            return Err(Error::Usage("every key column needs one normalisation".to_owned()));
+        }
+        if self.values.is_some() != self.offer.brings_values {
+            return Err(Error::Usage("values are brought where a column is named".to_owned()));
+        }
+        if let Some(name) = &self.offer.protocol
+            && let methods = self.offer.query.kind.task.methods()
+            && methods.iter().any(|method| method.key() == name && !method.splits())
+        {
+            let refused = |what| Err(Error::Usage(format!("runs of `{name}` cannot be {what}")));
+            if self.resume.is_some() {
+                return refused("resumed");
+            }
+            if self.planner.partitions > 1 {
+                return refused("divided into partitions");
+            }
+        }
+        if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
+            let message = "a run that can be resumed reads its table from a file, not from memory";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let mut rest = &self.columns[..];
+        for columns in &self.offer.identifiers {
+            // The offer has as many columns as its identifiers together.
+            let (identifier, others) = rest.split_at(usize::from(*columns));
+            not_twice("key", identifier)?;
+            rest = others;
+        }
+        not_twice("key", rest)?;
+        let under = self.partnership.as_ref().map(|partnership| partnership.agreement().hash());
+        if self.offer.agreement != under {
+            let message = "the offer and the job name the same agreement, or none";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        not_twice("selected", self.select.as_deref().unwrap_or_default())?;
+        self.check_join()?;
+        let query = self.offer.query;
+        if query.result_form() == ResultForm::File && self.output.is_none() {
+            let query = query.describe();
+            return Err(Error::Usage(format!("{query} need a file that they go to")));
+        }
+        Ok(())
+    }
+
+    /// Refuses what concerns joins where there is none, or on the wrong side of it.
+    fn check_join(&self) -> Result<()> {
+        let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
+        let rows = sends.as_ref().map_or(1, |sent| sent.rows);
+        let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
+            "rows that match nothing are kept in a join, by the side that receives columns"
+        } else if self.formulas == Formulas::Escape && (sends.is_some() || !kind.takes_columns) {
+            "formulas are escaped in a join, by the side that receives columns"
+        } else if self.duplicates == Duplicates::All && sends.is_none() {
+            "all rows of a key are for the side that sends columns; every matching row of the other side is written \
+             anyway"
+        } else if self.duplicates != Duplicates::All && rows > 1 {
+            "several rows of a key are sent where duplicates are all sent"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
+    /// Refuses results that cannot be written, or would replace a protected file. If this succeeds, the report may be
+    /// written to its file.
+    ///
+    /// # Errors
+    /// As [`Job::check`].
+    pub fn check_files(&self) -> Result<()> {
+        let journal = self.resume.as_ref().map(|resume| resume.journal.clone());
+        let record = self.partnership.as_ref().and_then(|partnership| partnership.record.clone());
+        let results = [
+            ("the output", self.output.as_ref().and_then(Destination::path)),
+            ("the report", self.report.as_deref()),
+            ("the journal", journal.as_deref()),
+            ("the record", record.as_deref()),
+        ];
+        let results: Vec<_> = results
+            .into_iter()
+            .filter_map(|(what, path)| Some(Protected::new(what, path?)))
+            .collect();
+        let is_address = |path: &Path| database::address(path).is_some();
+        let is_table = self.output.as_ref().is_some_and(|to| to.path().is_none_or(is_address));
+        if self.report.as_deref().is_some_and(is_address)
+            || is_table && !self.offer.query.kind.keeps_rows
+        {
+            let message = "a table of a database or in memory takes matched rows: name a file for anything else";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let mut protected = self.protected.clone();
+        protected.extend(self.partnership.iter().flat_map(Partnership::files));
+        target::check(&results, &protected, Some(&self.input))?;
+        if let Some(to) = &self.output {
+            Output::to(to, self.offer.query.kind.access)?;
+        }
+        if let Some(path) = &self.report {
+            Output::prepare(path, Access::Usual)?;
+        }
+        Ok(())
+    }
+
+    /// Checks everything that can be known before the other side is contacted: that the job can succeed, and that its
+    /// input exists and has the columns that the job names. Waits until the header can be read.
+    ///
+    /// # Errors
+    /// As [`Job::check`], and [`Error::Input`].
+    pub fn prepare(self) -> Result<Ready> {
+        let partnership = self.partnership.clone();
+        let ready = self.open();
+        if let (Err(error), Some(partnership)) = (&ready, partnership) {
+            partnership.failed(None, error)?;
+        }
+        ready
+    }
+
+    /// As [`Job::prepare`]; gives up when the token is cancelled, also while the writer of a pipe keeps this side waiting.
+    ///
+    /// # Errors
+    /// As [`Job::prepare`], and [`vesica_net::Error::Cancelled`].
+    pub fn prepare_unless(self, cancel: &CancelToken) -> Result<Ready> {
+        const POLL: Duration = Duration::from_millis(20);
+        let (done, waiting) = mpsc::sync_channel(1);
+        thread::spawn(move || {
+            // Nobody receives this if the run was cancelled first.
+            let _ = done.send(self.prepare());
+        });
+        loop {
+            match waiting.recv_timeout(POLL) {
+                Ok(ready) => return ready,
+                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                    return Err(vesica_net::Error::Cancelled { phase: "read" }.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Bug("the input could not be opened"));
+                }
+            }
+        }
+    }
+
+    fn open(self) -> Result<Ready> {
+        self.check()?;
+        if let Some(partnership) = &self.partnership {
+            let journal = self.resume.as_ref().map(Journal::line).transpose()?;
+            partnership.check(journal.flatten())?;
+        }
+        let most_bytes = self.planner.memory;
+        let spill = Some(self.directory());
+        let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
+        let input = self.input.clone().open(dialect)?;
+        if input.is_empty() && !self.allow_empty {
+            return Err(input.fault(InputFault::Empty { header: !input.header().is_missing() }));
+        }
+        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
+        input.require(&columns.collect::<Vec<_>>())?;
+        if let Some(sent) = &self.offer.sends {
+            let columns = self.columns.iter().chain(&sent.columns).map(String::as_str);
+            input.require_to_send(&columns.collect::<Vec<_>>())?;
+        }
+        if let Some(select) = &self.select {
+            // With the key columns, which show that the first line is a header.
+            let columns = self.columns.iter().chain(select).map(String::as_str);
+            input.require_to_select(&columns.collect::<Vec<_>>())?;
+        } else if self.output.is_some() && self.offer.query.kind.keeps_rows {
+            input.require_to_write()?;
+        }
+        let path = self.output.as_ref().and_then(Destination::path);
+        if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
+            stage::check_name(path, input.format())?;
+        }
+        if self.formulas == Formulas::Escape && input.format() != Format::Csv {
+            let message = "formulas are escaped in CSV, which the output is if the input is";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(Ready { job: self, input })
+    }
+
+    /// What is read of the table.
+    fn reading(&self, profile: bool) -> Reading {
+        Reading {
+            keys: self.key_columns(),
+            identifiers: self.offer.identifiers.clone(),
+            null_values: self.offer.null_values.clone(),
+            values: self.values.clone().map(|column| (column, self.offer.scale)),
+            sends: self.offer.sends.clone(),
+            nulls: self.nulls,
+            duplicates: self.duplicates,
+            memory: self.planner.memory,
+            spill: Some(self.directory()),
+            profile,
+            survey: false,
+            sketch: self.partnership.as_ref().map(Partnership::sketch_secret),
+        }
+    }
+
+    /// The directory for what does not fit into memory.
+    fn directory(&self) -> PathBuf {
+        let beside_output = || target::directory(self.output.as_ref()?.path()?);
+        self.spill.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
+    }
+
+    fn key_columns(&self) -> Vec<KeyColumn> {
+        let named = self.columns.iter().cloned().zip(&self.offer.keys);
+        named.map(|(name, normalize)| KeyColumn { name, normalize: normalize.clone() }).collect()
+    }
+}
+
+/// Refuses columns of this kind where one is named twice.
+fn not_twice(kind: &str, columns: &[String]) -> Result<()> {
+    let twice = columns.iter().enumerate().find(|(i, name)| columns[..*i].contains(name));
+    twice.map_or(Ok(()), |(_, name)| {
+        Err(Error::Usage(format!("{kind} column `{name}` is named twice")))
+    })
+}
+
+/// Runs the job with the party at the other end of the channel, and fills in `report`. If the run fails, the other side
+/// is told, no result is written, and the report says why; the caller writes it. What goes wrong after the results are in
+/// place is returned.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(
+    job: Ready,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
+    report.set_parties(parties);
+    let place = |path: &Path| path.display().to_string();
+    report.output = job.job.output.as_ref().and_then(Destination::path).map(place);
+    let record = job.job.partnership.as_ref().and_then(|under| under.record.as_deref());
+    report.record = record.map(place);
+    let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
+    let ended = standing.and_then(|standing| {
+        let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &standing));
+        if let Err(error) = &ended
+            && let Err(unnoted) = standing.failed(error)
+        {
+            observer.warning(&unnoted.to_string());
+        }
+        ended
+    });
+    if let Err(error) = &ended {
+        if let Some(reason) = error.abort_reason() {
+            channel.abort(reason);
+        }
+        report.set_costs(channel.meter());
+        report.fail(error.class(), error.to_string());
+    }
+    ended
+}
+
+fn attempt(
+    Ready { job, input }: Ready,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+    (report, standing): (&mut Report, &Standing),
+) -> Result<Vec<Shortfall>> {
+    let planner = job.planner.clone();
+    let run = (&job.offer, standing.clone());
+    let mut session =
+        Session::open(run, parties, &planner, job.threads, channel, observer.clone())?;
+    report.set_terms(session.terms());
+    report.agreement = session.agreement();
+    let (table, mut keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
+    // A side that copies no rows has no further use for its table.
+    let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
+    let spill = job.directory();
+    let run = Run {
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        terms: session.terms().hash(),
+        input: report.input.as_ref().map(|input| input.digest.clone()),
+        rows: keys.counts().read,
+        keys: keys.counts().used,
+    };
+    standing.describe(run, keys.take_sketch());
+    let Computed { method, peer_items, partitions, attempts, found } =
+        session.compute(keys, (job.unmatched, &spill), rng)?;
+    report.attempts = standing.sessions();
+    report.partitions = Some(partitions);
+    report.set_protocol(method.key(), method.adversary());
+    report.peer_items = Some(peer_items);
+    report.outcome = found.outcome;
+
+    session.phase("finish");
+    let staged = match found.content {
+        Some(content) => stage(&mut session, &job, table, content, observer, report)?,
+        None => None,
+    };
+    finish(session, job.report, report, diagnosis, (staged, attempts))
+}
+
+/// Ends the run together with the other side. No result appears on either side before both sides' results are on their
+/// disks. Then whatever goes to a stream is written, since that may fail and cannot be undone. Then files get their
+/// names; after a side has confirmed that, nothing but its report can fail. A side that has nothing to write says so at once, so
+/// that the other need not wait for it.
+pub fn finish(
+    mut session: Session<'_>,
+    report_to: Option<PathBuf>,
+    report: &mut Report,
+    diagnosis: Diagnosis,
+    (result, attempts): (Option<Staged>, Option<u64>),
+) -> Result<Vec<Shortfall>> {
+    let (hints, shown) = session.diagnose(diagnosis, &report.outcome)?;
+    report.hints = hints;
+    let standing = session.standing().clone();
+    report.disclose(shown, standing.match_rules())?;
+    let has_nothing = result.is_none() && !standing.is_recorded();
+    session.say(STAGED)?;
+    if has_nothing {
+        session.say(WRITTEN)?;
+    }
+    session.hear(STAGED)?;
+    let (terms, channel) = session.parts();
+    let (record, line) = standing.sign(attempts, report, terms, channel)?.unzip();
+    report.ledger = line;
+    let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
+    if !has_nothing {
+        session.say(WRITTEN)?;
+    }
+    session.hear(WRITTEN)?;
+    let shown = file.map(Staged::show).transpose()?;
+    // From here on the result is there, whatever happens.
+    let unkept = shown.and_then(|shown| shown.keep().err());
+    let (meter, unconfirmed) = session.close();
+    // If the other side did not confirm, it may need this side once more.
+    if unconfirmed.is_none() {
+        standing.complete();
+    }
+    report.set_costs(&meter);
+    report.succeed();
+    let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
+    report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
+    let recorded = record.map_or(Ok(()), |record| standing.keep(&record));
+    let unrecorded = recorded.err().map(Shortfall::Record);
+    let reported = report_to.map(|path| report.stage(&path).and_then(Staged::show));
+    let (unreported, also_unkept) = match reported {
+        Some(Ok(shown)) => (None, shown.keep().err()),
+        Some(Err(error)) => (Some(Shortfall::Report(error)), None),
+        None => (None, None),
+    };
+    let unkept = unkept.or(also_unkept).map(Shortfall::Unkept);
+    Ok(unconfirmed.into_iter().chain(unkept).chain(unrecorded).chain(unreported).collect())
+}
+
+/// Reads the table while the other side reads its own, and warns of anything its owner should know.
+fn read(
+    session: &mut Session<'_>,
+    input: Input,
+    job: &Job,
+    observer: Arc<dyn Observer>,
+    report: &mut Report,
+) -> Result<(Table, TableKeys, Diagnosis)> {
+    session.phase("read");
+    let (keys, values) = (job.columns.clone(), job.values.clone());
+    let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
+    let select = job.select.clone().unwrap_or_default();
+    let (types, scan) = session.meanwhile(move || {
+        let [keys, sent, select] = [&keys, &sent, &select]
+            .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let values = values.as_deref();
+        let types = input.header().sent_types(&sent).map_err(|fault| input.fault(fault))?;
+        let columns = Columns { keys: &keys, values, sent: &sent, select: &select };
+        Ok((types, input.read_columns(columns)?))
+    })?;
+    session.set_sent_types(types);
+    // A profile is made whenever this side asks for one, so that it can say why none was compared.
+    let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
+    let (table, keys, diagnosis) = session.meanwhile(move || {
+        let header = !scan.header().is_missing();
+        let show = |done, fraction| {
+            let fraction = Some(fraction);
+            observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
+        };
+        let (table, mut keys, findings) = TableKeys::read(scan, &reading, show)?;
+        if !allow_empty {
+            findings.require_keys(&table, header)?;
+        }
+        findings.warnings.iter().for_each(|warning| observer.warning(warning));
+        let diagnosis = Diagnosis::new(&findings, reading.keys.len(), keys.take_profile());
+        Ok((table, keys, diagnosis))
+    })?;
+    report.input = table.digest().cloned();
+    report.rows = Some(keys.counts());
+    Ok((table, keys, diagnosis))
+}
+
+/// Writes the result to where it cannot be seen yet.
+fn stage(
+    session: &mut Session<'_>,
+    job: &Job,
+    table: Option<Table>,
+    content: Content,
+    observer: Arc<dyn Observer>,
+    report: &mut Report,
+) -> Result<Option<Staged>> {
+    let Some(to) = job.output.clone() else { return Ok(None) };
+    let (access, select) = (job.offer.query.kind.access, job.select.clone());
+    let formulas = job.formulas;
+    let (staged, found) = session.meanwhile(move || {
+        let output = Output::to(&to, access)?;
+        let mut found = None;
+        let staged = match (content, table) {
+            (Content::Rows(mut rows), Some(table)) => {
+                found = stage::watch_formulas(&to, &table, &mut rows, formulas);
+                let all = rows.rows.len() as u64;
+                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
+                stage::rows(&to, output, &table, (&rows, select.as_deref()), done)
+            }
+            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
+            (Content::Text(write), _) => output.stage(|out| write(out)),
+        };
+        Ok((staged?, found))
+    })?;
+    report.formulas = found.map(Findings::into_columns).unwrap_or_default();
+    Ok(Some(staged))
+}

@@ -1,0 +1,367 @@
+//! The outcome of a run, in numbers and sentences, without any identifier.
+//!
+//! A report is begun before anything else and filled in as the run proceeds, so that a run that fails has a report too:
+//! of what it knew by then, and why it ended. `docs/report.schema.json` describes its form as JSON; whoever changes that
+//! form raises [`REPORT_VERSION`].
+
+#[cfg(test)]
+mod sentences;
+mod summary;
+
+use std::path::Path;
+
+use serde::Serialize;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use vesica_agree::{
+    disclosed::{Known, MatchRules},
+    offer::WIRE_VERSION,
+    terms::Terms,
+};
+use vesica_core::{
+    error::{Class, Error, Result},
+    parties::{Parties, Role, Security},
+};
+use vesica_keyset::counts::RowCounts;
+use vesica_net::{Meter, meter::peak_memory};
+use vesica_partner::account::{End, LedgerLine, both_learn};
+use vesica_psi::Adversary;
+use vesica_table::{
+    digest::InputDigest,
+    formulas::ColumnFormulas,
+    output::{Access, Output, Staged},
+};
+use vesica_task::{
+    disclosure::{Disclosure, Fact, words::Learned},
+    outcome::Outcome,
+};
+
+/// The version of the report's form. A reader that knows a version can read every report of it.
+pub const REPORT_VERSION: u32 = 2;
+
+/// The report of one side. What this side does not know is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub report_version: u32,
+    /// The program that ran.
+    pub program: Program,
+    /// When the run began, in UTC, as in RFC 3339.
+    pub started: String,
+    /// When it ended.
+    pub ended: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// Why it is not known that the other side's result is in place, although this side's is.
+    pub unconfirmed: Option<String>,
+    /// Which side this is.
+    pub role: Option<Role>,
+    /// The fingerprints of both sides.
+    pub fingerprints: Fingerprints,
+    /// What the two sides agreed on.
+    pub terms: Option<Terms>,
+    /// The hash of the terms, the same in both sides' reports.
+    pub terms_hash: Option<String>,
+    /// The hash of the agreement under which the run took place.
+    pub agreement: Option<String>,
+    /// The place of this side's result, if it gets one; `None` where the run failed.
+    pub output: Option<String>,
+    /// The file of the record that both sides signed; `None` where the run failed.
+    pub record: Option<String>,
+    /// The ledger, and the number of its line about the end of the run.
+    pub ledger: Option<LedgerLine>,
+    /// What was read.
+    pub input: Option<InputDigest>,
+    /// This side's rows.
+    pub rows: Option<RowCounts>,
+    /// Distinct keys of the other side.
+    pub peer_items: Option<u64>,
+    /// How often the run was started, this time included, where it can be resumed.
+    pub attempts: Option<u32>,
+    /// In how many partitions the sets were compared; 1 if as a whole.
+    pub partitions: Option<u64>,
+    /// The key of the protocol that ran.
+    pub protocol: Option<&'static str>,
+    /// The security that was required, and that of the protocol that ran.
+    pub security: Option<SecurityOfRun>,
+    /// What was found, as far as this side learns it. In JSON its fields stand among the others.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Received columns with texts that a spreadsheet would take for formulas.
+    pub formulas: Vec<ColumnFormulas>,
+    /// Why nothing may have matched, and what a diagnosis found.
+    pub hints: Vec<String>,
+    /// Who learned what, in sentences; `None` where the run failed.
+    pub learned: Option<Learned>,
+    /// The same as facts, with the sides by their roles.
+    pub disclosure: Option<Disclosure>,
+    /// From the first message to the last.
+    pub seconds: f64,
+    /// Bytes sent, framing included, TLS records not.
+    pub bytes_sent: u64,
+    /// Bytes received, framing included, TLS records not.
+    pub bytes_received: u64,
+    /// How often the direction of traffic changed.
+    pub rounds: u64,
+    /// The time and bytes of each phase.
+    pub phases: Vec<PhaseReport>,
+    /// The peak memory of the process, where the system tells it.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// A program and its versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The version of what it sends.
+    pub wire_version: u32,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It has not ended.
+    Running,
+    /// With a result.
+    Succeeded,
+    /// Without one.
+    Failed,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Whose fault it was.
+    pub class: Class,
+    /// What the user was told.
+    pub reason: String,
+}
+
+/// The fingerprints of both sides' identities.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Fingerprints {
+    /// This side's.
+    pub me: Option<String>,
+    /// The other side's, as this side expects it.
+    pub peer: Option<String>,
+}
+
+/// The security that was required and that which was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SecurityOfRun {
+    /// The least that the two sides accept.
+    pub required: Security,
+    /// That of the protocol that ran; `None` before one was chosen.
+    pub provided: Option<&'static str>,
+}
+
+/// The cost of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// The phase's name.
+    pub name: &'static str,
+    /// Time spent in it.
+    pub seconds: f64,
+    /// Bytes sent in it.
+    pub bytes_sent: u64,
+    /// Bytes received in it.
+    pub bytes_received: u64,
+}
+
+impl Report {
+    /// The report of a run that begins now.
+    pub fn begin() -> Self {
+        Self {
+            report_version: REPORT_VERSION,
+            program: Program {
+                name: "vesica",
+                version: env!("CARGO_PKG_VERSION"),
+                wire_version: WIRE_VERSION,
+            },
+            started: now(),
+            ended: None,
+            status: Status::Running,
+            failure: None,
+            unconfirmed: None,
+            role: None,
+            fingerprints: Fingerprints::default(),
+            terms: None,
+            terms_hash: None,
+            agreement: None,
+            output: None,
+            record: None,
+            ledger: None,
+            input: None,
+            rows: None,
+            peer_items: None,
+            partitions: None,
+            attempts: None,
+            protocol: None,
+            security: None,
+            outcome: Outcome::default(),
+            formulas: Vec::new(),
+            hints: Vec::new(),
+            learned: None,
+            disclosure: None,
+            seconds: 0.0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            rounds: 0,
+            phases: Vec::new(),
+            peak_memory_bytes: None,
+        }
+    }
+
+    /// The two sides have found each other.
+    pub fn set_parties(&mut self, parties: &Parties) {
+        self.role = Some(parties.role);
+        self.fingerprints.me = Some(parties.me.clone());
+        self.fingerprints.peer = Some(parties.peer.clone());
+    }
+
+    /// The two sides have agreed.
+    pub fn set_terms(&mut self, terms: &Terms) {
+        self.terms = Some(terms.clone());
+        self.terms_hash = Some(terms.hash());
+        self.security = Some(SecurityOfRun { required: terms.security(), provided: None });
+    }
+
+    /// A protocol has run.
+    pub fn set_protocol(&mut self, key: &'static str, adversary: Adversary) {
+        self.protocol = Some(key);
+        if let Some(security) = &mut self.security {
+            security.provided = Some(adversary.name());
+        }
+    }
+
+    /// Notes what both sides learned. `shown` says whether this side and the other showed what its keys look like.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] before the two sides have agreed.
+    pub fn disclose(&mut self, shown: [bool; 2], rules: MatchRules) -> Result<()> {
+        let role = self.role.ok_or(Error::Bug("a run has two sides"))?;
+        let [mine, theirs] = shown;
+        let profiles = if role == Role::A { [mine, theirs] } else { [theirs, mine] };
+        let disclosure = self.disclosure_of(profiles, rules, Some(&self.outcome))?;
+        self.learned = Some(disclosure.said(role));
+        self.disclosure = Some(disclosure);
+        Ok(())
+    }
+
+    /// The account of the run that tells this outcome, or none. `profiles` says which side showed what its keys look like, the
+    /// connecting one first.
+    ///
+    /// # Errors
+    /// As [`Report::disclose`].
+    pub fn disclosure_of(
+        &self,
+        profiles: [bool; 2],
+        rules: MatchRules,
+        outcome: Option<&Outcome>,
+    ) -> Result<Disclosure> {
+        let (Some(role), Some(terms)) = (self.role, &self.terms) else {
+            return Err(Error::Bug("a run has two sides and terms"));
+        };
+        let (mine, theirs) = (self.rows.map(|rows| rows.used), self.peer_items);
+        let keys = match role {
+            Role::A => [mine, theirs],
+            Role::B => [theirs, mine],
+        };
+        let (method, profiles) = (self.protocol, Some(profiles));
+        Ok(terms.disclosure(Known { keys, method, outcome, profiles, rules }))
+    }
+
+    /// The end of the run, for the record under an agreement with these rules.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] before both sides have learned everything that they learn.
+    pub(crate) fn end<'a>(&self, terms: &'a Terms, rules: MatchRules) -> Result<End<'a>> {
+        let (Some(role), Some(noted)) = (self.role, self.disclosure.clone()) else {
+            return Err(Error::Bug("a run that ends is accounted for"));
+        };
+        let profiles = [Role::B, Role::A].map(|role| noted.facts(role).contains(&Fact::KeyProfile));
+        // Both sides sign the same record, so it holds an outcome only if both learned it.
+        let outcome = Some(&self.outcome).filter(|_| both_learn(terms));
+        Ok(End {
+            role,
+            terms,
+            shared: self.outcome.shared(),
+            noted,
+            signed: self.disclosure_of(profiles, rules, outcome)?,
+            protocol: self.protocol.unwrap_or_default(),
+            security: self.security.and_then(|security| security.provided).unwrap_or_default(),
+            partitions: self.partitions.unwrap_or_default(),
+        })
+    }
+
+    /// Describes in a line for a log the facts that the sides learned besides sizes.
+    pub fn brief(&self) -> Option<String> {
+        Some(self.disclosure.as_ref()?.brief(self.role?)).filter(|said| !said.is_empty())
+    }
+
+    /// Puts the meter's figures into the report.
+    pub fn set_costs(&mut self, meter: &Meter) {
+        let phases = meter.phases();
+        self.seconds = phases.iter().map(|phase| phase.time.as_secs_f64()).sum();
+        self.bytes_sent = meter.sent();
+        self.bytes_received = meter.received();
+        self.rounds = meter.rounds();
+        self.phases = phases
+            .iter()
+            .map(|phase| PhaseReport {
+                name: phase.name,
+                seconds: phase.time.as_secs_f64(),
+                bytes_sent: phase.sent,
+                bytes_received: phase.received,
+            })
+            .collect();
+        self.peak_memory_bytes = peak_memory();
+    }
+
+    /// The run has come to its end.
+    pub(crate) fn succeed(&mut self) {
+        self.status = Status::Succeeded;
+        self.ended = Some(now());
+    }
+
+    /// The run has failed: there is no result to report, and what was learned cannot be said.
+    pub fn fail(&mut self, class: Class, reason: String) {
+        self.status = Status::Failed;
+        self.failure = Some(Failure { class, reason });
+        self.ended = Some(now());
+        (self.outcome, self.learned, self.disclosure) = (Outcome::default(), None, None);
+        (self.output, self.record, self.ledger) = (None, None, None);
+        self.hints.clear();
+        self.formulas.clear();
+    }
+
+    /// The report as JSON, with a line end after it.
+    ///
+    /// # Errors
+    /// [`Error::Bug`].
+    pub fn to_json(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.map_err(|_| Error::Bug("the report has no JSON"))? + "\n")
+    }
+
+    /// Writes the report to where it cannot be seen yet.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn stage(&self, path: &Path) -> Result<Staged> {
+        let text = self.to_json()?;
+        Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// This moment, to the second.
+fn now() -> String {
+    let now = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    // Years of four digits have that form.
+    now.format(&Rfc3339).unwrap_or_default()
+}

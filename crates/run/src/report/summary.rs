@@ -1,0 +1,124 @@
+//! The report as lines for a person at a terminal.
+
+use std::path::Path;
+
+use vesica_core::words::{counted, grouped};
+use vesica_partner::account::LedgerLine;
+use vesica_table::formulas::ColumnFormulas;
+use vesica_task::{interface::Context, outcome::QueryResult, query::ResultForm};
+
+use super::{Report, SecurityOfRun};
+
+impl Report {
+    /// The outcome of a run that succeeded, line by line. `output` is where its result went.
+    pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(self.result(output));
+        lines.extend(self.place_of_answer(output));
+        lines.extend(self.columns());
+        lines.extend(self.formulas.iter().map(ColumnFormulas::sentence));
+        lines.extend(self.left_out());
+        lines.push(self.costs());
+        lines.extend(self.proof());
+        lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));
+        if let Some(learned) = &self.learned {
+            lines.extend([&learned.me, &learned.peer, &learned.assuming].map(Clone::clone));
+        }
+        lines
+    }
+
+    /// The result; `None` where this side learns none.
+    fn result(&self, output: Option<&Path>) -> Option<String> {
+        let written = |what: String| match output {
+            Some(path) if path == Path::new("-") => format!("{what} written to standard output"),
+            Some(path) => format!("{what} written to {}", path.display()),
+            None => format!("{what} found"),
+        };
+        let terms = self.terms.as_ref()?;
+        let context = Context {
+            keys: self.rows.map_or(0, |rows| rows.used),
+            number: terms.query().number,
+            minimum: terms.minimum(),
+            noise: terms.noise(),
+            scale: terms.scale(),
+            written: &written,
+        };
+        terms.query().kind.task.headline(&self.outcome, &context)
+    }
+
+    /// The file with the answer, where it has a line of its own and a file.
+    fn place_of_answer(&self, output: Option<&Path>) -> Option<String> {
+        let query = self.terms.as_ref()?.query();
+        let answer = self.outcome.answer.filter(|answer| *answer != QueryResult::TooFew);
+        let is_line = answer.is_some() && query.result_form() == ResultForm::Line;
+        let path = output.filter(|path| is_line && *path != Path::new("-"))?;
+        Some(format!("the answer is in {}", path.display()))
+    }
+
+    /// The record and the line of the ledger that prove the run.
+    fn proof(&self) -> Option<String> {
+        let LedgerLine { file, line } = self.ledger.as_ref()?;
+        Some(match &self.record {
+            Some(record) => {
+                format!("the signed record is in {record}; line {line} of {file} names it")
+            }
+            None => format!(
+                "line {line} of {file} names the signed record, which was not kept (--record)"
+            ),
+        })
+    }
+
+    /// The columns that one side sent to the other, if one did.
+    fn columns(&self) -> Option<String> {
+        let terms = self.terms.as_ref()?;
+        let sent = terms.sent_columns()?.describe();
+        let word = if terms.sends(self.role?) { "sent" } else { "received" };
+        Some(format!("columns {word}: {sent}"))
+    }
+
+    /// The rows that took no part, if there are any.
+    fn left_out(&self) -> Option<String> {
+        let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
+        // Of rows with one key, a join sends the first, or as many as --duplicates says.
+        let sent = self.terms.as_ref().zip(self.role).and_then(|(terms, role)| {
+            terms.sent_columns().filter(|sent| terms.sends(role) && sent.rows == 1)
+        });
+        let unsent = if sent.is_some() && rows.duplicate > 0 {
+            ", whose columns were not sent (--duplicates)"
+        } else {
+            ""
+        };
+        Some(format!(
+            "{} read: {} without a key, {} repeating a key{unsent}",
+            counted(rows.read, "row"),
+            grouped(rows.null),
+            grouped(rows.duplicate)
+        ))
+    }
+
+    fn costs(&self) -> String {
+        let memory =
+            self.peak_memory_bytes.map(|b| format!(", {:.0} MB of memory", b as f64 / 1e6));
+        format!(
+            "{}, {:.2} s, {:.2} MB sent, {:.2} MB received{}",
+            self.what_ran(),
+            self.seconds,
+            self.bytes_sent as f64 / 1e6,
+            self.bytes_received as f64 / 1e6,
+            memory.unwrap_or_default()
+        )
+    }
+
+    /// The protocol with its security, and what was required where that is something else.
+    fn what_ran(&self) -> String {
+        let protocol = self.protocol.unwrap_or("no protocol");
+        let Some(SecurityOfRun { required, provided: Some(provided) }) = self.security else {
+            return protocol.to_owned();
+        };
+        match provided {
+            "none" => format!("{protocol} (insecure)"),
+            same if same == required.name() => format!("{protocol} ({same})"),
+            other => format!("{protocol} ({other}; required: {})", required.name()),
+        }
+    }
+}

@@ -1,0 +1,584 @@
+//! One run with another party, step by step: terms, sets, seed, method, end.
+//!
+//! An error in a step ends the session; [`crate()`] then tells the other side why.
+
+mod elsewhere;
+mod ladder;
+mod sets;
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use rand::CryptoRng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use vesica_agree::{
+    choice::{self, Echo, PlannerInputs},
+    memory::{Budget, Ladder, Room},
+    offer::Offer,
+    resume::{Begun, Said},
+    terms::Terms,
+};
+use vesica_core::{
+    error::{Error, Result},
+    observe::{Observer, Progress, Unit},
+    parties::Parties,
+};
+use vesica_keyset::{
+    counts::RowCounts,
+    keyset::KeySet,
+    partitions::{self, Partitions},
+    seed::{Committed, Draw, Seed},
+    table_keys::TableKeys,
+};
+use vesica_net::{Channel, Meter};
+use vesica_planner::Candidate;
+use vesica_psi::{Adversary, Cost, Sizes};
+use vesica_table::{pieces, sent_types::SentType};
+use vesica_task::{
+    interface::{Call, Found, Gather, Method, Randomness, Request},
+    outcome::Outcome,
+    sides::{Side, Sides},
+};
+
+pub use self::elsewhere::Elsewhere;
+
+use self::ladder::ladder;
+use crate::{
+    diagnosis::Diagnosis,
+    partitions::{self as work, Lanes, POLL, Recorded, Work},
+    standing::{DONE, Limits, Place, Standing},
+};
+
+/// A session whose terms are agreed.
+pub struct Session<'a> {
+    terms: Terms,
+    parties: &'a Parties,
+    inputs: &'a PlannerInputs,
+    channel: &'a mut Channel,
+    pool: Arc<ThreadPool>,
+    observer: Arc<dyn Observer>,
+    standing: Standing,
+    /// The agreement under which the run takes place.
+    agreement: Option<String>,
+    /// How often partitions were begun, where tasks of a side compared them.
+    attempts: Option<u64>,
+    /// The types of the columns that this side sends.
+    sent_types: Vec<SentType>,
+}
+
+/// What a run gave this side, and by which method.
+pub struct Computed {
+    /// The method that ran.
+    pub method: Box<dyn Method>,
+    /// The size of the other side's set.
+    pub peer_items: u64,
+    /// In how many partitions the sets were compared.
+    pub partitions: u64,
+    /// How often partitions were begun, where tasks of a side compared them.
+    pub attempts: Option<u64>,
+    /// What it found.
+    pub found: Found,
+}
+
+impl<'a> Session<'a> {
+    /// Makes sure of the other side, agrees on terms and shows each other the signatures under the agreement, if there is one.
+    /// `threads` threads compute; 0 takes one per processor.
+    ///
+    /// # Errors
+    /// As [`Standing::require_peer`], [`Terms::agree`] and [`Standing::exchange_signatures`].
+    pub fn open(
+        (offer, standing): (&Offer, Standing),
+        parties: &'a Parties,
+        inputs: &'a PlannerInputs,
+        threads: usize,
+        channel: &'a mut Channel,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self> {
+        standing.require_peer(parties, channel)?;
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
+        channel.phase("terms");
+        observer.phase("terms");
+        watch(channel, &observer, None);
+        let pledge = standing.pledge(parties)?;
+        let terms = Terms::agree(offer, pledge.as_ref(), parties, channel)?;
+        let agreement = standing.exchange_signatures(channel)?;
+        let attempts = None;
+        Ok(Self {
+            terms,
+            parties,
+            inputs,
+            channel,
+            pool,
+            observer,
+            standing,
+            agreement,
+            attempts,
+            sent_types: Vec::new(),
+        })
+    }
+
+    /// What the run may still do.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// The hash of the agreement under which the run takes place.
+    pub fn agreement(&self) -> Option<String> {
+        self.agreement.clone()
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The connection.
+    pub fn channel(&mut self) -> &mut Channel {
+        self.channel
+    }
+
+    /// The terms and the connection.
+    pub fn parts(&mut self) -> (&Terms, &mut Channel) {
+        (&self.terms, self.channel)
+    }
+
+    /// The threads that compute.
+    pub(super) fn pool(&self) -> Arc<ThreadPool> {
+        self.pool.clone()
+    }
+
+    /// What the planner knows of this side's machine and link.
+    pub(super) fn inputs(&self) -> &PlannerInputs {
+        self.inputs
+    }
+
+    /// Whether this side learns the result.
+    pub fn learns(&self) -> bool {
+        self.terms.learns(self.parties.role)
+    }
+
+    /// Enters a phase.
+    pub fn phase(&mut self, name: &'static str) {
+        self.channel.phase(name);
+        self.observer.phase(name);
+    }
+
+    /// Runs a job of this side alone on the session's threads, and meanwhile keeps the other side from giving up. A job
+    /// cannot be stopped; it is left behind if the session ends first.
+    ///
+    /// # Errors
+    /// The job's, and a lost connection or a request to stop in the meantime.
+    pub fn meanwhile<T: Send + 'static>(
+        &mut self,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (done, waiting) = mpsc::sync_channel(1);
+        let pool = self.pool.clone();
+        let work = move || {
+            // Nobody receives this if the session ended first.
+            let _ = done.send(pool.install(job));
+        };
+        thread::Builder::new()
+            .name("vesica-work".to_owned())
+            .spawn(work)
+            .map_err(|_| Error::Bug("no thread could be started"))?;
+        loop {
+            match waiting.recv_timeout(POLL) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => self.channel.keep_alive()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Bug("a worker thread panicked"));
+                }
+            }
+        }
+    }
+
+    /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
+    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where this side keeps a
+    /// journal, the run goes on where it says.
+    ///
+    /// # Errors
+    /// Sets that are larger than agreed, what the rules refuse, and whatever the connection or the other side makes go wrong.
+    pub(crate) fn compute(
+        &mut self,
+        keys: TableKeys,
+        (unmatched, spill): (bool, &Path),
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Computed> {
+        let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
+        // A run that goes on has passed it.
+        if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
+            self.require(least, &keys, &opening.call, rng)?;
+        }
+        let are_held = matches!(keys, TableKeys::Held(_));
+        let (method, cost, seed) = self.pick(&mut opening, committed, are_held)?;
+        let Opening { call, peer_items, done, .. } = opening;
+        let partitions = call.request.partitions;
+        let found = match keys {
+            TableKeys::Held(set) if partitions == 1 && !self.standing.is_kept() => {
+                self.run((&*method, cost), call, seed, set, rng)?
+            }
+            keys => {
+                let whole = (keys, seed);
+                self.run_partitions((&*method, cost), call, whole, (spill, done), rng)?
+            }
+        };
+        // A side that the other has told knows only now.
+        self.standing.reveal(found.outcome.shared())?;
+        let (partitions, attempts) = (partitions as u64, self.attempts);
+        Ok(Computed { method, peer_items, partitions, attempts, found })
+    }
+
+    /// Exchanges the sizes of the sets, agrees on where a run goes on that was interrupted, and commits to a part of the seed.
+    /// All of this travels together.
+    fn open_sets(
+        &mut self,
+        counts: RowCounts,
+        unmatched: bool,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<(Opening, Committed)> {
+        let my_items = counts.used;
+        let Place { begun, done, peer_done } = self.standing.place()?;
+        self.announce(my_items)?;
+        let resumption = Said::send(begun.as_ref(), done, self.channel)?;
+        let draw = Draw::commit(self.parties.role, self.channel, rng)?;
+        let (whole, peer_items) = self.sizes(my_items)?;
+        let types = self.receive_types()?;
+        self.phase("seed");
+        let done = resumption.agree(peer_done, self.channel)?;
+        let committed = draw.receive(self.channel)?;
+        let begun = begun.flatten().filter(|_| done.is_some());
+        let warning = self.standing.admit(my_items, peer_items, begun.as_ref())?;
+        warning.iter().for_each(|warning| self.observer.warning(warning));
+        let call = Call {
+            request: self.terms.request(whole),
+            role: self.parties.role,
+            sides: self.sides(my_items, peer_items),
+            sent: self.terms.sent_columns().cloned(),
+            types,
+            aligned: self.terms.aligns(),
+            unmatched,
+            rows: counts.read,
+        };
+        let done = done.unwrap_or_default();
+        Ok((Opening { whole, peer_items, call, begun, done }, committed))
+    }
+
+    /// The method, the number and sizes of partitions, and the seed: those of an earlier attempt or new ones.
+    fn pick(
+        &mut self,
+        opening: &mut Opening,
+        committed: Committed,
+        are_held: bool,
+    ) -> Result<(Box<dyn Method>, Option<Cost>, Seed)> {
+        let Opening { whole, peer_items, call, begun, .. } = opening;
+        let whole = *whole;
+        let (partitions, key, sizes, cost, seed) = match begun {
+            Some(begun) if begun.peer_keys == *peer_items => {
+                let partitions = begun.partitions as usize;
+                let part = |keys| partitions::capacity(keys, partitions);
+                let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
+                let seed = Seed::again(begun.seed, self.channel);
+                (partitions, begun.method.clone(), sizes, None, seed)
+            }
+            Some(_) => {
+                return Err(self.channel.malformed(sets::READY, "not the set of this run").into());
+            }
+            None => {
+                let terms = self.terms.clone();
+                let ladder = ladder(&terms, whole, self.receives(), are_held)?;
+                let (partitions, Candidate { key, sizes, cost, .. }, seed) =
+                    self.choose(&ladder, are_held, committed)?;
+                (partitions, key.to_owned(), sizes, Some(cost), seed)
+            }
+        };
+        let mut methods = self.terms.query().kind.task.methods().into_iter();
+        let method = methods.find(|method| method.key() == key);
+        let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
+        call.request = Request { partitions, ..self.terms.request(sizes) };
+        Ok((method, cost, seed))
+    }
+
+    /// Lets a party prepare while items are made of the digests, and runs it on them.
+    fn run(
+        &mut self,
+        (method, cost): (&dyn Method, Option<Cost>),
+        call: Call,
+        seed: Seed,
+        mut set: KeySet,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        self.phase(method.key());
+        watch(self.channel, &self.observer, cost);
+        let channel = &mut *self.channel;
+        let digests = set.take_digests();
+        let found = self.pool.install(|| -> Result<Found> {
+            let (items, party) = rayon::join(
+                || {
+                    let items = seed.items(&digests, method.item_length());
+                    drop(digests);
+                    items
+                },
+                || method.prepare(call, channel, rng),
+            );
+            let ran = party.and_then(|party| party.run(items.items(), &set, channel, rng));
+            let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
+            self.standing.reveal(unrevealed.shared)?;
+            (unrevealed.reveal)(channel, rng)
+        });
+        watch(self.channel, &self.observer, None);
+        found
+    }
+
+    /// Sorts the keys into partitions, and runs a party on one after the other, from the first that is not done. The next one
+    /// is read while a party prepares. What all of them come to is revealed at the end.
+    fn run_partitions(
+        &mut self,
+        (method, cost): (&dyn Method, Option<Cost>),
+        call: Call,
+        (keys, seed): (TableKeys, Seed),
+        (spill, done): (&Path, u64),
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let (gathered, pieces) = self.begin_partitions(method, &call, (spill, &seed), done)?;
+        let (count, done) = (call.request.partitions, done as usize);
+        let directory = spill.to_owned();
+        self.phase("partitions");
+        let length = method.item_length();
+        let (partitions, seed) =
+            self.meanwhile(move || Ok((keys.partition(&seed, count, length, &directory)?, seed)))?;
+        self.phase(method.key());
+        let threads = self.pool.current_num_threads();
+        let mine = match self.channel.has_parallel() {
+            true => (threads + 1).min(count - done).min(self.fit(method, &call)),
+            false => 1,
+        };
+        let lanes = work::agree(Some(mine), self.channel)?;
+        let parallel = match lanes {
+            Lanes::Connections(connections) => connections,
+            Lanes::Permits => count - done,
+        };
+        // Each connection takes its part.
+        let cost = cost.map(|cost| Cost {
+            bytes_to_sender: cost.bytes_to_sender * (count - done) as f64 / parallel.max(1) as f64,
+            bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64
+                / parallel.max(1) as f64,
+            ..cost
+        });
+        watch(self.channel, &self.observer, cost);
+        let recorded = Recorded::new(done, pieces, self.standing.clone());
+        let pieces = match lanes {
+            Lanes::Connections(connections) => {
+                let work = Work::new(&*gathered, &partitions, threads, done..count, recorded);
+                work.run(connections, self.channel, rng)?
+            }
+            Lanes::Permits => {
+                let slots = (mine.clamp(1, threads), threads);
+                let compared = (&*gathered, &partitions, &call);
+                self.compare_by_permits(compared, (&seed, count, done), slots, recorded, rng)?
+            }
+        };
+        watch(self.channel, &self.observer, None);
+        self.conclude(gathered, pieces, Some(&partitions), &seed, rng)
+    }
+
+    /// Begins the journal, or goes on with it, and makes a file for what is found, with what was found before.
+    fn begin_partitions(
+        &self,
+        method: &dyn Method,
+        call: &Call,
+        (spill, seed): (&Path, &Seed),
+        done: u64,
+    ) -> Result<(Box<dyn Gather>, pieces::Adding)> {
+        let gathered = method.gather(call).ok_or_else(|| {
+            let message = format!("runs of `{}` cannot be resumed", method.key());
+            Error::Usage(message)
+        })?;
+        let mut pieces = pieces::Adding::create(spill)?;
+        let begun = Begun {
+            peer_keys: call.sides.keys(Side::Peer),
+            method: method.key().to_owned(),
+            partitions: call.request.partitions as u64,
+            seed: *seed.as_bytes(),
+            line: None,
+        };
+        let sizes = call.request.sizes;
+        let limits = Limits {
+            peer_keys: begun.peer_keys,
+            max_peer_keys: self.terms.max_keys(self.parties.role.other()),
+            of_partition: if call.receives() { sizes.sender } else { sizes.receiver } as u64,
+            is_malicious: method.adversary() == Adversary::Malicious,
+        };
+        let partitions = begun.partitions;
+        self.standing.begin(begun, done, limits, |piece| pieces.push(piece))?;
+        if let Some(sessions) = self.standing.sessions().filter(|sessions| *sessions > 1) {
+            self.observer.note(&goes_on(done, partitions, sessions));
+        }
+        Ok((gathered, pieces))
+    }
+
+    /// Puts together what was found in all partitions, checks the rules for it, and reveals it.
+    fn conclude(
+        &mut self,
+        gathered: Box<dyn Gather>,
+        pieces: pieces::Pieces,
+        partitions: Option<&Partitions>,
+        seed: &Seed,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let all = self.standing.done();
+        if self.standing.exchange_done(true, self.channel)? != all {
+            return Err(self.channel.malformed(DONE, "not all partitions are done").into());
+        }
+        let mut noise = self.standing.noise(seed, &mut *rng);
+        let mut randomness = Randomness { rng: &mut *rng, noise: &mut noise };
+        let unrevealed = gathered.finish(pieces, partitions, self.channel, &mut randomness)?;
+        self.standing.reveal(unrevealed.shared)?;
+        (unrevealed.reveal)(self.channel, rng)
+    }
+
+    /// How many partitions fit into this side's memory at a time.
+    fn fit(&self, method: &dyn Method, call: &Call) -> usize {
+        let Call { request, .. } = call;
+        let (sizes, receives) = (request.sizes, call.receives());
+        let mine = if receives { sizes.receiver } else { sizes.sender };
+        let beside = partitions::memory(mine, request.brought(receives));
+        let of_party = |candidate: Candidate| candidate.memory.of(receives);
+        let needed = method.candidate(request).map_or(f64::INFINITY, of_party) + beside;
+        Budget::new(self.inputs.memory).times(needed)
+    }
+
+    /// Draws the seed together with the other side.
+    pub(super) fn draw(&mut self, rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
+        self.phase("seed");
+        Seed::agree(self.parties.role, self.channel, rng)
+    }
+
+    /// What sentences on this run say of both sides.
+    fn sides(&self, my_keys: u64, peer_keys: u64) -> Sides {
+        let role = self.parties.role;
+        Sides {
+            my_keys,
+            peer_keys,
+            i_learn: self.terms.learns(role),
+            peer_learns: self.terms.learns(role.other()),
+            receiver: if self.receives() { Side::Me } else { Side::Peer },
+            identifiers: self.terms.identifiers(),
+        }
+    }
+
+    /// Whether this side is the protocol's receiver.
+    fn receives(&self) -> bool {
+        self.terms.receiver() == self.parties.role
+    }
+
+    /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions. The
+    /// openings of the seed and the echo travel with what both say of their memory.
+    fn choose(
+        &mut self,
+        ladder: &Ladder<'_>,
+        are_held: bool,
+        committed: Committed,
+    ) -> Result<(usize, Candidate, Seed)> {
+        self.phase("choice");
+        let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
+        let channel = &mut *self.channel;
+        let budget = Budget::new(inputs.memory);
+        // Keys on disk are compared in partitions, even where a repeated few of them would fit into memory.
+        let least = inputs.partitions.max(if are_held { 1 } else { 2 });
+        let least = least.next_power_of_two().ilog2() as usize;
+        let opened = committed.open(channel)?;
+        let room = Room::send(ladder, least, receives, budget, channel)?;
+        let echo = room.is_a_choice().then(|| Echo::send(role, channel)).transpose()?;
+        let seed = opened.finish(channel)?;
+        let rung = room.agree(channel)?;
+        let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
+        let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
+        let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
+        let chosen = chosen.ok_or(Error::Bug("the choice is no candidate"))?;
+        Ok((rung.partitions, chosen, seed))
+    }
+
+    /// Compares with the other side what the keys of both look like, if the terms say so, and returns hints at what may
+    /// be wrong.
+    ///
+    /// # Errors
+    /// As [`Diagnosis::conclude`].
+    pub(crate) fn diagnose(
+        &mut self,
+        diagnosis: Diagnosis,
+        outcome: &Outcome,
+    ) -> Result<(Vec<String>, [bool; 2])> {
+        diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
+    }
+
+    /// Says that this side has reached a step of the end.
+    ///
+    /// # Errors
+    /// What any send can meet, and a request to stop.
+    pub fn say(&mut self, step: &'static str) -> Result<()> {
+        // A request to stop must be noticed before this side says that it goes on.
+        self.channel.keep_alive()?;
+        Ok(self.channel.send(step, &[])?)
+    }
+
+    /// Waits until the other side has reached a step of the end.
+    ///
+    /// # Errors
+    /// What any receive can meet.
+    pub fn hear(&mut self, step: &'static str) -> Result<()> {
+        Ok(self.channel.recv_into(step, &mut [])?)
+    }
+
+    /// Says that this side's results are in place, and waits for the other side to say the same. Returns what the run
+    /// cost, and an error if the other side did not confirm.
+    pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
+        let unconfirmed = self.channel.finish().err();
+        (self.channel.meter().clone(), unconfirmed)
+    }
+}
+
+/// The words on a run that goes on after an interruption.
+fn goes_on(done: u64, partitions: u64, sessions: u32) -> String {
+    let place = match done < partitions {
+        true => format!("partition {} of {partitions}", done + 1),
+        false => format!("the end: all of {partitions} are compared"),
+    };
+    format!("the run goes on with {place}; it was started {sessions} times")
+}
+
+/// What both sides know of the sets and of an earlier attempt.
+struct Opening {
+    whole: Sizes,
+    /// The size of the other side's set.
+    peer_items: u64,
+    call: Call,
+    begun: Option<Begun>,
+    /// Partitions that both sides have done.
+    done: u64,
+}
+
+/// Shows the observer what the channel does: the bytes of a protocol, as part of those predicted, and waits that a
+/// person would notice.
+fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<Cost>) {
+    const NOTICED: Duration = Duration::from_secs(1);
+    let observer = observer.clone();
+    let before = channel.meter().sent() + channel.meter().received();
+    channel.set_watcher(move |activity| {
+        let waiting = activity.waiting.filter(|since| *since >= NOTICED);
+        if let Some(since) = waiting {
+            observer.waiting(activity.phase, since);
+        } else if let Some(cost) = predicted {
+            let done = activity.sent + activity.received - before;
+            observer.progress(Progress::of(done, cost.bytes() as u64, Unit::Bytes));
+        }
+    });
+}

@@ -1,0 +1,56 @@
+//! In how many partitions sets can be compared.
+
+use vesica_agree::{
+    memory::{Ladder, Rung},
+    terms::Terms,
+};
+use vesica_core::error::{Error, Result};
+use vesica_keyset::partitions;
+use vesica_psi::{MAX_ITEMS, Sizes};
+use vesica_task::interface::Request;
+
+/// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
+/// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
+///
+/// # Errors
+/// [`Error::Terms`] for sets that are too large for every one of them, and as [`Terms::candidates`].
+pub(super) fn ladder(
+    terms: &Terms,
+    sizes: Sizes,
+    receives: bool,
+    are_held: bool,
+) -> Result<Ladder<'_>> {
+    /// Smaller partitions are of no use. There are always two to choose, for a side whose keys are on disk.
+    const SMALLEST: usize = 1 << 10;
+    const MOST: u32 = 12;
+    let most = sizes.sender.max(sizes.receiver);
+    let make = move |halvings: usize| {
+        let partitions = 1 << halvings;
+        // A size that the other side claims is refused before anything is computed from it. Partitions are filled up.
+        if most.div_ceil(partitions) + usize::from(partitions > 1) > MAX_ITEMS {
+            return Err(Error::too_large(most, partitions));
+        }
+        let of = |keys| partitions::capacity(keys, partitions);
+        let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
+        let request = Request { partitions, ..terms.request(part) };
+        let mine = if receives { part.receiver } else { part.sender };
+        let beside = match partitions {
+            1 if are_held => 0.0,
+            _ => partitions::memory(mine, request.brought(receives)),
+        };
+        terms.candidates(&request).map(|candidates| Rung { partitions, candidates, beside })
+    };
+    let first = match make(0) {
+        Ok(first) => first,
+        Err(error) if most <= MAX_ITEMS => return Err(error),
+        Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
+    };
+    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
+    if most.div_ceil(1 << more) >= MAX_ITEMS {
+        return Err(Error::too_large(most, 1 << more));
+    }
+    let none =
+        |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
+    let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
+    Ok(Ladder::new(first, more as usize, make))
+}

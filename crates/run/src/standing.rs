@@ -1,0 +1,401 @@
+//! The standing of a run: its limits, over all of its sessions together.
+//!
+//! Every step that compares, reveals or goes on after an interruption asks here first. An allowed step is on the disk before it
+//! takes place: in the journal, and under an agreement in the ledger. So a side that comes back with other keys gets no more
+//! than the terms let it bring to one run:
+//!
+//! - No side goes back behind what it has said that it has done ([`Standing::confirm`]).
+//! - The comparison of a partition begins a few times at most ([`Standing::begin_partition`]).
+//! - Keys whose result is sent once more count against the most that the other side may bring; in a protocol against malicious
+//!   parties no result is sent twice ([`Standing::reveal_partition`]).
+//! - A result is checked against the rules, and noted, before it is revealed ([`Standing::reveal`]).
+//! - A repeated end has the same noise ([`Standing::noise`]).
+
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use vesica_agree::{disclosed::MatchRules, pledge::Pledge, resume::Begun, terms::Terms};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Parties,
+    refusal::Refusal,
+    words::{counted, grouped},
+};
+use vesica_keyset::{seed::Seed, sketch::Sketch};
+use vesica_net::{Channel, Gate};
+use vesica_partner::{
+    account::{Account, Admission, LedgerLine},
+    partnership::Partnership,
+    policy::DEFAULT_ATTEMPTS,
+    record::Record,
+    signed::Signed,
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    journal::{Journal, Resume, Run},
+    permits::Committed,
+    report::Report,
+};
+
+/// The message with the number of partitions that a side has done.
+pub(super) const DONE: &str = "vesica/done";
+
+/// One run of this side. Clones are the same run.
+#[derive(Clone)]
+pub struct Standing(Arc<Mutex<State>>);
+
+struct State {
+    account: Option<Account>,
+    journal: Option<Journal>,
+    /// The identity of the run and the sketch of its set, once the table is read.
+    run: Option<(Run, Option<Sketch>)>,
+    /// The line of the ledger where it began.
+    line: Option<u64>,
+    limits: Limits,
+}
+
+/// The bounds on the comparisons of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Distinct keys of the other side.
+    pub(crate) peer_keys: u64,
+    /// The most that it may bring.
+    pub(crate) max_peer_keys: u64,
+    /// Its items in a partition.
+    pub(crate) of_partition: u64,
+    /// Whether the protocol is one against malicious parties.
+    pub(crate) is_malicious: bool,
+}
+
+/// The progress of a run when a session begins.
+pub(crate) struct Place {
+    /// The facts agreed on when it began: `None` without a journal, and `Some(None)` for a run that begins.
+    pub(crate) begun: Option<Option<Begun>>,
+    /// Partitions that this side has done.
+    pub(crate) done: u64,
+    /// Partitions that the other side has said that it has done.
+    pub(crate) peer_done: u64,
+}
+
+impl Standing {
+    /// A run under this agreement, if it is under one, with this journal, if it keeps one.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub fn new(partnership: Option<Partnership>, resume: Option<&Resume>) -> Result<Self> {
+        Ok(Self(Arc::new(Mutex::new(State {
+            account: partnership.map(Account::new),
+            journal: resume.map(Journal::open).transpose()?,
+            run: None,
+            line: None,
+            limits: Limits::default(),
+        }))))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // After a panic the run fails.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses a connection to anybody but the other side, before anything is sent.
+    ///
+    /// # Errors
+    /// As [`Partnership::require_peer`].
+    pub(crate) fn require_peer(&self, parties: &Parties, channel: &Channel) -> Result<()> {
+        let peer = channel.peer();
+        if peer.is_some_and(|peer| peer.to_string() != parties.peer) {
+            let message = "the connection is to another party than that of the run";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        match &self.state().account {
+            Some(account) => account.partnership().require_peer(peer),
+            None => Ok(()),
+        }
+    }
+
+    /// The offer that the other side has signed.
+    pub(crate) fn pledge(&self, parties: &Parties) -> Result<Option<Pledge>> {
+        let state = self.state();
+        let account = state.account.as_ref();
+        account.map(|account| account.partnership().pledge(parties.role.other())).transpose()
+    }
+
+    /// Shows each other the signatures under the agreement, and returns its hash; nothing where there is none.
+    ///
+    /// # Errors
+    /// As [`Account::exchange_signatures`].
+    pub(crate) fn exchange_signatures(&self, channel: &mut Channel) -> Result<Option<String>> {
+        let mut state = self.state();
+        state.account.as_mut().map(|account| account.exchange_signatures(channel)).transpose()
+    }
+
+    /// Takes note of the run's identity, which may not change between sessions.
+    pub fn describe(&self, run: Run, sketch: Option<Sketch>) {
+        self.state().run = Some((run, sketch));
+    }
+
+    /// Whether this side keeps a journal.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.state().journal.is_some()
+    }
+
+    /// Reports the progress of the run.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] where the journal is of another run, or of one that was attempted too often.
+    pub(crate) fn place(&self) -> Result<Place> {
+        let State { journal, run, .. } = &*self.state();
+        let (Some(journal), Some((run, _))) = (journal, run) else {
+            return Ok(Place { begun: None, done: 0, peer_done: 0 });
+        };
+        let begun = Some(journal.begun(run)?);
+        Ok(Place { begun, done: journal.done(), peer_done: journal.peer_done() })
+    }
+
+    /// Notes that the run begins, or goes on, if the rules allow it, before anything of the keys leaves this side. Returns a
+    /// warning for this side.
+    ///
+    /// # Errors
+    /// As [`Account::admit`].
+    pub(crate) fn admit(
+        &self,
+        keys: u64,
+        peer_keys: u64,
+        begun: Option<&Begun>,
+    ) -> Result<Option<String>> {
+        let State { account, journal, run, line, .. } = &mut *self.state();
+        let Some(account) = account else { return Ok(None) };
+        let sketch = run.as_mut().and_then(|(_, sketch)| sketch.take());
+        let sketch = sketch.ok_or(Error::Bug("a run under an agreement has a sketch"))?;
+        let session = journal.as_ref().map_or(1, |journal| u64::from(journal.attempts()) + 1);
+        let goes_on = begun.and_then(|begun| begun.line).map(|line| (line, session));
+        let admission = Admission { keys: [keys, peer_keys], sketch, goes_on };
+        let (number, warning) = account.admit(admission)?;
+        *line = Some(number);
+        Ok(warning)
+    }
+
+    /// The least number of shared keys that both sides make sure of before they compare rows.
+    pub(crate) fn threshold(&self) -> Option<u64> {
+        self.state().account.as_ref().and_then(Account::threshold)
+    }
+
+    /// Whether a rule limits the shared keys that a result reveals.
+    pub(crate) fn limits_results(&self) -> bool {
+        let state = self.state();
+        state.account.as_ref().is_some_and(|account| account.partnership().limits_results())
+    }
+
+    /// Begins the journal, or goes on with it after so many partitions, of which each piece is shown.
+    ///
+    /// # Errors
+    /// [`Error::Journal`], and what `show` returns.
+    pub(crate) fn begin(
+        &self,
+        begun: Begun,
+        done: u64,
+        limits: Limits,
+        show: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let State { journal, run, line, limits: of_run, .. } = &mut *self.state();
+        *of_run = limits;
+        let (Some(journal), Some((run, _))) = (journal, run) else { return Ok(()) };
+        journal.begin(run.clone(), Begun { line: *line, ..begun }, done, show)
+    }
+
+    /// Notes that the comparison of a partition begins, if it may. Tasks elsewhere have committed to its keys.
+    ///
+    /// # Errors
+    /// [`Error::TooManyAttempts`], [`Error::AlreadyRevealed`] and [`Error::Journal`].
+    pub(crate) fn begin_partition(
+        &self,
+        partition: u32,
+        commitments: Option<[[u8; 32]; 2]>,
+    ) -> Result<()> {
+        let State { account, journal, limits, .. } = &mut *self.state();
+        let Some(journal) = journal else { return Ok(()) };
+        let tried = journal.tried(partition);
+        let of_agreement = account.as_ref().map(|account| account.partnership().max_attempts());
+        let attempts = of_agreement.unwrap_or(DEFAULT_ATTEMPTS);
+        if tried.revealed > 0 && limits.is_malicious {
+            return Err(Error::AlreadyRevealed { partition });
+        }
+        if tried.begun >= attempts {
+            return Err(Error::TooManyAttempts { partition, attempts });
+        }
+        journal.begins(partition, commitments)
+    }
+
+    /// Notes that the result of a partition is about to be sent to the other side, if it may be.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] where other keys could have been brought to it than before and there would be too many in all,
+    /// [`Error::AlreadyRevealed`] and [`Error::Journal`].
+    pub fn reveal_partition(&self, partition: u32) -> Result<()> {
+        let State { journal, limits, .. } = &mut *self.state();
+        let Some(journal) = journal else { return Ok(()) };
+        if journal.tried(partition).revealed > 0 {
+            if limits.is_malicious {
+                return Err(Error::AlreadyRevealed { partition });
+            }
+            let again = (journal.repeated() + 1).saturating_mul(limits.of_partition);
+            let keys = limits.peer_keys.saturating_add(again);
+            if keys > limits.max_peer_keys {
+                return Err(too_many_keys(limits.max_peer_keys, again).into());
+            }
+        }
+        journal.reveals(partition)
+    }
+
+    /// Asks [`Standing::reveal_partition`] for a channel over which a partition is compared.
+    pub(crate) fn gate(&self, partition: u32) -> Gate {
+        let standing = self.clone();
+        Box::new(move || standing.reveal_partition(partition).map_err(io::Error::other))
+    }
+
+    /// Notes what was found in the next partition.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub(crate) fn add(&self, piece: &[u8]) -> Result<()> {
+        self.state().journal.as_mut().map_or(Ok(()), |journal| journal.add(piece))
+    }
+
+    /// The number of partitions on the disk.
+    pub(crate) fn done(&self) -> u64 {
+        self.state().journal.as_ref().map_or(0, Journal::done)
+    }
+
+    /// Tells each other how many partitions are on the disk, where both sides keep journals. Neither goes back behind that.
+    ///
+    /// # Errors
+    /// [`Error::Journal`], and what any exchange can meet.
+    pub(crate) fn exchange_done(&self, at_once: bool, channel: &mut Channel) -> Result<u64> {
+        if !self.is_kept() {
+            return Ok(0);
+        }
+        let mut theirs = [0; 8];
+        channel.exchange(DONE, &self.done().to_le_bytes(), &mut theirs)?;
+        let theirs = u64::from_le_bytes(theirs);
+        self.confirm(theirs, at_once)?;
+        Ok(theirs)
+    }
+
+    /// Takes note of how many partitions the other side says that it has done; at once on the disk, or with the next partition
+    /// that begins.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub(crate) fn confirm(&self, peer_done: u64, at_once: bool) -> Result<()> {
+        let mut state = self.state();
+        state.journal.as_mut().map_or(Ok(()), |journal| journal.confirm(peer_done, at_once))
+    }
+
+    /// The secret under which this side commits to partitions, and what both sides have committed to in earlier sessions.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] without a journal: whoever forgets commitments could be shown one set after another.
+    pub(crate) fn commitments(&self, seed: &Seed) -> Result<(Zeroizing<[u8; 32]>, Committed)> {
+        let message = "the other side compares partitions by tasks on other machines: keep a journal, with --resume";
+        let state = self.state();
+        let journal = state.journal.as_ref().ok_or_else(|| Error::Usage(message.to_owned()))?;
+        let secret = journal.secret_for("vesica 1 commitments to partitions", seed.as_bytes());
+        Ok((secret, journal.committed().clone()))
+    }
+
+    /// The randomness of this side's part of a number's noise: the same in each session of a run that can go on.
+    pub(crate) fn noise(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> StdRng {
+        match &self.state().journal {
+            Some(journal) => {
+                StdRng::from_seed(*journal.secret_for("vesica 1 noise of a run", seed.as_bytes()))
+            }
+            None => StdRng::from_rng(rng),
+        }
+    }
+
+    /// Notes that a result is about to be revealed to a side that learns it, if the rules allow it.
+    ///
+    /// # Errors
+    /// As [`Account::reveal`].
+    pub(crate) fn reveal(&self, shared: Option<u64>) -> Result<()> {
+        self.state().account.as_mut().map_or(Ok(()), |account| account.reveal(shared))
+    }
+
+    /// The number of sessions, this one included, where a journal counts them.
+    pub fn sessions(&self) -> Option<u32> {
+        self.state().journal.as_ref().map(Journal::attempts)
+    }
+
+    /// Whether the run is under an agreement, so that a record is signed.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.state().account.is_some()
+    }
+
+    /// Signs the record together with the other side, where the run is under an agreement. Partitions were begun so often,
+    /// where tasks compared them.
+    ///
+    /// # Errors
+    /// As [`Account::sign`].
+    pub(crate) fn sign(
+        &self,
+        attempts: Option<u64>,
+        report: &Report,
+        terms: &Terms,
+        channel: &mut Channel,
+    ) -> Result<Option<(Signed<Record>, LedgerLine)>> {
+        let mut state = self.state();
+        let Some(account) = &mut state.account else { return Ok(None) };
+        account.compared_in(attempts);
+        let agreed = account.partnership().agreement().document();
+        let end = report.end(terms, agreed.proposal.policy.match_rules())?;
+        account.sign(end, channel).map(Some)
+    }
+
+    /// The rules of the agreement and of this side that decide which matches are shown.
+    pub(crate) fn match_rules(&self) -> MatchRules {
+        let state = self.state();
+        let account = state.account.as_ref();
+        account.map_or_else(MatchRules::default, |account| account.partnership().match_rules())
+    }
+
+    /// Writes the record to its file, if it has one.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn keep(&self, record: &Signed<Record>) -> Result<()> {
+        self.state().account.as_ref().map_or(Ok(()), |account| account.keep(record))
+    }
+
+    /// Notes that the run failed.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn failed(&self, error: &Error) -> Result<()> {
+        self.state().account.as_ref().map_or(Ok(()), |account| account.failed(error))
+    }
+
+    /// Ends the journal of a run that is complete on both sides.
+    pub(crate) fn complete(&self) {
+        if let Some(journal) = self.state().journal.take() {
+            journal.remove();
+        }
+    }
+}
+
+/// Refuses keys that were compared once more, and might have been others.
+fn too_many_keys(most: u64, again: u64) -> Refusal {
+    let reason = format!(
+        "the other side may bring {} to a run, and after interruptions up to {} were compared once more; begin a new run \
+         without the journals, or agree on a larger bound",
+        counted(most, "key"),
+        grouped(again)
+    );
+    Refusal::new("max-peer-rows", reason)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! First whether enough keys are shared, then which.
+//!
+//! For rows, a minimum that the learning side's program checks after the protocol holds as long as that program is what it
+//! should be. Here circuit PSI tells both sides one bit of the same sets beforehand, and the protocol for rows runs only if
+//! enough are shared: a side that studies all it received learns no more of a smaller intersection.
+
+use rand::CryptoRng;
+use vesica_agree::memory::{Budget, Ladder, Room, Rung};
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    refusal::Refusal,
+};
+use vesica_keyset::table_keys::TableKeys;
+use vesica_task::{
+    interface::{Call, Request},
+    outcome::QueryResult,
+    query::Query,
+    sides::Sides,
+};
+
+use super::session::Session;
+
+impl Session<'_> {
+    /// Goes on only if at least so many keys of the two sets are shared, which both sides learn. `call` is of the run that
+    /// follows.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] if fewer are shared, [`Error::Terms`] for sets that are too large for a side's memory, and what any
+    /// method can meet.
+    pub(super) fn require(
+        &mut self,
+        least: u64,
+        keys: &TableKeys,
+        call: &Call,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<()> {
+        let query = Query::at_least(least);
+        let request = Request { number: least, ..Request::rows(call.request.sizes, 1) };
+        let TableKeys::Held(set) = keys else {
+            let message = "it is computed on sets in memory, and the keys of a side are on disk: raise --memory";
+            return Err(Error::Terms(vec![Difference::of_both(
+                "threshold first",
+                message.to_owned(),
+            )]));
+        };
+        let (candidates, beside) = (self.terms().candidates_of(query, &request)?, 0.0);
+        let ladder = Ladder::new(Rung { partitions: 1, candidates, beside }, 0, |_| Rung {
+            partitions: 1,
+            candidates: Vec::new(),
+            beside: 0.0,
+        });
+        let budget = Budget::new(self.inputs().memory);
+        let receives = call.receives();
+        let channel = self.channel();
+        channel.phase("choice");
+        let rung = Room::send(&ladder, 0, receives, budget, channel)?.agree(channel)?;
+        let key = rung.candidates.first().map(|candidate| candidate.key);
+        let mut methods = query.kind.task.methods().into_iter();
+        let method = methods.find(|method| Some(method.key()) == key);
+        let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
+        let sides = Sides { i_learn: true, peer_learns: true, ..call.sides };
+        let call = Call {
+            request,
+            role: call.role,
+            sides,
+            sent: None,
+            types: Vec::new(),
+            aligned: false,
+            unmatched: false,
+            rows: call.rows,
+        };
+        let seed = self.draw(rng)?;
+        self.phase(method.key());
+        let pool = self.pool();
+        let channel = self.channel();
+        let found = pool.install(|| {
+            let items = seed.items(set.digests(), method.item_length());
+            let prepared = method.prepare(call, channel, rng);
+            let ran = prepared.and_then(|party| party.run(items.items(), set, channel, rng));
+            let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
+            // It is one bit, which no rule limits.
+            (unrevealed.reveal)(channel, rng)
+        })?;
+        match found.outcome.answer {
+            Some(QueryResult::AtLeast(true)) => Ok(()),
+            _ => Err(Refusal::too_few(least).into()),
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! One JSON object on each line; lines come out as they went in.
+//!
+//! A member is a column, whatever its place in the object. One that an object lacks, or that is `null`, is no value.
+
+mod members;
+
+use std::{collections::BTreeSet, io::Write};
+
+use memchr::memchr;
+use serde_json::value::RawValue;
+use vesica_core::error::{Error, InputFault, Place, Result};
+
+use self::members::{Members, broken, members};
+use crate::{
+    digest::InputDigest,
+    header::Header,
+    row::{Fields, Origin, Row},
+    rows::{Content, MAX_ROWS},
+    source::{Head, terminated},
+    text::{Blocks, Facts, Lines, Text, show_rows},
+    written::{AddedNames, Unwritten, Written},
+};
+
+/// How many rows are written before that is said.
+const SHOW_EVERY: usize = 1 << 14;
+
+/// A text of objects.
+pub(crate) struct Ndjson {
+    text: Text,
+    /// Where the first line begins.
+    body: usize,
+    header: Header,
+    /// Names of columns that make up the key: their numbers have to be integers.
+    keys: Vec<Vec<u8>>,
+    /// Selected columns that the first object lacks.
+    unseen: Vec<usize>,
+    /// Whether the first line ends with a carriage return and a line feed.
+    has_returns: bool,
+    /// What the first reading found out.
+    facts: Option<Facts>,
+}
+
+/// Whether a line is a JSON object.
+pub(crate) fn is_object(line: &[u8]) -> bool {
+    names(line).is_ok()
+}
+
+/// The names of an object's members, in order.
+fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    members(line, |name, _| {
+        names.push(name.as_bytes().to_vec());
+        false
+    })?;
+    Ok(names)
+}
+
+impl Ndjson {
+    /// A table of the columns that the first object has, which are `header`, of those that are read and of those that are
+    /// selected. The first line of the text begins at `body`.
+    pub(crate) fn new(
+        (text, body): (Text, usize),
+        mut header: Header,
+        (keys, others): (&[&str], &[&str]),
+        select: &[&str],
+    ) -> Self {
+        let mut unseen = Vec::new();
+        if !header.is_missing() {
+            header = keys.iter().chain(others).copied().fold(header, Header::with);
+            let read = header.width();
+            header = select.iter().copied().fold(header, Header::with);
+            unseen.extend(read..header.width());
+        }
+        let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
+        Self { text, body, header, keys, unseen, has_returns: false, facts: None }
+    }
+
+    /// The columns of the first object of a text with this beginning, which has the first line; none in a table without a
+    /// row.
+    ///
+    /// # Errors
+    /// [`InputFault::BrokenLine`].
+    pub(crate) fn header_of(head: Head<'_>) -> Result<Header> {
+        let body = &head.bytes()[head.body()..];
+        let mut number = 0;
+        let line = body.split_inclusive(|byte| *byte == b'\n').find(|line| {
+            number += 1;
+            !line.trim_ascii().is_empty()
+        });
+        let Some(line) = line else { return Ok(Header::default()) };
+        let place = Place { row: 1, line: Some(number) };
+        Ok(Header::of_names(names(line).map_err(|error| head.fault(broken(place, &error)))?))
+    }
+
+    /// The columns.
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn lines(&self, digested: bool) -> Result<ObjectLines> {
+        let mut blocks = self.text.blocks(digested)?;
+        blocks.skip_to(self.body as u64)?;
+        Ok(ObjectLines(blocks))
+    }
+
+    fn line_end(&self) -> &'static [u8] {
+        if self.has_returns { b"\r\n" } else { b"\n" }
+    }
+
+    /// All names that a line which is written may have: any line may have members that the first one lacks.
+    fn names_of(
+        &self,
+        what: &Written<'_>,
+        facts: &Facts,
+    ) -> std::result::Result<Vec<String>, Unwritten> {
+        let mut names: BTreeSet<String> = self.header.names().into_iter().collect();
+        let mut rows = what.rows().to_vec();
+        rows.sort_unstable();
+        show_rows(self.lines(false)?, &rows, facts, |_, line| {
+            // A line that was read can be read again.
+            let _ = members(line, |name, _| {
+                if !names.contains(name) {
+                    names.insert(name.to_owned());
+                }
+                false
+            });
+            Ok(())
+        })?;
+        Ok(names.into_iter().collect())
+    }
+
+    /// An object with the selected members alone, in the order asked for. One that is not there stays away.
+    fn selected(&self, line: &[u8], names: &[String]) -> Result<Vec<u8>> {
+        let mut found: Vec<Option<Box<RawValue>>> = vec![None; names.len()];
+        members(line, |name, value| match names.iter().position(|wanted| wanted == name) {
+            Some(column) => {
+                found[column] = value.map(RawValue::to_owned);
+                true
+            }
+            None => false,
+        })
+        .map_err(|_| Error::Bug("a line that was read cannot be read again"))?;
+        let mut object = b"{".to_vec();
+        for (name, value) in names.iter().zip(found) {
+            let Some(value) = value else { continue };
+            if object.len() > 1 {
+                object.push(b',');
+            }
+            object.extend_from_slice(json(name).as_bytes());
+            object.push(b':');
+            object.extend_from_slice(value.get().as_bytes());
+        }
+        object.push(b'}');
+        Ok(object)
+    }
+}
+
+/// The lines of a text that are not blank.
+struct ObjectLines(Blocks);
+
+impl ObjectLines {
+    /// Where the next of them begins, and how long it is, its line end included.
+    fn find(&mut self) -> Result<Option<(u64, usize)>> {
+        let Self(blocks) = self;
+        // What is known to have no line end.
+        let mut searched = 0;
+        loop {
+            let (rest, is_all) = (blocks.unread(), blocks.has_ended());
+            let end = match memchr(b'\n', &rest[searched..]) {
+                Some(end) => searched + end + 1,
+                None if is_all && rest.is_empty() => return Ok(None),
+                None if is_all => rest.len(),
+                None => {
+                    searched = rest.len();
+                    blocks.fill()?;
+                    continue;
+                }
+            };
+            searched = 0;
+            if !rest[..end].trim_ascii().is_empty() {
+                return Ok(Some((blocks.offset(), end)));
+            }
+            blocks.skip(end);
+        }
+    }
+}
+
+impl Lines for ObjectLines {
+    fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.find()?.map(|(_, len)| self.0.pass(len)))
+    }
+
+    fn into_blocks(self) -> Blocks {
+        self.0
+    }
+}
+
+impl Content for Ndjson {
+    fn read(
+        &mut self,
+        columns: &[usize],
+        show: &mut dyn FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let names = self.header.names();
+        let mut reader = Members::new(&names, columns, &self.keys);
+        reader.unseen.clone_from(&self.unseen);
+        let mut lines = self.lines(true)?;
+        let mut number = 0;
+        let mut has_returns = false;
+        while let Some((offset, len)) = lines.find()? {
+            let read = lines.0.read();
+            let line = lines.0.pass(len);
+            number += 1;
+            if number > MAX_ROWS {
+                return Err(self.text.fault(InputFault::TooManyRows { max: MAX_ROWS }));
+            }
+            if number == 1 {
+                has_returns = line.ends_with(b"\r\n");
+            }
+            // Finding the place takes as long as the text before it.
+            let place = || self.text.place(number, offset);
+            reader.read(line, place).map_err(|fault| self.text.fault(fault))?;
+            let origin = Origin::Text { text: &self.text, offset, read };
+            show(Row { number, origin, fields: Fields::Values(&reader.values) })?;
+        }
+        if number > 0
+            && let Some(missing) = reader.never_seen()
+        {
+            let hint = "no line has such a member".to_owned();
+            return Err(self.text.fault(InputFault::NoColumn { column: missing.to_owned(), hint }));
+        }
+        self.has_returns = has_returns;
+        self.facts = Some(lines.0.finish()?);
+        Ok(number)
+    }
+
+    fn place(&self, row: u64) -> Place {
+        let offset = || {
+            let mut lines = self.lines(false).ok()?;
+            for _ in 0..row {
+                lines.next_line().ok()??;
+            }
+            Some(lines.find().ok()??.0)
+        };
+        let unknown = Place { row: row + 1, line: None };
+        offset().map_or(unknown, |offset| self.text.place(row + 1, offset))
+    }
+
+    fn write(
+        &self,
+        what: &Written<'_>,
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        let Some(facts) = &self.facts else { return Ok(()) };
+        let names = self.header.names();
+        let select: Option<Vec<String>> =
+            what.select.map(|select| select.iter().map(|column| names[*column].clone()).collect());
+        let added = match what.is_plain() {
+            true => None,
+            false => Some(Added::new(what, &self.names_of(what, facts)?)),
+        };
+        show_rows(self.lines(false)?, what.rows(), facts, |nth, line| {
+            if nth % SHOW_EVERY == 0 {
+                done(nth as u64);
+            }
+            let object = match &select {
+                Some(names) => {
+                    let mut object = self.selected(line, names)?;
+                    object.extend_from_slice(self.line_end());
+                    object.into()
+                }
+                None => terminated(line, self.line_end()),
+            };
+            match &added {
+                Some(added) => out.write_all(&added.to(&object, what, nth)?)?,
+                None => out.write_all(&object)?,
+            }
+            Ok(())
+        })
+    }
+
+    fn digest(&self) -> Option<&InputDigest> {
+        self.facts.as_ref()?.digest.as_ref()
+    }
+
+    fn is_utf8(&self) -> bool {
+        self.facts.as_ref().is_none_or(|facts| facts.is_utf8)
+    }
+
+    fn text(&self) -> Option<&Text> {
+        Some(&self.text)
+    }
+}
+
+/// Members that are added to objects; their names are JSON.
+struct Added(AddedNames);
+
+impl Added {
+    /// For objects that have members of these names.
+    fn new(what: &Written<'_>, taken: &[String]) -> Self {
+        let AddedNames { id, received } = what.names(taken);
+        let json = |name: String| json(&name);
+        Self(AddedNames { id: id.map(json), received: received.into_iter().map(json).collect() })
+    }
+
+    /// The object of a row with the members that are added to it. Its own stay as they are.
+    fn to(&self, object: &[u8], what: &Written<'_>, nth: usize) -> Result<Vec<u8>> {
+        let start = object.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
+        let end = object.iter().rposition(|byte| *byte == b'}').unwrap_or(object.len());
+        let own = object[start..end].trim_ascii_end();
+        let id = self.0.id.as_ref().zip(what.id(nth)).map(|(name, id)| format!("{name}:{id}"));
+        let received = self.0.received.iter().zip(what.received(nth)?);
+        let received = received.map(|(name, value)| match value {
+            Some(value) => format!("{name}:{}", json(&value)),
+            None => format!("{name}:null"),
+        });
+        let own = (!own.trim_ascii().is_empty()).then(|| own.to_vec());
+        let before = id.map(String::into_bytes);
+        let members = before.into_iter().chain(own).chain(received.map(String::into_bytes));
+        let members = members.collect::<Vec<_>>().join(&b',');
+        Ok([&object[..start], &members, &object[end..]].concat())
+    }
+}
+
+/// A string as JSON has it.
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::written::Matched;
+
+    fn open_selecting(text: &str, others: &[&str], select: &[&str]) -> Result<Ndjson> {
+        let head = Head::new("t", text.as_bytes())?;
+        let header = Ndjson::header_of(head)?;
+        Ok(Ndjson::new((Text::of(text), head.body()), header, (&["k"], others), select))
+    }
+
+    fn open(text: &str) -> Result<Ndjson> {
+        open_selecting(text, &["v"], &[])
+    }
+
+    /// Keys and values of all rows.
+    fn read(text: &str) -> Result<(Vec<[String; 2]>, Ndjson)> {
+        let mut table = open(text)?;
+        let columns = table.header().find(&["k", "v"]).map_err(|fault| table.text.fault(fault))?;
+        let mut rows = Vec::new();
+        table.read(&columns, &mut |row| {
+            let field =
+                |column: usize| String::from_utf8(row.field(columns[column]).to_vec()).unwrap();
+            rows.push([field(0), field(1)]);
+            Ok(())
+        })?;
+        Ok((rows, table))
+    }
+
+    fn refused(text: &str) -> String {
+        read(text).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn values_have_the_text_that_a_csv_file_has() {
+        let text = "\u{feff}{\"k\": \"a\\u00e4\\n\\\"\", \"v\": 12.50}\r\n\n  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n\
+                    {\"k\": true, \"v\": null}\n{\"v\": 7}\n{\"k\": -0,\"v\":1e3}";
+        let (rows, table) = read(text).unwrap();
+        assert_eq!(
+            rows,
+            [
+                ["aä\n\"", "12.50"],
+                ["-12345678901234567890", ""],
+                ["true", ""],
+                ["", "7"],
+                ["0", "1e3"]
+            ]
+        );
+        assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
+        let written = |rows: &[u64], select: Option<&[usize]>| {
+            let mut out = Vec::new();
+            let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
+            table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            written(&[1, 4], None),
+            "  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n{\"k\": -0,\"v\":1e3}\r\n"
+        );
+        assert_eq!(
+            written(&[0, 3], Some(&[1, 0])),
+            "{\"v\":12.50,\"k\":\"a\\u00e4\\n\\\"\"}\r\n{\"v\":7}\r\n"
+        );
+    }
+
+    #[test]
+    fn what_makes_no_key_is_refused_by_its_type_and_place() {
+        let row = |value: &str| format!("{{\"k\":1,\"v\":1}}\n{{\"k\":{value}}}\n");
+        let message = refused("{\"k\":1,\"v\":[\"secret\"]}\n");
+        assert!(
+            message.contains("column `v`: an array cannot be sent or added up: such a value is")
+                && !message.contains("secret"),
+            "{message}"
+        );
+        for (value, kind) in [
+            ("1.5", "such a number cannot be a key: a number with a fraction"),
+            ("1E3", "such a number cannot be a key"),
+            ("{\"secret\":1}", "an object cannot be a key: a key is a single value"),
+            ("[1]", "an array cannot be a key"),
+        ] {
+            let message = refused(&row(value));
+            assert!(message.starts_with("t: row 2 (line 2), column `k`: "), "{message}");
+            assert!(message.contains(kind) && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn broken_lines_are_placed_and_not_shown() {
+        let after = |line: &str| refused(&format!("{{\"k\":1,\"v\":2}}\n\n{line}\n"));
+        for (line, problem) in [
+            ("{\"k\":\"secret\"", "the line ends within an object, near character"),
+            ("[\"secret\"]", "the line is no JSON object"),
+            ("{\"k\":secret}", "the line is not valid JSON"),
+            ("{\"k\":1} secret", "the line is not valid JSON"),
+            ("{\"k\":1,\"k\":2}", "the object has a key or value twice"),
+            ("{\"k\":\"\\ud800secret\"}", "a key or value has an escape that is no character"),
+            ("{\"k\":\"\u{1}secret\"}", "the line is not valid JSON"),
+        ] {
+            let message = after(line);
+            assert!(
+                message.starts_with("t: row 2 (line 3): ") && message.contains(problem),
+                "{message}"
+            );
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_selected_member_may_be_missing_from_some_objects_but_not_from_all() {
+        let text = "{\"k\":1}\n{\"k\":2,\"late\":[3]}\n{\"k\":4,\"late\":null}\n";
+        let table = |select: &[&str]| {
+            let mut table = open_selecting(text, &[], select).unwrap();
+            table.read(&[0], &mut |_| Ok(())).map(|_| table)
+        };
+        let mut out = Vec::new();
+        let matched = Matched { rows: vec![0, 1, 2], ..Matched::default() };
+        let what = Written { matched: &matched, select: Some(&[1, 0]) };
+        table(&["late"]).unwrap().write(&what, &mut out, &mut |_| {}).unwrap();
+        assert_eq!(out, b"{\"k\":1}\n{\"late\":[3],\"k\":2}\n{\"late\":null,\"k\":4}\n");
+        let message = table(&["k", "late", "never"]).err().unwrap().to_string();
+        assert!(message.contains("no column `never`; no line has such a member"), "{message}");
+    }
+
+    #[test]
+    fn a_member_that_no_object_has_is_missing() {
+        assert!(refused("{\"v\":1}\n").contains("no column `k`; no line has such a member"));
+        assert!(read("{\"x\":1}\n{\"v\":1,\"k\":null}\n").is_ok());
+        assert_eq!(read("{\"x\":1}\n{\"v\":1,\"k\":\"a\"}\n").unwrap().0, [["", ""], ["a", "1"]]);
+        assert!(open("").unwrap().header().is_missing());
+    }
+}

@@ -1,0 +1,96 @@
+//! The matched rows on their way to the output.
+
+use std::{io, path::Path};
+
+use vesica_core::error::{Error, Result};
+
+use crate::{
+    compression::Compression,
+    database,
+    destination::Destination,
+    format::Format,
+    formulas::{Findings, Formulas},
+    output::{Output, Staged},
+    rows::Table,
+    source::{Delimiter, Dialect},
+    written::{Matched, Unwritten},
+};
+
+/// Refuses an output of which the name promises another format than rows of the input have.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_name(path: &Path, format: Format) -> Result<()> {
+    let refused = |what: &str| {
+        let (path, have) = (path.display(), format.title());
+        Err(Error::Usage(format!(
+            "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
+        )))
+    };
+    if database::address(path).is_some() {
+        return Ok(());
+    }
+    match Format::of_name(path) {
+        Some(promised) if promised != format => refused(promised.title()),
+        _ if !format.is_text() && Compression::of_name(path).is_some() => refused("packed text"),
+        _ => Ok(()),
+    }
+}
+
+/// Has received texts that begin like formulas counted and treated like this, where the rows go to a file of delimited
+/// text: spreadsheets compute nothing in other files.
+pub fn watch_formulas(
+    to: &Destination,
+    table: &Table,
+    rows: &mut Matched,
+    formulas: Formulas,
+) -> Option<Findings> {
+    let is_file = to.path().is_some_and(|path| database::address(path).is_none());
+    let is_opened = is_file && table.format() == Format::Csv;
+    is_opened.then(|| rows.watch_formulas(formulas)).flatten()
+}
+
+/// Puts these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the
+/// name of the file says so.
+///
+/// # Errors
+/// [`Error::Output`], and [`Error::Input`] where the rows cannot be read again.
+pub fn rows(
+    to: &Destination,
+    output: Output,
+    table: &Table,
+    (rows, select): (&Matched, Option<&[String]>),
+    mut done: impl FnMut(u64),
+) -> Result<Staged> {
+    let mut fault = None;
+    let is_file = |path: &&Path| table.format().is_text() && database::address(path).is_none();
+    let packing = to.path().filter(is_file).and_then(Compression::of_name);
+    let named = |delimiter: &Delimiter| Some(delimiter.name()) == table.delimiter();
+    let delimiter = Delimiter::ALL.into_iter().find(named).unwrap_or_default();
+    let form = Dialect { format: Some(table.format()), delimiter, ..Dialect::default() };
+    let mut failed = |error| match error {
+        Unwritten::Output(error) => error,
+        Unwritten::Input(error) => {
+            fault = Some(error);
+            io::ErrorKind::InvalidData.into()
+        }
+    };
+    let gathered = match to {
+        Destination::Memory(_) => table.gather(rows, select, &mut done),
+        Destination::Path(_) => None,
+    };
+    let staged = match gathered {
+        Some(gathered) => output.hold(gathered.map_err(failed)),
+        None => output.of(form).stage(|out| {
+            let written = match packing {
+                Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
+                None => table.write(rows, select, out, &mut done),
+            };
+            written.map_err(&mut failed)
+        }),
+    };
+    match fault {
+        Some(fault) => Err(fault),
+        None => staged,
+    }
+}

@@ -1,0 +1,497 @@
+//! Numbers about the shared keys: how many there are, sums of their values, and whether they reach a threshold.
+
+use std::borrow::Cow;
+
+use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
+use vesica_keyset::{
+    keyset::KeySet,
+    partitions::{Partition, Partitions},
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{
+    Adversary, Items, Status,
+    aggregate::{self, Aggregate, ByPartitions, METHODS, Output, Share},
+};
+use vesica_table::{output::Access, pieces::Pieces};
+use zeroize::Zeroizing;
+
+use crate::{
+    disclosure::{Fact, Measure, Scenario, Secret},
+    interface::{
+        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+        Request, Reveal, RevealStep, Task, Unrevealed,
+    },
+    outcome::{Decimal, Outcome, QueryResult},
+    query::{self, Form, Query, QueryKind, ResultForm},
+};
+
+impl Query {
+    /// The number of keys that both sides have.
+    pub const COUNT: Self = Self { kind: &COUNT, number: 0 };
+    /// The sum of one side's values over the shared keys. One side brings the values.
+    pub const SUM: Self = Self { kind: &SUM, number: 0 };
+    /// The sum of the products of both sides' values over the shared keys. Both sides bring values.
+    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, number: 0 };
+
+    /// Whether at least `threshold` keys are shared.
+    pub const fn at_least(threshold: u64) -> Self {
+        Self { kind: &THRESHOLD, number: threshold }
+    }
+}
+
+/// The queries for numbers.
+pub(crate) static KINDS: &[&QueryKind] = &[&COUNT, &SUM, &PRODUCTS, &THRESHOLD];
+
+static COUNT: QueryKind = QueryKind {
+    name: "count",
+    word: "count",
+    form: Some(Form { names: "count", help: "count: how many keys are shared" }),
+    values: query::Values::None,
+    task: &Number::Count,
+    ..NUMBER
+};
+
+static SUM: QueryKind = QueryKind {
+    name: "sum",
+    word: "sum",
+    form: Some(Form {
+        names: "sum, sum:COL",
+        help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
+    }),
+    values: query::Values::OfOne,
+    task: &Number::Sum,
+    ..NUMBER
+};
+
+static PRODUCTS: QueryKind = QueryKind {
+    name: "products",
+    word: "products",
+    form: Some(Form {
+        names: "products:COL",
+        help: "products:COL: the sum of the products of both sides' columns over the shared keys",
+    }),
+    values: query::Values::OfBoth,
+    task: &Number::Products,
+    ..NUMBER
+};
+
+static THRESHOLD: QueryKind = QueryKind {
+    name: "threshold",
+    word: "at-least",
+    form: Some(Form {
+        names: "threshold:K",
+        help: "threshold:K: whether at least K keys are shared",
+    }),
+    values: query::Values::None,
+    takes_number: true,
+    task: &Number::AtLeast,
+    ..NUMBER
+};
+
+/// What all of them have in common.
+const NUMBER: QueryKind = QueryKind {
+    name: "",
+    word: "",
+    form: None,
+    values: query::Values::None,
+    takes_number: false,
+    takes_columns: false,
+    takes_identifiers: false,
+    takes_order: false,
+    is_told: true,
+    keeps_rows: false,
+    access: Access::Usual,
+    result: ResultForm::Line,
+    task: &Number::Count,
+};
+
+/// A number about the shared keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    /// The number of shared keys.
+    Count,
+    /// A sum over shared keys.
+    Sum,
+    /// A sum of products over shared keys.
+    Products,
+    /// Whether at least a given number of keys is shared.
+    AtLeast,
+}
+
+impl Number {
+    /// How many values are multiplied in what a key adds to the number.
+    fn power(self) -> u32 {
+        match self {
+            Self::Count | Self::AtLeast => 0,
+            Self::Sum => 1,
+            Self::Products => 2,
+        }
+    }
+
+    /// The query as the methods take it.
+    pub fn query(self, request: &Request) -> aggregate::Query {
+        let aggregate = match self {
+            Self::Count => Aggregate::Count,
+            Self::Sum if request.receiver_brings => Aggregate::SumOfReceiver,
+            Self::Sum => Aggregate::SumOfSender,
+            Self::Products => Aggregate::Products,
+            Self::AtLeast => Aggregate::AtLeast(request.number),
+        };
+        let Request { sizes, partitions, minimum, scale, .. } = *request;
+        // Offers have noise that there is.
+        let noise = request.noise.and_then(|noise| noise.laplace(self.power(), scale).ok());
+        aggregate::Query { sizes, aggregate, minimum, noise, partitions }
+    }
+
+    /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
+    /// product add up.
+    pub fn result(self, answer: Output, scale: u8) -> QueryResult {
+        match answer {
+            Output::Count(count) => QueryResult::Count(count),
+            Output::Sum(sum) if self == Self::Products => {
+                QueryResult::SumOfProducts(Decimal { number: sum, scale: 2 * scale })
+            }
+            Output::Sum(sum) => QueryResult::Sum(Decimal { number: sum, scale }),
+            Output::Noisy(number) => {
+                QueryResult::Noisy(Decimal { number, scale: self.power() as u8 * scale })
+            }
+            Output::AtLeast(is) => QueryResult::AtLeast(is),
+            Output::TooFew => QueryResult::TooFew,
+        }
+    }
+}
+
+impl Task for Number {
+    fn check(&self, part: &Part) -> Result<()> {
+        if *self == Self::Products && !part.brings_values {
+            let message = "a sum of products takes a column of values from each side";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let Some(noise) = part.noise else { return Ok(()) };
+        if part.minimum > 0 {
+            let message = "a minimum tells for certain whether so many keys are shared, which noise is to hide; take one";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        noise.laplace(self.power(), part.scale).map(drop)
+    }
+
+    fn takes_minimum(&self) -> bool {
+        true
+    }
+
+    fn takes_noise(&self) -> bool {
+        *self != Self::AtLeast
+    }
+
+    /// The values of a sum come from one side.
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let wrong = *self == Self::Sum && ours.brings_values == theirs.brings_values;
+        let said = |side: &str, brings| match brings {
+            true => format!("{side} brings a column"),
+            false => format!("{side} brings none"),
+        };
+        wrong.then(|| Difference {
+            what: "who brings the values to add up",
+            here: said("this side", ours.brings_values),
+            there: said("the other side", theirs.brings_values),
+        })
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        let computing = |method| Box::new(Computing { number: *self, method }) as Box<dyn Method>;
+        METHODS.iter().copied().map(computing).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "computing the answer"
+    }
+
+    fn facts(&self, scenario: &Scenario, _: Role) -> Vec<Fact> {
+        vec![scenario.number(match self {
+            Self::Count => Measure::Count,
+            Self::Sum if scenario.brings[Role::A as usize] => Measure::Sum(Role::A),
+            Self::Sum => Measure::Sum(Role::B),
+            Self::Products => Measure::SumOfProducts,
+            Self::AtLeast => Measure::AtLeast(scenario.number),
+        })]
+    }
+
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let values = (self.power() > 0).then_some(Secret::Values);
+        let exact = scenario.noise.map(|_| Secret::ExactNumber);
+        [Secret::Members]
+            .into_iter()
+            .chain(values)
+            .chain(exact)
+            .chain([Secret::AllColumns])
+            .collect()
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        Some(match outcome.answer? {
+            QueryResult::Count(count) => format!("shared keys: {}", grouped(count)),
+            QueryResult::Sum(sum) => format!("sum of the values over the shared keys: {sum}"),
+            QueryResult::SumOfProducts(sum) => {
+                format!("sum of the products of both sides' values over the shared keys: {sum}")
+            }
+            reached @ QueryResult::AtLeast(_) => {
+                format!("at least {} shared: {reached}", counted(context.number, "key"))
+            }
+            QueryResult::Noisy(number) => {
+                let what = match self {
+                    Self::Count => "shared keys",
+                    Self::Products => {
+                        "sum of the products of both sides' values over the shared keys"
+                    }
+                    _ => "sum of the values over the shared keys",
+                };
+                let noise = context.noise.map(|noise| {
+                    let deviation = noise.deviation(self.power(), context.scale);
+                    format!("{}; standard deviation {deviation}", noise.describe())
+                });
+                let noise = noise.unwrap_or_default();
+                let clamped = outcome.clamped.filter(|clamped| *clamped > 0);
+                let clamped = clamped.map(|keys| {
+                    format!("; the values of {} of this side were clamped", counted(keys, "key"))
+                });
+                format!("{what}, with noise ({noise}): {number}{}", clamped.unwrap_or_default())
+            }
+            QueryResult::TooFew => {
+                let minimum = grouped(context.minimum);
+                format!("no answer: fewer shared keys than the minimum, {minimum}")
+            }
+        })
+    }
+}
+
+/// A method, with the number that it is to compute.
+struct Computing {
+    number: Number,
+    method: &'static aggregate::Method,
+}
+
+impl Method for Computing {
+    fn key(&self) -> &'static str {
+        self.method.key
+    }
+
+    fn status(&self) -> Status {
+        self.method.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.method.adversary
+    }
+
+    fn tells_size(&self) -> bool {
+        self.method.tells_size
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        let query = self.number.query(request);
+        match self.method.answers(&query) {
+            true => Ok(Candidate::method(self.method, query)),
+            false => Err(Difference::of_both(
+                "answer",
+                format!("`{}` does not answer this with this minimum or noise", self.method.key),
+            )),
+        }
+    }
+
+    fn splits(&self) -> bool {
+        self.method.partitions.is_some()
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let Self { number, method } = *self;
+        let by_partitions = method.partitions?;
+        let query = number.query(&call.request);
+        Some(Box::new(Adding { number, method, by_partitions, query, call: call.clone() }))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        let Self { number, method } = *self;
+        let query = number.query(&call.request);
+        let end = match call.receives() {
+            true => End::Receiver(aggregate::receiver_for(method, query, channel, rng)?),
+            false => End::Sender(aggregate::sender_for(method, query, channel, rng)?),
+        };
+        Ok(Box::new(Prepared { number, query, call, end }))
+    }
+}
+
+/// A party of a method.
+pub struct Prepared {
+    number: Number,
+    query: aggregate::Query,
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn aggregate::Sender>),
+    Receiver(Box<dyn aggregate::Receiver>),
+}
+
+impl Party for Prepared {
+    fn run<'a>(
+        self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let Self { number, query, call, end } = *self;
+        let values = Values::of(set, &call.request);
+        let answer = match end {
+            End::Sender(party) => {
+                party.send(items, &values.values, channel, rng)?;
+                channel.flush()?;
+                None
+            }
+            End::Receiver(party) => Some(party.receive(items, &values.values, channel, rng)?),
+        };
+        Ok(unrevealed(number, query, call, answer, values.clamped))
+    }
+}
+
+/// What a method found, before the side that has the number tells the other. So many of this side's keys have clamped values.
+fn unrevealed<'a>(
+    number: Number,
+    query: aggregate::Query,
+    call: Call,
+    mut answer: Option<Output>,
+    clamped: u64,
+) -> Unrevealed<'a> {
+    let result = answer.map(|answer| number.result(answer, call.request.scale));
+    let shared = Outcome { answer: result, ..Outcome::default() }.shared();
+    let reveal: RevealStep<'a> = Box::new(move |channel, _| {
+        if call.sides.both_learn() {
+            let revealed = match answer {
+                Some(answer) => aggregate::tell(answer, channel),
+                None => aggregate::learn(&query, channel).map(|learned| answer = Some(learned)),
+            };
+            revealed.map_err(|error| Error::of_protocol(error, channel))?;
+        }
+        Ok(found(number, query, &call, answer, clamped))
+    });
+    Unrevealed { shared, reveal }
+}
+
+/// The values of this side's keys.
+struct Values<'a> {
+    values: Cow<'a, [i64]>,
+    /// How many are larger than the noise can hide, and count with the largest magnitude that it can.
+    clamped: u64,
+}
+
+impl<'a> Values<'a> {
+    fn of(set: &'a KeySet, request: &Request) -> Self {
+        let all = set.values();
+        let bound = request.noise.and_then(|noise| noise.bound(request.scale));
+        let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {
+            return Self { values: Cow::Borrowed(all), clamped: 0 };
+        };
+        let clamped =
+            all.iter().filter(|value| value.unsigned_abs() > bound.unsigned_abs()).count();
+        let values = all.iter().map(|value| *value.max(&-bound).min(&bound)).collect();
+        Self { values, clamped: clamped as u64 }
+    }
+}
+
+/// What a method found. `answer` is what this side was told, if anything; so many of its keys have clamped values.
+fn found(
+    number: Number,
+    query: aggregate::Query,
+    call: &Call,
+    answer: Option<Output>,
+    clamped: u64,
+) -> Found {
+    let result = answer.map(|answer| number.result(answer, call.request.scale));
+    // Whoever reads a number from the output finds a number or no file.
+    let number = result.filter(|result| *result != QueryResult::TooFew);
+    let content =
+        number.map(|number| Content::Text(Box::new(move |out| writeln!(out, "{number}"))));
+    let clamped = query.noise.map(|_| clamped);
+    let outcome = Outcome { answer: result, clamped, ..Outcome::default() };
+    Found { outcome, content }
+}
+
+/// A method on sets in partitions.
+struct Adding {
+    number: Number,
+    method: &'static aggregate::Method,
+    by_partitions: &'static ByPartitions,
+    query: aggregate::Query,
+    call: Call,
+}
+
+/// A party of a method for one partition.
+struct Adder {
+    adder: Box<dyn aggregate::Adder>,
+    request: Request,
+}
+
+impl PartitionParty for Adder {
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Partition { set, items, .. } = partition;
+        let Values { values, clamped } = Values::of(set, &self.request);
+        let share = self.adder.add_up(items.items(), &values, channel, rng)?;
+        Ok(Zeroizing::new([share.count, share.sum, clamped.into()].map(u128::to_le_bytes).concat()))
+    }
+}
+
+impl Gather for Adding {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        let Self { method, query, call, .. } = self;
+        let adder = aggregate::adder_for(method, *query, call.receives(), channel, rng)?;
+        Ok(Box::new(Adder { adder, request: call.request }))
+    }
+
+    fn finish<'a>(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: Option<&'a Partitions>,
+        channel: &mut Channel,
+        randomness: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let Self { number, by_partitions, query, call, .. } = *self;
+        let (mut total, mut all_clamped) = (Share::default(), 0);
+        for piece in pieces.iter() {
+            let piece = piece?;
+            let ([count, sum, clamped], []) = piece.as_chunks() else {
+                return Err(Error::Bug("a piece that is no share"));
+            };
+            let [count, sum, clamped] =
+                [count, sum, clamped].map(|number| u128::from_le_bytes(*number));
+            total.add(&Share { count, sum });
+            all_clamped += clamped as u64;
+        }
+        let Randomness { rng, noise } = randomness;
+        let opened = (by_partitions.open)(query, call.receives(), &total, channel, (rng, noise));
+        let answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
+        Ok(unrevealed(number, query, call, answer, all_clamped))
+    }
+}

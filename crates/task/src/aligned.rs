@@ -1,0 +1,38 @@
+//! Matched rows, in the order of the table or in one that both sides share.
+//!
+//! Keys are put in the order of their items. An item is a hash of the key under the seed of the run, which neither side
+//! could choose. So the order is the same on both sides, and says nothing about the keys, of which both know the matched
+//! ones.
+
+use vesica_keyset::keyset::KeySet;
+use vesica_psi::Items;
+use vesica_table::written::Matched;
+
+/// The rows that bear these keys, which are given by their positions.
+pub(super) fn matched(
+    matches: &[u32],
+    is_aligned: bool,
+    items: Items<'_>,
+    set: &KeySet,
+) -> Matched {
+    match is_aligned {
+        true => aligned(matches, items, set),
+        false => Matched { rows: set.rows_of(matches), ..Matched::default() },
+    }
+}
+
+/// The same, in an order that both sides share: matches are numbered from 1, and rows with one key
+/// have the same number and stay in the order of the table.
+fn aligned(matches: &[u32], items: Items<'_>, set: &KeySet) -> Matched {
+    let mut keys = matches.to_vec();
+    keys.sort_unstable_by_key(|key| items.low_halves()[*key as usize].to_bytes());
+    let mut ids = vec![0; set.counts().used as usize];
+    for (id, key) in (1..).zip(keys) {
+        ids[key as usize] = id;
+    }
+    let id = |row: u64| set.key_of(row).map_or(0, |key| ids[key as usize]);
+    let mut rows: Vec<_> = set.rows_of(matches).into_iter().map(|row| (id(row), row)).collect();
+    rows.sort_unstable();
+    let (ids, rows): (Vec<u64>, _) = rows.into_iter().unzip();
+    Matched { rows, ids: Some(ids), received: None }
+}

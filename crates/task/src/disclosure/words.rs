@@ -1,0 +1,372 @@
+//! An account of a run in words.
+
+use serde::Serialize;
+use vesica_core::{
+    parties::Role,
+    words::{counted, grouped},
+};
+
+use super::{Answer, Assumption, Disclosure, Fact, Measure, Secret};
+use crate::noise::Noise;
+
+/// The time from which an account is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tense {
+    /// Before a run: "will learn".
+    Future,
+    /// After it: "learned".
+    Past,
+}
+
+impl Tense {
+    /// The verb "learn" in this tense.
+    fn learned(self) -> &'static str {
+        match self {
+            Self::Future => "will learn",
+            Self::Past => "learned",
+        }
+    }
+}
+
+/// An account in sentences, from the point of view of one side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Learned {
+    /// The sentence on this side.
+    pub me: String,
+    /// The sentence on the other side.
+    pub peer: String,
+    /// The assumptions under which both are true.
+    pub assuming: String,
+}
+
+/// The names by which an account calls the two sides.
+#[derive(Debug, Clone)]
+pub struct Names([String; 2]);
+
+impl Names {
+    /// Those for a reader on the side with this role: "this side" and "the other side".
+    pub fn of_reader(role: Role) -> Self {
+        let [this, other] = ["this side", "the other side"].map(str::to_owned);
+        match role {
+            Role::A => Self([this, other]),
+            Role::B => Self([other, this]),
+        }
+    }
+
+    /// Names of the connecting side and of the listening side, for a reader on neither.
+    pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
+        Self([a.into(), b.into()])
+    }
+
+    /// The name of a side within a sentence.
+    pub fn of(&self, role: Role) -> &str {
+        &self.0[role as usize]
+    }
+
+    /// The name of a side at the beginning of a sentence.
+    pub fn capital(&self, role: Role) -> String {
+        let mut rest = self.of(role).chars();
+        rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+    }
+}
+
+impl Disclosure {
+    /// Says what a side learns, in one sentence.
+    pub fn sentence(&self, learner: Role, names: &Names, tense: Tense) -> String {
+        let mut said = self.learned(learner, names);
+        said.push("nothing else".to_owned());
+        format!("{} {} {}.", names.capital(learner), tense.learned(), listed(&said))
+    }
+
+    /// The facts that a side learns, as phrases that continue "learned …".
+    pub fn learned(&self, learner: Role, names: &Names) -> Vec<String> {
+        self.facts(learner).iter().map(|fact| fact.phrase(learner, names)).collect()
+    }
+
+    /// The facts that neither side learns, as phrases that continue "neither side learned …".
+    pub fn secrets(&self) -> Vec<&'static str> {
+        self.neither.iter().map(|secret| secret.phrase()).collect()
+    }
+
+    /// The assumptions, one or two sentences each.
+    pub fn assumptions(&self, names: &Names, tense: Tense) -> Vec<String> {
+        self.assuming.iter().map(|assumption| assumption.sentence(names, tense)).collect()
+    }
+
+    /// Says in one line what the sides learned besides sizes, the reader's first: together where both learned the same.
+    pub fn brief(&self, reader: Role) -> String {
+        let names = Names::of_reader(reader);
+        let learned = |role| {
+            let facts = self.facts(role).iter();
+            let facts = facts.filter(|fact| !matches!(fact, Fact::SetSize { .. }));
+            facts.map(|fact| fact.phrase(role, &names)).collect::<Vec<_>>()
+        };
+        let sides = [reader, reader.other()].map(|role| (role, learned(role)));
+        let [(_, mine), (_, theirs)] = &sides;
+        if mine == theirs && !mine.is_empty() {
+            return format!("both sides learned {}", listed(mine));
+        }
+        let learners = sides.iter().filter(|(_, facts)| !facts.is_empty());
+        let said: Vec<_> = learners
+            .map(|(role, facts)| format!("{} learned {}", names.of(*role), listed(facts)))
+            .collect();
+        said.join("; ")
+    }
+
+    /// The account of a run that took place, in sentences for a side, without what is true of every run.
+    pub fn said(&self, reader: Role) -> Learned {
+        let names = Names::of_reader(reader);
+        let sentence = |side| self.sentence(side, &names, Tense::Past);
+        let special = self.assuming.iter().filter(|assumption| !assumption.is_general());
+        let assuming: Vec<_> =
+            special.map(|assumption| assumption.sentence(&names, Tense::Past)).collect();
+        Learned {
+            me: sentence(reader),
+            peer: sentence(reader.other()),
+            assuming: assuming.join(" "),
+        }
+    }
+
+    /// The whole account in lines: what each side learns, beginning with `first`, what neither does, and the assumptions.
+    pub fn lines(&self, first: Role, names: &Names, tense: Tense) -> Vec<String> {
+        let mut lines: Vec<_> =
+            [first, first.other()].map(|side| self.sentence(side, names, tense)).into();
+        if !self.neither.is_empty() {
+            let secrets: Vec<_> = self.secrets().into_iter().map(str::to_owned).collect();
+            lines.push(format!("Neither side {} {}.", tense.learned(), alternatives(&secrets)));
+        }
+        lines.extend(self.assumptions(names, tense));
+        lines
+    }
+}
+
+impl Fact {
+    /// The fact as a phrase that continues "learned …".
+    pub fn phrase(&self, learner: Role, names: &Names) -> String {
+        let other = names.of(learner.other());
+        match self {
+            Self::Matches { matches, keys, least } => {
+                let found = matches.map(|matches| match keys {
+                    Some(keys) => format!(" ({} of {})", grouped(matches), grouped(*keys)),
+                    None => format!(" ({})", grouped(matches)),
+                });
+                let least = (*least > 0 && matches.is_none())
+                    .then(|| format!(", if at least {} match", grouped(*least)));
+                format!(
+                    "which of its keys {other} has too{}{}",
+                    found.unwrap_or_default(),
+                    least.unwrap_or_default()
+                )
+            }
+            Self::Identifiers => "by which of its identifiers each row matches".to_owned(),
+            Self::Columns { columns, rows } => {
+                let names = match &columns[..] {
+                    [] => format!("the values of columns that {other} names"),
+                    [one] => format!("the values of the column {one} of {other}"),
+                    several => format!("the values of the columns {} of {other}", all(several)),
+                };
+                match rows {
+                    1 => format!("{names} for these keys"),
+                    rows => {
+                        format!("{names} in all its rows with these keys (up to {rows} a key)")
+                    }
+                }
+            }
+            Self::Number { of, minimum, noise, answer } => {
+                number(*of, *minimum, *noise, *answer, (learner, names))
+            }
+            Self::ThresholdFirst { keys } => {
+                format!(
+                    "before anything else, whether the two sides share at least {}",
+                    of_keys(*keys)
+                )
+            }
+            Self::SharedKeys => "how many keys the two sides share".to_owned(),
+            Self::Share => "its secret share of the result".to_owned(),
+            Self::SetSize { keys, together } => {
+                let keys = keys.map(grouped);
+                let together = together.then_some("all identifiers together");
+                let notes: Vec<_> = keys.iter().map(String::as_str).chain(together).collect();
+                match &notes[..] {
+                    [] => format!("how many keys {other} has"),
+                    notes => format!("how many keys {other} has ({})", notes.join(", ")),
+                }
+            }
+            Self::KeyProfile => format!(
+                "by --diagnose, for each key column and to the nearest 10 %, what share of {other}'s keys have white space, \
+                 capital letters, digits only, and so on (docs/diagnose.md has the list)"
+            ),
+        }
+    }
+}
+
+/// A number about the shared keys, as far as the learner learns it.
+fn number(
+    of: Measure,
+    minimum: u64,
+    noise: Option<Noise>,
+    answer: Answer,
+    (learner, names): (Role, &Names),
+) -> String {
+    let share = |bound: &str, keys| format!("that the two sides share {bound} {}", of_keys(keys));
+    if answer == Answer::TooFew {
+        return share("fewer than", minimum);
+    }
+    let sum = |values: &str| format!("the sum of {values} over the shared keys");
+    let mut said = match of {
+        Measure::Count => "how many keys the two sides share".to_owned(),
+        Measure::Sum(owner) if owner == learner => sum("its own values"),
+        Measure::Sum(owner) => sum(&format!("{}'s values", names.of(owner))),
+        Measure::SumOfProducts => sum("the products of both sides' values"),
+        Measure::AtLeast(keys) => match answer {
+            // More than a threshold below the minimum is known then.
+            Answer::Reached(true) => return share("at least", keys.max(minimum)),
+            Answer::Reached(false) => share("fewer than", keys),
+            _ => format!("whether the two sides share at least {}", of_keys(keys)),
+        },
+    };
+    if let Some(noise) = noise {
+        said += &format!(", with noise that hides any single key ({})", noise.describe());
+    }
+    match answer {
+        Answer::Shown(Some(count)) => said + &format!(" ({})", grouped(count)),
+        Answer::Unknown if minimum > 0 => {
+            format!("{said} (or only {})", share("fewer than", minimum))
+        }
+        Answer::Unknown | Answer::TooFew => said,
+        Answer::Shown(None) | Answer::Reached(_) if minimum > 0 => {
+            format!("{said} and {}", share("at least", minimum))
+        }
+        Answer::Shown(None) | Answer::Reached(_) => said,
+    }
+}
+
+fn of_keys(number: u64) -> String {
+    counted(number, "key")
+}
+
+impl Secret {
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::ForeignKeys => "any key of the other that it does not have itself",
+            Self::Members => "which of its keys the other has",
+            Self::ExactNumber => "the number without its noise",
+            Self::Values => "any single value",
+            Self::Result => "the result",
+            Self::AllColumns => "any column of the other's table",
+            Self::OtherColumns => "any column of the other's table but those named",
+        }
+    }
+}
+
+impl Assumption {
+    /// Whether it is about the terms rather than the run, so that a summary need not repeat it.
+    pub(crate) fn is_general(&self) -> bool {
+        matches!(self, Self::FewKeys | Self::GuessedKeys)
+    }
+
+    /// The assumption as one or two sentences.
+    pub(crate) fn sentence(&self, names: &Names, tense: Tense) -> String {
+        let past = tense == Tense::Past;
+        match self {
+            Self::Insecure { protocol, receiver } => format!(
+                "Nothing enforces this: `{protocol}` is insecure and for measurements only. {} can find out each key of {} \
+                 that it can guess.",
+                names.capital(*receiver),
+                names.of(receiver.other())
+            ),
+            Self::Research { protocol } => format!(
+                "`{protocol}` is a research protocol: it reproduces its paper for comparison and is not for real data."
+            ),
+            Self::SemiHonest => {
+                "This holds if both sides follow the protocol (semi-honest security).".to_owned()
+            }
+            Self::MaliciousSender { receiver } => format!(
+                "This holds whatever {} does, if {} follows the protocol (security against a malicious sender).",
+                names.of(receiver.other()),
+                names.of(*receiver)
+            ),
+            Self::Malicious { receiver, tells } => malicious(names, *receiver, *tells, past),
+            Self::SentValues { sender } => {
+                let verb = if past { "sent" } else { "sends" };
+                format!(
+                    "The values are those that {} {verb}; nothing shows that they are in its table.",
+                    names.of(*sender)
+                )
+            }
+            Self::Digests { holder } => format!(
+                "{} holds SHA-256 digests in place of identifiers: it can guess the identifiers behind them offline, with \
+                 or without a run.",
+                names.capital(*holder)
+            ),
+            Self::KeptBack { finder, least } => format!(
+                "If fewer than {} match, the program of {} keeps the result back; the protocol does not enforce this.",
+                of_keys(*least),
+                names.of(*finder)
+            ),
+            Self::Shares => "The share of one side says nothing of the result.".to_owned(),
+            Self::FewKeys => "If few keys are shared, the number says much about each of them; a minimum or noise limits \
+                              that."
+                .to_owned(),
+            Self::GuessedKeys => {
+                "A side may put guessed keys into its table, and learns the result for those too."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn malicious(names: &Names, receiver: Role, tells: bool, past: bool) -> String {
+    let (one, other, capital) =
+        (names.of(receiver), names.of(receiver.other()), names.capital(receiver));
+    let then = if past { "may then have used" } else { "may then use" };
+    let mut text = format!(
+        "This holds even if a side deviates from the protocol (malicious security), but {one} {then} somewhat more keys \
+         than it {}.",
+        if past { "announced" } else { "announces" }
+    );
+    if tells {
+        text += &match past {
+            true => format!(
+                " {capital} learned first and then showed {other} the result: if it deviated, it may have left out \
+                 matches, and learned whether {other} has all keys of a further list."
+            ),
+            false => format!(
+                " {capital} learns first and then shows {other} the result: if it deviates, it may leave out matches, \
+                 and learn whether {other} has all keys of a further list."
+            ),
+        };
+    }
+    text
+}
+
+/// Names with commas and "and".
+fn all(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Several things in one sentence, with semicolons where one of them holds a comma.
+fn listed(things: &[String]) -> String {
+    joined(things, "and")
+}
+
+/// Several things of which none is the case.
+fn alternatives(things: &[String]) -> String {
+    joined(things, "or")
+}
+
+fn joined(things: &[String], word: &str) -> String {
+    let comma = if things.iter().any(|thing| thing.contains(", ")) { ";" } else { "," };
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, other] if comma == "," => format!("{one} {word} {other}"),
+        [first @ .., last] => {
+            format!("{}{comma} {word} {last}", first.join(&format!("{comma} ")))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Rows of a join of sets in partitions, on disk until they are written.
+//!
+//! A piece has the number of matches and how many of them cannot be read, and then for each row the number of the row and one
+//! of the places of the payload that came with its key: zeros where the payload cannot be read.
+
+use std::{borrow::Cow, io::Write};
+
+use vesica_core::error::{Error, Result};
+use vesica_keyset::{buckets::Filling, partitions::Partition};
+use vesica_psi::payload::Opened;
+use vesica_table::{
+    pieces::{Pieces, read_exact},
+    sent_columns::SentColumns,
+    sent_types::SentType,
+    spill::{Spill, Spilled},
+    written::{Matched, Received},
+};
+use zeroize::Zeroizing;
+
+/// Bytes of a row's number.
+const ROW: usize = size_of::<u64>();
+
+/// Ranges of rows that are put in order one after the other.
+const BUCKETS: u64 = 256;
+
+/// What a receiver found in a partition.
+pub(super) fn piece(
+    opened: &Opened,
+    sent: &SentColumns,
+    partition: &Partition,
+) -> Zeroizing<Vec<u8>> {
+    let Partition { set, rows, .. } = partition;
+    let mut payloads = vec![None; set.counts().used as usize];
+    let mut unreadable = 0u64;
+    for (nth, key) in opened.positions().iter().enumerate() {
+        let senders = sent.rows_of(opened.payload(nth));
+        unreadable += u64::from(senders.is_none());
+        payloads[*key as usize] = Some((nth, senders));
+    }
+    let matches = opened.positions().len() as u64;
+    let mut piece = Zeroizing::new([matches, unreadable].map(u64::to_le_bytes).concat());
+    let bytes = sent.bytes as usize;
+    for row in 0..set.counts().read {
+        let Some((nth, senders)) = set.key_of(row).and_then(|key| payloads[key as usize]) else {
+            continue;
+        };
+        let row = rows.row(row).to_le_bytes();
+        for place in opened.payload(nth).chunks(bytes).take(senders.unwrap_or(1)) {
+            piece.extend_from_slice(&row);
+            match senders {
+                Some(_) => piece.extend_from_slice(place),
+                None => piece.extend(std::iter::repeat_n(0, bytes)),
+            }
+        }
+    }
+    piece
+}
+
+/// What was found in all partitions.
+pub(super) struct Found {
+    pub(super) matches: u64,
+    /// Of how many of them what was sent cannot be read.
+    pub(super) unreadable: u64,
+    pub(super) rows: Matched,
+}
+
+/// Puts together the pieces of a receiver whose table has so many rows; where `unmatched` are kept, with all other rows.
+///
+/// # Errors
+/// [`Error::Output`] of the directory.
+pub(super) fn found(
+    pieces: Pieces,
+    (sent, types): (SentColumns, Vec<SentType>),
+    table_rows: u64,
+    unmatched: bool,
+) -> Result<Found> {
+    let directory = pieces.directory().to_owned();
+    let unwritten = |source| Error::Output { path: directory.clone(), source };
+    let record = ROW + sent.bytes as usize;
+    let mut filling = Filling::create(&directory, BUCKETS as usize, record)?;
+    let (mut matches, mut unreadable) = (0, 0);
+    for piece in pieces.iter() {
+        let piece = piece?;
+        let (head, records) = piece.split_at_checked(2 * ROW).ok_or(Error::Bug("a short piece"))?;
+        matches += number(head);
+        unreadable += number(&head[ROW..]);
+        for record in records.chunks_exact(record) {
+            let bucket = u128::from(number(record)) * u128::from(BUCKETS) / u128::from(table_rows);
+            filling.push(bucket as usize, record)?;
+        }
+    }
+    drop(pieces);
+    let buckets = filling.finish()?;
+    let mut spill = Spill::create(&directory).map_err(unwritten)?;
+    let mut rows = Vec::new();
+    for bucket in 0..buckets.len() {
+        let mut records = Zeroizing::new(Vec::with_capacity(buckets.records(bucket) * record));
+        buckets.read(bucket, |record| {
+            records.extend_from_slice(record);
+            Ok(())
+        })?;
+        // Rows that one row matches stay in their order.
+        let mut records: Vec<_> = records.chunks_exact(record).collect();
+        records.sort_by_key(|record| number(record));
+        for record in records {
+            rows.push(number(record));
+            spill.write_all(&record[ROW..]).map_err(unwritten)?;
+        }
+    }
+    let spilled = spill.finish().map_err(unwritten)?;
+    let with_values = unmatched.then(|| with_others(&mut rows, table_rows));
+    let received = Kept { sent, types, spilled, with_values, directory };
+    let rows = Matched { rows, ids: None, received: Some(Box::new(received)) };
+    Ok(Found { matches, unreadable, rows })
+}
+
+/// Adds every other row of a table once, and returns where those are that were there before.
+fn with_others(rows: &mut Vec<u64>, table_rows: u64) -> Vec<u64> {
+    let mut found = std::mem::take(rows).into_iter().peekable();
+    let mut before = Vec::new();
+    for row in 0..table_rows {
+        if found.peek() != Some(&row) {
+            rows.push(row);
+        }
+        while found.next_if_eq(&row).is_some() {
+            before.push(rows.len() as u64);
+            rows.push(row);
+        }
+    }
+    before
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    let mut number = [0; ROW];
+    number.copy_from_slice(&bytes[..ROW]);
+    u64::from_le_bytes(number)
+}
+
+/// What came with the rows, in their order, on disk.
+struct Kept {
+    sent: SentColumns,
+    types: Vec<SentType>,
+    spilled: Spilled,
+    /// Which of the rows that are written have received values; `None` for all.
+    with_values: Option<Vec<u64>>,
+    directory: std::path::PathBuf,
+}
+
+impl Received for Kept {
+    fn names(&self) -> &[String] {
+        &self.sent.columns
+    }
+
+    fn types(&self) -> &[SentType] {
+        &self.types
+    }
+
+    fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
+        let nothing = || vec![None; self.sent.columns.len()];
+        let place = match &self.with_values {
+            None => Some(nth),
+            Some(rows) => rows.binary_search(&(nth as u64)).ok(),
+        };
+        let Some(place) = place else { return Ok(nothing()) };
+        let mut bytes = Zeroizing::new(vec![0; self.sent.bytes as usize]);
+        let read = read_exact(&self.spilled, place as u64 * bytes.len() as u64, &mut bytes);
+        read.map_err(|source| Error::Output { path: self.directory.clone(), source })?;
+        let values = self.sent.row(&bytes, 0);
+        let owned = |value: Option<&str>| value.map(|value| Cow::Owned(value.to_owned()));
+        Ok(values.map_or_else(nothing, |values| values.into_iter().map(owned).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_match_nothing_are_added_in_order() {
+        for (found, all, before) in [
+            (&[][..], &[0, 1, 2][..], &[][..]),
+            (&[0, 2], &[0, 1, 2], &[0, 2]),
+            (&[1, 1, 1], &[0, 1, 1, 1, 2], &[1, 2, 3]),
+        ] {
+            let mut rows = found.to_vec();
+            assert_eq!(with_others(&mut rows, 3), before);
+            assert_eq!(rows, all);
+        }
+    }
+}

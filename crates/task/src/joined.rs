@@ -1,0 +1,83 @@
+//! Rows of a join before they are written.
+
+use std::borrow::Cow;
+
+use vesica_core::error::Result;
+use vesica_keyset::keyset::KeySet;
+use vesica_psi::payload::Opened;
+use vesica_table::{
+    sent_columns::SentColumns,
+    sent_types::SentType,
+    written::{Matched, Received},
+};
+
+/// What came with the receiver's rows, in the order in which they are written.
+struct Joined {
+    sent: SentColumns,
+    types: Vec<SentType>,
+    opened: Opened,
+    /// For each row the number of its payload and of the sender's row in it; [`NOTHING`] where nothing came, or nothing
+    /// that can be read.
+    of_rows: Vec<(u32, u32)>,
+}
+
+const NOTHING: (u32, u32) = (u32::MAX, 0);
+
+/// The receiver's rows whose keys both sides have, once for each row that the sender has with their key; where
+/// `unmatched` are kept, all others too, once each. Also says of how many keys what was sent cannot be read.
+pub(crate) fn joined(
+    opened: Opened,
+    (sent, types): (SentColumns, Vec<SentType>),
+    set: &KeySet,
+    unmatched: bool,
+) -> (Matched, u64) {
+    let mut payloads = vec![None; set.counts().used as usize];
+    let mut unreadable = 0;
+    for (nth, key) in opened.positions().iter().enumerate() {
+        let rows = sent.rows_of(opened.payload(nth));
+        unreadable += u64::from(rows.is_none());
+        payloads[*key as usize] = Some((nth as u32, rows));
+    }
+    let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
+    for row in 0..set.counts().read {
+        match set.key_of(row).and_then(|key| payloads[key as usize]) {
+            Some((payload, Some(senders))) => {
+                rows.extend(std::iter::repeat_n(row, senders));
+                of_rows.extend((0..senders as u32).map(|sender| (payload, sender)));
+            }
+            Some((_, None)) => {
+                rows.push(row);
+                of_rows.push(NOTHING);
+            }
+            None if unmatched => {
+                rows.push(row);
+                of_rows.push(NOTHING);
+            }
+            None => {}
+        }
+    }
+    let received = Some(Box::new(Joined { sent, types, opened, of_rows }) as Box<dyn Received>);
+    (Matched { rows, ids: None, received }, unreadable)
+}
+
+impl Received for Joined {
+    fn names(&self) -> &[String] {
+        &self.sent.columns
+    }
+
+    fn types(&self) -> &[SentType] {
+        &self.types
+    }
+
+    fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
+        let values = match self.of_rows[nth] {
+            NOTHING => None,
+            (payload, row) => self.sent.row(self.opened.payload(payload as usize), row as usize),
+        };
+        let borrowed = |value: Option<_>| value.map(Cow::Borrowed);
+        Ok(match values {
+            Some(values) => values.into_iter().map(borrowed).collect(),
+            None => vec![None; self.sent.columns.len()],
+        })
+    }
+}

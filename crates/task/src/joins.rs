@@ -1,0 +1,301 @@
+//! The rows whose key both sides have, with columns of the other side's.
+//!
+//! One side sends and learns nothing, the other learns and receives. What the sender puts into a payload is in
+//! [`sent_columns`](vesica_table::sent_columns). Of several rows with one key, the sender's first one is sent, or as many
+//! as the terms allow; each of the receiver's rows comes once with each of them.
+//!
+//! A payload that cannot be read leaves its columns empty and is counted. It does not end the run: so a malicious sender
+//! does not see that its key matched.
+
+use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
+use vesica_keyset::{
+    keyset::KeySet,
+    partitions::{Partition, Partitions},
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{
+    Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
+    payload::{self, Carrying},
+};
+use vesica_table::{output::Access, pieces::Pieces};
+use zeroize::Zeroizing;
+
+use crate::{
+    disclosure::{Fact, Scenario, Secret},
+    interface::{
+        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+        Request, Reveal, Task, Unrevealed,
+    },
+    join_pieces, joined,
+    outcome::Outcome,
+    query::{Query, QueryKind, ResultForm, Values},
+};
+
+impl Query {
+    /// The receiving side's rows whose key the other side has too, with columns of the other side's.
+    pub const JOIN: Self = Self { kind: &KIND, number: 0 };
+}
+
+/// The query for a join.
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "join",
+    word: "join",
+    form: None,
+    values: Values::None,
+    takes_number: false,
+    takes_columns: true,
+    takes_identifiers: false,
+    takes_order: false,
+    is_told: true,
+    keeps_rows: true,
+    access: Access::Usual,
+    result: ResultForm::Rows,
+    task: &Join,
+};
+
+struct Join;
+
+impl Task for Join {
+    fn check(&self, part: &Part) -> Result<()> {
+        if part.minimum > 0 {
+            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let says = |part: &Part| if part.sends { "sends columns" } else { "receives columns" };
+        (ours.sends == theirs.sends).then(|| Difference {
+            what: "who sends columns",
+            here: says(ours).to_owned(),
+            there: says(theirs).to_owned(),
+        })
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+        carriers.map(|protocol| Box::new(Carrier(protocol)) as Box<dyn Method>).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "joining"
+    }
+
+    fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
+        let (columns, rows) = scenario.sent.clone();
+        vec![scenario.matches(learner), Fact::Columns { columns, rows }]
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::OtherColumns]
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let matches = outcome.matches?;
+        let mut line = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        if let Some(rows) = outcome.rows_written {
+            line += &format!("; {}", (context.written)(counted(rows, "row")));
+        }
+        if let Some(unreadable @ 1..) = outcome.unreadable {
+            line += &format!(
+                "; what the other side sent cannot be read for {}, whose columns are left empty",
+                counted(unreadable, "key")
+            );
+        }
+        Some(line)
+    }
+}
+
+/// A protocol that carries payloads.
+struct Carrier(&'static Protocol);
+
+impl Carrier {
+    fn carrying(&self, request: &Request) -> Option<Carrying> {
+        self.0.carrying(request.payload_len)
+    }
+}
+
+impl Method for Carrier {
+    fn key(&self) -> &'static str {
+        self.0.key
+    }
+
+    fn status(&self) -> Status {
+        self.0.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.0.adversary
+    }
+
+    fn item_length(&self) -> DigestLength {
+        self.0.digest
+    }
+
+    /// As of the protocol without payloads.
+    fn splits(&self) -> bool {
+        self.0.splits()
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let by_partitions = ByPartitions { protocol: self.0, call: call.clone() };
+        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        (&self.0).candidate(request)?;
+        let carrying = self.carrying(request).ok_or_else(|| {
+            let none = format!("`{}` sends no {} bytes a row", self.0.key, request.payload_len);
+            Difference::of_both("columns that are sent", none)
+        })?;
+        Ok(Candidate::carrying(&carrying, request.setting()))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        Ok(Box::new(Joining::prepare(self.0, call, channel, rng)?))
+    }
+}
+
+/// A party of a join.
+struct Joining {
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn payload::Sender>),
+    Receiver(Box<dyn payload::Receiver>),
+}
+
+impl Joining {
+    fn prepare(
+        protocol: &'static Protocol,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Self> {
+        let (setting, carrying) =
+            (call.request.setting(), protocol.carrying(call.request.payload_len));
+        let carrying = carrying.expect("a candidate carries payloads");
+        let end = match call.receives() {
+            true => End::Receiver(payload::receiver_for(&carrying, setting, channel, rng)?),
+            false => End::Sender(payload::sender_for(&carrying, setting, channel, rng)?),
+        };
+        Ok(Self { call, end })
+    }
+}
+
+impl PartitionParty for Joining {
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Self { call: Call { request, sent, .. }, end, .. } = *self;
+        let Partition { set, items, .. } = partition;
+        match end {
+            End::Sender(party) => {
+                party.send_with(items.items(), set.payloads(), channel, rng)?;
+                channel.flush()?;
+                Ok(Zeroizing::default())
+            }
+            End::Receiver(party) => {
+                let opened =
+                    party.receive_with(items.items(), request.payload_len, channel, rng)?;
+                let sent = sent.expect("in a join columns are sent");
+                Ok(join_pieces::piece(&opened, &sent, partition))
+            }
+        }
+    }
+}
+
+/// A join of sets in partitions.
+struct ByPartitions {
+    protocol: &'static Protocol,
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Joining::prepare(self.protocol, self.call.clone(), channel, rng)?))
+    }
+
+    fn finish<'a>(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: Option<&'a Partitions>,
+        _: &mut Channel,
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let Self { call, .. } = *self;
+        let sent = call.sent.clone().ok_or(Error::Bug("in a join columns are sent"))?;
+        if !call.receives() {
+            let found = Found { outcome: Outcome::default(), content: None };
+            return Ok(Unrevealed::complete(found));
+        }
+        let found =
+            join_pieces::found(pieces, (sent, call.types.clone()), call.rows, call.unmatched)?;
+        let outcome = Outcome {
+            matches: Some(found.matches),
+            rows_written: Some(found.rows.rows.len() as u64),
+            unreadable: Some(found.unreadable),
+            ..Outcome::default()
+        };
+        let content = Some(Content::Rows(found.rows));
+        Ok(Unrevealed::complete(Found { outcome, content }))
+    }
+}
+
+impl Party for Joining {
+    fn run<'a>(
+        self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let Self { call: Call { request, sent, types, unmatched, .. }, end } = *self;
+        let sent = sent.expect("in a join columns are sent");
+        let found = match end {
+            End::Sender(party) => {
+                party.send_with(items, set.payloads(), channel, rng)?;
+                channel.flush()?;
+                Found { outcome: Outcome::default(), content: None }
+            }
+            End::Receiver(party) => {
+                let opened = party.receive_with(items, request.payload_len, channel, rng)?;
+                let matches = Some(opened.positions().len() as u64);
+                let (rows, unreadable) = joined::joined(opened, (sent, types), set, unmatched);
+                let outcome = Outcome {
+                    matches,
+                    rows_written: Some(rows.rows.len() as u64),
+                    unreadable: Some(unreadable),
+                    ..Outcome::default()
+                };
+                Found { outcome, content: Some(Content::Rows(rows)) }
+            }
+        };
+        Ok(Unrevealed::complete(found))
+    }
+}

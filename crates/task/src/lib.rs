@@ -1,0 +1,136 @@
+//! What a run can be for.
+//!
+//! Each task is a file here and a line of [`TASKS`]. A task says what it refuses of an offer, which catalogue it
+//! chooses from, how a party of an entry runs, what goes to the output, and what each side learns; the
+//! [`interface`] says how. Nothing else of a run knows a task by name.
+//!
+//! **Must never import** an offer, a session or a report: a task sees the agreed request, the items and the keys.
+
+pub mod aggregates;
+mod aligned;
+pub mod disclosure;
+pub mod interface;
+mod join_pieces;
+mod joined;
+pub mod joins;
+pub mod noise;
+pub mod outcome;
+pub mod query;
+mod row_pieces;
+pub mod rows;
+pub mod shares;
+pub mod sides;
+
+use self::query::{Form, Query, QueryKind, Values};
+
+/// The queries of each task.
+static TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS];
+
+fn kinds() -> impl Iterator<Item = &'static QueryKind> {
+    TASKS.iter().flat_map(|kinds| kinds.iter().copied())
+}
+
+/// Those that a user names, and how.
+fn written() -> impl Iterator<Item = (&'static QueryKind, &'static Form)> {
+    kinds().filter_map(|kind| Some((kind, kind.form.as_ref()?)))
+}
+
+/// The kind of query with this name on the wire.
+pub fn by_word(word: &str) -> Option<&'static QueryKind> {
+    kinds().find(|kind| kind.word == word)
+}
+
+/// What the method of this name does, as a phrase that the name follows.
+pub fn activity(method: &str) -> Option<&'static str> {
+    let knows = |kind: &&QueryKind| kind.task.methods().iter().any(|known| known.key() == method);
+    kinds().find(knows).map(|kind| kind.task.activity())
+}
+
+impl Query {
+    /// Reads what [`Query::forms`] lists: the name of a query, and after a colon its number or the name of this
+    /// side's column of values, which is returned beside it. `number` reads a number.
+    ///
+    /// # Errors
+    /// In words for a user, what there is to choose from.
+    pub fn parse(
+        text: &str,
+        number: impl Fn(&str) -> Option<u64>,
+    ) -> Result<(Self, Option<String>), String> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let unknown = || format!("possible values: {}", Self::forms());
+        let named = written().find(|(kind, _)| kind.name == name);
+        let (kind, form) = named.ok_or_else(unknown)?;
+        if kind.takes_number {
+            let number = number(rest.ok_or_else(unknown)?);
+            let number = number.ok_or_else(|| format!("{} takes a whole number", form.names))?;
+            return Ok((Self { kind, number }, None));
+        }
+        let fits = match rest {
+            None => kind.values != Values::OfBoth,
+            Some(column) => kind.values != Values::None && !column.is_empty(),
+        };
+        match fits {
+            true => Ok((Self { kind, number: 0 }, rest.map(str::to_owned))),
+            false => Err(unknown()),
+        }
+    }
+
+    /// The forms in which queries are written, with commas between them.
+    pub fn forms() -> String {
+        written().map(|(_, form)| form.names).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What each form of a query finds out, for a help text.
+    pub fn help() -> String {
+        written().map(|(_, form)| form.help).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A person reads what every method does while it runs.
+    #[test]
+    fn every_method_has_an_activity() {
+        for method in kinds().flat_map(|kind| kind.task.methods()) {
+            assert!(activity(method.key()).is_some(), "{}", method.key());
+        }
+        assert_eq!(activity("read"), None);
+    }
+
+    #[test]
+    fn names_are_not_used_twice() {
+        for kind in kinds() {
+            assert_eq!(kinds().filter(|other| other.name == kind.name).count(), 1);
+            assert_eq!(kinds().filter(|other| other.word == kind.word).count(), 1);
+        }
+    }
+
+    #[test]
+    fn queries_are_read_by_table() {
+        let parsed = |text: &str| Query::parse(text, |number| number.parse().ok());
+        let column = |name: &str| Some(name.to_owned());
+        for (text, query, values) in [
+            ("rows", Query::ROWS, None),
+            ("count", Query::COUNT, None),
+            ("sum", Query::SUM, None),
+            ("sum:a:b", Query::SUM, column("a:b")),
+            ("products:x", Query::PRODUCTS, column("x")),
+            ("threshold:5", Query::at_least(5), None),
+            ("shares", Query::SHARES, None),
+            ("shares:x", Query::SHARES, column("x")),
+        ] {
+            assert_eq!(parsed(text), Ok((query, values)), "{text}");
+        }
+        for text in
+            ["", "row", "join", "rows:x", "count:x", "sum:", "products", "threshold", "shares:"]
+        {
+            assert!(parsed(text).unwrap_err().starts_with("possible values: rows, "), "{text}");
+        }
+        assert_eq!(parsed("threshold:x").unwrap_err(), "threshold:K takes a whole number");
+    }
+}

@@ -1,0 +1,91 @@
+//! The result of a run in numbers, as a report has it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use vesica_keyset::numbers::decimal;
+
+/// What a run found, in numbers. A number that this side does not learn, or that its query does not ask for, is
+/// `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Distinct keys that both sides have.
+    pub matches: Option<u64>,
+    /// How many of these are of each identifier, in the order of the terms, where a row has several.
+    pub matches_of_identifiers: Option<Vec<u64>>,
+    /// The result of a query for a number.
+    pub answer: Option<QueryResult>,
+    /// Rows written to the output.
+    pub rows_written: Option<u64>,
+    /// Matching keys of which the columns that came with them cannot be read.
+    pub unreadable: Option<u64>,
+    /// Keys of this side whose values were clamped, where a sum gets noise.
+    pub clamped: Option<u64>,
+    /// Bins whose shares were written to the output.
+    pub bins_written: Option<u64>,
+}
+
+impl Outcome {
+    /// How many keys are shared, where this side learned it.
+    pub fn shared(&self) -> Option<u64> {
+        match self.answer {
+            Some(QueryResult::Count(count)) => Some(count),
+            _ => self.matches,
+        }
+    }
+
+    /// Whether this side knows that no key matched.
+    pub fn is_nothing(&self) -> bool {
+        self.matches == Some(0) || self.answer == Some(QueryResult::Count(0))
+    }
+}
+
+/// The result of a query for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
+pub enum QueryResult {
+    /// The number of keys that both sides have.
+    Count(u64),
+    /// The sum of one side's values over the shared keys.
+    Sum(Decimal),
+    /// The sum of the products of both sides' values over the shared keys.
+    SumOfProducts(Decimal),
+    /// Whether the number of shared keys reaches the threshold.
+    AtLeast(bool),
+    /// Fewer keys are shared than the minimum, and nothing else is told.
+    TooFew,
+    /// A count or a sum, with noise.
+    Noisy(Decimal),
+}
+
+impl fmt::Display for QueryResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Sum(sum) | Self::SumOfProducts(sum) | Self::Noisy(sum) => write!(f, "{sum}"),
+            Self::AtLeast(reached) => f.write_str(if *reached { "yes" } else { "no" }),
+            Self::TooFew => f.write_str("too few"),
+        }
+    }
+}
+
+/// A number with decimal places. In JSON it is text, because many readers lose digits of large numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal {
+    /// The number without its decimal point.
+    pub number: i128,
+    /// The number of decimal places.
+    pub scale: u8,
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decimal(self.number, self.scale))
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

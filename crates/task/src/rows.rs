@@ -1,0 +1,307 @@
+//! The rows whose key both sides have.
+
+use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::{counted, grouped},
+};
+use vesica_keyset::{
+    keyset::KeySet,
+    partitions::{Partition, Partitions},
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Setting, Status, reveal};
+use vesica_table::{output::Access, pieces::Pieces};
+use zeroize::Zeroizing;
+
+use crate::{
+    aligned::matched,
+    disclosure::{Fact, Scenario, Secret},
+    interface::{
+        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+        Request, Reveal, RevealStep, Task, Unrevealed,
+    },
+    outcome::Outcome,
+    query::{Form, Query, QueryKind, ResultForm, Values},
+    row_pieces,
+};
+
+impl Query {
+    /// This side's rows whose key the other side has too.
+    pub const ROWS: Self = Self { kind: &KIND, number: 0 };
+}
+
+/// The query for rows.
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "rows",
+    word: "rows",
+    form: Some(Form {
+        names: "rows",
+        help: "rows: this side's rows whose key the other side has too",
+    }),
+    values: Values::None,
+    takes_number: false,
+    takes_columns: false,
+    takes_identifiers: true,
+    takes_order: true,
+    is_told: true,
+    keeps_rows: true,
+    access: Access::Usual,
+    result: ResultForm::Rows,
+    task: &Rows,
+};
+
+struct Rows;
+
+impl Task for Rows {
+    fn check(&self, part: &Part) -> Result<()> {
+        if part.minimum > 0 {
+            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        CATALOGUE.iter().map(|protocol| Box::new(*protocol) as Box<dyn Method>).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "intersecting"
+    }
+
+    fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
+        let several = (scenario.identifiers > 1).then_some(Fact::Identifiers);
+        [scenario.matches(learner)].into_iter().chain(several).collect()
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::AllColumns]
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let matches = outcome.matches?;
+        let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        let of = match &outcome.matches_of_identifiers {
+            Some(counts) => format!("{of} ({})", by_identifier(counts)),
+            None => of,
+        };
+        let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
+        Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// How many keys of each identifier match.
+fn by_identifier(counts: &[u64]) -> String {
+    let counts = counts.iter().enumerate();
+    let of = |(i, count): (usize, &u64)| format!("{} of identifier {}", grouped(*count), i + 1);
+    counts.map(of).collect::<Vec<_>>().join(", ")
+}
+
+impl Method for &'static Protocol {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.adversary
+    }
+
+    fn item_length(&self) -> DigestLength {
+        self.digest
+    }
+
+    fn splits(&self) -> bool {
+        Protocol::splits(self)
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let by_partitions = ByPartitions { protocol: self, call: call.clone() };
+        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        (self.limits)(request.sizes).map_err(|limit| {
+            Difference::of_both("sizes of the sets", format!("`{}` takes {limit}", self.key))
+        })?;
+        Ok(Candidate::protocol(self, request.setting()))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        Ok(Box::new(Intersecting::prepare(self, call, channel, rng)?))
+    }
+}
+
+/// A party of a PSI protocol.
+struct Intersecting {
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn vesica_psi::Sender>),
+    Receiver(Box<dyn vesica_psi::Receiver>),
+}
+
+impl Intersecting {
+    fn prepare(
+        protocol: &'static Protocol,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Self> {
+        let setting = call.request.setting();
+        let end = match call.receives() {
+            true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
+            false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
+        };
+        Ok(Self { call, end })
+    }
+}
+
+impl Party for Intersecting {
+    fn run<'a>(
+        self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let Self { call, end } = *self;
+        let setting = call.request.setting();
+        let mut matches = end.matches(items, channel, rng)?;
+        let shared = matches.as_ref().map(|matches| matches.len() as u64);
+        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
+            if call.sides.both_learn() {
+                let revealed = reveal(&mut matches, items, setting, channel, rng);
+                revealed.map_err(|error| Error::of_protocol(error, channel))?;
+            }
+            let count = matches.as_ref().map(|matches| matches.len() as u64);
+            let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
+            let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
+            let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
+            let outcome = Outcome {
+                matches: count,
+                matches_of_identifiers,
+                rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
+                ..Outcome::default()
+            };
+            Ok(Found { outcome, content: rows.map(Content::Rows) })
+        });
+        Ok(Unrevealed { shared, reveal })
+    }
+}
+
+impl End {
+    /// The positions, ascending, of this side's keys that the other side has too; `None` for the sender.
+    fn matches(
+        self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<Vec<u32>>> {
+        match self {
+            Self::Sender(party) => {
+                party.send(items, channel, rng)?;
+                channel.flush()?;
+                Ok(None)
+            }
+            Self::Receiver(party) => Ok(Some(party.receive(items, channel, rng)?)),
+        }
+    }
+}
+
+/// The step by which the sender learns the matches as well, which the receiver has.
+fn reveal(
+    matches: &mut Option<Vec<u32>>,
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> vesica_psi::Result<()> {
+    match matches {
+        Some(matches) => reveal::tell(items.at(matches).items(), setting, channel, rng)?,
+        None => *matches = Some(reveal::learn(items, setting, channel)?),
+    }
+    Ok(())
+}
+
+impl PartitionParty for Intersecting {
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        when: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Self { call, end } = *self;
+        let items = partition.items.items();
+        let mut matches = end.matches(items, channel, rng)?;
+        let both = call.sides.both_learn();
+        if both && when == Reveal::WithPartition {
+            reveal(&mut matches, items, call.request.setting(), channel, rng)?;
+        }
+        let is_revealed = !both || when == Reveal::WithPartition;
+        Ok(matches.map_or_else(Zeroizing::default, |matches| {
+            row_pieces::piece(&matches, &call, partition, is_revealed)
+        }))
+    }
+}
+
+/// A protocol on sets in partitions.
+struct ByPartitions {
+    protocol: &'static Protocol,
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Intersecting::prepare(self.protocol, self.call.clone(), channel, rng)?))
+    }
+
+    fn finish<'a>(
+        self: Box<Self>,
+        pieces: Pieces,
+        partitions: Option<&'a Partitions>,
+        _: &mut Channel,
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let Self { protocol, call } = *self;
+        let shared = row_pieces::matches(&pieces)?;
+        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
+            if call.receives() && call.sides.both_learn() {
+                row_pieces::reveal(&pieces, (protocol, &call), channel, rng)?;
+            }
+            let mut all = row_pieces::Gathered::new(&call, protocol.digest);
+            for (number, piece) in pieces.iter().enumerate() {
+                let mut piece = piece?;
+                if piece.is_empty() && call.sides.i_learn {
+                    let partitions = partitions.ok_or(Error::Bug("partitions are kept"))?;
+                    let partition = partitions.load(number, rng)?;
+                    piece = row_pieces::learn(&partition, &call, channel)?;
+                }
+                all.add(&piece)?;
+            }
+            Ok(all.found())
+        });
+        Ok(Unrevealed { shared, reveal })
+    }
+}

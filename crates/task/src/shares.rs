@@ -1,0 +1,353 @@
+//! Secret shares of which keys match, and of their values, for a later computation of both sides.
+//!
+//! A side's shares are CSV with a header and a line for each bin of the receiver's table, in the same order on both
+//! sides. `docs/answers.md` specifies the columns, and how two files are put together.
+
+use std::io::{self, Write};
+
+use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Result},
+    parties::Role,
+    words::counted,
+};
+use vesica_keyset::{
+    keyset::KeySet,
+    partitions::{Partition, Partitions},
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{
+    Adversary, Items, Status,
+    aggregate::shares::{self, Outline, SHARING, Shares, Sharing},
+};
+use vesica_table::{output::Access, pieces::Pieces};
+use zeroize::Zeroizing;
+
+use crate::{
+    disclosure::{Fact, Scenario, Secret},
+    interface::{
+        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
+        Request, Reveal, Task, Unrevealed, WriteText,
+    },
+    outcome::Outcome,
+    query::{Form, Query, QueryKind, ResultForm, Values},
+};
+
+impl Query {
+    /// A file of secret shares on each side: of which keys both sides have, and of their values where a side brings
+    /// some. Neither side learns anything from its own.
+    pub const SHARES: Self = Self { kind: &KIND, number: 0 };
+}
+
+/// The query for shares.
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "shares",
+    word: "shares",
+    form: Some(Form {
+        names: "shares, shares:COL",
+        help: "shares, or shares:COL with values: secret shares of the result for a later computation by both sides; \
+           neither learns anything",
+    }),
+    values: Values::Any,
+    takes_number: false,
+    takes_columns: false,
+    takes_identifiers: false,
+    takes_order: false,
+    is_told: false,
+    keeps_rows: false,
+    access: Access::Owner,
+    result: ResultForm::File,
+    task: &SecretShares,
+};
+
+struct SecretShares;
+
+impl Task for SecretShares {
+    fn check(&self, part: &Part) -> Result<()> {
+        if part.minimum > 0 {
+            let message =
+                "shares cannot be held back by a minimum: nobody knows how many keys match";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        vec![Box::new(&SHARING)]
+    }
+
+    fn activity(&self) -> &'static str {
+        "computing shares"
+    }
+
+    fn facts(&self, _: &Scenario, _: Role) -> Vec<Fact> {
+        vec![Fact::Share]
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::Result, Secret::Members, Secret::AllColumns]
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let bins = counted(outcome.bins_written?, "bin");
+        Some(format!("shares of {}", (context.written)(bins)))
+    }
+}
+
+/// What is to be shared.
+fn outline(request: &Request) -> Outline {
+    let Request { sizes, partitions, sender_brings, receiver_brings, .. } = *request;
+    Outline { sizes, partitions, of_sender: sender_brings, of_receiver: receiver_brings }
+}
+
+impl Method for &'static Sharing {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.adversary
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        Ok(Candidate::sharing(outline(request)))
+    }
+
+    fn splits(&self) -> bool {
+        true
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        Some(Box::new(ByPartitions { call: call.clone() }))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        Ok(Box::new(Prepared::new(call, channel, rng)?))
+    }
+}
+
+/// A party that gets shares.
+pub struct Prepared {
+    call: Call,
+    end: End,
+}
+
+impl Prepared {
+    fn new(call: Call, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Self> {
+        let outline = outline(&call.request);
+        let end = match call.receives() {
+            true => End::Receiver(shares::Receiver::agreed(outline, channel, rng)?),
+            false => End::Sender(shares::Sender::agreed(outline, channel, rng)?),
+        };
+        Ok(Self { call, end })
+    }
+
+    fn share(
+        self,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Shares> {
+        match self.end {
+            End::Sender(party) => party.share(items, set.values(), channel, rng),
+            End::Receiver(party) => party.share(items, set.values(), channel, rng),
+        }
+    }
+}
+
+enum End {
+    Sender(shares::Sender),
+    Receiver(shares::Receiver),
+}
+
+impl Party for Prepared {
+    fn run<'a>(
+        self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let call = self.call.clone();
+        let shares = self.share(items, set, channel, rng)?;
+        let bins = shares.members.len() as u64;
+        // Only the receiver knows which of its keys is in which bin.
+        let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
+        let receiver = call.receiver();
+        let write: WriteText = Box::new(move |out| write(&shares, receiver, &rows, out));
+        Ok(Unrevealed::complete(found(bins, write)))
+    }
+}
+
+impl PartitionParty for Prepared {
+    /// The lines of the bins, without the number that each begins with.
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Partition { set, items, rows } = partition;
+        let receiver = self.call.receiver();
+        let shares = self.share(items.items(), set, channel, rng)?;
+        let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
+        // Items that fill up the partition are of no row.
+        let row = |item: u32| Some(rows.row((*first_rows.get(item as usize)?).into()));
+        let mut lines = Zeroizing::new(Vec::new());
+        // A vector takes whatever is written.
+        let _ = (0..shares.members.len())
+            .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
+        Ok(lines)
+    }
+}
+
+/// Shares of sets in partitions.
+struct ByPartitions {
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Prepared::new(self.call.clone(), channel, rng)?))
+    }
+
+    fn finish<'a>(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: Option<&'a Partitions>,
+        _: &mut Channel,
+        _: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let Call { request, .. } = self.call;
+        let outline = outline(&request);
+        let bins = (outline.bins() * request.partitions) as u64;
+        let (receives, receiver) = (self.call.receives(), self.call.receiver());
+        let write = move |out: &mut dyn Write| {
+            write_header(receives, receiver, (outline.of_receiver, outline.of_sender), out)?;
+            let mut bin = 0u64;
+            for piece in pieces.iter() {
+                let piece = piece.map_err(io::Error::other)?;
+                for line in piece.split_inclusive(|byte| *byte == b'\n') {
+                    write!(out, "{bin}")?;
+                    out.write_all(line)?;
+                    bin += 1;
+                }
+            }
+            Ok(())
+        };
+        Ok(Unrevealed::complete(found(bins, Box::new(write))))
+    }
+}
+
+fn found(bins: u64, write: WriteText) -> Found {
+    let outcome = Outcome { bins_written: Some(bins), ..Outcome::default() };
+    Found { outcome, content: Some(Content::Text(write)) }
+}
+
+/// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row that bears
+/// each of this side's keys, counted from 0; it is needed by the receiver alone.
+fn write(shares: &Shares, receiver: Role, rows: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    let are_there = (shares.of_receiver.is_some(), shares.of_sender.is_some());
+    write_header(shares.items.is_some(), receiver, are_there, out)?;
+    let row = |item: u32| Some(rows[item as usize].into());
+    (0..shares.members.len()).try_for_each(|bin| {
+        write!(out, "{bin}")?;
+        write_rest(shares, receiver, bin, row, out)
+    })
+}
+
+/// What the receiver's and the sender's side have, as sides A and B.
+fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
+    match receiver {
+        Role::A => [of_receiver, of_sender],
+        Role::B => [of_sender, of_receiver],
+    }
+}
+
+/// The names of the columns. Says whether this side is the receiver, and whose values there are.
+fn write_header(
+    receives: bool,
+    receiver: Role,
+    values: (bool, bool),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let [of_a, of_b] = as_sides(receiver, values);
+    let row = if receives { ",row" } else { "" };
+    let a = if of_a { ",value_a" } else { "" };
+    let b = if of_b { ",value_b" } else { "" };
+    writeln!(out, "bin{row},member{a}{b}")
+}
+
+/// What follows the number of a bin.
+fn write_rest(
+    shares: &Shares,
+    receiver: Role,
+    bin: usize,
+    row: impl Fn(u32) -> Option<u64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let Some(items) = &shares.items {
+        match items[bin].and_then(row) {
+            Some(row) => write!(out, ",{}", row + 1)?,
+            None => write!(out, ",")?,
+        }
+    }
+    write!(out, ",{}", u8::from(shares.members[bin]))?;
+    let values = as_sides(receiver, (&shares.of_receiver, &shares.of_sender));
+    for values in values.into_iter().flatten() {
+        write!(out, ",{:016x}", values[bin])?;
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(shares: &Shares, receiver: Role, rows: &[u32]) -> String {
+        let mut out = Vec::new();
+        write(shares, receiver, rows, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_those_that_there_are() {
+        let members = || vec![true, false].into();
+        let values = |values: [u64; 2]| Some(values.to_vec().into());
+        let bare =
+            || Shares { members: members(), of_sender: None, of_receiver: None, items: None };
+        assert_eq!(written(&bare(), Role::A, &[]), "bin,member\n0,1\n1,0\n");
+        let items = || Some(vec![None, Some(1)]);
+        let receiver = Shares { items: items(), of_sender: values([7, u64::MAX]), ..bare() };
+        assert_eq!(
+            written(&receiver, Role::A, &[0, 4]),
+            "bin,row,member,value_b\n0,,1,0000000000000007\n1,5,0,ffffffffffffffff\n"
+        );
+        let both = Shares { of_receiver: values([1, 2]), ..receiver };
+        let lines = "bin,row,member,value_a,value_b\n\
+                     0,,1,0000000000000001,0000000000000007\n\
+                     1,5,0,0000000000000002,ffffffffffffffff\n";
+        assert_eq!(written(&both, Role::A, &[0, 4]), lines);
+        let turned = written(&both, Role::B, &[0, 4]);
+        assert!(turned.contains("0,,1,0000000000000007,0000000000000001\n"), "{turned}");
+    }
+}

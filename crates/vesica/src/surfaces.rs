@@ -1,0 +1,527 @@
+//! Every combination of question, options, outcome and side on every surface that says what a run discloses: each has the same
+//! facts. The facts are compared with a table that is written another way than the code.
+
+use std::{thread, time::Duration};
+
+use vesica_agree::{
+    disclosed::{Known, MatchRules},
+    offer::{Offer, WireOffer},
+    terms::Terms,
+};
+use vesica_core::{
+    moment::Moment,
+    parties::{Learns, Parties, Role, Security},
+};
+use vesica_keyset::counts::RowCounts;
+use vesica_net::{Channel, Identity, transport::memory};
+use vesica_partner::{
+    entry::{Entry, Event, Head},
+    page,
+    party::Party,
+    policy::Policy,
+    record::{self, Facts, Statement},
+    summary::Summary,
+};
+use vesica_run::report::Report;
+use vesica_table::sent_columns::SentColumns;
+use vesica_task::{
+    disclosure::{
+        words::{Names, Tense},
+        *,
+    },
+    outcome::{Decimal, Outcome, QueryResult},
+    query::Query,
+};
+
+/// Distinct keys of A and of B, and those that both have.
+const KEYS: [u64; 2] = [300, 1000];
+const SHARED: u64 = 60;
+const MINIMUM: u64 = 51;
+const ROLES: [Role; 2] = [Role::A, Role::B];
+
+/// A question with its options. To try another one, add a line to [`cases`].
+#[derive(Debug, Clone)]
+struct Case {
+    query: Query,
+    learns: Learns,
+    /// Whether A and B bring values.
+    brings: [bool; 2],
+    /// The most rows of a key that B sends in a join.
+    rows: u32,
+    identifiers: usize,
+    minimum: u64,
+    noise: bool,
+    diagnose: bool,
+    digests: bool,
+    rules: MatchRules,
+    protocol: Option<&'static str>,
+    security: Security,
+}
+
+fn case(query: Query, learns: Learns) -> Case {
+    Case {
+        query,
+        learns,
+        brings: [false; 2],
+        rows: 1,
+        identifiers: 1,
+        minimum: 0,
+        noise: false,
+        diagnose: false,
+        digests: false,
+        rules: MatchRules::default(),
+        protocol: None,
+        security: Security::SemiHonest,
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    let learners = [Learns::Me, Learns::Peer, Learns::Both];
+    for learns in learners {
+        let rows = case(Query::ROWS, learns);
+        let rule = |threshold_first| MatchRules { least: MINIMUM, threshold_first };
+        all.extend([
+            rows.clone(),
+            Case { identifiers: 2, ..rows.clone() },
+            Case { diagnose: true, ..rows.clone() },
+            Case { digests: true, ..rows.clone() },
+            Case { rules: rule(false), ..rows.clone() },
+            Case { rules: rule(true), ..rows.clone() },
+            Case { security: Security::Malicious, ..rows.clone() },
+            Case { protocol: Some("naive"), ..rows.clone() },
+            Case { protocol: Some("cm20-malicious-sender"), ..rows },
+        ]);
+        let numbers = [
+            (Query::COUNT, [false; 2]),
+            (Query::SUM, [true, false]),
+            (Query::SUM, [false, true]),
+            (Query::PRODUCTS, [true; 2]),
+            (Query::at_least(MINIMUM), [false; 2]),
+        ];
+        for (query, brings) in numbers {
+            let number = Case { brings, ..case(query, learns) };
+            all.extend([
+                number.clone(),
+                Case { minimum: MINIMUM, ..number.clone() },
+                Case { diagnose: true, ..number.clone() },
+            ]);
+            if query != Query::at_least(MINIMUM) {
+                all.push(Case { noise: true, ..number.clone() });
+            }
+            if query == Query::SUM {
+                all.push(Case { protocol: Some("dh-sum"), ..number });
+            }
+        }
+    }
+    for rows in [1, 3] {
+        let join = Case { rows, ..case(Query::JOIN, Learns::Me) };
+        let least = MatchRules { least: MINIMUM, threshold_first: false };
+        all.extend([Case { rules: least, ..join.clone() }, join]);
+    }
+    for brings in [[false; 2], [true, false], [true; 2]] {
+        all.push(Case { brings, ..case(Query::SHARES, Learns::Nobody) });
+    }
+    all
+}
+
+impl Case {
+    fn offer(&self, role: Role) -> Offer {
+        let learns = match (self.learns, role) {
+            (Learns::Me, Role::B) => Learns::Peer,
+            (Learns::Peer, Role::B) => Learns::Me,
+            (learns, _) => learns,
+        };
+        let profile = match (self.digests, role) {
+            (false, _) => "email",
+            (true, Role::A) => "sha256:email",
+            (true, Role::B) => "hashed:email",
+        };
+        let clamp = if self.query == Query::COUNT { "null" } else { "10" };
+        let noise = format!("{{\"epsilon\":\"0.5\",\"clamp\":{clamp}}}");
+        let columns = || SentColumns {
+            columns: ["tier", "city"].map(str::to_owned).into(),
+            bytes: 64,
+            rows: self.rows,
+        };
+        let sends = (self.query == Query::JOIN && role == Role::B).then(columns);
+        let keys = vec![profile.parse().unwrap(); self.identifiers];
+        Offer {
+            query: self.query,
+            brings_values: self.brings[role as usize],
+            minimum: self.minimum,
+            noise: self.noise.then(|| serde_json::from_str(&noise).unwrap()),
+            diagnose: self.diagnose,
+            protocol: self.protocol.map(str::to_owned),
+            allow_research: true,
+            security: self.security,
+            identifiers: if self.identifiers > 1 { vec![1; self.identifiers] } else { vec![] },
+            sends,
+            ..Offer::new(keys, learns)
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        let offers = ROLES.map(|role| {
+            let offer = self.offer(role);
+            offer.check().unwrap_or_else(|error| panic!("{self:?}: {error}"));
+            WireOffer::new(&offer, role)
+        });
+        let parties = Parties { role: Role::A, me: "a".into(), peer: "b".into() };
+        Terms::merge(&offers[0], &offers[1], &parties).unwrap()
+    }
+
+    fn policy(&self) -> Policy {
+        let MatchRules { least, threshold_first } = self.rules;
+        let min_result = (least > 0).then_some(least);
+        Policy { min_result, threshold_first, ..Policy::default() }
+    }
+
+    fn learns(&self, role: Role) -> bool {
+        match self.learns {
+            Learns::Both => true,
+            Learns::Nobody => false,
+            Learns::Me => role == Role::A,
+            Learns::Peer => role == Role::B,
+        }
+    }
+
+    /// The protocol that runs.
+    fn method(&self) -> (&'static str, vesica_psi::Adversary) {
+        let request = self.terms().request(vesica_psi::Sizes { sender: 1000, receiver: 300 });
+        let all = self.query.kind.task.methods();
+        let method = all.iter().find(|method| {
+            let is_named = match self.protocol {
+                Some(name) => method.key() == name,
+                None => method.is_recommended() && method.meets(self.security),
+            };
+            is_named && method.candidate(&request).is_ok()
+        });
+        let method = method.unwrap_or_else(|| panic!("{self:?}"));
+        (method.key(), method.adversary())
+    }
+
+    /// The outcomes that a run may have, as a side that learns it knows them; `None` for one that does not.
+    fn outcomes(&self) -> Vec<Outcome> {
+        let number = |answer| Outcome { answer: Some(answer), ..Outcome::default() };
+        let sum = Decimal { number: 7, scale: 0 };
+        let mut all = match self.query.name() {
+            "rows" | "join" => {
+                return vec![Outcome { matches: Some(SHARED), ..Outcome::default() }];
+            }
+            "shares" => return vec![Outcome { bins_written: Some(9), ..Outcome::default() }],
+            _ if self.noise => return vec![number(QueryResult::Noisy(sum))],
+            "count" => vec![number(QueryResult::Count(SHARED))],
+            "sum" => vec![number(QueryResult::Sum(sum))],
+            "products" => vec![number(QueryResult::SumOfProducts(sum))],
+            _ => [true, false].map(QueryResult::AtLeast).map(number).into(),
+        };
+        if self.minimum > 0 {
+            all.push(number(QueryResult::TooFew));
+        }
+        all
+    }
+
+    /// The facts that a side learns, in words of this table's own.
+    fn expected(&self, role: Role) -> Vec<String> {
+        let mut all = Vec::new();
+        let learns = self.learns(role);
+        let minimum = if self.minimum > 0 { " unless too few" } else { "" };
+        let noise = if self.noise { " with noise" } else { "" };
+        let of = |owner: usize| if owner == role as usize { "own" } else { "other's" };
+        all.extend(self.rules.threshold_first.then(|| "threshold first".to_owned()));
+        match self.query.name() {
+            "shares" => all.push("share".to_owned()),
+            _ if !learns => {}
+            "rows" if self.identifiers > 1 => {
+                all.extend(["matches", "identifiers"].map(str::to_owned));
+            }
+            "rows" => all.push("matches".to_owned()),
+            "join" => {
+                all.push("matches".to_owned());
+                all.push(format!("tier+city, {} rows", self.rows));
+            }
+            "count" => all.push(format!("count{noise}{minimum}")),
+            "sum" if self.brings[0] => all.push(format!("sum of {}{noise}{minimum}", of(0))),
+            "sum" => all.push(format!("sum of {}{noise}{minimum}", of(1))),
+            "products" => all.push(format!("products{noise}{minimum}")),
+            _ => all.push(format!("at least {MINIMUM}{minimum}")),
+        }
+        // The paper's matcher is the side without values.
+        if self.protocol == Some("dh-sum") && !self.brings[role as usize] {
+            all.push("shared".to_owned());
+        }
+        all.push("size".to_owned());
+        all.extend(self.diagnose.then(|| "profile".to_owned()));
+        all
+    }
+}
+
+/// The assumptions of a case, in words of this table's own.
+fn assumed(case: &Case) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    let (key, adversary) = case.method();
+    all.push(match (key, adversary) {
+        ("naive", _) => "insecure",
+        (_, vesica_psi::Adversary::MaliciousSender) => "malicious-sender",
+        (_, vesica_psi::Adversary::Malicious) => "malicious",
+        _ => "semi-honest",
+    });
+    let query = case.query.name();
+    let is_number = ["count", "sum", "products"].contains(&query);
+    for (assumption, is_one) in [
+        ("shares", query == "shares"),
+        ("sent-values", query == "join"),
+        ("kept-back", case.rules.least > 0),
+        ("digests", case.digests),
+        ("few-keys", is_number && case.minimum == 0 && !case.noise),
+        ("guessed-keys", true),
+    ] {
+        all.extend(is_one.then_some(assumption));
+    }
+    all
+}
+
+/// The names of an account's assumptions.
+fn assumptions(account: &Disclosure) -> Vec<String> {
+    let value = serde_json::to_value(&account.assuming).unwrap();
+    let all = value.as_array().unwrap().iter();
+    all.map(|assumption| assumption["assumption"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A fact in the words of the table.
+fn worded(fact: &Fact, learner: Role) -> String {
+    match fact {
+        Fact::Matches { .. } => "matches".to_owned(),
+        Fact::Identifiers => "identifiers".to_owned(),
+        Fact::Columns { columns, rows } => format!("{}, {rows} rows", columns.join("+")),
+        Fact::Number { of, minimum, noise, .. } => {
+            let of = match of {
+                Measure::Count => "count".to_owned(),
+                Measure::Sum(owner) if *owner == learner => "sum of own".to_owned(),
+                Measure::Sum(_) => "sum of other's".to_owned(),
+                Measure::SumOfProducts => "products".to_owned(),
+                Measure::AtLeast(keys) => format!("at least {keys}"),
+            };
+            let noise = noise.map_or("", |_| " with noise");
+            format!("{of}{noise}{}", if *minimum > 0 { " unless too few" } else { "" })
+        }
+        Fact::ThresholdFirst { .. } => "threshold first".to_owned(),
+        Fact::SharedKeys => "shared".to_owned(),
+        Fact::Share => "share".to_owned(),
+        Fact::SetSize { .. } => "size".to_owned(),
+        Fact::KeyProfile => "profile".to_owned(),
+    }
+}
+
+fn all_worded(disclosure: &Disclosure, role: Role) -> Vec<String> {
+    disclosure.facts(role).iter().map(|fact| worded(fact, role)).collect()
+}
+
+/// The report of a side after a run with this outcome.
+fn report(case: &Case, role: Role, outcome: &Outcome) -> Report {
+    let mut report = Report::begin();
+    let (mine, peers) = (KEYS[role as usize], KEYS[role.other() as usize]);
+    let terms = case.terms();
+    report.role = Some(role);
+    report.set_terms(&terms);
+    let (key, adversary) = case.method();
+    report.set_protocol(key, adversary);
+    report.rows = Some(RowCounts { read: mine, null: 0, duplicate: 0, used: mine });
+    report.peer_items = Some(peers);
+    let is_known = case.learns(role) || case.query == Query::SHARES;
+    report.outcome = if is_known { outcome.clone() } else { Outcome::default() };
+    report.disclose([case.diagnose; 2], case.rules).unwrap();
+    report
+}
+
+/// Every phrase of the account stands in this text.
+#[track_caller]
+fn says(text: &str, disclosure: &Disclosure, names: &Names, surface: &str) {
+    let phrases = ROLES.map(|role| disclosure.learned(role, names)).concat();
+    for phrase in phrases {
+        assert!(text.contains(&phrase), "{surface} lacks `{phrase}`:\n{text}");
+    }
+}
+
+#[test]
+fn every_surface_has_the_facts_of_every_run() {
+    let identities = [(); 2].map(|()| Identity::generate().unwrap());
+    let cases = cases();
+    assert!(cases.len() > 90);
+    for case in cases {
+        let terms = case.terms();
+        // Before a run: invitations, agreements and previews.
+        for reader in ROLES {
+            let summary = Summary::new(terms.clone(), vec![case.policy()], reader);
+            let before = summary.disclosure();
+            for role in ROLES {
+                assert_eq!(all_worded(&before, role), case.expected(role), "{case:?}");
+            }
+            let text = summary.disclosed().join("\n");
+            says(&text, &before, &Names::of_reader(reader), "the agreement");
+            assert_eq!(text.matches(" will learn ").count(), 3, "{text}");
+        }
+        for outcome in case.outcomes() {
+            // After it: the report in JSON and in words, and the ledger.
+            let reports = ROLES.map(|role| report(&case, role, &outcome));
+            for (role, report) in ROLES.into_iter().zip(&reports) {
+                let account = report.disclosure.clone().unwrap();
+                assert_eq!(assumptions(&account), assumed(&case), "{case:?}");
+                for role in ROLES {
+                    assert_eq!(all_worded(&account, role), case.expected(role), "{case:?}");
+                }
+                let json: serde_json::Value =
+                    serde_json::from_str(&report.to_json().unwrap()).unwrap();
+                assert_eq!(
+                    serde_json::from_value::<Disclosure>(json["disclosure"].clone()).unwrap(),
+                    account
+                );
+                let summary = report.summary(None).join("\n");
+                says(&summary, &account, &Names::of_reader(role), "the summary");
+                in_ledger(&account, role);
+            }
+            recorded(&case, &outcome, &reports, &identities);
+        }
+    }
+}
+
+fn in_ledger(account: &Disclosure, role: Role) {
+    let event = Event::Succeeded {
+        run: 0,
+        matches: None,
+        disclosure: Some(Box::new(account.clone())),
+        role: Some(role),
+        record: String::new(),
+        peer_ledger: None,
+    };
+    let entry = Entry {
+        number: 1,
+        previous: String::new(),
+        time: Moment::now(),
+        agreement: String::new(),
+        name: String::new(),
+        peer: String::new(),
+        owner: None,
+        event,
+    };
+    let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
+    assert_eq!(read, entry);
+    // A line says everything but the sizes, which the line of the beginning has.
+    let line = account.brief(role);
+    for learner in ROLES {
+        for fact in account.facts(learner) {
+            let is_size = matches!(fact, Fact::SetSize { .. });
+            let phrase = fact.phrase(learner, &Names::of_reader(role));
+            assert_eq!(line.contains(&phrase), !is_size, "{phrase}: {line}");
+        }
+    }
+}
+
+/// The record that both sides sign, and its page.
+fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &[Identity; 2]) {
+    let both = case.learns == Learns::Both;
+    let accounts = ROLES.map(|role| {
+        let outcome = Some(outcome).filter(|_| both);
+        reports[role as usize].disclosure_of([case.diagnose; 2], case.rules, outcome).unwrap()
+    });
+    assert_eq!(accounts[0], accounts[1], "both sides sign one account: {case:?}");
+    let account = &accounts[0];
+    for role in ROLES {
+        assert_eq!(all_worded(account, role), case.expected(role), "{case:?}");
+    }
+    let (ends, agreed) = (memory::pair(), Moment::now());
+    let records = thread::scope(|scope| {
+        let ends = [ends.0, ends.1];
+        let sides = ROLES.into_iter().zip(ends).map(|(role, end)| {
+            let (me, peer) = (&identities[role as usize], &identities[role.other() as usize]);
+            let facts = Facts {
+                name: "acme".to_owned(),
+                agreement: "0".repeat(64),
+                terms: reports[0].terms.as_ref().unwrap(),
+                matches: outcome.shared().filter(|_| both),
+                disclosure: account.clone(),
+                rules: case.policy(),
+                agreed,
+                protocol: case.method().0,
+                security: case.method().1.name(),
+                partitions: 1,
+                attempts: None,
+                peer_keys: KEYS[role.other() as usize],
+            };
+            let statement = Statement {
+                party: me.into(),
+                program: "1".to_owned(),
+                keys: KEYS[role as usize],
+                started: Moment::now(),
+                ended: Moment::now(),
+                ledger: Head::default(),
+            };
+            scope.spawn(move || {
+                let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+                record::agree(facts, statement, (me, &Party::from(peer)), role, &mut channel)
+            })
+        });
+        let sides: Vec<_> = sides.collect();
+        sides.into_iter().map(|side| side.join().unwrap().unwrap()).collect::<Vec<_>>()
+    });
+    let read = vesica_partner::signed::Signed::<record::Record>::from_json(&records[0].to_json());
+    assert_eq!(read.as_ref(), Ok(&records[1]));
+    assert_eq!(read.unwrap().document().disclosure, *account);
+    let page = page::of(&records[0], ["Acme", "Müller & Söhne"]);
+    let names = Names::new("Acme", "Müller &amp; Söhne");
+    says(&page.replace("&#39;", "'"), account, &names, "the page");
+    for secret in account.secrets() {
+        assert!(page.replace("&#39;", "'").contains(secret), "{secret}");
+    }
+    assert!(!page.contains("Side A") && !page.contains("this side"), "{page}");
+    let exact = page.contains("<text x=\"320\" y=\"127\" text-anchor=\"middle\">60</text>");
+    let shown = outcome.shared() == Some(SHARED);
+    assert_eq!(exact, both && shown, "the picture has the shared keys where both know them");
+    if exact {
+        assert!(page.contains(">240</text>") && page.contains(">940</text>"), "{page}");
+    }
+    if case.protocol == Some("naive") {
+        assert!(page.contains("Nothing enforces this") && !page.contains("none parties"), "{page}");
+    }
+}
+
+/// An outcome that only one side knows does not get into the account that both sign.
+#[test]
+fn a_private_outcome_stays_private() {
+    let case = Case { minimum: MINIMUM, ..case(Query::COUNT, Learns::Me) };
+    for outcome in case.outcomes() {
+        let known = Known { outcome: Some(&outcome), ..Known::default() };
+        let told = case.terms().disclosure(known).sentence(
+            Role::A,
+            &Names::of_reader(Role::A),
+            Tense::Past,
+        );
+        let report = report(&case, Role::A, &outcome);
+        let shared = report.disclosure_of([false; 2], case.rules, None).unwrap();
+        let other = report.disclosure_of([false; 2], case.rules, None).unwrap();
+        assert_eq!(shared, other);
+        let said = shared.sentence(Role::A, &Names::of_reader(Role::A), Tense::Past);
+        assert_ne!(told, said);
+        assert!(said.contains("(or only that the two sides share fewer than 51 keys)"), "{said}");
+    }
+}
+
+#[test]
+fn sentences_stay_clear_with_commas_inside() {
+    let case = Case { noise: true, ..case(Query::COUNT, Learns::Me) };
+    let noisy = Outcome {
+        answer: Some(QueryResult::Noisy(Decimal { number: 55, scale: 0 })),
+        ..Outcome::default()
+    };
+    let learned = report(&case, Role::A, &noisy).learned.unwrap();
+    assert_eq!(
+        learned.me,
+        "This side learned how many keys the two sides share, with noise that hides any single key (ε = 0.5); how many \
+         keys the other side has (1,000); and nothing else."
+    );
+    assert_eq!(
+        learned.peer,
+        "The other side learned how many keys this side has (300) and nothing else."
+    );
+}

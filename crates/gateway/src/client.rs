@@ -321,8 +321,8 @@ impl Gateway {
         let Sizes { sender, receiver } = call.request.sizes;
         let capacity = if call.receives() { receiver } else { sender };
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
-        let shape = (capacity, method.item_length());
-        let loaded = Partition::of(&digests, &seed, shape, &mut rng)?;
+        let length = method.item_length();
+        let loaded = Partition::of(&digests, &seed, capacity, length, &mut rng)?;
         let commitment = Commitments::new(secret).of(partition, &loaded);
         let stall = Duration::from_secs_f64(tasks.work.stall.clamp(0.1, 86400.0));
         for _ in 0..=MOST_ATTEMPTS {

@@ -111,7 +111,7 @@ impl Keys {
         let read = Columns { keys: &names, values: None, sent: &[], select: &[] };
         let (_, set, _) = KeySet::read(input.read_columns(read)?, &reading, |_, _| {})?;
         let digests = set.digests();
-        set.rows_with_keys(|key, row, _| {
+        set.rows().rows_with_keys(|key, row, _| {
             all[row as usize] = Some(*digests[key as usize].as_bytes());
             Ok(())
         })?;

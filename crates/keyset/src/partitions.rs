@@ -17,8 +17,8 @@ use zeroize::Zeroizing;
 use crate::{
     brought::Brought,
     buckets::{Buckets, Filling, Sorted, Unsorted},
-    keyset::KeySet,
-    seed::Seed,
+    key_rows::KeyRows,
+    seed::{Image, Seed},
     spilled::PLACE,
     table_keys::TableKeys,
 };
@@ -67,8 +67,10 @@ pub fn item_bytes(length: DigestLength) -> usize {
 
 /// A partition, filled up.
 pub struct Partition {
-    /// Its keys, on rows of its own.
-    pub set: KeySet,
+    /// The images of its keys, and then those that fill it up.
+    images: Vec<Image>,
+    /// The rows of its keys, numbered within the partition.
+    pub set: KeyRows,
     /// Its items.
     pub items: Set,
     /// Which rows of the table its rows are.
@@ -79,21 +81,27 @@ pub struct Partition {
 ///
 /// # Errors
 /// [`Error::StatisticalFailure`] where there are more than it was to have.
-fn filled(images: Vec<Digest>, capacity: usize, rng: &mut dyn CryptoRng) -> Result<KeySet> {
+fn filled(
+    images: Vec<Image>,
+    capacity: usize,
+    rng: &mut dyn CryptoRng,
+) -> Result<(Vec<Image>, KeyRows)> {
     let rows = images.len();
-    let mut set = KeySet::distinct(images, vec![0; rows], 1);
-    let fits = set.pad(capacity, || {
-        let mut random = [0; 32];
-        rng.fill_bytes(&mut random);
-        Digest::from_bytes(random)
-    });
-    match fits {
-        true => Ok(set),
-        false => Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure)),
+    let (mut images, mut set) = KeyRows::distinct(images, vec![0; rows], 1);
+    if images.len() > capacity {
+        return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
     }
+    images.resize_with(capacity, || Image::random(rng));
+    set.pad(capacity);
+    Ok((images, set))
 }
 
 impl Partition {
+    /// The images of its keys, in the order of their numbers.
+    pub fn images(&self) -> &[Image] {
+        &self.images[..self.set.counts().used as usize]
+    }
+
     /// The partition of these keys, whose rows are numbered in their order.
     ///
     /// # Errors
@@ -101,21 +109,19 @@ impl Partition {
     pub fn of(
         digests: &[Digest],
         seed: &Seed,
-        (capacity, length): (usize, DigestLength),
+        capacity: usize,
+        length: DigestLength,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let item = item_bytes(length);
         let mut images = Vec::with_capacity(digests.len());
-        seed.images(digests, |_, image| {
-            // As they come back from the disk.
-            let mut short = [0; 32];
-            short[..item].copy_from_slice(&image[..item]);
-            images.push(Digest::from_bytes(short));
-        });
-        let set = filled(images, capacity, rng)?;
-        let items = Seed::items_of(set.digests(), length);
+        // As they come back from the disk.
+        let short = |image: &Image| Image::of_prefix(&image.as_bytes()[..item]);
+        seed.images(digests, |_, image| images.push(short(image)));
+        let (images, set) = filled(images, capacity, rng)?;
+        let items = Seed::items_of(&images, length);
         let rows = PartitionRows { places: (0..digests.len() as u64).collect(), identifiers: 1 };
-        Ok(Self { set, items, rows })
+        Ok(Self { images, set, items, rows })
     }
 }
 
@@ -130,8 +136,7 @@ impl Commitments {
 
     /// The commitment to the keys of a partition, without those that fill it up.
     pub fn of(&self, number: u32, partition: &Partition) -> [u8; 32] {
-        let keys = partition.set.counts().used as usize;
-        let mut images: Vec<_> = partition.set.digests()[..keys].to_vec();
+        let mut images = partition.images().to_vec();
         images.par_sort_unstable();
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(&number.to_le_bytes());
@@ -157,7 +162,7 @@ impl PartitionRows {
     }
 
     /// The identifier of each of these keys.
-    pub fn identifiers_of(&self, set: &KeySet, keys: &[u32]) -> Vec<usize> {
+    pub fn identifiers_of(&self, set: &KeyRows, keys: &[u32]) -> Vec<usize> {
         if self.identifiers == 1 {
             return vec![0; keys.len()];
         }
@@ -205,7 +210,7 @@ impl Sorter<'_> {
         let mut record = Vec::with_capacity(self.record());
         self.seed.images(digests, |i, image| {
             record.clear();
-            record.extend_from_slice(&image[..item]);
+            record.extend_from_slice(&image.as_bytes()[..item]);
             record.extend_from_slice(&places[i].to_le_bytes()[..PLACE]);
             record.extend_from_slice(&of_rows[i * self.brought..][..self.brought]);
             unsorted.push(partition_of(image, self.partitions), &record);
@@ -235,9 +240,9 @@ pub fn partitions_of(seed: &Seed, digests: &[Digest], partitions: usize) -> Vec<
 }
 
 /// The partition of an image. It takes the last bits, which short items do not have.
-pub fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
+pub fn partition_of(image: &Image, partitions: usize) -> usize {
     let mut bits = [0; 8];
-    bits.copy_from_slice(&image[24..]);
+    bits.copy_from_slice(&image.as_bytes()[24..]);
     ((u128::from(u64::from_le_bytes(bits)) * partitions as u128) >> 64) as usize
 }
 
@@ -255,7 +260,7 @@ impl TableKeys {
     ) -> Result<Partitions> {
         let capacity = capacity(self.counts().used as usize, partitions);
         let (identifiers, brought) = match &self {
-            Self::Held(set) => (set.identifiers(), set.brought().clone()),
+            Self::Held(set) => (set.rows().identifiers(), set.rows().brought().clone()),
             Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
         };
         let sorter = Sorter { seed, partitions, length, brought: brought.len() };
@@ -263,7 +268,7 @@ impl TableKeys {
         match self {
             Self::Held(set) => {
                 let mut keys = Keys::default();
-                set.rows_with_keys(|key, place, brought| {
+                set.rows().rows_with_keys(|key, place, brought| {
                     keys.push(set.digests()[key as usize], place, brought);
                     match keys.digests.len() {
                         CHUNK => sorter.settle(&mut keys, &mut filling),
@@ -303,20 +308,19 @@ impl Partitions {
         let mut of_rows = Vec::with_capacity(records * self.brought.len());
         self.buckets.read(partition, |record| {
             let (item, rest) = record.split_at(item_bytes(self.length));
-            let (mut image, mut place) = ([0; 32], [0; 8]);
-            image[..item.len()].copy_from_slice(item);
+            let mut place = [0; 8];
             place[..PLACE].copy_from_slice(&rest[..PLACE]);
-            images.push(Digest::from_bytes(image));
+            images.push(Image::of_prefix(item));
             places.push(u64::from_le_bytes(place));
             of_rows.extend_from_slice(&rest[PLACE..]);
             Ok(())
         })?;
-        let mut set = filled(images, self.capacity, rng)?;
+        let (images, mut set) = filled(images, self.capacity, rng)?;
         // How many rows of a key are sent has been checked already.
         let _ = set.bring(&self.brought, of_rows);
-        let items = Seed::items_of(set.digests(), self.length);
+        let items = Seed::items_of(&images, self.length);
         let rows = PartitionRows { places, identifiers: self.identifiers };
-        Ok(Partition { set, items, rows })
+        Ok(Partition { images, set, items, rows })
     }
 }
 
@@ -333,19 +337,18 @@ mod tests {
         let keys: Vec<_> = (0..8).map(|key| Digest::from_bytes([key; 32])).collect();
         for length in [DigestLength::Short, DigestLength::Long] {
             for count in [0, 1, 6, 7] {
-                let partition =
-                    Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
-                assert_eq!(partition.set.digests().len(), 7);
+                let partition = Partition::of(&keys[..count], &seed, 7, length, &mut rng).unwrap();
+                assert_eq!(partition.images.len(), 7);
                 assert_eq!(partition.set.counts().used, count as u64);
-                let again = Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
-                let (one, other) = (partition.set.digests(), again.set.digests());
+                let again = Partition::of(&keys[..count], &seed, 7, length, &mut rng).unwrap();
+                let (one, other) = (&partition.images, &again.images);
                 assert!(one[..count] == other[..count]);
                 assert!((count..7).all(|place| !other.contains(&one[place])));
                 let commitments = Commitments::new([1; 32]);
                 assert_eq!(commitments.of(0, &partition), commitments.of(0, &again));
                 assert_ne!(commitments.of(0, &partition), commitments.of(1, &again));
             }
-            let full = Partition::of(&keys, &seed, (7, length), &mut rng);
+            let full = Partition::of(&keys, &seed, 7, length, &mut rng);
             assert!(matches!(full.err(), Some(Error::StatisticalFailure(_))));
         }
     }

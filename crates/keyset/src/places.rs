@@ -5,7 +5,25 @@ use std::hash::{BuildHasher, RandomState};
 use vesica_normalize::digest::Digest;
 use vesica_primitives::arch::prefetch;
 
-use super::counts::NO_KEY;
+use crate::{counts::NO_KEY, seed::Image};
+
+/// A key that is as good as random in its first 64 bits.
+pub(crate) trait Hashed: Copy + PartialEq {
+    /// These bits.
+    fn prefix(&self) -> u64;
+}
+
+impl Hashed for Digest {
+    fn prefix(&self) -> u64 {
+        self.prefix()
+    }
+}
+
+impl Hashed for Image {
+    fn prefix(&self) -> u64 {
+        self.prefix()
+    }
+}
 
 /// Which digests were there already: a hash table of numbers.
 pub(crate) struct Places {
@@ -25,11 +43,11 @@ impl Places {
     }
 
     /// Prefetches what it takes to find a digest, so that several are on their way at a time.
-    pub(crate) fn prefetch(&self, digest: &Digest) {
+    pub(crate) fn prefetch(&self, digest: &impl Hashed) {
         prefetch(&self.slots[self.first_place(self.spread(digest))]);
     }
 
-    fn spread(&self, digest: &Digest) -> u64 {
+    fn spread(&self, digest: &impl Hashed) -> u64 {
         digest.prefix().wrapping_mul(self.factor)
     }
 
@@ -38,7 +56,12 @@ impl Places {
     }
 
     /// The number of the digest, which is `next` if it is new.
-    pub(crate) fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
+    pub(crate) fn find_or_insert<K: Hashed>(
+        &mut self,
+        digest: &K,
+        next: u32,
+        digests: &[K],
+    ) -> u32 {
         let spread = self.spread(digest);
         let check = spread as u32;
         let mut place = self.first_place(spread);

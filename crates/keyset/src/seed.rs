@@ -16,6 +16,57 @@ use vesica_primitives::{
 };
 use vesica_psi::{DigestLength, Set};
 
+/// The image of a key's digest under the seed of a run. Items are made of images, and only the sides of the run can make them.
+///
+/// Partitions of short items keep the first half of each image; the other half is zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Image([u8; 32]);
+
+impl Image {
+    /// The image that begins with these bytes, at most 32, and continues with zeros.
+    pub(crate) fn of_prefix(bytes: &[u8]) -> Self {
+        let mut image = [0; 32];
+        image[..bytes.len()].copy_from_slice(bytes);
+        Self(image)
+    }
+
+    /// The image with these bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// An image of no key.
+    pub(crate) fn random(rng: &mut dyn CryptoRng) -> Self {
+        let mut image = [0; 32];
+        rng.fill_bytes(&mut image);
+        Self(image)
+    }
+
+    /// The bytes of the image.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first 64 bits.
+    pub(crate) fn prefix(&self) -> u64 {
+        let (words, _) = self.0.as_chunks();
+        u64::from_be_bytes(words[0])
+    }
+
+    /// The first half, as a block, and the second.
+    fn halves(&self) -> [Block; 2] {
+        let (halves, _) = self.0.as_chunks();
+        [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
+    }
+}
+
+// It is one hash away from a guessable key for whoever has the seed.
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Image(..)")
+    }
+}
+
 /// What both sides contributed to after their sets were fixed.
 pub struct Seed([u8; 32]);
 
@@ -59,31 +110,31 @@ impl Seed {
         if taken == DigestLength::Short {
             let chunks = digests.par_chunks(CHUNK).zip(low_halves.par_chunks_mut(CHUNK));
             chunks.for_each(|(digests, low_halves)| {
-                self.images(digests, |i, image| low_halves[i] = split(image)[0]);
+                self.images(digests, |i, image| low_halves[i] = image.halves()[0]);
             });
             return Set::short(low_halves);
         }
         let mut high_halves = low_halves.clone();
         let halves = low_halves.par_chunks_mut(CHUNK).zip(high_halves.par_chunks_mut(CHUNK));
         digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (low_halves, high_halves))| {
-            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = split(image));
+            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = image.halves());
         });
         Set::long(low_halves, high_halves)
     }
 
     /// Gives each digest's position and image to `show`.
-    pub(crate) fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, &[u8; 32])) {
+    pub(crate) fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, &Image)) {
         let inputs = digests.iter().filter_map(|digest| ShortInput::new(digest.as_bytes()));
         let mut position = 0;
         ShortHash::keyed(&self.0).hash(inputs, |image| {
-            show(position, &image);
+            show(position, &Image(image));
             position += 1;
         });
     }
 
     /// The items of these images.
-    pub(crate) fn items_of(images: &[Digest], taken: DigestLength) -> Set {
-        let halves = images.iter().map(|image| split(image.as_bytes()));
+    pub(crate) fn items_of(images: &[Image], taken: DigestLength) -> Set {
+        let halves = images.iter().map(Image::halves);
         match taken {
             DigestLength::Short => Set::short(halves.map(|[low, _]| low).collect()),
             DigestLength::Long => {
@@ -168,11 +219,6 @@ impl Opened {
     }
 }
 
-fn split(image: &[u8; 32]) -> [Block; 2] {
-    let (halves, _) = image.as_chunks();
-    [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
-}
-
 /// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
 /// commitment back as its own.
 fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
@@ -224,7 +270,7 @@ mod tests {
         assert_eq!((again.as_bytes(), Seed::of_run(bytes).as_bytes()), (&bytes, &bytes));
         let digests: Vec<_> = (0..100u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
         let mut images = Vec::new();
-        again.images(&digests, |_, image| images.push(Digest::from_bytes(*image)));
+        again.images(&digests, |_, image| images.push(*image));
         for taken in [DigestLength::Short, DigestLength::Long] {
             let [set, other] = [again.items(&digests, taken), Seed::items_of(&images, taken)];
             assert_eq!(set.items().low_halves(), other.items().low_halves());

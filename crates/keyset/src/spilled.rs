@@ -17,7 +17,7 @@ use crate::{
     buckets::{Buckets, Filling, Sorted, Unsorted},
     counts::RowCounts,
     findings::Tally,
-    keyset::KeySet,
+    key_rows::KeyRows,
     maker::Made,
     profile::{Profile, Profiling},
     sketch::{Sketch, SketchSecret},
@@ -351,7 +351,7 @@ impl SpilledKeys {
             kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
             Ok(())
         })?;
-        let mut set = KeySet::distinct(digests, vec![0; records], 1);
+        let (digests, mut set) = KeyRows::distinct(digests, vec![0; records], 1);
         let rows = |(first, second): (usize, usize)| (row(places[first]), row(places[second]));
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) = brought
@@ -369,8 +369,7 @@ impl SpilledKeys {
         };
         tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
         let RowCounts { used, duplicate, .. } = set.counts();
-        let sketch =
-            secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &set.take_digests()));
+        let sketch = secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &digests));
         Ok(Counted { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
     }
 }

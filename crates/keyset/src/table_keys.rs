@@ -71,7 +71,7 @@ impl TableKeys {
         }
         let mut set = KeySet::of(keys);
         set.bring(&brought, of_rows).map_err(|row| {
-            let first = table.place(set.first_row_like(row));
+            let first = table.place(set.rows().first_row_like(row));
             let rows = reading.sends.as_ref().map_or(0, |sent| sent.rows);
             table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
         })?;
@@ -80,7 +80,7 @@ impl TableKeys {
         }
         if reading.profile {
             let mut profiling = Profiling::new(reading.keys.len());
-            set.profile(&mut profiling, &kinds);
+            set.rows().profile(&mut profiling, &kinds);
             set.keep_profile(profiling.finish());
         }
         if let Some(secret) = &reading.sketch {
@@ -91,7 +91,9 @@ impl TableKeys {
         }
         let (counts, changed) = (set.counts(), tally.take_changed());
         let identifiers = reading.number_of_identifiers();
-        tally.group(set.numbers(), counts.used, changed, |place| (place / identifiers) as u64);
+        tally.group(set.rows().numbers(), counts.used, changed, |place| {
+            (place / identifiers) as u64
+        });
         let findings = tally.finish(width, counts, &table);
         Ok((table, Self::Held(set), findings))
     }

@@ -202,12 +202,12 @@ fn matched(
     labels: Option<SentColumns>,
     all: bool,
 ) -> Matched {
-    let key_of = |row: u64| set.key_of(row).filter(|key| found[*key as usize].is_some());
+    let key_of = |row: u64| set.rows().key_of(row).filter(|key| found[*key as usize].is_some());
     let rows: Vec<u64> =
         (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
     let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
     // A row without a key was not looked up.
-    let is_member = |row: &u64| set.key_of(*row).map(|_| key_of(*row).is_some());
+    let is_member = |row: &u64| set.rows().key_of(*row).map(|_| key_of(*row).is_some());
     let members = all.then(|| rows.iter().map(is_member).collect());
     let received = (all || labels.is_some()).then(|| {
         let of_labels = labels.iter().flat_map(|sent| sent.columns.iter().cloned());

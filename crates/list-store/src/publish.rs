@@ -424,14 +424,14 @@ impl Publishing<'_> {
 fn items_of(partitions: &Partitions, partition: usize, rng: &mut dyn CryptoRng) -> Result<Items> {
     let loaded = partitions.load(partition, rng)?;
     let set = &loaded.set;
-    let used = set.counts().used as usize;
-    let mut order: Vec<u32> = (0..used as u32).collect();
-    let place = |key: &u32| Record::place(set.digests()[*key as usize].as_bytes());
+    let images = loaded.images();
+    let mut order: Vec<u32> = (0..images.len() as u32).collect();
+    let place = |key: &u32| Record::place(images[*key as usize].as_bytes());
     order.sort_unstable_by_key(place);
-    let items = order.iter().map(|key| (place(key), *set.digests()[*key as usize].as_bytes()));
+    let items = order.iter().map(|key| (place(key), *images[*key as usize].as_bytes()));
     let items = items.collect();
     let label_bytes = set.payload_len();
-    let mut labels = Vec::with_capacity(used * label_bytes);
+    let mut labels = Vec::with_capacity(images.len() * label_bytes);
     if label_bytes > 0 {
         let payloads = set.payloads();
         order.iter().for_each(|key| labels.extend_from_slice(payloads.of(*key as usize)));

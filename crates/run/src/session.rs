@@ -313,13 +313,13 @@ impl<'a> Session<'a> {
         (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
         seed: Seed,
-        mut set: KeySet,
+        set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         self.phase(method.key());
         watch(self.channel, &self.observer, cost);
         let channel = &mut *self.channel;
-        let digests = set.take_digests();
+        let (digests, set) = set.into_parts();
         let found = self.pool.install(|| -> Result<Found> {
             let (items, party) = rayon::join(
                 || {

@@ -77,7 +77,7 @@ impl Session<'_> {
         let found = pool.install(|| {
             let items = seed.items(set.digests(), method.item_length());
             let prepared = method.prepare(call, channel, rng);
-            let ran = prepared.and_then(|party| party.run(items.items(), set, channel, rng));
+            let ran = prepared.and_then(|party| party.run(items.items(), set.rows(), channel, rng));
             let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
             // It is one bit, which no rule limits.
             (unrevealed.reveal)(channel, rng)

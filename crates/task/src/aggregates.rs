@@ -10,7 +10,7 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_keyset::{
-    keyset::KeySet,
+    key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -349,7 +349,7 @@ impl Party for Prepared {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
-        set: &'a KeySet,
+        set: &'a KeyRows,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
@@ -398,7 +398,7 @@ struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    fn of(set: &'a KeySet, request: &Request) -> Self {
+    fn of(set: &'a KeyRows, request: &Request) -> Self {
         let all = set.values();
         let bound = request.noise.and_then(|noise| noise.bound(request.scale));
         let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {

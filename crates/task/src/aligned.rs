@@ -4,7 +4,7 @@
 //! could choose. So the order is the same on both sides, and says nothing about the keys, of which both know the matched
 //! ones.
 
-use vesica_keyset::keyset::KeySet;
+use vesica_keyset::key_rows::KeyRows;
 use vesica_psi::Items;
 use vesica_table::written::Matched;
 
@@ -13,7 +13,7 @@ pub(super) fn matched(
     matches: &[u32],
     is_aligned: bool,
     items: Items<'_>,
-    set: &KeySet,
+    set: &KeyRows,
 ) -> Matched {
     match is_aligned {
         true => aligned(matches, items, set),
@@ -23,7 +23,7 @@ pub(super) fn matched(
 
 /// The same, in an order that both sides share: matches are numbered from 1, and rows with one key
 /// have the same number and stay in the order of the table.
-fn aligned(matches: &[u32], items: Items<'_>, set: &KeySet) -> Matched {
+fn aligned(matches: &[u32], items: Items<'_>, set: &KeyRows) -> Matched {
     let mut keys = matches.to_vec();
     keys.sort_unstable_by_key(|key| items.low_halves()[*key as usize].to_bytes());
     let mut ids = vec![0; set.counts().used as usize];

@@ -16,7 +16,7 @@ use vesica_core::{
     parties::{Role, Security},
 };
 use vesica_keyset::{
-    keyset::KeySet,
+    key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -311,7 +311,7 @@ pub trait Party: Send {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
-        set: &'a KeySet,
+        set: &'a KeyRows,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>>;

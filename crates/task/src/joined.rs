@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use vesica_core::error::Result;
-use vesica_keyset::keyset::KeySet;
+use vesica_keyset::key_rows::KeyRows;
 use vesica_psi::payload::Opened;
 use vesica_table::{
     sent_columns::SentColumns,
@@ -28,7 +28,7 @@ const NOTHING: (u32, u32) = (u32::MAX, 0);
 pub(crate) fn joined(
     opened: Opened,
     (sent, types): (SentColumns, Vec<SentType>),
-    set: &KeySet,
+    set: &KeyRows,
     unmatched: bool,
 ) -> (Matched, u64) {
     let mut payloads = vec![None; set.counts().used as usize];

@@ -15,7 +15,7 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_keyset::{
-    keyset::KeySet,
+    key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -271,7 +271,7 @@ impl Party for Joining {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
-        set: &'a KeySet,
+        set: &'a KeyRows,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {

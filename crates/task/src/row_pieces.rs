@@ -29,7 +29,7 @@ pub(super) fn piece(
     partition: &Partition,
     is_revealed: bool,
 ) -> Zeroizing<Vec<u8>> {
-    let Partition { set, items, rows } = partition;
+    let Partition { set, items, rows, .. } = partition;
     let mut of_identifiers = vec![0u64; call.sides.identifiers];
     let identifiers = rows.identifiers_of(set, matches);
     identifiers.into_iter().for_each(|identifier| of_identifiers[identifier] += 1);

@@ -13,7 +13,7 @@ use vesica_core::{
     words::counted,
 };
 use vesica_keyset::{
-    keyset::KeySet,
+    key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -158,7 +158,7 @@ impl Prepared {
     fn share(
         self,
         items: Items<'_>,
-        set: &KeySet,
+        set: &KeyRows,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Shares> {
@@ -178,7 +178,7 @@ impl Party for Prepared {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
-        set: &'a KeySet,
+        set: &'a KeyRows,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
@@ -202,7 +202,7 @@ impl PartitionParty for Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
-        let Partition { set, items, rows } = partition;
+        let Partition { set, items, rows, .. } = partition;
         let receiver = self.call.receiver();
         let shares = self.share(items.items(), set, channel, rng)?;
         let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };

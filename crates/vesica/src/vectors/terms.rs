@@ -11,7 +11,10 @@ use vesica_core::{
     error::Result,
     parties::{Learns, Parties, Role, Security},
 };
-use vesica_keyset::{partitions::partition_of, seed::Seed};
+use vesica_keyset::{
+    partitions::partition_of,
+    seed::{Image, Seed},
+};
 use vesica_net::{Channel, transport::memory};
 use vesica_normalize::{digest::Digest, normalize::Normalize};
 use vesica_psi::DigestLength;
@@ -213,7 +216,8 @@ fn partitions() -> Value {
     let mut draws = Draws::new("partitions");
     let cases = (0..8).map(|_| {
         let image: [u8; 32] = draws.bytes(32).try_into().unwrap();
-        json!({ "image": hex(image), "of_2": partition_of(&image, 2), "of_64": partition_of(&image, 64) })
+        let of = Image::from_bytes(image);
+        json!({ "image": hex(image), "of_2": partition_of(&of, 2), "of_64": partition_of(&of, 64) })
     });
     cases.collect()
 }

@@ -296,8 +296,8 @@ fn keys(bytes: Vec<u8>, format: Format, column: &str) -> Result<(Vec<Digest>, Ro
     let scan = input.read_columns(Columns { keys: &[column], ..Columns::default() })?;
     let mut reading = Reading::default();
     reading.keys = vec![KeyColumn { name: column.to_owned(), normalize: Normalize::None }];
-    let (_, mut set, _) = KeySet::read(scan, &reading, |_, _| {})?;
-    Ok((set.take_digests(), set.counts()))
+    let (_, set, _) = KeySet::read(scan, &reading, |_, _| {})?;
+    Ok((set.digests().to_vec(), set.counts()))
 }
 
 #[test]

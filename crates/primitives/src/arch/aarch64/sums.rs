@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::{uint8x16_t, vdupq_n_u8, veorq_u8};
 
-use crate::{Block, block::MAX_STREAMS};
+use crate::{Block, arch::portable::sums::MAX_STREAMS};
 
 /// Same as [`sums::sums_by_bit`](super::super::portable::sums::sums_by_bit), from the first block on.
 ///

@@ -1,9 +1,12 @@
-//! Sums of vectors, and of several at a time; see [`crate::block`].
+//! Sums of vectors, and of several at a time; see [`crate::block::sums_by_bit`].
 //!
 //! Plain additions of words, which compilers vectorise if they can. Words, because they do not vectorise over 128-bit
 //! integers.
 
-use crate::{Block, block::MAX_STREAMS};
+use crate::Block;
+
+/// The largest number of streams that [`sums_by_bit`] adds up.
+pub const MAX_STREAMS: usize = 8;
 
 /// Adds `from` to `to`, block by block, up to the end of the shorter slice. Inlined into the backend that it is compiled
 /// for.

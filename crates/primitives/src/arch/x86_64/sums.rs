@@ -4,7 +4,10 @@ use std::arch::x86_64::{
     __m256i, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use crate::{Block, arch::portable::sums, block::MAX_STREAMS};
+use crate::{
+    Block,
+    arch::portable::sums::{self, MAX_STREAMS},
+};
 
 /// See [`sums::add_to`], whose loops this compiles for AVX2.
 ///

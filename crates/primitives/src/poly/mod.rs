@@ -13,6 +13,7 @@ mod cantor;
 pub mod domain;
 pub mod field;
 mod fields;
+mod points;
 mod product;
 pub mod quadratic;
 mod ready;
@@ -21,21 +22,10 @@ mod tree;
 
 pub use domain::Domains;
 pub use field::{Field, Fp64, Gf64};
+pub use points::DuplicatePoint;
 pub use product::{multiply, reciprocal};
 pub use ready::{Evaluator, Interpolator};
 pub use tree::Tree;
-
-/// Two points of an interpolation are equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DuplicatePoint;
-
-impl std::fmt::Display for DuplicatePoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("two points of an interpolation are equal")
-    }
-}
-
-impl std::error::Error for DuplicatePoint {}
 
 /// The polynomial with as many coefficients as points that takes the given values there, by the faster method.
 /// For several lists of values at the same points, use [`Interpolator`].

@@ -1,6 +1,6 @@
 //! Engines, which run circuits.
 
-use crate::{Circuit, WireBits};
+use crate::{Circuit, Values, WireBits};
 
 /// The two parties. Under garbling the first garbles and the second evaluates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,28 +19,6 @@ impl Party {
             Self::Second => Self::First,
         }
     }
-}
-
-/// An engine's representation of some wires in many instances.
-pub trait Values: Clone {
-    /// The number of wires.
-    fn wires(&self) -> usize;
-
-    /// The number of instances.
-    fn instances(&self) -> usize;
-
-    /// The instances with these indices, in this order. The indices are public, like all data movement between
-    /// circuits.
-    fn gather(&self, instances: &[u32]) -> Self;
-
-    /// The wires of all parts, one after another, in the same instances.
-    fn stack(parts: &[&Self]) -> Self;
-
-    /// The instances of all parts, one after another, of the same wires.
-    fn join(parts: &[&Self]) -> Self;
-
-    /// Some of the wires.
-    fn rows(&self, wires: std::ops::Range<usize>) -> Self;
 }
 
 /// One party's side of a computation on hidden bits, or a model of both parties together.

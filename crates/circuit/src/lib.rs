@@ -21,9 +21,11 @@ pub mod programs;
 #[cfg(test)]
 mod random;
 pub mod triples;
-pub mod wire_bits;
+pub mod values;
+mod wire_bits;
 
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
-pub use engine::{Engine, Party, Values};
+pub use engine::{Engine, Party};
 pub use number::Number;
+pub use values::Values;
 pub use wire_bits::WireBits;

@@ -9,12 +9,15 @@ use vesica_psi::{
 };
 
 use crate::{
-    Line, Result, Work,
+    Line, Result,
     run::{
         in_process::{self, Ran, usage},
         protocol::{Record, Sets, Took},
     },
 };
+
+/// The beginning of the name of a method, before its key.
+pub const ANSWER: &str = "answer/";
 
 /// The query for a method here: the size of the intersection of two sets of these sizes, or the sum of the
 /// sender's values if it does not count.
@@ -61,7 +64,7 @@ pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -
     let Ran { sender, receiver, used } = ran;
     sender?;
     let (answer, took) = receiver?;
-    let name = Work::Answer(method).to_string();
+    let name = format!("{ANSWER}{}", method.key);
     let record = Record::new(name, sizes, line, threads, &used, took);
     Ok(Record { peak_memory_bytes, correct: answer == expected, ..record })
 }

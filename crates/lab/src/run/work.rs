@@ -14,7 +14,10 @@ use vesica_psi::{
 use crate::{
     Line,
     catalogue::primitives,
-    run::{answer, ot, protocol, structures},
+    run::{
+        answer::{self, ANSWER},
+        ot, protocol, structures,
+    },
 };
 
 /// A protocol, or a part of protocols.
@@ -60,7 +63,6 @@ pub enum Record {
     Primitive(primitives::Record),
 }
 
-const ANSWER: &str = "answer/";
 const OT: &str = "ot/";
 const STRUCTURE: &str = "structure/";
 const PRIMITIVE: &str = "primitive/";

@@ -29,6 +29,7 @@ mod lookup;
 mod meet;
 mod memory;
 mod numbers;
+mod panics;
 mod partner;
 mod plan;
 mod policy;
@@ -42,20 +43,21 @@ mod relay;
 mod run;
 mod serve;
 mod stamp;
+mod terminal;
 mod terms;
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    sync::LazyLock,
-};
+use std::{ffi::OsString, sync::LazyLock};
 
 use clap::{CommandFactory, Parser, Subcommand};
 use vesica::WIRE_VERSION;
 
-pub use self::{exit::hide_panics, itself::started_by};
+pub use self::{itself::started_by, panics::hide_panics};
 
-use self::{exit::Failure, project::CommandLine};
+use self::{
+    exit::Failure,
+    project::CommandLine,
+    terminal::{print, print_lines, say},
+};
 
 /// Find the rows that two tables have in common, without showing the other side any other row.
 ///
@@ -225,29 +227,4 @@ fn failed(failure: &Failure) -> u8 {
     say(&format!("vesica: {}", failure.message));
     failure.hint.iter().for_each(|hint| say(hint));
     failure.code
-}
-
-/// Prints lines on the terminal, without characters that act on it. The program goes on if the terminal is gone.
-fn say(lines: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", shown_lines(lines));
-}
-
-/// Prints the requested lines, likewise.
-fn print_lines(lines: &str) -> Result<(), Failure> {
-    print(&shown_lines(lines))
-}
-
-/// Lines as they are shown.
-fn shown_lines(lines: &str) -> String {
-    lines.split('\n').map(vesica::report::shown).collect::<Vec<_>>().join("\n")
-}
-
-/// Prints the requested output.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader such as `head` may close the pipe once it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|e| Failure::input(format!("standard output: {e}"))),
-    }
 }

@@ -11,6 +11,7 @@ mod constant_time;
 mod cross;
 mod documents;
 mod environment;
+mod failure;
 mod fuzz;
 mod interop;
 mod licences;
@@ -31,7 +32,7 @@ mod tiers;
 
 use std::process::ExitCode;
 
-use self::repository::Repository;
+use self::{failure::Failure, repository::Repository};
 
 /// Packages are made of the permissions of files, among others.
 #[cfg(not(unix))]
@@ -73,9 +74,6 @@ tasks:
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
   docs --check   fail where a generated part of a document is stale";
-
-/// Why a task ended without success; what there is to say is in the message.
-type Failure = String;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -137,8 +137,14 @@ impl Tree {
 #[cfg(test)]
 impl<const N: usize> From<[(&str, &str); N]> for Tree {
     fn from(files: [(&str, &str); N]) -> Self {
-        let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
-        Self { files: files.collect() }
+        files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<(String, String)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(files: I) -> Self {
+        Self { files: files.into_iter().collect() }
     }
 }
 

@@ -26,6 +26,41 @@ pub(super) fn without_words(source: &str) -> String {
     String::from_utf8_lossy(&code).into_owned()
 }
 
+/// Removes the items that are compiled only for tests from code without words, line by line as it was.
+pub(super) fn without_tests(code: &str) -> String {
+    let mut rest = code.to_owned();
+    while let Some(start) = FOR_TESTS.iter().filter_map(|mark| rest.find(mark)).min() {
+        let end = end_of_item(&rest, start);
+        let blank = rest[start..end].replace(|c| c != '\n', " ");
+        rest.replace_range(start..end, &blank);
+    }
+    rest
+}
+
+/// The beginnings of attributes by which an item is compiled only for tests.
+const FOR_TESTS: [&str; 2] = ["#[cfg(test", "#[cfg(all(test"];
+
+/// The end of the item that begins at `start`, with its attributes.
+pub(super) fn end_of_item(code: &str, start: usize) -> usize {
+    let mut depth = 0;
+    for (at, byte) in code.bytes().enumerate().skip(start) {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' if depth == 0 => return at,
+            b')' | b']' | b'}' => {
+                depth -= 1;
+                let goes_on = code[at + 1..].trim_start().starts_with(';');
+                if depth == 0 && byte == b'}' && !goes_on {
+                    return at + 1;
+                }
+            }
+            b';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    code.len()
+}
+
 /// The length of the comment or literal that begins here, if one does.
 fn skipped(rest: &[u8]) -> Option<usize> {
     if rest.starts_with(b"//") {
@@ -134,6 +169,25 @@ mod tests {
                 ["before", "after"],
                 "{hidden}"
             );
+        }
+    }
+
+    #[test]
+    fn items_for_tests_are_no_code() {
+        for hidden in [
+            "#[cfg(test)]\nmod tests { fn x() {} }",
+            "#[cfg(all(test, unix))] #[must_use] pub fn x<A, B>(x: [u8; 2]) -> (A, B) { x }",
+            "#[cfg(test)]\npub use x::{x, y};",
+            "#[cfg(test)]\nstatic X: X = X { x: 1 };",
+            "#[cfg(test)]\nmod x;",
+        ] {
+            let code = format!("before {hidden}\nafter ");
+            for code in [format!("{code};"), format!("{{ {code} }}")] {
+                let rest = without_tests(&code);
+                let left: Vec<_> = words(&rest).map(|(word, _)| word).collect();
+                assert_eq!(left, ["before", "after"], "{hidden}");
+                assert_eq!(rest.lines().count(), code.lines().count());
+            }
         }
     }
 

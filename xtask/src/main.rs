@@ -18,6 +18,7 @@ mod licences;
 mod named;
 mod programs;
 mod python;
+mod quick;
 #[cfg(unix)]
 mod release;
 mod repository;
@@ -54,6 +55,9 @@ usage: cargo xtask TASK
 tasks:
   test           every check, and the tests of every change, in the order of cost
   test STEP      one of these steps, by its name
+  quick [CRATE]...
+                 format, rules, clippy and unit tests of these crates, or of those that changed since the
+                 branch left `main`, and of the crates that depend on them: takes two minutes
   assure         every test in full, for a release: takes hours
   fuzz [--seconds N] [TARGET]
                  the fuzz targets, or one, for a minute each or so many seconds; needs a nightly toolchain
@@ -80,6 +84,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     if let ["fuzz", rest @ ..] = &args[..] {
         return ended(Repository::here().and_then(|repository| fuzz::run_with(&repository, rest)));
+    }
+    if let ["quick", names @ ..] = &args[..] {
+        return ended(Repository::here().and_then(|here| quick::run(&here, names)));
     }
     if let ["test", step] = args[..] {
         return ended(Repository::here().and_then(|here| test::run_step(&here, step)));

@@ -39,6 +39,16 @@ impl Repository {
         command
     }
 
+    /// Runs git in its root and returns what it prints.
+    pub fn git(&self, args: &[&str]) -> Result<String, Failure> {
+        let ran = Command::new("git").args(args).current_dir(&self.root).output();
+        let ran = ran.map_err(|e| format!("git cannot be started: {e}"))?;
+        if !ran.status.success() {
+            return Err(format!("git {}: {}", args[0], String::from_utf8_lossy(&ran.stderr)));
+        }
+        String::from_utf8(ran.stdout).map_err(|_| format!("git {}: not UTF-8", args[0]))
+    }
+
     /// Every file that git knows or would add.
     pub fn tree(&self) -> Result<Tree, Failure> {
         let mut files = BTreeMap::new();
@@ -66,15 +76,7 @@ impl Repository {
 
     /// The names of every file that git knows or would add.
     fn names(&self) -> Result<Vec<String>, Failure> {
-        let listed = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(&self.root)
-            .output()
-            .map_err(|e| format!("git cannot be started: {e}"))?;
-        if !listed.status.success() {
-            return Err(format!("git ls-files: {}", String::from_utf8_lossy(&listed.stderr)));
-        }
-        let names = String::from_utf8(listed.stdout).map_err(|_| "a file's name is not UTF-8")?;
+        let names = self.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
         // One that was removed but is still in the index is on its way out.
         let there = names.split_terminator('\0').filter(|name| self.path(name).is_file());
         Ok(there.map(str::to_owned).collect())

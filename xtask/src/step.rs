@@ -9,25 +9,27 @@ use std::{
 use crate::{Failure, repository::Repository, tally::Tally};
 
 /// One step, and what it does.
-pub struct Step {
+pub struct Step<'a> {
     pub name: &'static str,
     /// The minutes that it may take on two processors, compilation included. That it took longer is said, and is no failure: no
     /// check here depends on a clock.
     pub minutes: u64,
-    pub work: Work,
+    pub work: Work<'a>,
 }
 
-pub enum Work {
+pub enum Work<'a> {
     /// A function of this program; it checks or it fails.
     Check(fn(&Repository) -> Result<(), Failure>),
     /// A cargo command with environment variables, likewise.
-    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    Cargo(&'a [&'a str], &'static [(&'static str, &'static str)]),
+    /// A cargo command whose tests are counted.
+    CargoTest(&'a [&'a str]),
     /// A function of this program that runs tests and counts them.
     Tests(fn(&Repository, &mut Tally) -> Result<(), Failure>),
 }
 
 /// Runs every step, up to the first that fails, and says how many tests there were.
-pub fn run(steps: &[Step], repository: &Repository) -> Result<(), Failure> {
+pub fn run(steps: &[Step<'_>], repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
     match steps.iter().try_for_each(|step| step.run(repository, &mut tally)) {
         Ok(()) => {
@@ -41,7 +43,7 @@ pub fn run(steps: &[Step], repository: &Repository) -> Result<(), Failure> {
     }
 }
 
-impl Step {
+impl Step<'_> {
     fn run(&self, repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
         println!("==> {}", self.name);
         let started = Instant::now();
@@ -49,6 +51,10 @@ impl Step {
             Work::Check(check) => check(repository),
             Work::Cargo(args, env) => {
                 let status = repository.cargo(args).envs(env.iter().copied()).status();
+                ended(&format!("cargo {}", args.join(" ")), status)
+            }
+            Work::CargoTest(args) => {
+                let status = tally.count(&mut repository.cargo(args));
                 ended(&format!("cargo {}", args.join(" ")), status)
             }
             Work::Tests(tests) => tests(repository, tally),

@@ -14,10 +14,17 @@ use crate::{
     tidy,
 };
 
+/// The check of the format.
+pub const FORMAT: Step =
+    Step { name: "format", minutes: 1, work: Work::Cargo(&["fmt", "--all", "--check"], &[]) };
+
+/// The check of the rules.
+pub const TIDY: Step = Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) };
+
 /// Cheap steps first, so that most mistakes are found soon.
 const STEPS: [Step; 9] = [
-    Step { name: "format", minutes: 1, work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
-    Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) },
+    FORMAT,
+    TIDY,
     Step { name: "licences", minutes: 1, work: Work::Check(supply::permissive::check) },
     Step {
         name: "clippy",

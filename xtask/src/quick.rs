@@ -1,9 +1,9 @@
 //! `cargo xtask quick`: format, rules, clippy and unit tests of the crates that changed and of those that depend on them.
 //! The goal is two minutes.
 
-mod workspace;
+mod crates;
 
-use self::workspace::{Member, Workspace};
+use self::crates::{Crates, Member};
 use crate::{
     Failure,
     repository::Repository,
@@ -17,7 +17,7 @@ const MAIN: [&str; 2] = ["origin/main", "main"];
 /// Checks the crates of these names and those that depend on them. Without a name, these are the crates with a file that
 /// differs from the commit at which this branch left the main one.
 pub fn run(repository: &Repository, names: &[&str]) -> Result<(), Failure> {
-    let workspace = Workspace::of(repository)?;
+    let workspace = Crates::of(repository)?;
     let chosen = match names {
         [] => workspace.owners(&changed(repository)?),
         names => workspace.named(names)?,
@@ -30,7 +30,7 @@ pub fn run(repository: &Repository, names: &[&str]) -> Result<(), Failure> {
     let clippy =
         [&["clippy", "--all-targets", "--locked"], &linted[..], &["--", "-D", "warnings"]].concat();
     let tested = packages(&crates, |one| one.has_unit_tests);
-    // Cargo refuses to test the library where there is none.
+    // Cargo refuses `--lib` if no crate has a library.
     let library: &[&str] = if crates.iter().any(|one| one.has_library) { &["--lib"] } else { &[] };
     let tests = [&["test"], library, &["--bins", "--locked", "--no-fail-fast"], &tested].concat();
     let mut steps = vec![FORMAT, TIDY];

@@ -13,7 +13,7 @@ const SHARED: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rust-tool
 const PREFIX: &str = "vesica-";
 
 /// The crates of the workspace.
-pub struct Workspace {
+pub struct Crates {
     members: Vec<Member>,
 }
 
@@ -33,7 +33,7 @@ pub struct Member {
     pub has_unit_tests: bool,
 }
 
-impl Workspace {
+impl Crates {
     /// Asks cargo.
     pub fn of(repository: &Repository) -> Result<Self, Failure> {
         let args = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
@@ -155,7 +155,7 @@ mod tests {
         })
     }
 
-    fn workspace() -> Workspace {
+    fn workspace() -> Crates {
         let packages = [
             package("vesica-params", "crates/params", &["dev:vesica-testkit"]),
             package("vesica-ot", "crates/ot", &["vesica-params", "dev:vesica-testkit"]),
@@ -166,7 +166,7 @@ mod tests {
             package("vesica-python", "bindings/python", &["vesica"]),
             package("xtask", "xtask", &["vesica-params"]),
         ];
-        Workspace::read(&json!({"workspace_root": "/v", "packages": packages})).unwrap()
+        Crates::read(&json!({"workspace_root": "/v", "packages": packages})).unwrap()
     }
 
     fn names(crates: &[&Member]) -> String {
@@ -227,10 +227,10 @@ mod tests {
 
     #[test]
     fn the_crates_of_this_repository_are_read() {
-        let workspace = Workspace::of(&Repository::here().unwrap()).unwrap();
+        let workspace = Crates::of(&Repository::here().unwrap()).unwrap();
         let found = workspace.with_dependents(&workspace.named(&["params"]).unwrap());
         assert!(names(&found).ends_with("xtask") && found.len() > 10, "{}", names(&found));
-        let other = Workspace::read(&json!({"workspace_root": "/v", "packages": [{"name": "ot"}]}));
+        let other = Crates::read(&json!({"workspace_root": "/v", "packages": [{"name": "ot"}]}));
         assert!(other.is_err());
     }
 }

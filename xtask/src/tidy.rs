@@ -8,9 +8,11 @@ mod lints;
 mod manifest;
 mod manifests;
 mod places;
+mod shipped;
 mod sources;
 pub mod supply;
 mod tiers;
+mod tuples;
 
 use std::fmt;
 
@@ -63,6 +65,7 @@ const RULES: &[Rule] = &[
     places::packages_come_from_crates_io,
     citations::cited_files_are_there,
     tiers::every_test_is_in_a_tier,
+    tuples::no_tuple_is_a_parameter,
 ];
 
 /// Applies every rule.

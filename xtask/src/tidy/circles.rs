@@ -16,7 +16,7 @@ use std::{
 };
 
 use self::paths::{Module, Path};
-use super::{Finding, code};
+use super::{Finding, shipped};
 use crate::repository::Tree;
 
 /// Imports that close a circle and are still to be cut. The list may only shrink: a line that no longer closes a circle
@@ -86,8 +86,7 @@ fn but_for(to_be_cut: &[Edge<'_>], tree: &Tree) -> Vec<Finding> {
 /// The crates of the repository, by their folders, without their tests.
 fn crates(tree: &Tree) -> BTreeMap<&str, Crate<'_>> {
     let mut crates: BTreeMap<&str, Crate<'_>> = BTreeMap::new();
-    let mut tests = Vec::new();
-    for (file, text) in tree.sources() {
+    for (file, code) in shipped::sources(tree) {
         let Some((folder, inside)) = file.split_once("/src/") else { continue };
         if inside == "main.rs" && tree.text(&format!("{folder}/src/lib.rs")).is_some() {
             continue;
@@ -98,16 +97,7 @@ fn crates(tree: &Tree) -> BTreeMap<&str, Crate<'_>> {
             _ if inside == "lib.rs" || inside == "main.rs" => Vec::new(),
             _ => module,
         };
-        let code = code::without_words(text);
-        for test in test_modules(&code) {
-            tests.push((folder, [&module[..], &[test]].concat()));
-        }
-        let modules = &mut crates.entry(folder).or_default().modules;
-        paths::read(file, code::without_tests(&code), module, modules);
-    }
-    for (folder, test) in tests {
-        let modules = &mut crates.entry(folder).or_default().modules;
-        modules.retain(|module, _| !module.starts_with(&test));
+        paths::read(file, code, module, &mut crates.entry(folder).or_default().modules);
     }
     crates
 }
@@ -206,17 +196,6 @@ fn way_back<'a>(imports: &Imports<'a>, start: &'a str) -> Option<Vec<&'a str>> {
         ways = longer;
     }
     None
-}
-
-/// The modules that a file declares only for tests.
-fn test_modules(code: &str) -> Vec<String> {
-    let lines: Vec<&str> = code.lines().collect();
-    let declared = lines
-        .windows(2)
-        .filter(|pair| pair[0].starts_with("#[cfg(test") || pair[0].starts_with("#[cfg(all(test"));
-    let names =
-        declared.filter_map(|pair| pair[1].trim_end().strip_suffix(';')?.split_once("mod "));
-    names.map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod circles;
 mod citations;
 mod code;
+mod homonyms;
 pub mod layers;
 mod lints;
 mod manifest;
@@ -66,6 +67,7 @@ const RULES: &[Rule] = &[
     citations::cited_files_are_there,
     tiers::every_test_is_in_a_tier,
     tuples::no_tuple_is_a_parameter,
+    homonyms::few_names_have_many_meanings,
 ];
 
 /// Applies every rule.

@@ -1,14 +1,22 @@
 //! `cargo xtask quick`: format, rules, clippy and unit tests of the crates that changed and of those that depend on them.
 //! The goal is two minutes.
+//!
+//! Clippy and the tests are built as those of the whole workspace, of which cargo builds again only what changed and what
+//! depends on it. A build of fewer crates would ask for other features of their dependencies and compile these again.
 
 mod crates;
 
-use self::crates::{Crates, Member};
+use std::io;
+
+use self::crates::Crates;
 use crate::{
     Failure,
+    programs::{Built, Program},
     repository::Repository,
+    side_by_side::{self, Job},
     step::{self, Step, Work},
-    test::{FORMAT, TIDY},
+    tally::Tally,
+    test::{CLIPPY, FORMAT, TIDY},
 };
 
 /// The main branch, as the repository that this one was cloned from has it, and as this one does.
@@ -23,30 +31,24 @@ pub fn run(repository: &Repository, names: &[&str]) -> Result<(), Failure> {
         names => workspace.named(names)?,
     };
     let crates = workspace.with_dependents(&chosen);
-    let names: Vec<&str> = crates.iter().map(|one| one.name.as_str()).collect();
-    println!("crates: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
-
-    let linted = packages(&crates, |_| true);
-    let clippy =
-        [&["clippy", "--all-targets", "--locked"], &linted[..], &["--", "-D", "warnings"]].concat();
-    let tested = packages(&crates, |one| one.has_unit_tests);
-    // Cargo refuses `--lib` if no crate has a library.
-    let library: &[&str] = if crates.iter().any(|one| one.has_library) { &["--lib"] } else { &[] };
-    let tests = [&["test"], library, &["--bins", "--locked", "--no-fail-fast"], &tested].concat();
-    let mut steps = vec![FORMAT, TIDY];
-    if !linted.is_empty() {
-        steps.push(Step { name: "clippy", minutes: 1, work: Work::Cargo(&clippy, &[]) });
+    let crates: Vec<&str> = crates.iter().map(|one| one.folder_name()).collect();
+    println!("crates: {}", if crates.is_empty() { "none".to_owned() } else { crates.join(", ") });
+    let unit_tests = Step { name: "unit tests", minutes: 1, work: Work::TestsOf(&crates, test) };
+    match crates.is_empty() {
+        true => step::run(&[FORMAT, TIDY], repository),
+        false => step::run(&[FORMAT, TIDY, CLIPPY, unit_tests], repository),
     }
-    if !tested.is_empty() {
-        steps.push(Step { name: "unit tests", minutes: 1, work: Work::CargoTest(&tests) });
-    }
-    step::run(&steps, repository)
 }
 
-/// Arguments that select some of these crates.
-fn packages<'a>(crates: &[&'a Member], is_meant: fn(&Member) -> bool) -> Vec<&'a str> {
-    let meant = crates.iter().filter(|one| is_meant(one));
-    meant.flat_map(|one| ["--package", &one.name]).collect()
+/// Runs the unit tests of some crates.
+fn test(repository: &Repository, crates: &[&str], tally: &mut Tally) -> Result<(), Failure> {
+    let built = Built::here(repository, &["--lib", "--bins"])?;
+    let meant = built.tests().filter(|program| crates.contains(&program.crate_name()));
+    let job = |program: Program<'_>| Job {
+        name: program.executable.to_owned(),
+        command: program.command(),
+    };
+    side_by_side::run(meant.map(job).collect(), tally, &mut io::stdout())
 }
 
 /// Lists the files that differ from the commit at which this branch left the main one, or that git does not know yet.

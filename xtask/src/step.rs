@@ -21,11 +21,11 @@ pub enum Work<'a> {
     /// A function of this program; it checks or it fails.
     Check(fn(&Repository) -> Result<(), Failure>),
     /// A cargo command with environment variables, likewise.
-    Cargo(&'a [&'a str], &'static [(&'static str, &'static str)]),
-    /// A cargo command whose tests are counted.
-    CargoTest(&'a [&'a str]),
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A function of this program that runs tests and counts them.
     Tests(fn(&Repository, &mut Tally) -> Result<(), Failure>),
+    /// A function of this program that runs the tests of some crates and counts them.
+    TestsOf(&'a [&'a str], fn(&Repository, &[&str], &mut Tally) -> Result<(), Failure>),
 }
 
 /// Runs every step, up to the first that fails, and says how many tests there were.
@@ -53,11 +53,8 @@ impl Step<'_> {
                 let status = repository.cargo(args).envs(env.iter().copied()).status();
                 ended(&format!("cargo {}", args.join(" ")), status)
             }
-            Work::CargoTest(args) => {
-                let status = tally.count(&mut repository.cargo(args));
-                ended(&format!("cargo {}", args.join(" ")), status)
-            }
             Work::Tests(tests) => tests(repository, tally),
+            Work::TestsOf(crates, tests) => tests(repository, crates, tally),
         };
         let taken = started.elapsed();
         let seconds = taken.as_secs_f64();

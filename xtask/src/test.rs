@@ -21,19 +21,22 @@ pub const FORMAT: Step =
 /// The check of the rules.
 pub const TIDY: Step = Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) };
 
+/// The lints.
+pub const CLIPPY: Step = Step {
+    name: "clippy",
+    minutes: 2,
+    work: Work::Cargo(
+        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &[],
+    ),
+};
+
 /// Cheap steps first, so that most mistakes are found soon.
 const STEPS: [Step; 9] = [
     FORMAT,
     TIDY,
     Step { name: "licences", minutes: 1, work: Work::Check(supply::permissive::check) },
-    Step {
-        name: "clippy",
-        minutes: 2,
-        work: Work::Cargo(
-            &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-            &[],
-        ),
-    },
+    CLIPPY,
     Step {
         name: "rustdoc",
         minutes: 1,

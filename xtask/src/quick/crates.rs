@@ -20,17 +20,13 @@ pub struct Crates {
 /// A crate of the workspace.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Member {
-    pub name: String,
+    name: String,
     /// Its folder, from the root of the repository.
     folder: String,
     /// The crates that its library and programs are built from.
     needs: Vec<String>,
     /// The crates that only its tests and benchmarks are built from.
     tests_need: Vec<String>,
-    /// Whether it has a library that cargo tests.
-    pub has_library: bool,
-    /// Whether it has a library or programs that cargo tests.
-    pub has_unit_tests: bool,
 }
 
 impl Crates {
@@ -101,6 +97,11 @@ impl Crates {
 }
 
 impl Member {
+    /// The last part of its folder.
+    pub fn folder_name(&self) -> &str {
+        self.folder.rsplit('/').next().unwrap_or_default()
+    }
+
     /// Reads a package of cargo's metadata, in the workspace at `root`.
     fn read(package: &Value, root: &str) -> Option<Self> {
         let manifest = Path::new(package["manifest_path"].as_str()?);
@@ -111,20 +112,11 @@ impl Member {
             of_workspace.partition(|needed| needed["kind"] == "dev");
         let name = |needed: &Value| Some(needed["name"].as_str()?.to_owned());
         let names = |needed: Vec<&Value>| needed.into_iter().map(name).collect::<Option<_>>();
-        let targets = package["targets"].as_array()?.iter().filter(|one| one["test"] == true);
-        let kinds: Vec<&str> = targets
-            .flat_map(|one| one["kind"].as_array())
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let has_library = ["lib", "cdylib", "rlib"].iter().any(|kind| kinds.contains(kind));
         Some(Self {
             name: package["name"].as_str()?.to_owned(),
             folder: folder.to_str()?.to_owned(),
             needs: names(for_all)?,
             tests_need: names(for_tests)?,
-            has_library,
-            has_unit_tests: has_library || kinds.contains(&"bin"),
         })
     }
 }
@@ -151,7 +143,6 @@ mod tests {
             "name": name,
             "manifest_path": format!("/v/{folder}/Cargo.toml"),
             "dependencies": dependencies.chain([foreign]).collect::<Vec<_>>(),
-            "targets": [{"kind": [if name == "xtask" { "bin" } else { "lib" }], "test": name != "vesica-python"}, {"kind": ["test"], "test": true}],
         })
     }
 
@@ -213,16 +204,6 @@ mod tests {
         assert_eq!(names(&found), "psi ot vesica xtask");
         let said = workspace.named(&["psy"]).unwrap_err();
         assert!(said.starts_with("there is no crate `psy`; there are `params`, `ot`"), "{said}");
-    }
-
-    #[test]
-    fn unit_tests_are_those_that_cargo_runs() {
-        let workspace = workspace();
-        let tested = workspace.members.iter().filter(|one| one.has_unit_tests);
-        assert_eq!(
-            names(&tested.collect::<Vec<_>>()),
-            "params ot psi testkit vesica browser xtask"
-        );
     }
 
     #[test]

@@ -202,8 +202,8 @@ impl Filling {
 }
 
 impl Buckets {
-    /// How many buckets there are.
-    pub fn len(&self) -> usize {
+    /// Returns the number of buckets.
+    pub fn count(&self) -> usize {
         self.buckets.len()
     }
 
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn empty_buckets_are_read() {
         let buckets = Filling::create(&std::env::temp_dir(), 2, 8).unwrap().finish().unwrap();
-        assert_eq!((buckets.len(), buckets.records(1)), (2, 0));
+        assert_eq!((buckets.count(), buckets.records(1)), (2, 0));
         buckets.read(1, |_| panic!("there is no record")).unwrap();
     }
 }

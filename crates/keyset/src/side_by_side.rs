@@ -75,7 +75,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
     /// As [`Maker::take`], of this row or earlier ones, and as [`Holding::append`].
     pub(super) fn take(&mut self, row: &Row<'_>, held: &mut Holding<'_>) -> Result<bool> {
         self.filling.push(row, &self.columns);
-        if self.filling.len() < BATCH && self.filling.bytes() < BYTES {
+        if self.filling.count() < BATCH && self.filling.bytes() < BYTES {
             return Ok(false);
         }
         self.submit(held);
@@ -104,7 +104,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
         let next = self.spare.pop().unwrap_or_default();
         let (rows, mut maker) = (std::mem::replace(&mut self.filling, next), self.maker.clone());
         let (mut made, layout, first) = (held.made.like(), held.layout(), self.places);
-        self.places += (rows.len() * maker.identifiers()) as u64;
+        self.places += (rows.count() * maker.identifiers()) as u64;
         self.scope.spawn(move |_| {
             // Where a row comes from matters for an error alone, and that is made again.
             let origin = Origin::Typed("", 0);

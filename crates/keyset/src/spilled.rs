@@ -266,7 +266,7 @@ impl Spilling {
         let Layout { identifiers, columns, .. } = layout;
         let buckets = filling.finish()?;
         let of_key = (2 * (HEAD + brought.len()) + 64) as u64;
-        let largest = (0..buckets.len()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
+        let largest = (0..buckets.count()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
         let fit = memory / (of_key * largest as u64).max(1);
         let at_a_time = (rayon::current_num_threads() as u64).clamp(1, fit.max(1)) as usize;
         let mut keys = SpilledKeys {
@@ -280,7 +280,7 @@ impl Spilling {
         let mut repetitions = Repetitions::default();
         let mut profiling = Profiling::new(columns);
         let mut with_new_key = RowBits::default();
-        let all: Vec<usize> = (0..keys.buckets.len()).collect();
+        let all: Vec<usize> = (0..keys.buckets.count()).collect();
         for some in all.chunks(at_a_time) {
             let counted = some
                 .par_iter()

@@ -121,8 +121,8 @@ impl CopiedRows {
         self.fields.clear();
     }
 
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
+    /// Returns the number of rows.
+    pub fn count(&self) -> usize {
         self.places.len()
     }
 

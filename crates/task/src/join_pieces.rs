@@ -93,7 +93,7 @@ pub(super) fn found(
     let buckets = filling.finish()?;
     let mut spill = Spill::create(&directory).map_err(unwritten)?;
     let mut rows = Vec::new();
-    for bucket in 0..buckets.len() {
+    for bucket in 0..buckets.count() {
         let mut records = Zeroizing::new(Vec::with_capacity(buckets.records(bucket) * record));
         buckets.read(bucket, |record| {
             records.extend_from_slice(record);

@@ -336,9 +336,9 @@ impl Gateway {
                 let mut connection = self.connect()?;
                 let head = [&[JOINS][..], &ticket].concat();
                 connection.put(&head, SILENCE, &self.cancel)?;
-                let of = Attempt { role: call.role, session: &session, partition, attempt };
-                let mut channel =
-                    permits::channel(connection, (&me, &peer), of, stall, &self.cancel)?;
+                let (role, session) = (call.role, &session);
+                let of = Attempt { role, me: &me, peer: &peer, session, partition, attempt };
+                let mut channel = permits::channel(connection, of, stall, &self.cancel)?;
                 let rng = &mut StdRng::from_rng(&mut rng);
                 permits::compare(
                     &*gather,

@@ -85,7 +85,8 @@ impl Cluster {
     pub(super) fn serve(
         self: &Arc<Self>,
         address: &str,
-        (me, token): (&Identity, &Token),
+        me: &Identity,
+        token: &Token,
         turned_away: impl Fn(&vesica_net::Error) + Send + 'static,
         until: CancelToken,
     ) -> Result<(std::net::SocketAddr, thread::JoinHandle<()>)> {

@@ -43,7 +43,7 @@ use vesica_run::{
     meet::Way,
     permits::Slots,
     report::Report,
-    session::{Computed, Elsewhere, Session},
+    session::{Computed, Elsewhere, Session, Setting},
     standing::Standing,
 };
 use vesica_task::query::Query;
@@ -121,6 +121,16 @@ pub enum Event<'a> {
 
 type Tell = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
+/// The offer of a run, and everything that lives as long as its gateway.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    offer: &'a Offer,
+    observer: &'a Arc<dyn Observer>,
+    tell: &'a Tell,
+    cluster: &'a Arc<Cluster>,
+    cancel: &'a CancelToken,
+}
+
 impl Serving {
     /// Refuses what a gateway cannot do, before anybody is contacted.
     fn check(&self, offer: &Offer) -> Result<()> {
@@ -177,11 +187,17 @@ impl Serving {
         let until = CancelToken::default();
         let said = tell.clone();
         let turned_away = move |why: &vesica_net::Error| said(&Event::TurnedAway { why });
-        let parties = (&*self.me, &self.token);
         let (address, serving) =
-            cluster.serve(&self.cluster, parties, turned_away, until.clone())?;
+            cluster.serve(&self.cluster, &self.me, &self.token, turned_away, until.clone())?;
         tell(&Event::Serving { address });
-        let ended = self.attempts(&offer, (&observer, &tell), &cluster, cancel, rng, report);
+        let run = Surroundings {
+            offer: &offer,
+            observer: &observer,
+            tell: &tell,
+            cluster: &cluster,
+            cancel,
+        };
+        let ended = self.attempts(&run, rng, report);
         let record = self.partnership.record.as_ref();
         let end = match &ended {
             Ok(shortfalls) => End::Succeeded {
@@ -210,13 +226,11 @@ impl Serving {
     /// Meets the other side, and again when it is lost, until the run has ended.
     fn attempts(
         &self,
-        offer: &Offer,
-        (observer, tell): (&Arc<dyn Observer>, &Tell),
-        cluster: &Arc<Cluster>,
-        cancel: &CancelToken,
+        run: &Surroundings<'_>,
         rng: &mut (dyn CryptoRng + Send),
         report: &mut Report,
     ) -> Result<Vec<Shortfall>> {
+        let Surroundings { observer, tell, cluster, cancel, .. } = *run;
         let peer: Fingerprint = self.partnership.peer().fingerprint();
         let (me, its) = (self.me.fingerprint().to_string(), peer.to_string());
         let began = Instant::now();
@@ -238,13 +252,7 @@ impl Serving {
                 .with_deadline(self.deadline.saturating_sub(began.elapsed()))
                 .with_cancel_token(cancel.clone());
             let standing = Standing::new(Some(self.partnership.clone()), Some(&self.resume()))?;
-            let ended = self.session(
-                (offer, &parties),
-                &mut channel,
-                (observer.clone(), cluster, cancel),
-                rng,
-                (report, &standing),
-            );
+            let ended = self.session(run, &parties, &mut channel, rng, report, &standing);
             cluster.pause();
             let Err(error) = ended else { return ended };
             if let Err(unnoted) = standing.failed(&error) {
@@ -266,14 +274,23 @@ impl Serving {
     /// One session with the other side.
     fn session(
         &self,
-        (offer, parties): (&Offer, &Parties),
+        run: &Surroundings<'_>,
+        parties: &Parties,
         channel: &mut vesica_net::Channel,
-        (observer, cluster, cancel): (Arc<dyn Observer>, &Arc<Cluster>, &CancelToken),
         rng: &mut (dyn CryptoRng + Send),
-        (report, standing): (&mut Report, &Standing),
+        report: &mut Report,
+        standing: &Standing,
     ) -> Result<Vec<Shortfall>> {
-        let run = (offer, standing.clone());
-        let mut session = Session::open(run, parties, &self.planner, 1, channel, observer.clone())?;
+        let Surroundings { offer, observer, cluster, cancel, .. } = *run;
+        let setting = Setting {
+            offer,
+            standing: standing.clone(),
+            parties,
+            inputs: &self.planner,
+            threads: 1,
+            observer: observer.clone(),
+        };
+        let mut session = Session::open(setting, channel)?;
         report.set_terms(session.terms());
         report.agreement = session.agreement();
         session.phase("read");
@@ -318,7 +335,7 @@ impl Serving {
         session.phase("finish");
         let (waits, stops) = (cluster.clone(), cancel.clone());
         session.meanwhile(move || waits.staged(&stops))?;
-        finish(session, self.report.clone(), report, Diagnosis::none(), (None, attempts))
+        finish(session, self.report.clone(), report, Diagnosis::none(), None, attempts)
     }
 
     fn work(&self, elsewhere: &Elsewhere<'_>) -> Work {

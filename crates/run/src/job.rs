@@ -42,7 +42,7 @@ use crate::{
     diagnosis::Diagnosis,
     journal::{Journal, Resume, Run},
     report::Report,
-    session::{Computed, Session},
+    session::{Computed, Session, Setting},
     standing::Standing,
 };
 
@@ -403,7 +403,7 @@ pub fn run(
     report.record = record.map(place);
     let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
     let ended = standing.and_then(|standing| {
-        let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &standing));
+        let ended = attempt(job, parties, channel, observer.clone(), rng, report, &standing);
         if let Err(error) = &ended
             && let Err(unnoted) = standing.failed(error)
         {
@@ -427,12 +427,19 @@ fn attempt(
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
-    (report, standing): (&mut Report, &Standing),
+    report: &mut Report,
+    standing: &Standing,
 ) -> Result<Vec<Shortfall>> {
     let planner = job.planner.clone();
-    let run = (&job.offer, standing.clone());
-    let mut session =
-        Session::open(run, parties, &planner, job.threads, channel, observer.clone())?;
+    let setting = Setting {
+        offer: &job.offer,
+        standing: standing.clone(),
+        parties,
+        inputs: &planner,
+        threads: job.threads,
+        observer: observer.clone(),
+    };
+    let mut session = Session::open(setting, channel)?;
     report.set_terms(session.terms());
     report.agreement = session.agreement();
     let (table, mut keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
@@ -448,7 +455,7 @@ fn attempt(
     };
     standing.describe(run, keys.take_sketch());
     let Computed { method, peer_items, partitions, attempts, found } =
-        session.compute(keys, (job.unmatched, &spill), rng)?;
+        session.compute(keys, job.unmatched, &spill, rng)?;
     report.attempts = standing.sessions();
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
@@ -460,7 +467,7 @@ fn attempt(
         Some(content) => stage(&mut session, &job, table, content, observer, report)?,
         None => None,
     };
-    finish(session, job.report, report, diagnosis, (staged, attempts))
+    finish(session, job.report, report, diagnosis, staged, attempts)
 }
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
@@ -472,7 +479,8 @@ pub fn finish(
     report_to: Option<PathBuf>,
     report: &mut Report,
     diagnosis: Diagnosis,
-    (result, attempts): (Option<Staged>, Option<u64>),
+    result: Option<Staged>,
+    attempts: Option<u64>,
 ) -> Result<Vec<Shortfall>> {
     let (hints, shown) = session.diagnose(diagnosis, &report.outcome)?;
     report.hints = hints;

@@ -48,6 +48,7 @@ use vesica_task::{
 };
 
 pub use self::elsewhere::Elsewhere;
+use self::elsewhere::Local;
 
 use self::ladder::ladder;
 use crate::{
@@ -73,6 +74,30 @@ pub struct Session<'a> {
     sent_types: Vec<SentType>,
 }
 
+/// One side of a session before it begins.
+pub struct Setting<'a> {
+    /// The offer to the other side.
+    pub offer: &'a Offer,
+    /// What the run may do.
+    pub standing: Standing,
+    /// Both sides.
+    pub parties: &'a Parties,
+    /// The planner's knowledge of this machine and the link.
+    pub inputs: &'a PlannerInputs,
+    /// Threads that compute; 0 for one per processor.
+    pub threads: usize,
+    /// The observer of the progress.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// The method of a run, and the seed under which it compares keys.
+struct Chosen {
+    method: Box<dyn Method>,
+    /// The predicted cost; `None` for a run that goes on.
+    cost: Option<Cost>,
+    seed: Arc<Seed>,
+}
+
 /// What a run gave this side, and by which method.
 pub struct Computed {
     /// The method that ran.
@@ -89,18 +114,11 @@ pub struct Computed {
 
 impl<'a> Session<'a> {
     /// Makes sure of the other side, agrees on terms and shows each other the signatures under the agreement, if there is one.
-    /// `threads` threads compute; 0 takes one per processor.
     ///
     /// # Errors
     /// As [`Standing::require_peer`], [`Terms::agree`] and [`Standing::exchange_signatures`].
-    pub fn open(
-        (offer, standing): (&Offer, Standing),
-        parties: &'a Parties,
-        inputs: &'a PlannerInputs,
-        threads: usize,
-        channel: &'a mut Channel,
-        observer: Arc<dyn Observer>,
-    ) -> Result<Self> {
+    pub fn open(setting: Setting<'a>, channel: &'a mut Channel) -> Result<Self> {
+        let Setting { offer, standing, parties, inputs, threads, observer } = setting;
         standing.require_peer(parties, channel)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
@@ -210,7 +228,8 @@ impl<'a> Session<'a> {
     pub(crate) fn compute(
         &mut self,
         keys: TableKeys,
-        (unmatched, spill): (bool, &Path),
+        unmatched: bool,
+        spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
@@ -219,22 +238,19 @@ impl<'a> Session<'a> {
             self.require(least, &keys, &opening.call, rng)?;
         }
         let are_held = matches!(keys, TableKeys::Held(_));
-        let (method, cost, seed) = self.pick(&mut opening, committed, are_held)?;
+        let chosen = self.pick(&mut opening, committed, are_held)?;
         let Opening { call, peer_items, done, .. } = opening;
         let partitions = call.request.partitions;
         let found = match keys {
             TableKeys::Held(set) if partitions == 1 && !self.standing.is_kept() => {
-                self.run((&*method, cost), call, seed, set, rng)?
+                self.run(&chosen, call, set, rng)?
             }
-            keys => {
-                let whole = (keys, seed);
-                self.run_partitions((&*method, cost), call, whole, (spill, done), rng)?
-            }
+            keys => self.run_partitions(&chosen, call, keys, spill, done, rng)?,
         };
         // A side that the other has told knows only now.
         self.standing.reveal(found.outcome.shared())?;
         let (partitions, attempts) = (partitions as u64, self.attempts);
-        Ok(Computed { method, peer_items, partitions, attempts, found })
+        Ok(Computed { method: chosen.method, peer_items, partitions, attempts, found })
     }
 
     /// Exchanges the sizes of the sets, agrees on where a run goes on that was interrupted, and commits to a part of the seed.
@@ -278,7 +294,7 @@ impl<'a> Session<'a> {
         opening: &mut Opening,
         committed: Committed,
         are_held: bool,
-    ) -> Result<(Box<dyn Method>, Option<Cost>, Seed)> {
+    ) -> Result<Chosen> {
         let Opening { whole, peer_items, call, begun, .. } = opening;
         let whole = *whole;
         let (partitions, key, sizes, cost, seed) = match begun {
@@ -304,20 +320,20 @@ impl<'a> Session<'a> {
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        Ok((method, cost, seed))
+        Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }
 
     /// Lets a party prepare while items are made of the digests, and runs it on them.
     fn run(
         &mut self,
-        (method, cost): (&dyn Method, Option<Cost>),
+        chosen: &Chosen,
         call: Call,
-        seed: Seed,
         set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
+        let Chosen { method, cost, seed } = chosen;
         self.phase(method.key());
-        watch(self.channel, &self.observer, cost);
+        watch(self.channel, &self.observer, *cost);
         let channel = &mut *self.channel;
         let (digests, set) = set.into_parts();
         let found = self.pool.install(|| -> Result<Found> {
@@ -342,23 +358,26 @@ impl<'a> Session<'a> {
     /// is read while a party prepares. What all of them come to is revealed at the end.
     fn run_partitions(
         &mut self,
-        (method, cost): (&dyn Method, Option<Cost>),
+        chosen: &Chosen,
         call: Call,
-        (keys, seed): (TableKeys, Seed),
-        (spill, done): (&Path, u64),
+        keys: TableKeys,
+        spill: &Path,
+        done: u64,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let (gathered, pieces) = self.begin_partitions(method, &call, (spill, &seed), done)?;
+        let Chosen { method, cost, seed } = chosen;
+        let (gathered, pieces) = self.begin_partitions(chosen, &call, spill, done)?;
         let (count, done) = (call.request.partitions, done as usize);
         let directory = spill.to_owned();
         self.phase("partitions");
         let length = method.item_length();
-        let (partitions, seed) =
-            self.meanwhile(move || Ok((keys.partition(&seed, count, length, &directory)?, seed)))?;
+        let of_run = seed.clone();
+        let partitions =
+            self.meanwhile(move || keys.partition(&of_run, count, length, &directory))?;
         self.phase(method.key());
         let threads = self.pool.current_num_threads();
         let mine = match self.channel.has_parallel() {
-            true => (threads + 1).min(count - done).min(self.fit(method, &call)),
+            true => (threads + 1).min(count - done).min(self.fit(&**method, &call)),
             false => 1,
         };
         let lanes = work::agree(Some(mine), self.channel)?;
@@ -381,23 +400,31 @@ impl<'a> Session<'a> {
                 work.run(connections, self.channel, rng)?
             }
             Lanes::Permits => {
-                let slots = (mine.clamp(1, threads), threads);
-                let compared = (&*gathered, &partitions, &call);
-                self.compare_by_permits(compared, (&seed, count, done), slots, recorded, rng)?
+                let local = Local {
+                    gather: &*gathered,
+                    partitions: &partitions,
+                    call: &call,
+                    seed,
+                    done,
+                    slots: mine.clamp(1, threads),
+                    threads,
+                };
+                self.compare_by_permits(local, recorded, rng)?
             }
         };
         watch(self.channel, &self.observer, None);
-        self.conclude(gathered, pieces, Some(&partitions), &seed, rng)
+        self.conclude(gathered, pieces, Some(&partitions), seed, rng)
     }
 
     /// Begins the journal, or goes on with it, and makes a file for what is found, with what was found before.
     fn begin_partitions(
         &self,
-        method: &dyn Method,
+        chosen: &Chosen,
         call: &Call,
-        (spill, seed): (&Path, &Seed),
+        spill: &Path,
         done: u64,
     ) -> Result<(Box<dyn Gather>, pieces::Adding)> {
+        let Chosen { method, seed, .. } = chosen;
         let gathered = method.gather(call).ok_or_else(|| {
             let message = format!("runs of `{}` cannot be resumed", method.key());
             Error::Usage(message)

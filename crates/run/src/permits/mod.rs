@@ -69,7 +69,8 @@ impl<'a> Dispatch<'a> {
     /// So many partitions, of which the first are done, and what the sides have committed to in others.
     pub(crate) fn new(
         role: Role,
-        (partitions, done): (usize, usize),
+        partitions: usize,
+        done: usize,
         committed: &Committed,
         slots: &'a Slots,
         patience: Duration,
@@ -164,6 +165,10 @@ fn exchange(mine: &Turn, channel: &mut Channel) -> Result<Turn> {
 pub struct Attempt<'a> {
     /// This side's role.
     pub role: Role,
+    /// The identity of this side's task.
+    pub me: &'a Identity,
+    /// The fingerprint of the other side's task.
+    pub peer: &'a Fingerprint,
     /// The session of the run.
     pub session: &'a [u8],
     /// The partition.
@@ -175,12 +180,12 @@ pub struct Attempt<'a> {
 /// A channel between the two tasks of an attempt, over a connection that may be passed on by others in between.
 pub fn channel(
     connection: Connection,
-    (me, peer): (&Identity, &Fingerprint),
     attempt: Attempt<'_>,
     stall: Duration,
     cancel: &CancelToken,
 ) -> Result<Channel> {
-    let inside = connection.inside((me, peer), attempt.role == Role::A, stall, cancel)?;
+    let inside =
+        connection.inside((attempt.me, attempt.peer), attempt.role == Role::A, stall, cancel)?;
     let channel = inside.into_channel()?;
     let mut channel = channel.with_stall_timeout(stall).with_cancel_token(cancel.clone());
     let of = [&attempt.partition.to_le_bytes()[..], &[attempt.attempt], attempt.session].concat();
@@ -247,7 +252,7 @@ mod tests {
             let fingerprint = Identity::generate().unwrap().fingerprint();
             slots.ready(0, Prepared { fingerprint, commitment: [1; 32] });
             let mut channel = Channel::new(b).with_stall_timeout(Duration::from_secs(20));
-            let dispatch = Dispatch::new(Role::B, (4, 0), &Committed::new(), &slots, patience);
+            let dispatch = Dispatch::new(Role::B, 4, 0, &Committed::new(), &slots, patience);
             dispatch.run(&mut channel, || 0, |_| Ok(())).unwrap_err()
         })
     }

@@ -34,15 +34,22 @@ pub struct Threads<'a> {
     pub(crate) cancel: CancelToken,
 }
 
+/// A partition in memory.
+struct Loaded {
+    number: u32,
+    partition: Partition,
+}
+
 impl Threads<'_> {
-    /// Serves so many slots, which have so many threads together, for as long as `work` lasts.
+    /// Serves `count` slots, which have `threads` threads together, for as long as `work` lasts.
     ///
     /// # Errors
     /// That of `work`, and of threads that do not start.
     pub(crate) fn serve<T>(
         &self,
         slots: &Slots,
-        (count, threads): (usize, usize),
+        count: usize,
+        threads: usize,
         rng: &mut (dyn CryptoRng + Send),
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
@@ -88,8 +95,8 @@ impl Threads<'_> {
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
         let load = || self.partitions.load(partition as usize, &mut padding);
-        let loaded = pool.install(load)?;
-        let commitment = self.commitments.of(partition, &loaded);
+        let loaded = Loaded { number: partition, partition: pool.install(load)? };
+        let commitment = self.commitments.of(partition, &loaded.partition);
         loop {
             let me = Identity::generate();
             let me = me.map_err(|_| Error::Bug("the operating system gives no randomness"))?;
@@ -102,7 +109,7 @@ impl Threads<'_> {
                 }
             };
             let attempt = begun.attempt;
-            match self.attempt((partition, slots), begun, (&me, &loaded), pool, rng) {
+            match self.attempt(&loaded, begun, &me, slots, pool, rng) {
                 Ok(piece) => {
                     slots.found(partition, attempt, piece);
                     slots.kept(partition);
@@ -116,16 +123,18 @@ impl Threads<'_> {
 
     fn attempt(
         &self,
-        (partition, slots): (u32, &Slots),
+        loaded: &Loaded,
         begun: Begun,
-        (me, loaded): (&Identity, &Partition),
+        me: &Identity,
+        slots: &Slots,
         pool: &ThreadPool,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Zeroizing<Vec<u8>>> {
         let Begun { attempt, peer, connection } = begun;
-        let attempt = Attempt { role: self.role, session: self.session, partition, attempt };
-        let mut channel =
-            super::channel(connection, (me, &peer), attempt, self.stall, &self.cancel)?;
+        let Loaded { number: partition, partition: loaded } = loaded;
+        let (role, session, partition) = (self.role, self.session, *partition);
+        let attempt = Attempt { role, me, peer: &peer, session, partition, attempt };
+        let mut channel = super::channel(connection, attempt, self.stall, &self.cancel)?;
         let gate = self.standing.gate(partition);
         let found = pool.install(|| super::compare(self.gather, loaded, gate, &mut channel, rng));
         slots.add_cost(channel.meter());

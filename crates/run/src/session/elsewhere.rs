@@ -17,7 +17,7 @@ use vesica_table::pieces;
 use vesica_task::interface::{Call, Gather};
 use zeroize::Zeroizing;
 
-use super::{Computed, Opening, Session, watch};
+use super::{Chosen, Computed, Opening, Session, watch};
 use crate::{
     partitions::{self as work, Recorded},
     permits::{Dispatch, Slots, Step, Threads},
@@ -42,16 +42,29 @@ pub struct Elsewhere<'a> {
     pub commitments: Zeroizing<[u8; 32]>,
 }
 
+/// Partitions that threads of this process compare with tasks of the other side.
+pub(super) struct Local<'a> {
+    pub(super) gather: &'a dyn Gather,
+    pub(super) partitions: &'a Partitions,
+    pub(super) call: &'a Call,
+    pub(super) seed: &'a Seed,
+    /// Partitions that are done.
+    pub(super) done: usize,
+    /// Partitions that are compared at a time.
+    pub(super) slots: usize,
+    /// Threads of all slots together.
+    pub(super) threads: usize,
+}
+
 impl Session<'_> {
     /// Compares partitions in threads of this process with a side that has tasks elsewhere.
     pub(super) fn compare_by_permits(
         &mut self,
-        (gather, partitions, call): (&dyn Gather, &Partitions, &Call),
-        (seed, count, done): (&Seed, usize, usize),
-        slots: (usize, usize),
+        local: Local<'_>,
         mut recorded: Recorded,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<pieces::Pieces> {
+        let Local { gather, partitions, call, seed, done, slots, threads: all } = local;
         if !self.channel.has_parallel() {
             let message = "the other side compares partitions by tasks on other machines, each over a connection of its \
                            own: let one side listen and the other connect";
@@ -76,10 +89,11 @@ impl Session<'_> {
             cancel: CancelToken::default(),
         };
         let hub = Slots::new(done);
-        let dispatch = Dispatch::new(role, (count, done), &committed, &hub, LONGEST_PAUSE);
+        let count = call.request.partitions;
+        let dispatch = Dispatch::new(role, count, done, &committed, &hub, LONGEST_PAUSE);
         let channel = &mut *self.channel;
         let standing = self.standing.clone();
-        let attempts = threads.serve(&hub, slots, rng, || {
+        let attempts = threads.serve(&hub, slots, all, rng, || {
             dispatch.run(channel, || standing.done(), |step| recorded.note(step))
         });
         self.channel.add_cost(&hub.cost());
@@ -99,9 +113,10 @@ impl Session<'_> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let (mut opening, committed) = self.open_sets(counts, false, rng)?;
-        let (method, _, seed) = self.pick(&mut opening, committed, false)?;
+        let chosen = self.pick(&mut opening, committed, false)?;
         let Opening { call, peer_items, done, .. } = opening;
-        let (gathered, pieces) = self.begin_partitions(&*method, &call, (spill, &seed), done)?;
+        let (gathered, pieces) = self.begin_partitions(&chosen, &call, spill, done)?;
+        let Chosen { method, seed, .. } = chosen;
         let done = done as usize;
         let count = call.request.partitions;
         self.phase(method.key());
@@ -115,8 +130,8 @@ impl Session<'_> {
         start(elsewhere, slots.clone());
         let compared = work::agree(None, self.channel).and_then(|_| {
             watch(self.channel, &self.observer, None);
-            let all = (count, done);
-            let dispatch = Dispatch::new(self.parties.role, all, &committed, &slots, LONGEST_PAUSE);
+            let role = self.parties.role;
+            let dispatch = Dispatch::new(role, count, done, &committed, &slots, LONGEST_PAUSE);
             let mut compared = done as u64;
             let on_disk = || standing.done();
             dispatch.run(self.channel, on_disk, |step| {

@@ -10,7 +10,9 @@ use rand::{
 use vesica::{
     Error, Result, Source,
     files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
-    lists::{Asked, Found, LookUp, Origin, Publication, Published, lists_cache, look_up},
+    lists::{
+        Asked, Found, LookUp, Origin, Publication, Published, Subscription, lists_cache, look_up,
+    },
 };
 use vesica_net::{CancelToken, Fingerprint};
 use vesica_web::Place;
@@ -177,18 +179,15 @@ pub fn lookup(
     let source = table::source(table)?;
     let rows = MatchedTable::default();
     let ready = asking.ready(&keys, source, rows.clone(), cancel.token());
-    let (job, mut origin, trust) = ready.map_err(|error| errors::of(py, &error))?;
+    let (job, mut origin, subscription) = ready.map_err(|error| errors::of(py, &error))?;
     let found = observed(observer, cancel, move |observer| {
-        look_up(&job, &mut origin, trust, &observer, &mut random()?)
+        look_up(&job, &mut origin, &subscription, &observer, &mut random()?)
     })?;
     let Found { keys, matches, rows: written, unreadable, beyond_promise, .. } =
         found.map_err(|error| errors::of(py, &error))?;
     let rows = rows.take().map(|rows| Py::new(py, Table(rows))).transpose()?;
     Ok(LookedUp { rows, keys, matches, written, unreadable, beyond_promise })
 }
-
-/// Who is trusted, where lists are kept, and how many bytes a list may have.
-type Trust = (Fingerprint, PathBuf, Option<u64>);
 
 impl Asking {
     fn ready(
@@ -197,7 +196,7 @@ impl Asking {
         source: Source,
         rows: MatchedTable,
         cancel: CancelToken,
-    ) -> Result<(LookUp, Stoppable, Trust)> {
+    ) -> Result<(LookUp, Stoppable, Subscription)> {
         if !(1..=vesica::lists::MAX_QUESTION).contains(&self.batch) {
             return usage("batch is a number of keys from 1 to 4096");
         }
@@ -225,7 +224,8 @@ impl Asking {
             formulas: Formulas::default(),
             batch: self.batch,
         };
-        Ok((job, Stoppable { place, cancel }, (publisher, cache, Some(self.budget))))
+        let subscription = Subscription { publisher, cache, budget: Some(self.budget) };
+        Ok((job, Stoppable { place, cancel }, subscription))
     }
 }
 

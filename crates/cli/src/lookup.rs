@@ -9,7 +9,7 @@ use rand::{
 use vesica::{
     Normalize, Source,
     files::{Dialect, Format, KeyColumn, Nulls},
-    lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, lists_cache, look_up},
+    lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, Subscription, lists_cache, look_up},
     report::{counted, grouped},
 };
 use vesica_net::Fingerprint;
@@ -121,9 +121,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut origin = Place::new(&args.list, args.ask.as_deref(), args.publisher, token)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let trust = (args.publisher, cache, Some(args.budget));
+    let publisher = args.publisher;
+    let subscription = Subscription { publisher, cache, budget: Some(args.budget) };
     let observer = args.progress.observer(args.quiet, args.output == Path::new("-"));
-    let found = look_up(&job, &mut origin, trust, &observer, rng)?;
+    let found = look_up(&job, &mut origin, &subscription, &observer, rng)?;
     if !args.quiet {
         let rows = counted(found.rows, "row");
         let keys = counted(found.keys, "key");

@@ -298,6 +298,11 @@ impl Partitions {
         Self { capacity, ..self }
     }
 
+    /// Returns the number of partitions.
+    pub fn count(&self) -> usize {
+        self.buckets.count()
+    }
+
     /// A partition, counted from 0.
     ///
     /// # Errors

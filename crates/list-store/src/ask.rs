@@ -61,8 +61,10 @@ pub fn ask<S: Stored>(
     let mut items: Vec<_> = items.zip(0..).collect();
     items.sort_unstable();
     let (items, places): (Vec<[u8; 32]>, Vec<usize>) = items.into_iter().unzip();
-    let (mut answered, mut values) = Answered::open(asking.kept, head.epoch, &items)?;
-    answers(origin, head, (&items, asking), (&mut answered, &mut values), observer, rng)?;
+    let (answered, values) = Answered::open(asking.kept, head.epoch, &items)?;
+    let mut collected = Collected { answered, values };
+    answers(origin, head, &items, asking, &mut collected, observer, rng)?;
+    let Collected { answered, mut values } = collected;
     values.truncate(items.len());
     let found = list.look_up(&values)?;
     let mut in_order = vec![None; items.len()];
@@ -70,12 +72,19 @@ pub fn ask<S: Stored>(
     Ok((in_order, answered))
 }
 
+/// The values so far, in memory and where they are kept for a lookup that goes on.
+struct Collected {
+    answered: Answered,
+    values: Vec<Value>,
+}
+
 /// Asks until there is a value for each row.
 fn answers(
     origin: &mut dyn Origin,
     head: &Head,
-    (items, asking): (&[[u8; 32]], Asking<'_>),
-    (answered, values): (&mut Answered, &mut Vec<Value>),
+    items: &[[u8; 32]],
+    asking: Asking<'_>,
+    Collected { answered, values }: &mut Collected,
     observer: &dyn Observer,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {

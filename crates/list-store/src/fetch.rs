@@ -88,8 +88,8 @@ pub fn fetch(
     }
     let mut done = 0;
     let mut files = Vec::with_capacity(head.parts.len());
-    for named in head.headers() {
-        files.push(part(origin, &directory, named, &mut |bytes| {
+    for (entry, header) in head.headers() {
+        files.push(part(origin, &directory, entry, header, &mut |bytes| {
             done += bytes;
             observer.progress(Progress::of(done, head.file_bytes(), Unit::Bytes));
         })?);
@@ -126,7 +126,8 @@ fn accepted(path: &Path) -> Result<Option<Head>> {
 fn part(
     origin: &mut dyn Origin,
     directory: &Path,
-    (entry, header): (&Entry, Header),
+    entry: &Entry,
+    header: Header,
     done: &mut dyn FnMut(u64),
 ) -> Result<StoredFile> {
     let whole = directory.join(entry.file_name());
@@ -135,7 +136,7 @@ fn part(
         return Ok(stored);
     }
     let path = whole.with_extension("partial");
-    let (mut checker, from) = begun(&path, (entry, &header))?;
+    let (mut checker, from) = begun(&path, entry, &header)?;
     let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.as_mut().map_err(|error| failed(&path)(error.kind().into()))?;
     let placed = file.set_len(from).and_then(|()| file.seek(SeekFrom::Start(from)));
@@ -156,7 +157,7 @@ fn part(
 }
 
 /// How far an interrupted download had come, and what checks the rest.
-fn begun(path: &PathBuf, (entry, header): (&Entry, &Header)) -> Result<(Checker, u64)> {
+fn begun(path: &PathBuf, entry: &Entry, header: &Header) -> Result<(Checker, u64)> {
     let mut verified = 0;
     let mut checker = Checker::new(entry, header);
     let mut buffer = vec![0; 1 << 18];

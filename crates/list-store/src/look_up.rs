@@ -72,6 +72,17 @@ pub struct Found {
     pub formulas: Vec<ColumnFormulas>,
 }
 
+/// The publisher whose list is asked, and this side's copy of the list.
+#[derive(Debug, Clone)]
+pub struct Subscription {
+    /// The fingerprint of the publisher.
+    pub publisher: vesica_net::Fingerprint,
+    /// The directory of the copy.
+    pub cache: PathBuf,
+    /// The most bytes that are fetched; `None` for any number.
+    pub budget: Option<u64>,
+}
+
 /// Brings the list up to date, asks, and writes the matched rows.
 ///
 /// # Errors
@@ -79,7 +90,7 @@ pub struct Found {
 pub fn look_up(
     job: &LookUp,
     origin: &mut dyn Origin,
-    (publisher, cache, budget): (vesica_net::Fingerprint, PathBuf, Option<u64>),
+    subscription: &Subscription,
     observer: &Arc<dyn Observer>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Found> {
@@ -87,11 +98,11 @@ pub fn look_up(
     let normalize: Vec<_> = job.columns.iter().map(|column| column.normalize.clone()).collect();
     let null_values = job.null_values.applied_to(&normalize);
     let fetching = Fetching {
-        publisher,
+        publisher: subscription.publisher,
         keys: Some(&agreed),
         null_values: null_values.values(),
-        budget,
-        cache: &cache,
+        budget: subscription.budget,
+        cache: &subscription.cache,
     };
     let result = job.output.path().map(|path| Protected::new("the output", path));
     target::check(result.as_slice(), &[], Some(&job.input))?;
@@ -360,9 +371,10 @@ mod tests {
                 formulas: Formulas::Keep,
             };
             let cache = aside.path().join(format!("cache-{number}"));
-            let of = (scratch.me.fingerprint(), cache, None);
+            let publisher = scratch.me.fingerprint();
+            let of = Subscription { publisher, cache, budget: None };
             let observer: Arc<dyn Observer> = Arc::new(NoObserver);
-            let found = look_up(&job, &mut service, of, &observer, &mut StdRng::seed_from_u64(4));
+            let found = look_up(&job, &mut service, &of, &observer, &mut StdRng::seed_from_u64(4));
             match pauses {
                 Some(pauses) => {
                     assert_eq!(found.unwrap().matches, 1, "{number}");

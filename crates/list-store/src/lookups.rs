@@ -20,7 +20,7 @@ use vesica_table::source::{Delimiter, Dialect, Source};
 
 use super::{
     directory::{Directory, LOG},
-    look_up::{Found, LookUp, look_up},
+    look_up::{Found, LookUp, Subscription, look_up},
     origin::{Asked, FromDirectory, Origin},
     tests::{Scratch, Table, table},
 };
@@ -130,9 +130,10 @@ impl Client {
             batch: 50,
             formulas: Default::default(),
         };
-        let trust = (scratch.me.fingerprint(), self.directory.path().join("cache"), None);
+        let (publisher, cache) = (scratch.me.fingerprint(), self.directory.path().join("cache"));
+        let of = Subscription { publisher, cache, budget: None };
         let observer: Arc<dyn Observer> = Arc::new(Warned(self.warnings.clone()));
-        let found = look_up(&job, desk, trust, &observer, &mut StdRng::seed_from_u64(7))?;
+        let found = look_up(&job, desk, &of, &observer, &mut StdRng::seed_from_u64(7))?;
         Ok((found, fs::read_to_string(output).unwrap()))
     }
 

@@ -104,7 +104,9 @@ pub(super) fn merge(
     items: &Items,
     known: &Known,
     key: &ServerKey,
-    (delta, changes, place): (&mut Delta, &mut Changes, Place),
+    delta: &mut Delta,
+    changes: &mut Changes,
+    place: Place,
     mut step: impl FnMut(u64) -> Result<()>,
 ) -> Result<Vec<Record>> {
     let find = |records: &[Record], place: u128| {

@@ -210,7 +210,7 @@ pub fn publish(
         &directory.private(),
     )?;
     let Update { changes, is_whole, part } =
-        publishing.update(&mut head, continued, (&partitioned, partitions), rng)?;
+        publishing.update(&mut head, continued, &partitioned, rng)?;
     publishing.show(&mut head, old.as_ref(), part, me)?;
     Ok(Published { head, changes, is_whole })
 }
@@ -277,7 +277,7 @@ impl Publishing<'_> {
         &self,
         head: &mut Head,
         old: Option<&Head>,
-        (partitions, count): (&Partitions, usize),
+        partitions: &Partitions,
         rng: &mut dyn CryptoRng,
     ) -> Result<Update> {
         self.observer.phase("evaluate");
@@ -302,6 +302,7 @@ impl Publishing<'_> {
         };
         let (mut delta, mut changes) = (Delta::new(most), Changes::default());
         let mut done = 0;
+        let count = partitions.count();
         for partition in 0..count {
             let items = items_of(partitions, partition, rng)?;
             let end = Record::end(partition, count);
@@ -314,7 +315,7 @@ impl Publishing<'_> {
                     false => Ok(()),
                 }
             };
-            let merged = merge(&items, &known, self.key, (&mut delta, &mut changes, place), step);
+            let merged = merge(&items, &known, self.key, &mut delta, &mut changes, place, step);
             writer.write(&merged?)?;
             progress.note(self.directory, writer.keep()?)?;
         }
@@ -327,15 +328,15 @@ impl Publishing<'_> {
         let failed = failed(draft.path());
         let (draft, entry, is_whole) = if delta.is_over() || old.is_none() {
             head.parts.clear();
-            let header = self.header(head, sequence, (0, head.items));
-            let mut source = self.source(&path, head, (partitions, count, place), rng);
+            let header = self.header(head, sequence, 0, head.items);
+            let mut source = self.source(&path, head, partitions, place, rng);
             let memory = self.job.memory.unwrap_or_else(host::budget) / 4;
             let (draft, entry) = whole::write(draft, header, memory, &mut *source)?;
             (draft, entry, true)
         } else {
             let shift = 128 - head.tag_bits;
-            let sizes = (delta.removed.len() as u64, delta.added.len() as u64);
-            let header = self.header(head, sequence, sizes);
+            let (removed, added) = (delta.removed.len() as u64, delta.added.len() as u64);
+            let header = self.header(head, sequence, removed, added);
             delta.removed.sort_unstable();
             delta.added.sort_unstable();
             let removed: Vec<_> = delta.removed.iter().map(|tag| tag >> shift).collect();
@@ -352,7 +353,7 @@ impl Publishing<'_> {
     }
 
     /// The header of the part after the last one in the head.
-    fn header(&self, head: &Head, sequence: u64, (removed, added): (u64, u64)) -> Header {
+    fn header(&self, head: &Head, sequence: u64, removed: u64, added: u64) -> Header {
         let entry = Entry { sequence, removed, added, bytes: 0, digest: Hex::default() };
         head.header(&entry, head.computed_state())
     }
@@ -362,7 +363,8 @@ impl Publishing<'_> {
         &'a self,
         path: &'a Path,
         head: &'a Head,
-        (partitions, count, place): (&'a Partitions, usize, Place),
+        partitions: &'a Partitions,
+        place: Place,
         rng: &'a mut dyn CryptoRng,
     ) -> Box<whole::Source<'a>> {
         let labelled = head.labels.is_some();
@@ -377,6 +379,7 @@ impl Publishing<'_> {
         }
         Box::new(move |show| {
             let mut records = Reader::open(path, labelled, Some(head.items))?;
+            let count = partitions.count();
             for partition in 0..count {
                 let items = items_of(partitions, partition, rng)?;
                 let known = records.before(Record::end(partition, count))?;

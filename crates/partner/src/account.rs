@@ -253,7 +253,7 @@ impl Account {
             attempts: self.attempts,
             peer_keys: begun.peer_keys,
         };
-        let record = record::agree(facts, mine, (me, self.partnership.peer()), end.role, channel)?;
+        let record = record::agree(facts, mine, me, self.partnership.peer(), end.role, channel)?;
         let theirs = match end.role {
             Role::A => &record.document().b,
             Role::B => &record.document().a,

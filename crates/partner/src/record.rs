@@ -206,7 +206,8 @@ pub struct Facts<'a> {
 pub fn agree(
     facts: Facts<'_>,
     mine: Statement,
-    (me, peer): (&Identity, &Party),
+    me: &Identity,
+    peer: &Party,
     role: Role,
     channel: &mut Channel,
 ) -> Result<Signed<Record>> {
@@ -320,12 +321,12 @@ mod tests {
         let (of_a, of_b) = thread::scope(|scope| {
             let of_a = scope.spawn(|| {
                 let mine = statement(&a, KEYS[0]);
-                let parties = (&a, &Party::from(&b));
-                agree(facts(&terms, KEYS[1]), mine, parties, Role::A, &mut channel(end_a))
+                let (facts, peer) = (facts(&terms, KEYS[1]), Party::from(&b));
+                agree(facts, mine, &a, &peer, Role::A, &mut channel(end_a))
             });
             let mine = statement(&b, KEYS[1]);
-            let parties = (&b, &Party::from(&a));
-            let of_b = agree(facts(&terms, KEYS[0]), mine, parties, Role::B, &mut channel(end_b));
+            let (facts, peer) = (facts(&terms, KEYS[0]), Party::from(&a));
+            let of_b = agree(facts, mine, &b, &peer, Role::B, &mut channel(end_b));
             (of_a.join().unwrap().unwrap(), of_b.unwrap())
         });
         assert_eq!(of_a, of_b);
@@ -348,8 +349,8 @@ mod tests {
         thread::scope(|scope| {
             let of_a = scope.spawn(|| {
                 let mine = statement(&a, KEYS[0]);
-                let parties = (&a, &Party::from(&b));
-                agree(facts(&terms, KEYS[1]), mine, parties, Role::A, &mut channel(end_a))
+                let (facts, peer) = (facts(&terms, KEYS[1]), Party::from(&b));
+                agree(facts, mine, &a, &peer, Role::A, &mut channel(end_a))
             });
             let mut peer = channel(end_b);
             let mut said = statement(&b, KEYS[1]);

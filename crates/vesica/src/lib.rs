@@ -131,7 +131,7 @@ pub mod lists {
         answered::Answered,
         ask::{Asking, ask},
         fetch::{Fetching, fetch, lists_cache},
-        look_up::{Found, LookUp, look_up},
+        look_up::{Found, LookUp, Subscription, look_up},
         merge::Changes,
         origin::{Asked, FromDirectory, Origin},
         publish::{Publication, Published, publish},

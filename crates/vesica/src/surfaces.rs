@@ -459,7 +459,7 @@ fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &
             };
             scope.spawn(move || {
                 let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
-                record::agree(facts, statement, (me, &Party::from(peer)), role, &mut channel)
+                record::agree(facts, statement, me, &Party::from(peer), role, &mut channel)
             })
         });
         let sides: Vec<_> = sides.collect();

@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::{
 use vesica::{
     Class, NoObserver, Normalize, Observer, Source,
     files::{Delimiter, Dialect, Duplicates, Formulas, KeyColumn, NullValues, Nulls},
-    lists::{Asked, Found, LookUp, Origin, Publication, Published, look_up, publish},
+    lists::{Asked, Found, LookUp, Origin, Publication, Published, Subscription, look_up, publish},
 };
 use vesica_net::{CancelToken, Fingerprint, Identity};
 use vesica_web::{Asset, Certificate, Limits, Rate, Remote, Serving, Tokens, serve};
@@ -148,8 +148,9 @@ impl World {
         };
         let cache = self.directory.path().join("cache");
         let observer: Arc<dyn Observer> = Arc::new(NoObserver);
-        let trust = (self.me.fingerprint(), cache, Some(1 << 30));
-        let found = look_up(&job, origin, trust, &observer, &mut StdRng::seed_from_u64(7))?;
+        let publisher = self.me.fingerprint();
+        let subscription = Subscription { publisher, cache, budget: Some(1 << 30) };
+        let found = look_up(&job, origin, &subscription, &observer, &mut StdRng::seed_from_u64(7))?;
         Ok((found, fs::read_to_string(output).unwrap()))
     }
 

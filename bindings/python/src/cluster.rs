@@ -56,7 +56,7 @@ impl ClusterGateway {
         interrupted?;
         match ended {
             Ok(ended) => ended.map_err(|failed| raised(py, failed)),
-            Err(_) => Err(errors::of(py, &Error::Bug("the place is in the line before"))),
+            Err(_) => Err(errors::of(py, &Error::bug("the place is in the line before"))),
         }
     }
 }

@@ -80,7 +80,7 @@ fn usage<T>(message: &str) -> Result<T> {
 
 fn random() -> Result<StdRng> {
     StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Error::Bug("the operating system gives no randomness"))
+        .map_err(|_| Error::bug("the operating system gives no randomness"))
 }
 
 /// Makes or updates a list of a table, and returns as JSON what was published.

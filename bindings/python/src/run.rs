@@ -100,7 +100,7 @@ pub fn run(
         let mut report = Report::begin();
         let attempt = || attempt(ready, &said, &token, &mut report);
         let ended = panic::catch_unwind(AssertUnwindSafe(attempt))
-            .unwrap_or(Err(Error::Bug("the place is in the line before")));
+            .unwrap_or(Err(Error::bug("the place is in the line before")));
         if let Err(error) = &ended {
             report.fail(error.class(), error.to_string());
             // The fault that ended the run is what is told.
@@ -228,7 +228,7 @@ fn attempt(
     report.fingerprints.peer = Some(its.clone());
     let ready = run.job.prepare_unless(cancel)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+        .map_err(|_| Error::bug("the operating system gives no randomness"))?;
     let (role, channel): (Role, Channel) = match &run.other {
         Other::Local(end) => (end.get().role, end.get().meet(run.wait, cancel)?),
         Other::Remote { me, peer, way, proxy } => {

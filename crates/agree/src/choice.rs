@@ -94,7 +94,7 @@ pub fn agree(
     // One that was never measured is better than none.
     let first = ranked.first().map(|best| best.candidate.key);
     let chosen = first.or_else(|| candidates.first().map(|any| any.key));
-    let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
+    let key = chosen.ok_or(Error::bug("there is nothing to choose from"))?;
     channel.send(CHOICE, key.as_bytes())?;
     channel.flush()?;
     Ok(key)

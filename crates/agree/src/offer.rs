@@ -384,7 +384,7 @@ impl WireOffer {
     /// # Errors
     /// [`Error::Version`], a malformed offer, and what any exchange can meet.
     pub fn exchange(&self, channel: &mut Channel) -> Result<Self> {
-        let encoded = serde_json::to_vec(self).map_err(|_| Error::Bug("terms have no JSON"))?;
+        let encoded = serde_json::to_vec(self).map_err(|_| Error::bug("terms have no JSON"))?;
         channel.send(TERMS, &encoded)?;
         let received = channel.recv_len(TERMS, MAX_OFFER)?;
         Self::decode(&received, channel)

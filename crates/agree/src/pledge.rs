@@ -52,7 +52,7 @@ impl Pledge {
 fn members(offer: &WireOffer) -> Result<Map<String, Value>> {
     match serde_json::to_value(offer) {
         Ok(Value::Object(members)) => Ok(members),
-        _ => Err(Error::Bug("an offer has JSON")),
+        _ => Err(Error::bug("an offer has JSON")),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! No error holds a value of a table: a fault is located by file, row, line and column.
 
-use std::{fmt, io, path::PathBuf};
+use std::{fmt, io, panic::Location, path::PathBuf};
 
 use vesica_net::{AbortReason, Channel, Deviation};
 use vesica_psi::MAX_ITEMS;
@@ -165,12 +165,23 @@ pub enum Error {
     /// The protocol failed by chance, with the small probability that its parameters allow.
     #[error("{0}")]
     StatisticalFailure(vesica_psi::Error),
-    /// A defect of this program.
-    #[error("internal error: {0}; please report it")]
-    Bug(&'static str),
+    /// A defect of this program; [`Error::bug`] makes one.
+    #[error("internal error at {at}: {what}; please report it")]
+    Bug {
+        /// The condition that does not hold.
+        what: &'static str,
+        /// The place in the source that found it.
+        at: &'static Location<'static>,
+    },
 }
 
 impl Error {
+    /// Returns the error of a defect that the caller has found.
+    #[track_caller]
+    pub fn bug(what: &'static str) -> Self {
+        Self::Bug { what, at: Location::caller() }
+    }
+
     /// The error that a set has too many keys for the largest number of partitions.
     pub fn too_large(keys: usize, partitions: usize) -> Self {
         let most = grouped((MAX_ITEMS * partitions) as u64);
@@ -195,7 +206,7 @@ impl Error {
             vesica_psi::Error::TooManyItems { .. } => {
                 channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
             }
-            vesica_psi::Error::DuplicateItem { .. } => Self::Bug("two keys have the same item"),
+            vesica_psi::Error::DuplicateItem { .. } => Self::bug("two keys have the same item"),
             error => Self::StatisticalFailure(error),
         }
     }
@@ -234,7 +245,7 @@ impl Error {
                 error if error.is_peer_fault() => Class::Peer,
                 _ => Class::Network,
             },
-            Self::StatisticalFailure(_) | Self::Bug(_) => Class::Bug,
+            Self::StatisticalFailure(_) | Self::Bug { .. } => Class::Bug,
         }
     }
 

@@ -40,7 +40,7 @@ fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result
     let width = columns.len();
     let table = scan.rows(|row| {
         if rows.len() == MOST_ROWS {
-            return Err(Error::Bug("more rows than a target keeps"));
+            return Err(Error::bug("more rows than a target keeps"));
         }
         rows.push((0..width).map(|column| row.field(column).to_vec()).collect());
         Ok(())

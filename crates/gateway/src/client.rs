@@ -156,7 +156,7 @@ impl Gateway {
             .with_stall_timeout(SILENCE)
             .with_cancel_token(self.cancel.clone());
         channel.phase("gateway");
-        let encoded = serde_json::to_vec(ask).map_err(|_| Error::Bug("a question has JSON"))?;
+        let encoded = serde_json::to_vec(ask).map_err(|_| Error::bug("a question has JSON"))?;
         channel.send(ASK, &encoded)?;
         // It may hold secrets.
         let answer = Zeroizing::new(channel.recv_len(ANSWER, LONGEST)?);
@@ -317,7 +317,7 @@ impl Gateway {
         let method = method.ok_or_else(unexpected)?;
         let gather = method.gather(&call).ok_or_else(unexpected)?;
         let mut rng = StdRng::try_from_rng(&mut SysRng)
-            .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
         let Sizes { sender, receiver } = call.request.sizes;
         let capacity = if call.receives() { receiver } else { sender };
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
@@ -327,7 +327,7 @@ impl Gateway {
         let stall = Duration::from_secs_f64(tasks.work.stall.clamp(0.1, 86400.0));
         for _ in 0..=MOST_ATTEMPTS {
             let me = Identity::generate()
-                .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+                .map_err(|_| Error::bug("the operating system gives no randomness"))?;
             let task = Prepared { fingerprint: me.fingerprint(), commitment };
             let Some((attempt, peer, ticket)) = self.begin(partition, task)? else {
                 return Err(over());

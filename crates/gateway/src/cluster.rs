@@ -113,7 +113,7 @@ impl Cluster {
             cluster.stop.cancel();
         };
         let thread = thread::Builder::new().name("vesica-cluster".to_owned()).spawn(accept);
-        Ok((address, thread.map_err(|_| Error::Bug("no thread could be started"))?))
+        Ok((address, thread.map_err(|_| Error::bug("no thread could be started"))?))
     }
 
     fn look_for_driver(&self) {
@@ -237,7 +237,7 @@ impl Cluster {
             Ok(ask) => self.answer(ask),
             Err(_) => refused("it is no question of this version of the program"),
         };
-        let encoded = serde_json::to_vec(&answer).map_err(|_| Error::Bug("an answer has JSON"))?;
+        let encoded = serde_json::to_vec(&answer).map_err(|_| Error::bug("an answer has JSON"))?;
         let encoded = Zeroizing::new(encoded);
         channel.send(ANSWER, &encoded)?;
         channel.finish()?;

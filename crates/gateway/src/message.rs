@@ -227,7 +227,7 @@ impl Token {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let key = Identity::generate()
-                    .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+                    .map_err(|_| Error::bug("the operating system gives no randomness"))?;
                 let token = Self { gateway, key: Arc::new(key) };
                 let text = token.text();
                 Output::prepare(path, Access::Owner)?

@@ -63,7 +63,7 @@ impl Reading {
         let mut extractors = Vec::with_capacity(self.identifiers.len());
         for (number, columns) in (0..).zip(&self.identifiers) {
             let split = rest.split_at_checked(usize::from(*columns));
-            let (columns, others) = split.ok_or(Error::Bug("identifiers lack columns"))?;
+            let (columns, others) = split.ok_or(Error::bug("identifiers lack columns"))?;
             extractors.push(extractor(columns)?.of_identifier(number));
             rest = others;
         }

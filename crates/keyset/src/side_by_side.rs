@@ -124,7 +124,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
             match working.try_recv() {
                 Ok(batch) => break batch,
                 Err(mpsc::TryRecvError::Disconnected) => {
-                    return Err(Error::Bug("a worker thread panicked"));
+                    return Err(Error::bug("a worker thread panicked"));
                 }
                 Err(mpsc::TryRecvError::Empty) => {}
             }
@@ -135,7 +135,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
                 Ok(batch) => break batch,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::Bug("a worker thread panicked"));
+                    return Err(Error::bug("a worker thread panicked"));
                 }
             }
         };

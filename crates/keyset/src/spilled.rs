@@ -174,7 +174,7 @@ impl Layout {
             record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
             if self.brought > 0 {
                 record
-                    .extend_from_slice(bring.next().ok_or(Error::Bug("a row brings too little"))?);
+                    .extend_from_slice(bring.next().ok_or(Error::bug("a row brings too little"))?);
             }
             let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
             record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));

@@ -179,7 +179,7 @@ impl KeySet {
         let in_memory = Reading { spill: None, ..reading.clone() };
         match TableKeys::read(scan, &in_memory, show)? {
             (table, TableKeys::Held(set), findings) => Ok((table, set, findings)),
-            (_, TableKeys::Spilled(_), _) => Err(Error::Bug("keys went to the disk")),
+            (_, TableKeys::Spilled(_), _) => Err(Error::bug("keys went to the disk")),
         }
     }
 }

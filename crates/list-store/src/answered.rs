@@ -77,7 +77,7 @@ impl Answered {
         let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
         let path = directory.join(prefix(epoch) + &name);
         let key =
-            UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::Bug("a key of 32 bytes"))?;
+            UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::bug("a key of 32 bytes"))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]

@@ -407,7 +407,7 @@ impl Publishing<'_> {
             (log, head.log) = (Some(text + &line), end);
         }
         let message = signed::message(vesica_list::head::MEDIA_TYPE, &head.payload());
-        let unusable = |_| Error::Bug("the identity cannot sign");
+        let unusable = |_| Error::bug("the identity cannot sign");
         let text = head.sealed(&me.sign(&message).map_err(unusable)?);
         // What others would refuse is not shown.
         Head::read(&text)?;

@@ -185,7 +185,7 @@ impl Account {
             let peer_ledger = self.peer_ledger.clone();
             Ok(Some(Event::Began { keys, peer_keys, sketch: runs.keep(sketch), peer_ledger }))
         })?;
-        let run = run.or(added).ok_or(Error::Bug("a run has a line"))?;
+        let run = run.or(added).ok_or(Error::bug("a run has a line"))?;
         let [keys, peer_keys] = keys;
         self.begun = Some(Begun { run, keys, peer_keys });
         Ok((run, warning))
@@ -206,7 +206,7 @@ impl Account {
         let Some(matches) = shared.filter(|shared| Some(*shared) != self.revealed) else {
             return Ok(());
         };
-        let run = self.begun.ok_or(Error::Bug("a run with a result has begun"))?.run;
+        let run = self.begun.ok_or(Error::bug("a run with a result has begun"))?.run;
         let Partnership { me, policies, .. } = &self.partnership;
         self.partnership.ledger().add(me, &self.partnership.subject(), |runs: &Runs| {
             let past = self.partnership.past(runs, Some(run));
@@ -227,7 +227,7 @@ impl Account {
         channel: &mut Channel,
     ) -> Result<(Signed<Record>, LedgerLine)> {
         let me = &self.partnership.me;
-        let begun = self.begun.ok_or(Error::Bug("a run that ends has begun"))?;
+        let begun = self.begun.ok_or(Error::bug("a run that ends has begun"))?;
         let (_, head) = self.partnership.ledger().history(me)?;
         let mine = Statement {
             party: (&**me).into(),
@@ -268,7 +268,7 @@ impl Account {
         };
         let ledger = self.partnership.ledger();
         let line = ledger.add(me, &subject, |_| Ok(Some(event)))?;
-        let line = line.ok_or(Error::Bug("a run has a line of its end"))?;
+        let line = line.ok_or(Error::bug("a run has a line of its end"))?;
         let file = ledger.path().display().to_string();
         Ok((record, LedgerLine { file, line }))
     }

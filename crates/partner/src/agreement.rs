@@ -187,7 +187,7 @@ impl Invitation {
         });
         // An invitation that nobody can accept is not sent.
         proposal.document().summary()?;
-        proposal.sign(me).map_err(|_| Error::Bug("this side invites"))?;
+        proposal.sign(me).map_err(|_| Error::bug("this side invites"))?;
         Ok(Self(proposal))
     }
 
@@ -279,7 +279,7 @@ impl Invitation {
             nonce: nonce()?,
         });
         agreement.document().merge(me.fingerprint())?;
-        agreement.sign(me).map_err(|_| Error::Bug("this side accepts"))?;
+        agreement.sign(me).map_err(|_| Error::bug("this side accepts"))?;
         Ok(agreement)
     }
 }
@@ -527,7 +527,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
 /// 128 random bits, as hexadecimal digits.
 fn nonce() -> Result<String> {
     let mut nonce = [0; 16];
-    SysRng.try_fill_bytes(&mut nonce).map_err(|_| Error::Bug("the system has no randomness"))?;
+    SysRng.try_fill_bytes(&mut nonce).map_err(|_| Error::bug("the system has no randomness"))?;
     Ok(hex(&nonce))
 }
 

@@ -211,7 +211,7 @@ pub fn agree(
     role: Role,
     channel: &mut Channel,
 ) -> Result<Signed<Record>> {
-    let encoded = serde_json::to_vec(&mine).map_err(|_| Error::Bug("a statement has JSON"))?;
+    let encoded = serde_json::to_vec(&mine).map_err(|_| Error::bug("a statement has JSON"))?;
     channel.send(STATEMENT, &encoded)?;
     let received = channel.recv_len(STATEMENT, MAX_STATEMENT)?;
     let theirs: Statement = serde_json::from_slice(&received)
@@ -235,7 +235,7 @@ pub fn agree(
         b,
         agreed: facts.agreed,
         rules: facts.rules,
-        query: serde_json::to_value(terms.query()).map_err(|_| Error::Bug("a query has JSON"))?,
+        query: serde_json::to_value(terms.query()).map_err(|_| Error::bug("a query has JSON"))?,
         keys_of_a: terms.keys_of(Role::A).to_vec(),
         keys_of_b: terms.keys_of(Role::B).to_vec(),
         identifiers: terms.columns_of_identifiers().to_vec(),
@@ -252,7 +252,7 @@ pub fn agree(
         terms: terms.hash(),
         session: super::signed::hex(channel.session().as_bytes()),
     });
-    record.sign(me).map_err(|_| Error::Bug("this side is a party of its record"))?;
+    record.sign(me).map_err(|_| Error::bug("this side is a party of its record"))?;
     let signature = record.signature_of(me.fingerprint()).unwrap_or_default();
     channel.send(SIGNATURE, &signature)?;
     let received = channel.recv_len(SIGNATURE, MAX_SIGNATURE)?;

@@ -301,7 +301,7 @@ impl Job {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::Bug("the input could not be opened"));
+                    return Err(Error::bug("the input could not be opened"));
                 }
             }
         }
@@ -588,7 +588,7 @@ fn stage(
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
                 stage::rows(&to, output, &table, (&rows, select.as_deref()), done)
             }
-            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
+            (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
         Ok((staged?, found))

@@ -237,7 +237,7 @@ impl Journal {
         hasher.update(&resume.secret.0).update(&start[MAGIC.len()..]);
         let key = Zeroizing::new(*hasher.finalize().as_bytes());
         let key =
-            UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| Error::Bug("a key of 32 bytes"))?;
+            UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| Error::bug("a key of 32 bytes"))?;
         let key = LessSafeKey::new(key);
         let mut journal = Self {
             path,
@@ -324,7 +324,7 @@ impl Journal {
 
     fn tell<T: Serialize>(&mut self, kind: Kind, what: &T) -> Result<()> {
         let told = serde_json::to_vec(what);
-        self.write(kind, &told.map_err(|_| Error::Bug("a record has JSON"))?)
+        self.write(kind, &told.map_err(|_| Error::bug("a record has JSON"))?)
     }
 
     /// What a record holds.

@@ -168,7 +168,7 @@ impl<'a> Work<'a> {
                 let spawned = thread::Builder::new().name("vesica-lane".to_owned());
                 match spawned.spawn_scoped(scope, lane) {
                     Ok(thread) => started.push(thread),
-                    Err(_) => work.fail(Error::Bug("no thread could be started")),
+                    Err(_) => work.fail(Error::bug("no thread could be started")),
                 }
             }
             work.lane(0, connections, channel, rng, false);
@@ -185,7 +185,7 @@ impl<'a> Work<'a> {
                 thread::sleep(POLL);
             }
             if started.into_iter().any(|thread| thread.join().is_err()) {
-                work.fail(Error::Bug("a thread panicked"));
+                work.fail(Error::bug("a thread panicked"));
             }
         });
         others.iter().for_each(|other| channel.add_cost(other.meter()));
@@ -224,7 +224,7 @@ impl<'a> Work<'a> {
         // Threads of its own: one that waits for another may take up any work of its pool, and if that waits for the other
         // side, which waits for what lies beneath, neither goes on.
         let pool = ThreadPoolBuilder::new().num_threads((self.threads / connections).max(1));
-        let pool = pool.build().map_err(|_| Error::Bug("no thread could be started"));
+        let pool = pool.build().map_err(|_| Error::bug("no thread could be started"));
         channel.share(self.turns.clone());
         let turn = self.turns.begin();
         let done = pool.and_then(|pool| {

@@ -2,6 +2,7 @@
 //!
 //! An error in a step ends the session; [`crate()`] then tells the other side why.
 
+mod chosen;
 mod elsewhere;
 mod ladder;
 mod sets;
@@ -42,15 +43,14 @@ use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType};
 use vesica_task::{
-    interface::{Call, Found, Gather, Method, Randomness, Request},
+    interface::{Call, Found, Gather, Method, Randomness},
     outcome::Outcome,
     sides::{Side, Sides},
 };
 
 pub use self::elsewhere::Elsewhere;
-use self::elsewhere::Local;
 
-use self::ladder::ladder;
+use self::{chosen::Chosen, elsewhere::Local};
 use crate::{
     diagnosis::Diagnosis,
     partitions::{self as work, Lanes, POLL, Recorded, Work},
@@ -90,14 +90,6 @@ pub struct Setting<'a> {
     pub observer: Arc<dyn Observer>,
 }
 
-/// The method of a run, and the seed under which it compares keys.
-struct Chosen {
-    method: Box<dyn Method>,
-    /// The predicted cost; `None` for a run that goes on.
-    cost: Option<Cost>,
-    seed: Arc<Seed>,
-}
-
 /// What a run gave this side, and by which method.
 pub struct Computed {
     /// The method that ran.
@@ -121,7 +113,7 @@ impl<'a> Session<'a> {
         let Setting { offer, standing, parties, inputs, threads, observer } = setting;
         standing.require_peer(parties, channel)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
+        let pool = Arc::new(pool.map_err(|_| Error::bug("no thread could be started"))?);
         channel.phase("terms");
         observer.phase("terms");
         watch(channel, &observer, None);
@@ -207,13 +199,13 @@ impl<'a> Session<'a> {
         thread::Builder::new()
             .name("vesica-work".to_owned())
             .spawn(work)
-            .map_err(|_| Error::Bug("no thread could be started"))?;
+            .map_err(|_| Error::bug("no thread could be started"))?;
         loop {
             match waiting.recv_timeout(POLL) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => self.channel.keep_alive()?,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::Bug("a worker thread panicked"));
+                    return Err(Error::bug("a worker thread panicked"));
                 }
             }
         }
@@ -286,41 +278,6 @@ impl<'a> Session<'a> {
         };
         let done = done.unwrap_or_default();
         Ok((Opening { whole, peer_items, call, begun, done }, committed))
-    }
-
-    /// The method, the number and sizes of partitions, and the seed: those of an earlier attempt or new ones.
-    fn pick(
-        &mut self,
-        opening: &mut Opening,
-        committed: Committed,
-        are_held: bool,
-    ) -> Result<Chosen> {
-        let Opening { whole, peer_items, call, begun, .. } = opening;
-        let whole = *whole;
-        let (partitions, key, sizes, cost, seed) = match begun {
-            Some(begun) if begun.peer_keys == *peer_items => {
-                let partitions = begun.partitions as usize;
-                let part = |keys| partitions::capacity(keys, partitions);
-                let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
-                let seed = Seed::again(begun.seed, self.channel);
-                (partitions, begun.method.clone(), sizes, None, seed)
-            }
-            Some(_) => {
-                return Err(self.channel.malformed(sets::READY, "not the set of this run").into());
-            }
-            None => {
-                let terms = self.terms.clone();
-                let ladder = ladder(&terms, whole, self.receives(), are_held)?;
-                let (partitions, Candidate { key, sizes, cost, .. }, seed) =
-                    self.choose(&ladder, are_held, committed)?;
-                (partitions, key.to_owned(), sizes, Some(cost), seed)
-            }
-        };
-        let mut methods = self.terms.query().kind.task.methods().into_iter();
-        let method = methods.find(|method| method.key() == key);
-        let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
-        call.request = Request { partitions, ..self.terms.request(sizes) };
-        Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }
 
     /// Lets a party prepare while items are made of the digests, and runs it on them.
@@ -530,7 +487,7 @@ impl<'a> Session<'a> {
         let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
         let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
         let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
-        let chosen = chosen.ok_or(Error::Bug("the choice is no candidate"))?;
+        let chosen = chosen.ok_or(Error::bug("the choice is no candidate"))?;
         Ok((rung.partitions, chosen, seed))
     }
 

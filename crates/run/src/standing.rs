@@ -170,7 +170,7 @@ impl Standing {
         let State { account, journal, run, line, .. } = &mut *self.state();
         let Some(account) = account else { return Ok(None) };
         let sketch = run.as_mut().and_then(|(_, sketch)| sketch.take());
-        let sketch = sketch.ok_or(Error::Bug("a run under an agreement has a sketch"))?;
+        let sketch = sketch.ok_or(Error::bug("a run under an agreement has a sketch"))?;
         let session = journal.as_ref().map_or(1, |journal| u64::from(journal.attempts()) + 1);
         let goes_on = begun.and_then(|begun| begun.line).map(|line| (line, session));
         let admission = Admission { keys: [keys, peer_keys], sketch, goes_on };

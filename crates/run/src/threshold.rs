@@ -58,7 +58,7 @@ impl Session<'_> {
         let key = rung.candidates.first().map(|candidate| candidate.key);
         let mut methods = query.kind.task.methods().into_iter();
         let method = methods.find(|method| Some(method.key()) == key);
-        let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
+        let method = method.ok_or(Error::bug("the choice is in no catalogue"))?;
         let sides = Sides { i_learn: true, peer_learns: true, ..call.sides };
         let call = Call {
             request,

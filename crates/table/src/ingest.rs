@@ -30,7 +30,7 @@ pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
 /// # Errors
 /// [`Error::Input`] for text that is not UTF-8.
 pub(crate) fn batches(bytes: Vec<u8>, dialect: &Dialect) -> Result<Reader> {
-    let lost = |_| Error::Bug("the written rows cannot be read");
+    let lost = |_| Error::bug("the written rows cannot be read");
     Ok(match dialect.format {
         Some(Format::ArrowStream) => {
             Box::new(StreamReader::try_new(Cursor::new(bytes), None).map_err(lost)?)
@@ -41,7 +41,7 @@ pub(crate) fn batches(bytes: Vec<u8>, dialect: &Dialect) -> Result<Reader> {
         Some(Format::Parquet) => {
             let table = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes));
             let rows = table.and_then(ParquetRecordBatchReaderBuilder::build);
-            Box::new(rows.map_err(|_| Error::Bug("the written rows cannot be read"))?)
+            Box::new(rows.map_err(|_| Error::bug("the written rows cannot be read"))?)
         }
         Some(Format::Ndjson) => of_lines(&bytes).map_err(lost)?,
         _ => of_text(bytes, dialect)?,
@@ -61,9 +61,9 @@ fn of_text(bytes: Vec<u8>, dialect: &Dialect) -> Result<Reader> {
             })?;
             texts.push(column, Some(text).filter(|text| !text.is_empty()));
         }
-        texts.end_row().map_err(|_| Error::Bug("fields of a row"))
+        texts.end_row().map_err(|_| Error::bug("fields of a row"))
     })?;
-    texts.finish().map_err(|_| Error::Bug("fields of the last rows"))
+    texts.finish().map_err(|_| Error::bug("fields of the last rows"))
 }
 
 /// The rows of objects, with a column for each member that any of them has.

@@ -139,7 +139,7 @@ impl Ndjson {
             }
             None => false,
         })
-        .map_err(|_| Error::Bug("a line that was read cannot be read again"))?;
+        .map_err(|_| Error::bug("a line that was read cannot be read again"))?;
         let mut object = b"{".to_vec();
         for (name, value) in names.iter().zip(found) {
             let Some(value) = value else { continue };

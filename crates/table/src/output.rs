@@ -159,7 +159,7 @@ impl Output {
                 return match write(&mut bytes) {
                     Ok(()) => {
                         let table = ArrowTable::read(ingest::batches(bytes, &self.content)?)
-                            .map_err(|_| Error::Bug("the written rows cannot be read"))?;
+                            .map_err(|_| Error::bug("the written rows cannot be read"))?;
                         Ok(Staged { output: self, content: Content::Rows(table) })
                     }
                     Err(source) => Err(self.failed(source)),

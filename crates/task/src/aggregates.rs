@@ -482,7 +482,7 @@ impl Gather for Adding {
         for piece in pieces.iter() {
             let piece = piece?;
             let ([count, sum, clamped], []) = piece.as_chunks() else {
-                return Err(Error::Bug("a piece that is no share"));
+                return Err(Error::bug("a piece that is no share"));
             };
             let [count, sum, clamped] =
                 [count, sum, clamped].map(|number| u128::from_le_bytes(*number));

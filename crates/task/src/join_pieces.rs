@@ -81,7 +81,7 @@ pub(super) fn found(
     let (mut matches, mut unreadable) = (0, 0);
     for piece in pieces.iter() {
         let piece = piece?;
-        let (head, records) = piece.split_at_checked(2 * ROW).ok_or(Error::Bug("a short piece"))?;
+        let (head, records) = piece.split_at_checked(2 * ROW).ok_or(Error::bug("a short piece"))?;
         matches += number(head);
         unreadable += number(&head[ROW..]);
         for record in records.chunks_exact(record) {

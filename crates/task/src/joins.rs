@@ -249,7 +249,7 @@ impl Gather for ByPartitions {
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
         let Self { call, .. } = *self;
-        let sent = call.sent.clone().ok_or(Error::Bug("in a join columns are sent"))?;
+        let sent = call.sent.clone().ok_or(Error::bug("in a join columns are sent"))?;
         if !call.receives() {
             let found = Found { outcome: Outcome::default(), content: None };
             return Ok(Unrevealed::complete(found));

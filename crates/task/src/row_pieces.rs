@@ -73,7 +73,7 @@ pub(super) fn reveal(
             continue;
         };
         let set = items_of(&piece, number & !UNREVEALED, protocol.digest)
-            .ok_or(Error::Bug("a piece that is not of rows"))?;
+            .ok_or(Error::bug("a piece that is not of rows"))?;
         let told = reveal::tell(set.items(), call.request.setting(), channel, rng);
         told.map_err(|error| Error::of_protocol(error, channel))?;
     }
@@ -133,7 +133,7 @@ impl Gathered {
     /// # Errors
     /// [`Error::Bug`] for bytes that are no piece.
     pub(super) fn add(&mut self, piece: &[u8]) -> Result<()> {
-        self.try_add(piece).ok_or(Error::Bug("a piece that is not of rows"))
+        self.try_add(piece).ok_or(Error::bug("a piece that is not of rows"))
     }
 
     fn try_add(&mut self, piece: &[u8]) -> Option<()> {

@@ -294,7 +294,7 @@ impl Gather for ByPartitions {
             for (number, piece) in pieces.iter().enumerate() {
                 let mut piece = piece?;
                 if piece.is_empty() && call.sides.i_learn {
-                    let partitions = partitions.ok_or(Error::Bug("partitions are kept"))?;
+                    let partitions = partitions.ok_or(Error::bug("partitions are kept"))?;
                     let partition = partitions.load(number, rng)?;
                     piece = row_pieces::learn(&partition, &call, channel)?;
                 }

@@ -34,7 +34,7 @@ pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
     match table.write(&matched, None, &mut out, |_| {}) {
         Ok(()) => Ok(out),
         Err(Unwritten::Input(error)) => Err(error),
-        Err(Unwritten::Output(_)) => Err(Error::Bug("memory can be written")),
+        Err(Unwritten::Output(_)) => Err(Error::bug("memory can be written")),
     }
 }
 
@@ -45,7 +45,7 @@ pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
 pub fn offer(bytes: &[u8]) -> Result<Vec<u8>> {
     let (end, _other) = memory::pair();
     let offer = WireOffer::decode(bytes, &Channel::new(end))?;
-    serde_json::to_vec(&offer).map_err(|_| Error::Bug("terms have no JSON"))
+    serde_json::to_vec(&offer).map_err(|_| Error::bug("terms have no JSON"))
 }
 
 /// Reads a profile of the keys of so many columns, and gives its own form back; `None` for what is none.
@@ -88,7 +88,7 @@ pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Op
 /// [`Error::Journal`].
 pub fn journal(content: &[u8], me: &Identity) -> Result<u64> {
     in_folder(me, |resume| {
-        fs::write(&resume.journal, content).map_err(|_| Error::Bug("a file can be written"))?;
+        fs::write(&resume.journal, content).map_err(|_| Error::bug("a file can be written"))?;
         read_journal(resume)
     })
 }
@@ -117,7 +117,7 @@ fn in_folder<T>(me: &Identity, read: impl FnOnce(&Resume) -> Result<T>) -> Resul
         true => tempfile::tempdir_in(memory),
         false => tempfile::tempdir(),
     };
-    let folder = folder.map_err(|_| Error::Bug("a folder can be made"))?;
+    let folder = folder.map_err(|_| Error::bug("a folder can be made"))?;
     read(&Resume { journal: folder.path().join("journal"), secret: JournalSecret::of(me) })
 }
 

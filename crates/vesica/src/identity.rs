@@ -14,7 +14,7 @@ use vesica_net::Identity;
 /// # Errors
 /// [`Error::Bug`] where the system gives no randomness.
 pub fn generate_identity() -> Result<Identity> {
-    Identity::generate().map_err(|_| Error::Bug("the system gives no randomness"))
+    Identity::generate().map_err(|_| Error::bug("the system gives no randomness"))
 }
 
 /// A new identity, in a new file that only its owner can read.

@@ -140,7 +140,7 @@ impl Remote {
         token: Option<String>,
     ) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|_| Error::Bug("no runtime for connections"))?;
+        let runtime = runtime.map_err(|_| Error::bug("no runtime for connections"))?;
         let (files, questions) =
             (Endpoint::new(files)?, Endpoint::new(questions.unwrap_or(files))?);
         Ok(Self { runtime, files, questions, publisher, token })

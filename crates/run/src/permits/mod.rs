@@ -145,7 +145,7 @@ impl<'a> Dispatch<'a> {
             }
             Fault::Changed { .. } => malformed("the keys of a partition changed between attempts"),
             Fault::Impossible { side } if side == self.role as usize => {
-                Error::Bug("a turn of this side cannot be")
+                Error::bug("a turn of this side cannot be")
             }
             Fault::Impossible { .. } => malformed("not a turn that can be"),
         }
@@ -153,7 +153,7 @@ impl<'a> Dispatch<'a> {
 }
 
 fn exchange(mine: &Turn, channel: &mut Channel) -> Result<Turn> {
-    let encoded = serde_json::to_vec(mine).map_err(|_| Error::Bug("a turn has JSON"))?;
+    let encoded = serde_json::to_vec(mine).map_err(|_| Error::bug("a turn has JSON"))?;
     channel.send(TURN, &encoded)?;
     let theirs = channel.recv_len(TURN, MAX_TURN)?;
     let theirs = serde_json::from_slice(&theirs);

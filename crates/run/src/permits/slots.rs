@@ -124,7 +124,7 @@ impl Slots {
         state.done.insert(partition);
         let found = state.found.remove(&partition);
         self.changed.notify_all();
-        found.map(|(_, piece)| piece).ok_or(Error::Bug("what was found is kept"))
+        found.map(|(_, piece)| piece).ok_or(Error::bug("what was found is kept"))
     }
 
     /// Lets slots and tasks go.

@@ -63,7 +63,7 @@ impl Threads<'_> {
                 };
                 let spawned = thread::Builder::new().name("vesica-slot".to_owned());
                 if spawned.spawn_scoped(scope, slot).is_err() {
-                    slots.fail(Error::Bug("no thread could be started"));
+                    slots.fail(Error::bug("no thread could be started"));
                 }
             }
             let ended = work();
@@ -75,7 +75,7 @@ impl Threads<'_> {
 
     fn slot(&self, slots: &Slots, threads: usize, rng: &mut (dyn CryptoRng + Send)) -> Result<()> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|_| Error::Bug("no thread could be started"))?;
+        let pool = pool.map_err(|_| Error::bug("no thread could be started"))?;
         loop {
             match slots.next(POLL) {
                 Waited::Here(partition) => self.compare(partition, slots, &pool, rng)?,
@@ -99,7 +99,7 @@ impl Threads<'_> {
         let commitment = self.commitments.of(partition, &loaded.partition);
         loop {
             let me = Identity::generate();
-            let me = me.map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+            let me = me.map_err(|_| Error::bug("the operating system gives no randomness"))?;
             slots.ready(partition, Prepared { fingerprint: me.fingerprint(), commitment });
             let begun = loop {
                 match slots.begun(partition, POLL) {

@@ -244,7 +244,7 @@ impl Report {
     /// # Errors
     /// [`Error::Bug`] before the two sides have agreed.
     pub fn disclose(&mut self, shown: [bool; 2], rules: MatchRules) -> Result<()> {
-        let role = self.role.ok_or(Error::Bug("a run has two sides"))?;
+        let role = self.role.ok_or(Error::bug("a run has two sides"))?;
         let [mine, theirs] = shown;
         let profiles = if role == Role::A { [mine, theirs] } else { [theirs, mine] };
         let disclosure = self.disclosure_of(profiles, rules, Some(&self.outcome))?;
@@ -265,7 +265,7 @@ impl Report {
         outcome: Option<&Outcome>,
     ) -> Result<Disclosure> {
         let (Some(role), Some(terms)) = (self.role, &self.terms) else {
-            return Err(Error::Bug("a run has two sides and terms"));
+            return Err(Error::bug("a run has two sides and terms"));
         };
         let (mine, theirs) = (self.rows.map(|rows| rows.used), self.peer_items);
         let keys = match role {
@@ -282,7 +282,7 @@ impl Report {
     /// [`Error::Bug`] before both sides have learned everything that they learn.
     pub(crate) fn end<'a>(&self, terms: &'a Terms, rules: MatchRules) -> Result<End<'a>> {
         let (Some(role), Some(noted)) = (self.role, self.disclosure.clone()) else {
-            return Err(Error::Bug("a run that ends is accounted for"));
+            return Err(Error::bug("a run that ends is accounted for"));
         };
         let profiles = [Role::B, Role::A].map(|role| noted.facts(role).contains(&Fact::KeyProfile));
         // Both sides sign the same record, so it holds an outcome only if both learned it.
@@ -346,7 +346,7 @@ impl Report {
     /// [`Error::Bug`].
     pub fn to_json(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
-        Ok(text.map_err(|_| Error::Bug("the report has no JSON"))? + "\n")
+        Ok(text.map_err(|_| Error::bug("the report has no JSON"))? + "\n")
     }
 
     /// Writes the report to where it cannot be seen yet.

@@ -126,5 +126,5 @@ fn next_column<'a, W: Write + Send>(
     group: &'a mut SerializedRowGroupWriter<'_, W>,
 ) -> Result<SerializedColumnWriter<'a>, Unwritten> {
     let to = group.next_column().map_err(unwritten)?;
-    Ok(to.ok_or(Error::Bug("the output has fewer columns than were selected"))?)
+    Ok(to.ok_or(Error::bug("the output has fewer columns than were selected"))?)
 }

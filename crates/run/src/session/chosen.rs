@@ -1,0 +1,59 @@
+//! The method of a run, and what belongs to the choice of it.
+
+use std::sync::Arc;
+
+use vesica_core::error::{Error, Result};
+use vesica_keyset::{
+    partitions,
+    seed::{Committed, Seed},
+};
+use vesica_planner::Candidate;
+use vesica_psi::{Cost, Sizes};
+use vesica_task::interface::{Method, Request};
+
+use super::{Opening, Session, ladder::ladder, sets};
+
+/// The method of a run, and the seed under which it compares keys.
+pub(super) struct Chosen {
+    pub(super) method: Box<dyn Method>,
+    /// The predicted cost; `None` for a run that goes on.
+    pub(super) cost: Option<Cost>,
+    pub(super) seed: Arc<Seed>,
+}
+
+impl Session<'_> {
+    /// The method, the number and sizes of partitions, and the seed: those of an earlier attempt or new ones.
+    pub(super) fn pick(
+        &mut self,
+        opening: &mut Opening,
+        committed: Committed,
+        are_held: bool,
+    ) -> Result<Chosen> {
+        let Opening { whole, peer_items, call, begun, .. } = opening;
+        let whole = *whole;
+        let (partitions, key, sizes, cost, seed) = match begun {
+            Some(begun) if begun.peer_keys == *peer_items => {
+                let partitions = begun.partitions as usize;
+                let part = |keys| partitions::capacity(keys, partitions);
+                let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
+                let seed = Seed::again(begun.seed, self.channel);
+                (partitions, begun.method.clone(), sizes, None, seed)
+            }
+            Some(_) => {
+                return Err(self.channel.malformed(sets::READY, "not the set of this run").into());
+            }
+            None => {
+                let terms = self.terms.clone();
+                let ladder = ladder(&terms, whole, self.receives(), are_held)?;
+                let (partitions, Candidate { key, sizes, cost, .. }, seed) =
+                    self.choose(&ladder, are_held, committed)?;
+                (partitions, key.to_owned(), sizes, Some(cost), seed)
+            }
+        };
+        let mut methods = self.terms.query().kind.task.methods().into_iter();
+        let method = methods.find(|method| method.key() == key);
+        let method = method.ok_or(Error::bug("the choice is in no catalogue"))?;
+        call.request = Request { partitions, ..self.terms.request(sizes) };
+        Ok(Chosen { method, cost, seed: Arc::new(seed) })
+    }
+}

@@ -4,7 +4,7 @@ use std::{sync::mpsc, thread, time::Duration};
 
 use pyo3::prelude::*;
 use vesica::{
-    Error,
+    Error, Misuse,
     files::{PlannerInputs, figures},
     planning::Prospect,
 };
@@ -48,10 +48,13 @@ pub fn plan(
     let ((mine, theirs, runs), (bandwidth, round_trip, memory)) = (sizes, limits);
     let planned = || {
         if !(0.0..=1e3).contains(&round_trip) {
-            return Err(Error::Usage("a round trip takes from 0 to 1000 seconds".to_owned()));
+            return Err(Error::usage(
+                Misuse::Argument,
+                "a round trip takes from 0 to 1000 seconds",
+            ));
         }
         if runs == 0 {
-            return Err(Error::Usage("runs is a number from 1 on".to_owned()));
+            return Err(Error::usage(Misuse::Argument, "runs is a number from 1 on"));
         }
         vesica::plan(&Prospect {
             offer: asked.offer(Vec::new())?,

@@ -8,7 +8,7 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Error, Result, Source,
+    Error, Misuse, Result, Source,
     files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
     lists::{
         Asked, Found, LookUp, Origin, Publication, Published, Subscription, lists_cache, look_up,
@@ -75,7 +75,7 @@ pub struct LookedUp {
 }
 
 fn usage<T>(message: &str) -> Result<T> {
-    Err(Error::Usage(message.to_owned()))
+    Err(Error::usage(Misuse::Argument, message))
 }
 
 fn random() -> Result<StdRng> {
@@ -204,8 +204,9 @@ impl Asking {
             return usage("a list is of one identifier; name one key");
         }
         let publisher = self.publisher.parse();
-        let publisher: Fingerprint = publisher
-            .map_err(|error| Error::Usage(format!("the publisher's fingerprint: {error}")))?;
+        let publisher: Fingerprint = publisher.map_err(|error| {
+            Error::usage(Misuse::Argument, format!("the publisher's fingerprint: {error}"))
+        })?;
         let place = Place::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
         let Some(cache) = self.cache.or_else(lists_cache) else {
             return usage("say with cache where lists are kept");

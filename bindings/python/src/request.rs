@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use pyo3::prelude::*;
 use vesica::{
-    Error, Job, Learns, Noise, Normalize, Offer, Query, Result, Security, Source, Way,
+    Error, Job, Learns, Misuse, Noise, Normalize, Offer, Query, Result, Security, Source, Way,
     files::{
         Delimiter, Destination, Dialect, Duplicates, Format, JournalSecret, KeyColumn,
         MatchedTable, NullValues, Nulls, PlannerInputs, Protected, Resume, SentColumns, figures,
@@ -111,7 +111,7 @@ pub enum Other {
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T> {
-    Err(Error::Usage(message.into()))
+    Err(Error::usage(Misuse::Argument, message.into()))
 }
 
 /// The one of `all` that has this name.
@@ -166,7 +166,9 @@ impl Keys {
         }
         let profiles = self.normalize.iter().cycle().take(columns);
         let parse = |name: &String| {
-            name.parse().map_err(|said| Error::Usage(format!("normalize `{name}`: {said}")))
+            name.parse().map_err(|said| {
+                Error::usage(Misuse::Argument, format!("normalize `{name}`: {said}"))
+            })
         };
         profiles.map(parse).collect()
     }
@@ -187,7 +189,8 @@ impl Keys {
 impl Asked {
     /// The query, and this side's column of values.
     pub fn query(&self) -> Result<(Query, Option<String>)> {
-        Query::parse(&self.answer, |number| number.parse().ok()).map_err(Error::Usage)
+        Query::parse(&self.answer, |number| number.parse().ok())
+            .map_err(|said| Error::usage(Misuse::Argument, said))
     }
 
     /// What is offered about keys with these profiles.
@@ -212,7 +215,12 @@ impl Asked {
         offer.query = query;
         offer.brings_values = values.is_some();
         offer.minimum = self.minimum;
-        let epsilon = self.epsilon.as_deref().map(str::parse).transpose().map_err(Error::Usage)?;
+        let epsilon = self
+            .epsilon
+            .as_deref()
+            .map(str::parse)
+            .transpose()
+            .map_err(|said| Error::usage(Misuse::Argument, said))?;
         offer.noise = epsilon.map(|epsilon| Noise { epsilon, clamp: self.clamp });
         offer.scale = self.scale;
         Ok(offer)
@@ -287,7 +295,8 @@ impl Partner {
             },
         };
         let proxy = self.proxy.as_deref().map(str::parse).transpose();
-        let proxy = proxy.map_err(|error: &str| Error::Usage(error.to_owned()))?;
+        let proxy =
+            proxy.map_err(|error: &str| Error::usage(Misuse::Argument, error.to_owned()))?;
         Ok(Other::Remote { me, peer, way, proxy })
     }
 }

@@ -1,7 +1,7 @@
 //! Offers that outlive a run: read back from an agreement, answered by their mirror image, and said in plain words.
 
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::{Learns, Parties, Role},
 };
 use vesica_normalize::{
@@ -97,10 +97,13 @@ impl Terms {
 /// The profile of this name and version.
 fn profile(name: &TravellingName) -> Result<Normalize> {
     name.known().ok_or_else(|| {
-        Error::Usage(format!(
-            "this release has no normalisation `{}`; install the same release on both sides",
-            name.as_str()
-        ))
+        Error::usage(
+            Misuse::Key,
+            format!(
+                "this release has no normalisation `{}`; install the same release on both sides",
+                name.as_str()
+            ),
+        )
     })
 }
 

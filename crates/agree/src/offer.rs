@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::{Learns, Role, Security},
 };
 use vesica_keyset::numbers::MAX_SCALE;
@@ -112,27 +112,27 @@ impl Offer {
         if self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS {
             let given = self.keys.len();
             let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
-            return Err(Error::Usage(message));
+            return Err(Error::usage(Misuse::Key, message));
         }
         if !are_identifiers(&self.identifiers, self.keys.len()) {
             let message =
                 format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
-            return Err(Error::Usage(message));
+            return Err(Error::usage(Misuse::Identifiers, message));
         }
         if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
             let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
                            matches by two identifiers would count twice; name one --key";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Identifiers, message));
         }
         if !self.identifiers.is_empty() && self.diagnose {
             let message =
                 "keys are compared by --diagnose one identifier at a time; name one --key";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Identifiers, message));
         }
         if self.noise.is_some() && self.diagnose {
             let message = "--diagnose shows coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
                            hides each of them; run it on its own, without --epsilon";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Noise, message));
         }
         self.query.check(&self.part())?;
         self.check_columns()?;
@@ -143,7 +143,7 @@ impl Offer {
         {
             let message =
                 "null values are for key columns that are normalised; `none` compares all as bytes";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::NullValues, message));
         }
         let methods = self.query.kind.task.methods();
         let Some(name) = &self.protocol else {
@@ -151,36 +151,48 @@ impl Offer {
             let mut all = methods.iter();
             return match all.any(|method| method.is_recommended() && method.meets(self.security)) {
                 true => Ok(()),
-                false => Err(Error::Usage(unmet(self.query, self.security))),
+                false => Err(Error::usage(Misuse::Protocol, unmet(self.query, self.security))),
             };
         };
         let Some(method) = methods.iter().find(|method| method.key() == name) else {
             if LOOKUPS.iter().any(|lookup| lookup.key == name) {
-                return Err(Error::Usage(format!(
-                    "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
+                return Err(Error::usage(
+                    Misuse::Protocol,
+                    format!(
+                        "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
                      in it (`vesica lookup`)"
-                )));
+                    ),
+                ));
             }
             let known: Vec<_> = methods.iter().map(|method| method.key()).collect();
-            return Err(Error::Usage(format!(
-                "there is no protocol `{name}` for {}; there are: {}",
-                self.query.describe(),
-                known.join(", ")
-            )));
+            return Err(Error::usage(
+                Misuse::Protocol,
+                format!(
+                    "there is no protocol `{name}` for {}; there are: {}",
+                    self.query.describe(),
+                    known.join(", ")
+                ),
+            ));
         };
         if method.is_for_lab() && !self.allow_research {
-            return Err(Error::Usage(format!(
-                "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
+            return Err(Error::usage(
+                Misuse::Protocol,
+                format!(
+                    "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
                  research protocols",
-                method.status().name()
-            )));
+                    method.status().name()
+                ),
+            ));
         }
         if !method.meets(self.security) {
-            return Err(Error::Usage(format!(
-                "protocol `{name}` is secure against {} parties, not against {} ones",
-                method.adversary().name(),
-                self.security.name()
-            )));
+            return Err(Error::usage(
+                Misuse::Protocol,
+                format!(
+                    "protocol `{name}` is secure against {} parties, not against {} ones",
+                    method.adversary().name(),
+                    self.security.name()
+                ),
+            ));
         }
         Ok(())
     }
@@ -188,7 +200,7 @@ impl Offer {
     /// Refuses columns that cannot be sent, and a side that would both send and learn, or do neither.
     fn check_columns(&self) -> Result<()> {
         if let Some(fault) = self.sends.as_ref().and_then(SentColumns::fault) {
-            return Err(Error::Usage(fault));
+            return Err(Error::usage(Misuse::Columns, fault));
         }
         let message = match (self.query.kind.takes_columns, &self.sends, self.learns) {
             (true, Some(_), learns) if learns != Learns::Peer => {
@@ -199,7 +211,7 @@ impl Offer {
             }
             _ => return Ok(()),
         };
-        Err(Error::Usage(message.to_owned()))
+        Err(Error::usage(Misuse::Columns, message))
     }
 
     /// Refuses a common order where not both sides learn, or a row may belong to several matches.
@@ -211,7 +223,7 @@ impl Offer {
         } else {
             return Ok(());
         };
-        Err(Error::Usage(message.to_owned()))
+        Err(Error::usage(Misuse::Order, message))
     }
 
     /// What the task of the query judges.

@@ -38,13 +38,66 @@ pub enum Class {
     Bug,
 }
 
+/// The part of a request that contradicts another part, or that nothing can meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// An argument of an interface, such as a number out of its range.
+    Argument,
+    /// The key: its columns, or their normalisation.
+    Key,
+    /// Several identifiers of a row.
+    Identifiers,
+    /// The values that count as empty.
+    NullValues,
+    /// The input: its format, or a query for its rows.
+    Input,
+    /// A database as an input or an output.
+    Database,
+    /// The place of a result.
+    Output,
+    /// The query, or who learns its answer.
+    Query,
+    /// The noise in a number.
+    Noise,
+    /// The columns that are sent or received.
+    Columns,
+    /// A join.
+    Join,
+    /// The common order of matches.
+    Order,
+    /// The protocol, or the security that it has to give.
+    Protocol,
+    /// The memory that a run may take.
+    Memory,
+    /// A run that goes on after an interruption.
+    Resume,
+    /// An agreement, an invitation or a reply.
+    Agreement,
+    /// A rule of an agreement or of this side.
+    Policy,
+    /// The name of an agreement or a job.
+    Name,
+    /// An address of the other side or of a list.
+    Address,
+    /// A published list.
+    List,
+    /// A cluster, or its gateway.
+    Cluster,
+}
+
 /// What ended a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The request contradicts itself or cannot be met by anything there is.
-    #[error("{0}")]
-    Usage(String),
+    #[error("{message}")]
+    Usage {
+        /// The part of the request that is at fault.
+        misuse: Misuse,
+        /// The fault, and the remedy.
+        message: String,
+    },
     /// The null values cannot be used.
     #[error(transparent)]
     NullValues(#[from] vesica_normalize::null_values::NullValuesError),
@@ -176,6 +229,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error of a request whose part `misuse` is at fault, with a message for a person.
+    pub fn usage(misuse: Misuse, message: impl Into<String>) -> Self {
+        Self::Usage { misuse, message: message.into() }
+    }
+
     /// Returns the error of a defect that the caller has found.
     #[track_caller]
     pub fn bug(what: &'static str) -> Self {
@@ -219,7 +277,7 @@ impl Error {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Usage(_) | Self::NullValues(_) => Class::Usage,
+            Self::Usage { .. } | Self::NullValues(_) => Class::Usage,
             Self::Input { .. }
             | Self::Output { .. }
             | Self::Journal { .. }

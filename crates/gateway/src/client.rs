@@ -12,7 +12,7 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica_agree::offer::WIRE_VERSION;
-use vesica_core::error::{Class, Error, Result};
+use vesica_core::error::{Class, Error, Misuse, Result};
 use vesica_keyset::{
     partitions::{Commitments, Partition, partitions_of},
     seed::Seed,
@@ -444,7 +444,9 @@ impl Tasks {
     /// [`Error::Usage`].
     pub fn of_text(text: &str) -> Result<Self> {
         let work = serde_json::from_str(text);
-        Ok(Self { work: work.map_err(|_| Error::Usage("not what there is to do".to_owned()))? })
+        Ok(Self {
+            work: work.map_err(|_| Error::usage(Misuse::Cluster, "not what there is to do"))?,
+        })
     }
 
     /// The number of partitions.
@@ -476,7 +478,7 @@ impl Tasks {
 
     fn facts(&self) -> Result<Facts> {
         let Work { role, sizes, .. } = &self.work;
-        let unusable = || Error::Usage("not what there is to do".to_owned());
+        let unusable = || Error::usage(Misuse::Cluster, "not what there is to do");
         let bytes = |secret: &Secret| secret.bytes().ok_or_else(unusable);
         let sides = Sides {
             my_keys: self.work.keys,

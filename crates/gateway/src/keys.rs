@@ -1,6 +1,6 @@
 //! From rows to digests, on the machines of a cluster.
 
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::{
     key::{KeyColumn, Nulls},
     keyset::KeySet,
@@ -33,7 +33,7 @@ impl Sketched {
         let mut all = Sketch::default();
         for part in parts {
             let part = serde_json::from_str(part.as_ref());
-            all.append(&part.map_err(|_| Error::Usage("not a sketch".to_owned()))?);
+            all.append(&part.map_err(|_| Error::usage(Misuse::Cluster, "not a sketch"))?);
         }
         Ok(Self(all))
     }
@@ -66,7 +66,9 @@ impl Keys {
     /// [`Error::Usage`].
     pub fn of_text(text: &str) -> Result<Self> {
         let wanted = serde_json::from_str(text);
-        Ok(Self { wanted: wanted.map_err(|_| Error::Usage("not how keys are made".to_owned()))? })
+        Ok(Self {
+            wanted: wanted.map_err(|_| Error::usage(Misuse::Cluster, "not how keys are made"))?,
+        })
     }
 
     /// The number of columns of a key.
@@ -88,11 +90,11 @@ impl Keys {
             let (wanted, given) = (self.columns(), columns.len());
             let message =
                 format!("the agreement compares keys of {wanted} columns, and key names {given}");
-            return Err(Error::Usage(message));
+            return Err(Error::usage(Misuse::Key, message));
         }
         let profiles = self.wanted.normalize.iter().map(|name| name.known());
         let profiles: Option<Vec<Normalize>> = profiles.collect();
-        let unknown = || Error::Usage("a profile that this version does not have".to_owned());
+        let unknown = || Error::usage(Misuse::Cluster, "a profile that this version does not have");
         let named = columns.iter().cloned().zip(profiles.ok_or_else(unknown)?);
         let mut all = vec![None; table.rows() as usize];
         if all.is_empty() {
@@ -124,7 +126,7 @@ impl Keys {
     /// [`Error::Usage`].
     pub fn sketch(&self, digests: &[[u8; 32]]) -> Result<Sketched> {
         let secret = self.wanted.sketch.bytes();
-        let secret = secret.ok_or(Error::Usage("not how keys are made".to_owned()))?;
+        let secret = secret.ok_or(Error::usage(Misuse::Cluster, "not how keys are made"))?;
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
         Ok(Sketched(Sketch::of(&SketchSecret::new(secret), &digests)))
     }

@@ -29,7 +29,7 @@ use std::{
 use rand::CryptoRng;
 use vesica_agree::{choice::PlannerInputs, offer::Offer};
 use vesica_core::{
-    error::{Error, InputFault, Result},
+    error::{Error, InputFault, Misuse, Result},
     observe::Observer,
     parties::Parties,
 };
@@ -153,7 +153,7 @@ impl Serving {
         } else {
             return self.partnership.check(Journal::line(&self.resume())?);
         };
-        Err(Error::Usage(message.to_owned()))
+        Err(Error::usage(Misuse::Agreement, message))
     }
 
     fn resume(&self) -> Resume {

@@ -9,7 +9,7 @@ use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::Role,
 };
 use vesica_keyset::sketch::Sketch;
@@ -215,14 +215,20 @@ impl Token {
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let token: Self = text.parse().map_err(|_| {
-                    Error::Usage(format!("{} holds no token of a gateway", path.display()))
+                    Error::usage(
+                        Misuse::Cluster,
+                        format!("{} holds no token of a gateway", path.display()),
+                    )
                 })?;
                 match token.gateway == gateway {
                     true => Ok(token),
-                    false => Err(Error::Usage(format!(
-                        "{} holds the token of another gateway: name another file",
-                        path.display()
-                    ))),
+                    false => Err(Error::usage(
+                        Misuse::Cluster,
+                        format!(
+                            "{} holds the token of another gateway: name another file",
+                            path.display()
+                        ),
+                    )),
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -13,7 +13,7 @@ use std::{
 
 use rand::CryptoRng;
 use tempfile::NamedTempFile;
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_list::{
     exchange::epoch_key, head::Head, hex::Hex, log::LogEnd, signed::LONGEST, voprf::ServerKey,
 };
@@ -65,7 +65,7 @@ impl Directory {
             Err(TryLockError::Error(source)) => Err(Error::Output { path, source }),
             Err(TryLockError::WouldBlock) => {
                 let path = this.path.display();
-                Err(Error::Usage(format!("another process is publishing in {path}")))
+                Err(Error::usage(Misuse::List, format!("another process is publishing in {path}")))
             }
         }
     }

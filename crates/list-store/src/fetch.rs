@@ -11,7 +11,7 @@ use std::{
 };
 
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     moment::Moment,
     observe::{Observer, Progress, Unit},
 };
@@ -117,7 +117,10 @@ fn accepted(path: &Path) -> Result<Option<Head>> {
     let unreadable = |error| {
         let path = path.display();
         let remedy = "remove it, and the next lookup begins as a first one does";
-        Error::Usage(format!("{path}: what was accepted before cannot be read ({error}); {remedy}"))
+        Error::usage(
+            Misuse::List,
+            format!("{path}: what was accepted before cannot be read ({error}); {remedy}"),
+        )
     };
     Head::read(&text).map(Some).map_err(unreadable)
 }

@@ -15,7 +15,7 @@ use std::{
 use rand::CryptoRng;
 use tempfile::NamedTempFile;
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     host,
     moment::Moment,
     observe::{Observer, Progress, Unit},
@@ -150,21 +150,27 @@ pub fn publish(
             (old.capacity == capacity, "the greatest number of items"),
         ];
         if let Some((_, what)) = kept.iter().find(|(is_kept, _)| !is_kept) {
-            return Err(Error::Usage(format!(
-                "{what} differs from that of the published list; publish it with --new-epoch"
-            )));
+            return Err(Error::usage(
+                Misuse::List,
+                format!(
+                    "{what} differs from that of the published list; publish it with --new-epoch"
+                ),
+            ));
         }
     }
     if items > capacity {
-        return Err(Error::Usage(format!(
-            "the table has {items} distinct keys, and the list may have {capacity} in this epoch; publish it with \
+        return Err(Error::usage(
+            Misuse::List,
+            format!(
+                "the table has {items} distinct keys, and the list may have {capacity} in this epoch; publish it with \
              --new-epoch"
-        )));
+            ),
+        ));
     }
     let tag_bits = tag_bits(job.lambda, job.queries, capacity);
     if tag_bits > 128 {
         let message = "tags of more than 128 bits would be needed; allow fewer queries or items";
-        return Err(Error::Usage(message.to_owned()));
+        return Err(Error::usage(Misuse::List, message));
     }
     let epoch = match (&old, continued) {
         (_, Some(old)) => old.epoch,
@@ -224,7 +230,7 @@ fn read(
     observer.phase("read");
     let sends = job.labels.clone().map(|(columns, bytes)| SentColumns { columns, bytes, rows: 1 });
     if let Some(fault) = sends.as_ref().and_then(SentColumns::fault) {
-        return Err(Error::Usage(fault));
+        return Err(Error::usage(Misuse::Columns, fault));
     }
     let names: Vec<_> = job.columns.iter().map(|column| column.name.as_str()).collect();
     let sent = sends.as_ref().map(|sends| sends.columns.clone()).unwrap_or_default();

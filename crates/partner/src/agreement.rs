@@ -17,7 +17,7 @@ use vesica_agree::{
     terms::Terms,
 };
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     moment::Moment,
     parties::{Parties, Role},
 };
@@ -249,7 +249,7 @@ impl Invitation {
     ) -> Result<Signed<Agreement>> {
         let proposal = self.proposal().clone();
         if proposal.inviter.fingerprint() == me.fingerprint() {
-            return Err(Error::Usage("this invitation is this side's own".to_owned()));
+            return Err(Error::usage(Misuse::Agreement, "this invitation is this side's own"));
         }
         proposal.policy.check_day(Moment::now())?;
         let listens = proposal.address.as_ref().or(proposal.relay.as_ref());
@@ -265,7 +265,7 @@ impl Invitation {
             (None, None) => Some("the inviting side does not listen: say where this side does"),
         };
         if let Some(message) = message {
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Agreement, message));
         }
         let offer = limited(offer, &proposal.policy)?;
         offer.check()?;
@@ -366,11 +366,12 @@ impl Signed<Agreement> {
     pub fn confirm(mut self, me: &Identity, invitation: &Invitation) -> Result<Self> {
         if self.document().proposal != *invitation.proposal() {
             let message = "the reply is to another invitation, or changed what was proposed";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Agreement, message));
         }
         self.document().merge(me.fingerprint())?;
-        let stranger =
-            |_| Error::Usage("another identity of this side made the invitation".to_owned());
+        let stranger = |_| {
+            Error::usage(Misuse::Agreement, "another identity of this side made the invitation")
+        };
         self.sign(me).map_err(stranger)?;
         Ok(self)
     }
@@ -393,7 +394,10 @@ impl Agreement {
         } else if accepter.fingerprint() == me {
             Ok(inviter)
         } else {
-            Err(Error::Usage(format!("{me} is no party of the agreement `{}`", self.proposal.name)))
+            Err(Error::usage(
+                Misuse::Agreement,
+                format!("{me} is no party of the agreement `{}`", self.proposal.name),
+            ))
         }
     }
 
@@ -496,7 +500,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
         offer.query.kind.keeps_rows || offer.query == vesica_task::query::Query::COUNT && is_exact;
     if policy.epsilon_total.is_some() && is_exact {
         let message = "epsilon-total is for numbers with noise; say how much with --epsilon";
-        return Err(Error::Usage(message.to_owned()));
+        return Err(Error::usage(Misuse::Noise, message));
     }
     let rules = [
         (policy.min_result.is_some() && !counts_matches && !task.takes_minimum(), "min-result"),
@@ -512,15 +516,18 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
             ""
         };
         if !message.is_empty() {
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Policy, message));
         }
     }
     match rules.iter().find(|(is_broken, _)| *is_broken) {
         None => Ok(offer),
-        Some((_, rule)) => Err(Error::Usage(format!(
-            "{rule} is for queries that tell how many keys are shared, which {} does not",
-            offer.query.describe()
-        ))),
+        Some((_, rule)) => Err(Error::usage(
+            Misuse::Policy,
+            format!(
+                "{rule} is for queries that tell how many keys are shared, which {} does not",
+                offer.query.describe()
+            ),
+        )),
     }
 }
 
@@ -539,9 +546,10 @@ pub fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
         true => Ok(()),
-        false => Err(Error::Usage(format!(
-            "a name has 1 to {LONGEST_NAME} letters, digits, hyphens and underscores"
-        ))),
+        false => Err(Error::usage(
+            Misuse::Name,
+            format!("a name has 1 to {LONGEST_NAME} letters, digits, hyphens and underscores"),
+        )),
     }
 }
 
@@ -566,7 +574,7 @@ fn check_address(address: &str) -> Result<()> {
                  partner.example.org:7788 or [2001:db8::1]:7788",
                 shown(address)
             );
-            Err(Error::Usage(message))
+            Err(Error::usage(Misuse::Address, message))
         }
     }
 }

@@ -9,7 +9,7 @@ use vesica_agree::{
     pledge::Pledge,
 };
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     moment::Moment,
     parties::Role,
     refusal::Refusal,
@@ -61,11 +61,11 @@ impl Partnership {
         if own.threshold_first {
             let message =
                 "both sides compute a threshold: --threshold-first belongs in the invitation";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Policy, message));
         }
         if !agreement.is_signed_by(me.fingerprint()) {
             let message = "this side has not signed the agreement; confirm the reply first";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Agreement, message));
         }
         let policies = [agreement.document().proposal.policy.clone(), own];
         Ok(Self {
@@ -126,7 +126,7 @@ impl Partnership {
             None => {
                 let message =
                     "a run under an agreement needs a connection that proves who the other side is";
-                Err(Error::Usage(message.to_owned()))
+                Err(Error::usage(Misuse::Agreement, message))
             }
         }
     }

@@ -13,7 +13,7 @@ use std::{
 use rand::CryptoRng;
 use vesica_agree::{choice::PlannerInputs, offer::Offer};
 use vesica_core::{
-    error::{Error, InputFault, Result},
+    error::{Error, InputFault, Misuse, Result},
     observe::{Observer, Progress, Unit},
     parties::Parties,
 };
@@ -167,16 +167,18 @@ impl Job {
         self.check_files()?;
         self.offer.check()?;
         if self.columns.len() != self.offer.keys.len() {
-            return Err(Error::Usage("every key column needs one normalisation".to_owned()));
+            return Err(Error::usage(Misuse::Key, "every key column needs one normalisation"));
         }
         if self.values.is_some() != self.offer.brings_values {
-            return Err(Error::Usage("values are brought where a column is named".to_owned()));
+            return Err(Error::usage(Misuse::Query, "values are brought where a column is named"));
         }
         if let Some(name) = &self.offer.protocol
             && let methods = self.offer.query.kind.task.methods()
             && methods.iter().any(|method| method.key() == name && !method.splits())
         {
-            let refused = |what| Err(Error::Usage(format!("runs of `{name}` cannot be {what}")));
+            let refused = |what| {
+                Err(Error::usage(Misuse::Resume, format!("runs of `{name}` cannot be {what}")))
+            };
             if self.resume.is_some() {
                 return refused("resumed");
             }
@@ -186,7 +188,7 @@ impl Job {
         }
         if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
             let message = "a run that can be resumed reads its table from a file, not from memory";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Resume, message));
         }
         let mut rest = &self.columns[..];
         for columns in &self.offer.identifiers {
@@ -199,14 +201,17 @@ impl Job {
         let under = self.partnership.as_ref().map(|partnership| partnership.agreement().hash());
         if self.offer.agreement != under {
             let message = "the offer and the job name the same agreement, or none";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Agreement, message));
         }
         not_twice("selected", self.select.as_deref().unwrap_or_default())?;
         self.check_join()?;
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
             let query = query.describe();
-            return Err(Error::Usage(format!("{query} need a file that they go to")));
+            return Err(Error::usage(
+                Misuse::Output,
+                format!("{query} need a file that they go to"),
+            ));
         }
         Ok(())
     }
@@ -227,7 +232,7 @@ impl Job {
         } else {
             return Ok(());
         };
-        Err(Error::Usage(message.to_owned()))
+        Err(Error::usage(Misuse::Join, message))
     }
 
     /// Refuses results that cannot be written, or would replace a protected file. If this succeeds, the report may be
@@ -254,7 +259,7 @@ impl Job {
             || is_table && !self.offer.query.kind.keeps_rows
         {
             let message = "a table of a database or in memory takes matched rows: name a file for anything else";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Output, message));
         }
         let mut protected = self.protected.clone();
         protected.extend(self.partnership.iter().flat_map(Partnership::files));
@@ -339,7 +344,7 @@ impl Job {
         }
         if self.formulas == Formulas::Escape && input.format() != Format::Csv {
             let message = "formulas are escaped in CSV, which the output is if the input is";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Output, message));
         }
         Ok(Ready { job: self, input })
     }
@@ -378,7 +383,7 @@ impl Job {
 fn not_twice(kind: &str, columns: &[String]) -> Result<()> {
     let twice = columns.iter().enumerate().find(|(i, name)| columns[..*i].contains(name));
     twice.map_or(Ok(()), |(_, name)| {
-        Err(Error::Usage(format!("{kind} column `{name}` is named twice")))
+        Err(Error::usage(Misuse::Key, format!("{kind} column `{name}` is named twice")))
     })
 }
 

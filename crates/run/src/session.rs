@@ -27,7 +27,7 @@ use vesica_agree::{
     terms::Terms,
 };
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     observe::{Observer, Progress, Unit},
     parties::Parties,
 };
@@ -384,7 +384,7 @@ impl<'a> Session<'a> {
         let Chosen { method, seed, .. } = chosen;
         let gathered = method.gather(call).ok_or_else(|| {
             let message = format!("runs of `{}` cannot be resumed", method.key());
-            Error::Usage(message)
+            Error::usage(Misuse::Resume, message)
         })?;
         let mut pieces = pieces::Adding::create(spill)?;
         let begun = Begun {

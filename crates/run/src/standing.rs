@@ -19,7 +19,7 @@ use std::{
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use vesica_agree::{disclosed::MatchRules, pledge::Pledge, resume::Begun, terms::Terms};
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::Parties,
     refusal::Refusal,
     words::{counted, grouped},
@@ -109,7 +109,7 @@ impl Standing {
         let peer = channel.peer();
         if peer.is_some_and(|peer| peer.to_string() != parties.peer) {
             let message = "the connection is to another party than that of the run";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Agreement, message));
         }
         match &self.state().account {
             Some(account) => account.partnership().require_peer(peer),
@@ -302,7 +302,8 @@ impl Standing {
     pub(crate) fn commitments(&self, seed: &Seed) -> Result<(Zeroizing<[u8; 32]>, Committed)> {
         let message = "the other side compares partitions by tasks on other machines: keep a journal, with --resume";
         let state = self.state();
-        let journal = state.journal.as_ref().ok_or_else(|| Error::Usage(message.to_owned()))?;
+        let journal =
+            state.journal.as_ref().ok_or_else(|| Error::usage(Misuse::Cluster, message))?;
         let secret = journal.secret_for("vesica 1 commitments to partitions", seed.as_bytes());
         Ok((secret, journal.committed().clone()))
     }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 
 #[cfg(not(feature = "databases"))]
 mod absent;
@@ -48,7 +48,7 @@ impl Place {
     /// # Errors
     /// [`Error::Usage`], which does not repeat the address.
     pub(crate) fn parse(address: &str) -> Result<Self> {
-        let refused = |why: &str| Err(Error::Usage(why.to_owned()));
+        let refused = |why: &str| Err(Error::usage(Misuse::Database, why));
         let rest = address.strip_prefix(SCHEME).unwrap_or_default();
         let (driver, table) = match rest.split_once('#') {
             Some((driver, table)) => (driver, Some(table)),
@@ -89,13 +89,13 @@ impl Place {
                     self.schema.iter().chain([table]).map(|name| quoted(name)).collect();
                 Ok(format!("SELECT * FROM {}", names.join(".")))
             }
-            (None, None) => Err(Error::Usage(
-                "say which rows of the database are the input: with --query, or a table as in adbc:DRIVER#TABLE"
-                    .to_owned(),
+            (None, None) => Err(Error::usage(
+                Misuse::Database,
+                "say which rows of the database are the input: with --query, or a table as in adbc:DRIVER#TABLE",
             )),
-            (Some(_), Some(_)) => Err(Error::Usage(
-                "the input is a query or a table: leave out --query, or what follows the # in the address"
-                    .to_owned(),
+            (Some(_), Some(_)) => Err(Error::usage(
+                Misuse::Database,
+                "the input is a query or a table: leave out --query, or what follows the # in the address",
             )),
         }
     }
@@ -106,7 +106,7 @@ impl Place {
     /// [`Error::Usage`] where there is none.
     pub(crate) fn table(&self) -> Result<&str> {
         self.table.as_deref().ok_or_else(|| {
-            Error::Usage("say which table the output is, as in adbc:DRIVER#TABLE".to_owned())
+            Error::usage(Misuse::Database, "say which table the output is, as in adbc:DRIVER#TABLE")
         })
     }
 }

@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
 };
 
-use vesica_core::error::{Error, InputFault, Result};
+use vesica_core::error::{Error, InputFault, Misuse, Result};
 
 use crate::{
     arrow::Arrow,
@@ -109,7 +109,7 @@ impl Source {
                 let query = place.query(query.as_deref())?;
                 if *dialect.format.get_or_insert(Format::ArrowStream) != Format::ArrowStream {
                     let message = "the rows of a database have their types: leave out --format";
-                    return Err(Error::Usage(message.to_owned()));
+                    return Err(Error::usage(Misuse::Input, message));
                 }
                 let rows = Rows::of(&place, &query, dialect.most_bytes());
                 let rows = rows.map_err(|error| fault(InputFault::Io(error)))?;
@@ -119,7 +119,7 @@ impl Source {
             Self::Arrow { name, table } => {
                 if dialect.format.is_some() {
                     let message = "a table in memory has its types: leave out the format";
-                    return Err(Error::Usage(message.to_owned()));
+                    return Err(Error::usage(Misuse::Input, message));
                 }
                 let table = Arrow::in_memory(name.clone(), table)?;
                 let rows = table.rows();

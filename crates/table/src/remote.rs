@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_net::files::{Directory, Folder};
 
 #[cfg(not(feature = "stores"))]
@@ -35,9 +35,8 @@ pub(crate) fn address(path: &Path) -> Option<&str> {
 pub fn exchange_folder(path: &Path) -> Result<Box<dyn Folder>> {
     match address(path) {
         None => Ok(Box::new(Directory::new(path))),
-        Some(address) => {
-            folder(address).map_err(|error| Error::Usage(format!("{address}: {error}")))
-        }
+        Some(address) => folder(address)
+            .map_err(|error| Error::usage(Misuse::Address, format!("{address}: {error}"))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use vesica_core::{
-    error::{Error, InputFault, Result},
+    error::{Error, InputFault, Misuse, Result},
     host,
 };
 
@@ -74,7 +74,7 @@ impl Source {
             _ if wanted.is_none() => {}
             _ => {
                 let message = "a query needs a database as the input, as in adbc:DRIVER";
-                return Err(Error::Usage(message.to_owned()));
+                return Err(Error::usage(Misuse::Input, message));
             }
         }
         Ok(self)

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 
 use crate::{
     compression::Compression,
@@ -23,9 +23,12 @@ use crate::{
 pub fn check_name(path: &Path, format: Format) -> Result<()> {
     let refused = |what: &str| {
         let (path, have) = (path.display(), format.title());
-        Err(Error::Usage(format!(
-            "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
-        )))
+        Err(Error::usage(
+            Misuse::Output,
+            format!(
+                "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
+            ),
+        ))
     };
     if database::address(path).is_some() {
         return Ok(());

@@ -11,7 +11,7 @@ use std::{
 
 use tempfile::{NamedTempFile, TempPath};
 use unicode_normalization::UnicodeNormalization;
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_net::files::open_regular;
 
 use crate::{database, destination::MatchedTable, remote, source::Source};
@@ -49,7 +49,10 @@ pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Sour
         };
         if let Some((other, _)) = taken.iter().find(|(_, other)| *other == slot) {
             let path = path.display();
-            return Err(Error::Usage(format!("{what} ({path}) would replace {other}")));
+            return Err(Error::usage(
+                Misuse::Output,
+                format!("{what} ({path}) would replace {other}"),
+            ));
         }
         taken.push((what, slot));
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rand::CryptoRng;
 use vesica_core::{
     difference::Difference,
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::Role,
     words::{counted, grouped},
 };
@@ -172,12 +172,12 @@ impl Task for Number {
     fn check(&self, part: &Part) -> Result<()> {
         if *self == Self::Products && !part.brings_values {
             let message = "a sum of products takes a column of values from each side";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Query, message));
         }
         let Some(noise) = part.noise else { return Ok(()) };
         if part.minimum > 0 {
             let message = "a minimum tells for certain whether so many keys are shared, which noise is to hide; take one";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Noise, message));
         }
         noise.laplace(self.power(), part.scale).map(drop)
     }

@@ -10,7 +10,7 @@
 use rand::CryptoRng;
 use vesica_core::{
     difference::Difference,
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::Role,
     words::{counted, grouped},
 };
@@ -68,7 +68,7 @@ impl Task for Join {
     fn check(&self, part: &Part) -> Result<()> {
         if part.minimum > 0 {
             let message = "rows cannot be held back by a minimum; it is for counts and sums";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Join, message));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     words::grouped,
 };
 use vesica_keyset::numbers::decimal;
@@ -57,7 +57,7 @@ impl Noise {
                 }
             }
         };
-        Err(Error::Usage(message))
+        Err(Error::usage(Misuse::Noise, message))
     }
 
     /// The standard deviation of the noise in a number as it is shown, to two significant digits. The parameters are those of
@@ -199,7 +199,7 @@ mod tests {
             (noise("1", Some(10)), 1, 18),
             (noise("1", Some(u64::MAX)), 2, 18),
         ] {
-            assert!(matches!(noise.laplace(power, scale), Err(Error::Usage(_))));
+            assert!(matches!(noise.laplace(power, scale), Err(Error::Usage { .. })));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::numbers::MAX_SCALE;
 use vesica_table::output::Access;
 
@@ -120,28 +120,28 @@ impl Query {
         let takes_values = self.kind.values != Values::None;
         if part.brings_values && !takes_values {
             let message = "only sums and shares take a column of values";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Query, message));
         }
         if part.scale > MAX_SCALE || part.scale > 0 && !takes_values {
             let message = format!("only sums and shares take a scale, and of at most {MAX_SCALE}");
-            return Err(Error::Usage(message));
+            return Err(Error::usage(Misuse::Query, message));
         }
         if part.sends && !self.kind.takes_columns {
             let message = "columns are sent in a join; the query is another one";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Columns, message));
         }
         if part.aligns && !self.kind.takes_order {
             let message = "only rows are written in a common order; the query is another one";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Order, message));
         }
         if part.noise.is_some() && !self.kind.task.takes_noise() {
             let message = "noise is for counts and sums; the query is another one";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Noise, message));
         }
         self.kind.task.check(part)?;
         if part.is_told != self.kind.is_told {
             let message = "with shares nobody learns anything (--learns nobody), and with every other answer somebody does";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
     }

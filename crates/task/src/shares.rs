@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use rand::CryptoRng;
 use vesica_core::{
     difference::Difference,
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     parties::Role,
     words::counted,
 };
@@ -71,7 +71,7 @@ impl Task for SecretShares {
         if part.minimum > 0 {
             let message =
                 "shares cannot be held back by a minimum: nobody knows how many keys match";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ mod vectors;
 
 pub use vesica_agree::offer::{Offer, WIRE_VERSION};
 pub use vesica_core::{
-    error::{Class, Error, Result},
+    error::{Class, Error, Misuse, Result},
     observe::{NoObserver, Observer},
     parties::{Learns, Parties, Role, Security},
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use vesica_agree::{choice::PlannerInputs, offer::Offer};
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     host,
     parties::Learns,
     words::bytes,
@@ -106,20 +106,24 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     let mut candidates = offer.candidates(*mine, *theirs);
     if candidates.is_empty() {
         let security = offer.security.name();
-        return Err(Error::Usage(format!(
-            "nothing of this release does that and is secure against {security} parties"
-        )));
+        return Err(Error::usage(
+            Misuse::Protocol,
+            format!("nothing of this release does that and is secure against {security} parties"),
+        ));
     }
     let budget = planner.memory.unwrap_or_else(host::budget);
     let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
     candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
     let ranked = ranking.rank(&candidates);
     let Some(first) = ranked.first() else {
-        return Err(Error::Usage(format!(
-            "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
-            bytes(budget as f64),
-            bytes(least)
-        )));
+        return Err(Error::usage(
+            Misuse::Memory,
+            format!(
+                "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
+                bytes(budget as f64),
+                bytes(least)
+            ),
+        ));
     };
     let priced = *prices != Prices::default();
     let one_asks = offer.query == Query::ROWS && matches!(offer.learns, Learns::Me | Learns::Peer);

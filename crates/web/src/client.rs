@@ -18,7 +18,7 @@ use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, runtime::Runtime};
 use tokio_rustls::TlsConnector;
 use vesica::{
-    Error, Result,
+    Error, Misuse, Result,
     lists::{Asked, Origin},
 };
 use vesica_net::Fingerprint;
@@ -90,7 +90,7 @@ impl Endpoint {
             }
         });
         let uri = uri.ok_or_else(|| {
-            Error::Usage(format!("{address} is no address of a list; one begins with https://, or http:// on this machine"))
+            Error::usage(Misuse::Address, format!("{address} is no address of a list; one begins with https://, or http:// on this machine"))
         })?;
         Ok(Self { uri, connection: None })
     }

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
 use vesica_core::{
-    error::{Error, Result},
+    error::{Error, Misuse, Result},
     observe::{Progress, Unit},
 };
 use vesica_keyset::{
@@ -68,13 +68,13 @@ impl Session<'_> {
         if !self.channel.has_parallel() {
             let message = "the other side compares partitions by tasks on other machines, each over a connection of its \
                            own: let one side listen and the other connect";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Cluster, message));
         }
         if call.sides.both_learn() && self.standing.limits_results() {
             let message = "the other side compares partitions by tasks on other machines, which reveal their results one by one, \
                            and a rule limits results: let one side learn, or leave out min-result, max-result and \
                            max-result-total";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::usage(Misuse::Policy, message));
         }
         let (secret, committed) = self.standing.commitments(seed)?;
         let (role, session) = (self.parties.role, self.channel.session());

@@ -1,8 +1,8 @@
 //! `cargo xtask quick`: format, rules, clippy and unit tests of the crates that changed and of those that depend on them.
 //! The goal is two minutes.
 //!
-//! Clippy and the tests are built as those of the whole workspace, of which cargo builds again only what changed and what
-//! depends on it. A build of fewer crates would ask for other features of their dependencies and compile these again.
+//! Clippy and the tests are built for the whole workspace: cargo builds again only what changed and what depends on it.
+//! A build of fewer crates would ask for other features of their dependencies and compile these again.
 
 mod crates;
 

@@ -5,8 +5,6 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use crate::Channel;
-
 /// Asks a channel, or any other holder of the token, to stop; may be used from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
@@ -21,18 +19,5 @@ impl CancelToken {
     /// Whether [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Channel {
-    /// Uses this token for cancellation instead of one of its own.
-    pub fn with_cancel_token(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
-        self
-    }
-
-    /// A handle that stops this channel from another thread.
-    pub fn cancel_token(&self) -> CancelToken {
-        self.cancel.clone()
     }
 }

@@ -6,6 +6,8 @@
 //! come instead and end the stream: a party can say why it stops even in the middle of a large message. Two labels
 //! belong to the channel itself: `busy` is an empty keep-alive message, and `end` is empty and ends the run.
 
+mod settings;
+
 use std::{
     io,
     time::{Duration, Instant},
@@ -111,22 +113,6 @@ impl Channel {
             parallel: None,
             early: None,
         }
-    }
-
-    /// Gives up on a peer after this time without a byte moving.
-    pub fn with_stall_timeout(mut self, stall: Duration) -> Self {
-        self.stall = stall;
-        self
-    }
-
-    /// The time without a byte after which the peer is given up.
-    pub fn stall_timeout(&self) -> Duration {
-        self.stall
-    }
-
-    /// Leaves this much of the time until now out of the time of the run, such as a wait before it begins.
-    pub fn leave_out(&mut self, time: Duration) {
-        self.meter.leave_out(time);
     }
 
     /// Enters a phase: what follows is metered under this name, and errors name it.
@@ -574,7 +560,7 @@ impl Channel {
         &mut self,
         operation: impl FnOnce(&mut dyn Transport) -> io::Result<usize>,
     ) -> Result<Option<usize>> {
-        self.show();
+        self.watch.show(&self.meter);
         let phase = self.meter.phase();
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase });

@@ -8,8 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::Channel;
-
 /// The system's monotonic clock. A test may set it forward, so that it need not wait for a timeout. Clones are
 /// the same clock.
 #[derive(Debug, Clone, Default)]
@@ -33,15 +31,6 @@ impl Clock {
     pub fn advance(&self, by: Duration) {
         let nanos = u64::try_from(by.as_nanos()).expect("less than five centuries");
         self.ahead.fetch_add(nanos, Ordering::Relaxed);
-    }
-}
-
-impl Channel {
-    /// Measures timeouts by this clock instead of the system's.
-    pub fn with_clock(mut self, clock: Clock) -> Self {
-        self.last_send = clock.now();
-        self.clock = clock;
-        self
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Channel, Clock, Error, Result};
+use crate::{Clock, Error, Result};
 
 /// How long to wait for something, and by which clock.
 #[derive(Debug, Clone)]
@@ -125,6 +125,16 @@ impl Ends {
         self.run = now.checked_add(after).map(|end| (end, after));
     }
 
+    /// Gives the peer a turn.
+    pub(crate) fn give_turn(
+        &mut self,
+        hold: Duration,
+        is_wanted: impl Fn() -> bool + Send + Sync + 'static,
+    ) {
+        let is_wanted = Arc::new(is_wanted);
+        self.turn = Some(Turn { hold, is_wanted, waited: Duration::ZERO });
+    }
+
     /// The run is over, and all remaining attempts share one deadline.
     pub(crate) fn begin_last_words(&mut self, now: Instant) {
         (self.run, self.turn) = (None, None);
@@ -148,27 +158,6 @@ impl Ends {
     }
 }
 
-impl Channel {
-    /// Ends the run with [`Error::Deadline`] if it is not over after this long, counted from now.
-    pub fn with_deadline(mut self, after: Duration) -> Self {
-        self.ends.run_after(after, self.clock.now());
-        self
-    }
-
-    /// Ends the run with [`Error::TurnLost`] when others wait, as `is_wanted` says, and this party has waited for the
-    /// peer for longer than `hold` and a second for every 10,000 bytes that have moved. Time that this party computes
-    /// does not count.
-    pub fn with_turn(
-        mut self,
-        hold: Duration,
-        is_wanted: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Self {
-        let is_wanted = Arc::new(is_wanted);
-        self.ends.turn = Some(Turn { hold, is_wanted, waited: Duration::ZERO });
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -177,6 +166,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::Channel;
 
     #[test]
     fn a_message_has_as_long_as_its_size_takes_at_the_least_rate() {

@@ -2,8 +2,6 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::Channel;
-
 /// The identifier of one session: a hash chain over everything on which both parties have agreed in it, in
 /// order.
 ///
@@ -28,30 +26,6 @@ impl SessionId {
         hasher.update(label);
         hasher.update(fact);
         self.0 = hasher.finalize().into();
-    }
-}
-
-impl Channel {
-    /// What an earlier protocol [kept](Self::keep) in this session for later ones, if it is a `T`.
-    pub fn take_kept<T: Send + 'static>(&mut self) -> Option<T> {
-        self.kept.take()?.downcast().ok().map(|kept| *kept)
-    }
-
-    /// Keeps this for later protocols of this session. Both parties keep their parts of the same, at the same time.
-    pub fn keep<T: Send + 'static>(&mut self, part: T) {
-        self.kept = Some(Box::new(part));
-    }
-
-    /// The identifier of this session, derived from everything that both parties have [bound](Self::bind) to
-    /// it.
-    pub fn session(&self) -> SessionId {
-        self.session
-    }
-
-    /// Binds the session to a fact that both parties agree on. Both must bind the same facts in the same order, or
-    /// checks fail and seeds differ from here on.
-    pub fn bind(&mut self, label: &'static str, fact: &[u8]) {
-        self.session.bind(label, fact);
     }
 }
 

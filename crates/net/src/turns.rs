@@ -6,8 +6,6 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::Channel;
-
 /// A number of turns that threads share. By default everybody always has one.
 #[derive(Clone, Default)]
 pub struct Turns(Option<Arc<Shared>>);
@@ -85,13 +83,6 @@ impl Drop for Turn {
     }
 }
 
-impl Channel {
-    /// Has whoever uses this channel, and has one of these turns, give it away while bytes move or are waited for.
-    pub fn share(&mut self, turns: Turns) {
-        self.turns = turns;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -100,6 +91,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::Channel;
     use crate::transport::memory;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Channel;
+use crate::Meter;
 
 /// The minimal interval between two calls of a watcher.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -30,6 +30,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Calls this watcher from now on.
+    pub(crate) fn call(&mut self, watcher: impl FnMut(Activity) + Send + 'static) {
+        self.watcher = Some(Box::new(watcher));
+        self.last = None;
+    }
+
     pub(crate) fn begin_waiting(&mut self) {
         self.waiting_since = Some(Instant::now());
     }
@@ -37,30 +43,20 @@ impl Watch {
     pub(crate) fn end_waiting(&mut self) {
         self.waiting_since = None;
     }
-}
-
-impl Channel {
-    /// Calls `watcher` now and then while bytes are moved or awaited: at most five times a second, and not at
-    /// all while this party computes. It replaces any previous watcher, and should return quickly.
-    pub fn set_watcher(&mut self, watcher: impl FnMut(Activity) + Send + 'static) {
-        self.watch.watcher = Some(Box::new(watcher));
-        self.watch.last = None;
-    }
 
     /// Reports the current activity if it is time to.
-    pub(crate) fn show(&mut self) {
-        let watch = &mut self.watch;
-        let Some(watcher) = &mut watch.watcher else { return };
+    pub(crate) fn show(&mut self, meter: &Meter) {
+        let Some(watcher) = &mut self.watcher else { return };
         let now = Instant::now();
-        if watch.last.is_some_and(|last| now - last < INTERVAL) {
+        if self.last.is_some_and(|last| now - last < INTERVAL) {
             return;
         }
-        watch.last = Some(now);
+        self.last = Some(now);
         watcher(Activity {
-            phase: self.meter.phase(),
-            sent: self.meter.sent(),
-            received: self.meter.received(),
-            waiting: watch.waiting_since.map(|since| now - since),
+            phase: meter.phase(),
+            sent: meter.sent(),
+            received: meter.received(),
+            waiting: self.waiting_since.map(|since| now - since),
         });
     }
 }
@@ -73,6 +69,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::Channel;
     use crate::memory;
 
     #[test]

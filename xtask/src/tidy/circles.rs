@@ -23,17 +23,10 @@ use crate::repository::Tree;
 /// is an error.
 const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/cli/src/serve/list.rs", "crates/cli/src/serve/metrics.rs"],
-    ["crates/net/src/cancel.rs", "crates/net/src/channel.rs"],
-    ["crates/net/src/clock.rs", "crates/net/src/channel.rs"],
     ["crates/net/src/connect/mod.rs", "crates/net/src/channel.rs"],
     ["crates/net/src/connect/parallel.rs", "crates/net/src/channel.rs"],
     ["crates/net/src/connect/porter.rs", "crates/net/src/connect/mod.rs"],
     ["crates/net/src/connect/reception.rs", "crates/net/src/connect/mod.rs"],
-    ["crates/net/src/gate.rs", "crates/net/src/channel.rs"],
-    ["crates/net/src/patience.rs", "crates/net/src/channel.rs"],
-    ["crates/net/src/session.rs", "crates/net/src/channel.rs"],
-    ["crates/net/src/turns.rs", "crates/net/src/channel.rs"],
-    ["crates/net/src/watch.rs", "crates/net/src/channel.rs"],
     ["crates/psi/src/error.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/memory.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/parts/items.rs", "crates/psi/src/protocol.rs"],

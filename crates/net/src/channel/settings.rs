@@ -58,7 +58,7 @@ impl Channel {
         self
     }
 
-    /// Has whoever uses this channel, and has one of these turns, give it away while bytes move or are waited for.
+    /// Gives away the turn of the thread that uses this channel, one of these turns, while bytes move or are awaited.
     pub fn share(&mut self, turns: Turns) {
         self.turns = turns;
     }
@@ -87,7 +87,7 @@ impl Channel {
         self.watch.call(watcher);
     }
 
-    /// What an earlier protocol [kept](Self::keep) in this session for later ones, if it is a `T`.
+    /// Takes the part that an earlier protocol [kept](Self::keep) in this session for later ones, if it is a `T`.
     pub fn take_kept<T: Send + 'static>(&mut self) -> Option<T> {
         self.kept.take()?.downcast().ok().map(|kept| *kept)
     }

@@ -6,7 +6,6 @@
 mod list;
 mod log;
 mod metrics;
-mod turns;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,14 +25,14 @@ use vesica::{
     to_bind,
 };
 use vesica_net::{
-    AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace,
+    AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace, Turns,
     connect::{Server, Visit},
 };
 
 pub use self::log::{Counted, Form, Log};
 use self::log::{Fact, Facts};
 
-use self::{metrics::Metrics, turns::Turns};
+use self::metrics::Metrics;
 use crate::{
     cancel,
     exit::{self, Failure},
@@ -388,7 +387,7 @@ impl Service {
             }
         };
         let waiting = Instant::now();
-        let Some(turn) = self.turns.wait(&mut channel) else {
+        let Some(turn) = self.turns.begin_while(|| stays(&mut channel)) else {
             self.log.event("left while waiting", &about(&job.name, &partner));
             return channel.abort(AbortReason::Cancelled);
         };

@@ -4,13 +4,20 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-/// A number of turns that threads share. By default everybody always has one.
+use crate::Channel;
+
+/// The interval in which one that waits is asked whether it stays.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A number of turns that threads share, the first come first. By default everybody always has one.
 #[derive(Clone, Default)]
 pub struct Turns(Option<Arc<Shared>>);
 
 struct Shared {
+    all: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -27,40 +34,69 @@ pub struct Turn(Turns);
 
 impl Turns {
     /// So many turns.
-    pub fn new(turns: usize) -> Self {
-        let state = State { free: turns, waiting: VecDeque::new(), next: 0 };
-        Self(Some(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() })))
+    pub fn new(all: usize) -> Self {
+        let state = State { free: all, waiting: VecDeque::new(), next: 0 };
+        Self(Some(Arc::new(Shared { all, state: Mutex::new(state), changed: Condvar::new() })))
+    }
+
+    /// Returns the number of turns that are taken.
+    pub fn running(&self) -> usize {
+        self.0.as_ref().map_or(0, |shared| shared.all - shared.state().free)
+    }
+
+    /// Returns the number of those who wait.
+    pub fn waiting(&self) -> usize {
+        self.0.as_ref().map_or(0, |shared| shared.state().waiting.len())
     }
 
     /// Waits for a turn.
     pub fn begin(&self) -> Turn {
-        self.take();
+        self.take(|| true);
         Turn(self.clone())
+    }
+
+    /// Waits for a turn as long as `stays` says yes, which is asked every now and then; `None` where it says no.
+    pub fn begin_while(&self, stays: impl FnMut() -> bool) -> Option<Turn> {
+        self.take(stays).then(|| Turn(self.clone()))
     }
 
     /// Does something without a turn.
     pub(crate) fn without<T>(&self, something: impl FnOnce() -> T) -> T {
         self.give();
         let done = something();
-        self.take();
+        self.take(|| true);
         done
     }
 
-    fn take(&self) {
-        let Some(shared) = &self.0 else { return };
+    /// Returns whether a turn was taken, and not waited for in vain.
+    fn take(&self, mut stays: impl FnMut() -> bool) -> bool {
+        let Some(shared) = &self.0 else { return true };
         let mut state = shared.state();
         let me = state.next;
         state.next += 1;
         state.waiting.push_back(me);
         // Nobody overtakes, so that everybody gets a turn before a peer gives up.
         while state.free == 0 || state.waiting.front() != Some(&me) {
-            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let (woken, waited) =
+                shared.changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if waited.timed_out() {
+                drop(state);
+                let stays = stays();
+                state = shared.state();
+                if !stays {
+                    state.waiting.retain(|waiting| *waiting != me);
+                    shared.changed.notify_all();
+                    return false;
+                }
+            }
         }
         state.waiting.pop_front();
         state.free -= 1;
         if state.free > 0 {
             shared.changed.notify_all();
         }
+        true
     }
 
     fn give(&self) {
@@ -88,6 +124,7 @@ mod tests {
     use std::{
         sync::atomic::{AtomicUsize, Ordering},
         thread,
+        time::Instant,
     };
 
     use super::*;
@@ -115,6 +152,44 @@ mod tests {
         });
         assert_eq!(most.into_inner(), 2);
         let _both = [turns.begin(), turns.begin()];
+    }
+
+    #[test]
+    fn the_first_come_is_the_first_served() {
+        let turns = Turns::new(1);
+        let first = turns.begin();
+        let order = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for number in 0..4 {
+                let (turns, order) = (&turns, &order);
+                scope.spawn(move || {
+                    let _turn = turns.begin();
+                    assert_eq!(turns.running(), 1);
+                    order.lock().unwrap().push(number);
+                });
+                let begun = Instant::now();
+                while turns.waiting() <= number {
+                    assert!(begun.elapsed() < Duration::from_secs(20));
+                    thread::yield_now();
+                }
+            }
+            drop(first);
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
+        assert_eq!((turns.running(), turns.waiting()), (0, 0));
+    }
+
+    #[test]
+    fn who_leaves_is_no_longer_waited_for() {
+        let turns = Turns::new(1);
+        let _first = turns.begin();
+        let mut asked = 0;
+        let stays = || {
+            asked += 1;
+            asked < 3
+        };
+        assert!(turns.begin_while(stays).is_none());
+        assert_eq!((turns.running(), turns.waiting()), (1, 0));
     }
 
     /// Two pairs of parties, and one turn on each side: without giving it away while one waits, nobody would get anything.

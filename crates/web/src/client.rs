@@ -238,9 +238,8 @@ impl Remote {
         // What a server says is shown if it is plain.
         let message: String =
             message.chars().filter(|c| (' '..='~').contains(c)).take(200).collect();
-        match code {
-            StatusCode::CONFLICT => {
-                let found = message.split(' ').find_map(|word| word.parse().ok()).unwrap_or(0);
+        match (code, said["epoch"].as_u64()) {
+            (StatusCode::CONFLICT, Some(found)) => {
                 vesica_list::Error::Epoch { found, expected }.into()
             }
             _ if message.is_empty() => failed(&uri, code),

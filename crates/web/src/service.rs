@@ -1,6 +1,6 @@
 //! What the service answers.
 
-use std::{convert::Infallible, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::IpAddr, path::PathBuf, sync::Arc};
 
 use http_body_util::{BodyExt, Limited};
 use hyper::{
@@ -21,7 +21,7 @@ use crate::{
     assets::Asset,
     clients::Client,
     files::{About, Body, Sender, file, full, insert, status},
-    limits::{Limits, Refusal},
+    limits::Limits,
     refused::Refused,
     socket,
 };
@@ -194,16 +194,10 @@ impl Service {
     /// Says why there is no answer.
     async fn refusal(&self, refused: Refused) -> Response<Body> {
         self.asking.refuse(refused).await;
-        let (code, error, message) = refused.said();
-        let mut response = json_of(&json!({ "error": error, "message": message }));
-        *response.status_mut() = code;
-        let after = match refused {
-            Refused::Limit(Refusal::Client(after) | Refusal::All(after)) => Some(after),
-            Refused::Busy => Some(Duration::ZERO),
-            _ => None,
-        };
-        if let Some(after) = after {
-            insert(&mut response, RETRY_AFTER, (after.as_secs() + 1).to_string());
+        let mut response = json_of(&refused.json());
+        *response.status_mut() = refused.status();
+        if let Some(seconds) = refused.retry_after() {
+            insert(&mut response, RETRY_AFTER, seconds.to_string());
         }
         response
     }

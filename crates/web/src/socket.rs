@@ -17,7 +17,6 @@ use hyper::{
     },
 };
 use hyper_util::rt::TokioIo;
-use serde_json::json;
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -124,9 +123,7 @@ async fn serve(
             Ok(answer) => [&[0][..], &answer].concat(),
             Err(refused) => {
                 service.refuse(refused).await;
-                let (_, error, message) = refused.said();
-                let text = json!({ "error": error, "message": message }).to_string();
-                [&[1][..], text.as_bytes()].concat()
+                [&[1][..], refused.json().to_string().as_bytes()].concat()
             }
         };
         if socket.send(Message::binary(reply)).await.is_err() {

@@ -81,6 +81,17 @@ impl Asking {
         Ok(())
     }
 
+    /// Waits until the next bytes of a file may go. All connections of a client have one pace.
+    pub(crate) async fn pace(&self, client: Client, bytes: usize) {
+        let turns = bytes.div_ceil(1 << 10) as u32;
+        loop {
+            match self.visitors.turn(client, (Turn::Kilobyte, turns), Instant::now()) {
+                Some(wait) => return tokio::time::sleep(wait).await,
+                None => tokio::time::sleep(Duration::from_secs(1)).await,
+            }
+        }
+    }
+
     /// Whether a question of so many bytes, or of any number, would be answered now; and room for it and its answer.
     pub(crate) fn expect(
         &self,

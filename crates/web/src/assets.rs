@@ -6,18 +6,18 @@ use std::{
     path::Path,
 };
 
-use bytes::Bytes;
-use hyper::{
-    HeaderMap, Method, Response,
-    header::{
-        ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-        HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+use axum::{
+    http::{
+        HeaderMap,
+        header::{
+            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+            CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+        },
     },
+    response::{IntoResponse, Response},
 };
-
+use bytes::Bytes;
 use vesica_net::files::open_regular;
-
-use crate::files::{Body, empty, full};
 
 /// What a page may load and do: scripts, styles, pictures and requests of its own origin, WebAssembly, and nothing
 /// else.
@@ -88,23 +88,12 @@ impl Asset {
         Ok(assets)
     }
 
-    /// What is answered to those who ask for it.
-    pub(crate) fn response(&self, method: &Method, headers: &HeaderMap) -> Response<Body> {
+    /// Returns the file for a client that sends these fields.
+    pub(crate) fn response(&self, headers: &HeaderMap) -> Response {
         let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
         let takes_brotli = accepted.is_some_and(|all| all.split(',').any(|one| one.trim() == "br"));
         let brotli = self.brotli.as_ref().filter(|_| takes_brotli);
-        let body = match *method {
-            Method::GET => full(brotli.unwrap_or(&self.content).clone()),
-            _ => empty(),
-        };
-        let mut response = Response::new(body);
-        if brotli.is_some() {
-            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("br"));
-        }
-        if self.brotli.is_some() {
-            response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
-        }
-        for (name, value) in [
+        let fields = [
             (CONTENT_TYPE, self.media_type),
             (CACHE_CONTROL, "no-cache"),
             (CONTENT_SECURITY_POLICY, POLICY),
@@ -115,8 +104,13 @@ impl Asset {
                 HeaderName::from_static("permissions-policy"),
                 "camera=(), geolocation=(), microphone=()",
             ),
-        ] {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        ];
+        let mut response = (fields, brotli.unwrap_or(&self.content).clone()).into_response();
+        if brotli.is_some() {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("br"));
+        }
+        if self.brotli.is_some() {
+            response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
         }
         response
     }
@@ -205,7 +199,7 @@ mod tests {
         for (accepted, coded) in [("gzip, br", true), ("gzip, brr", false)] {
             let headers =
                 HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
-            let answer = module.response(&Method::GET, &headers);
+            let answer = module.response(&headers);
             let policy = answer.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
             assert!(policy.starts_with("default-src 'none';"), "{policy}");
             assert_eq!(answer.headers().get(CONTENT_ENCODING).is_some(), coded, "{accepted}");

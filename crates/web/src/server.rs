@@ -8,10 +8,12 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use hyper::{server::conn::http1, service::service_fn};
+use axum::{Router, extract::Request};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 use vesica::lists::Served;
 use vesica_net::CancelToken;
 
@@ -23,6 +25,7 @@ use crate::{
     counts::Counts,
     limits::{Limiter, Limits},
     patient::Patient,
+    routes::routes,
     service::Service,
     tls::Certificate,
     visitors::{Holding, Turn, Visitors},
@@ -94,6 +97,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     });
     let (limits, assets) = (serving.limits, serving.assets);
     let service = Arc::new(Service { asking: asking.clone(), limits, assets });
+    let routes = routes(service.clone());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).max_blocking_threads(16).enable_all().build()?;
     runtime.block_on(async {
@@ -127,14 +131,15 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 let _ = stream.set_zero_linger();
                 continue;
             };
-            let (service, tls, counts) = (service.clone(), tls.clone(), counts.clone());
+            let (service, routes) = (service.clone(), routes.clone());
+            let (tls, counts) = (tls.clone(), counts.clone());
             tokio::spawn(async move {
                 let connected = counts.connected();
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
                 }
                 // What goes wrong with a connection concerns its client alone.
-                let _ = connection(service, stream, address, tls).await;
+                let _ = connection(service, routes, (stream, address), tls).await;
                 drop((place, connected));
             });
         }
@@ -142,7 +147,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     })?;
     tell("stopping", &[]);
     runtime.shutdown_timeout(Duration::from_secs(5));
-    drop(service);
+    drop((service, routes));
     if let Some(asking) = Arc::into_inner(asking) {
         asking.answers.stop();
     }
@@ -167,28 +172,37 @@ async fn listen(address: &str) -> io::Result<TcpListener> {
 
 async fn connection(
     service: Arc<Service>,
-    stream: TcpStream,
-    address: SocketAddr,
+    routes: Router,
+    (stream, address): (TcpStream, SocketAddr),
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let patience = service.asking.patience;
     let stream = Patient::new(stream, patience);
     match tls {
-        None => http(service, TokioIo::new(stream), address.ip()).await,
+        None => http(service, routes, TokioIo::new(stream), address.ip()).await,
         Some(tls) => {
             let stream = tokio::time::timeout(patience, tls.accept(stream)).await;
-            http(service, TokioIo::new(stream.map_err(io::Error::other)??), address.ip()).await
+            let stream = TokioIo::new(stream.map_err(io::Error::other)??);
+            http(service, routes, stream, address.ip()).await
         }
     }
 }
 
-async fn http<I>(service: Arc<Service>, io: I, address: IpAddr) -> io::Result<()>
+async fn http<I>(service: Arc<Service>, routes: Router, io: I, address: IpAddr) -> io::Result<()>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let patience = service.asking.patience;
-    let respond = service_fn(move |request| service.clone().respond(request, address));
+    let respond = service_fn(move |mut request: Request<Incoming>| {
+        let (service, routes) = (service.clone(), routes.clone());
+        async move {
+            // Requests that no route takes, and those that browsers send before others, wait too.
+            let turn = service.turn(request.headers(), address).await;
+            request.extensions_mut().insert(turn);
+            routes.oneshot(request).await
+        }
+    });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(1 << 16);
     builder.serve_connection(io, respond).with_upgrades().await.map_err(io::Error::other)

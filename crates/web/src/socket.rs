@@ -7,15 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::{SinkExt, StreamExt};
-use hyper::{
-    Request, Response, StatusCode,
-    body::Incoming,
-    header::{
-        CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
-        UPGRADE,
+use axum::{
+    Extension,
+    extract::{Request, State},
+    http::{
+        HeaderMap, Method, StatusCode,
+        header::{
+            CONNECTION, HOST, HeaderName, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+            SEC_WEBSOCKET_VERSION, UPGRADE,
+        },
     },
+    response::{IntoResponse, Response},
 };
+use futures_util::{SinkExt, StreamExt};
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::{
     WebSocketStream,
@@ -29,9 +33,9 @@ use tokio_tungstenite::{
 use crate::{
     asking::{Asking, LONGEST},
     clients::Client,
-    files::{Body, insert, status},
     frames::Counted,
     refused::Refused,
+    service::{Service, Visit},
     visitors::{Holding, Taken},
 };
 
@@ -41,43 +45,28 @@ const IDLE: Duration = Duration::from_secs(300);
 /// Bytes that a socket is read by.
 const READ: usize = 1 << 13;
 
-/// Makes a WebSocket of a request.
-///
-/// # Errors
-/// [`Refused::NoToken`] and [`Refused::Busy`].
-pub(crate) fn upgrade(
-    service: Arc<Asking>,
-    mut request: Request<Incoming>,
-    address: IpAddr,
-) -> Result<Response<Body>, Refused> {
+/// Makes a WebSocket of a request. axum's own passes no wrapper of the connection, which is where frames are counted.
+pub(crate) async fn upgrade(
+    State(service): State<Arc<Service>>,
+    Extension(Visit { address, .. }): Extension<Visit>,
+    mut request: Request,
+) -> Response {
     let fields = request.headers();
-    let is = |name, value: &str| {
-        fields.get(name).is_some_and(|found: &HeaderValue| {
-            found.to_str().is_ok_and(|found| found.to_ascii_lowercase().contains(value))
-        })
-    };
     let key = fields.get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
-    let is_one =
-        is(UPGRADE, "websocket") && is(CONNECTION, "upgrade") && is(SEC_WEBSOCKET_VERSION, "13");
+    let is_one = request.method() == Method::GET
+        && has(fields, UPGRADE, "websocket")
+        && has(fields, CONNECTION, "upgrade")
+        && has(fields, SEC_WEBSOCKET_VERSION, "13");
     let (Some(key), true) = (key, is_one) else {
-        return Ok(status(StatusCode::UPGRADE_REQUIRED));
+        return StatusCode::UPGRADE_REQUIRED.into_response();
     };
-    // Pages of any origin may open a WebSocket, and say of which they are.
-    let is_foreign = fields.get(hyper::header::ORIGIN).is_some_and(|origin| {
-        let host = fields.get(hyper::header::HOST).and_then(|host| host.to_str().ok());
-        let own = host.is_some_and(|host| {
-            origin
-                .to_str()
-                .is_ok_and(|origin| origin.split_once("://").is_some_and(|(_, of)| of == host))
-        });
-        !own && !service.allows(origin)
-    });
-    if is_foreign {
-        return Ok(status(StatusCode::FORBIDDEN));
+    if !may_open(&service.asking, fields) {
+        return StatusCode::FORBIDDEN.into_response();
     }
-    let client = service.client(fields, address)?;
-    let place = service.visitors.place(client, (Holding::Socket, 1), Instant::now());
-    let place = place.ok_or(Refused::Busy)?;
+    let (client, place) = match room(&service.asking, fields, address) {
+        Ok(room) => room,
+        Err(refused) => return service.refusal(refused).await,
+    };
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         if let Ok(upgraded) = upgraded.await {
@@ -86,14 +75,36 @@ pub(crate) fn upgrade(
             let config = config.max_message_size(size).max_frame_size(size);
             let io = Counted::new(TokioIo::new(upgraded));
             let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-            serve(&service, socket, client, place).await;
+            serve(&service.asking, socket, client, place).await;
         }
     });
-    let mut response = status(StatusCode::SWITCHING_PROTOCOLS);
-    insert(&mut response, CONNECTION, "Upgrade".to_owned());
-    insert(&mut response, UPGRADE, "websocket".to_owned());
-    insert(&mut response, SEC_WEBSOCKET_ACCEPT, key);
-    Ok(response)
+    let fields =
+        [(CONNECTION, "Upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_ACCEPT, key.as_str())];
+    (StatusCode::SWITCHING_PROTOCOLS, fields).into_response()
+}
+
+/// Returns whether a field has a word, in letters of any case.
+fn has(fields: &HeaderMap, name: HeaderName, word: &str) -> bool {
+    let text = fields.get(name).and_then(|value| value.to_str().ok());
+    text.is_some_and(|text| text.to_ascii_lowercase().contains(word))
+}
+
+/// Returns whether a page may open a socket: pages of any origin can, and say of which they are.
+fn may_open(asking: &Asking, fields: &HeaderMap) -> bool {
+    let Some(origin) = fields.get(ORIGIN) else { return true };
+    let host = fields.get(HOST).and_then(|host| host.to_str().ok());
+    let of = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+    host.is_some() && of == host || asking.allows(origin)
+}
+
+/// Takes a place for a socket.
+///
+/// # Errors
+/// [`Refused::NoToken`] and [`Refused::Busy`].
+fn room(asking: &Asking, fields: &HeaderMap, address: IpAddr) -> Result<(Client, Taken), Refused> {
+    let client = asking.client(fields, address)?;
+    let place = asking.visitors.place(client, (Holding::Socket, 1), Instant::now());
+    Ok((client, place.ok_or(Refused::Busy)?))
 }
 
 async fn serve(

@@ -368,7 +368,15 @@ fn a_download_goes_on_where_it_was_interrupted() {
     assert!(head.starts_with("http/1.1 206") && body == whole[1000..], "{head}");
     let (head, _) = world.request(&format!("GET /v1/{name}|range: bytes=99999999-"), b"");
     assert!(head.starts_with("http/1.1 416"), "{head}");
+    let (head, body) = world.request(&format!("GET /v1/{name}|range: bytes=-10"), b"");
+    assert!(head.starts_with("http/1.1 206") && body == whole[whole.len() - 10..], "{head}");
     let etag = format!("\"{}\"", name.trim_end_matches(".part"));
+    // A range goes on with the file that it began with, or the whole file comes.
+    for (tag, status) in [(etag.as_str(), "206"), ("\"another\"", "200")] {
+        let line = format!("GET /v1/{name}|range: bytes=1000-\r\nif-range: {tag}");
+        let (head, _) = world.request(&line, b"");
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{tag}: {head}");
+    }
     let (head, body) = world.request(&format!("GET /v1/{name}|if-none-match: {etag}"), b"");
     assert!(head.starts_with("http/1.1 304") && body.is_empty(), "{head}");
     let (head, body) = world.request(&format!("HEAD /v1/{name}"), b"");

@@ -175,8 +175,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     });
     let strangers = Counted::new(log);
     if let Some(place) = &args.metrics {
-        let service = service.clone();
-        metrics::publish(place, move || metrics::of_runs(&service))?;
+        metrics::publish_runs(place, service.clone())?;
     }
     let listening = server.address().to_string();
     log.event("listening", &[("address", listening.into()), ("jobs", jobs.jobs.len().into())]);
@@ -190,7 +189,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
             strangers.look();
         }
         let turned_away = &mut |why: vesica_net::Error| {
-            service.metrics.turned_away();
+            service.metrics.turned_away.inc();
             strangers.event(kind(&why), "turned away", turned_away(&why));
         };
         let has_room = service.connected.load(Ordering::Relaxed) < CONNECTIONS;
@@ -381,7 +380,7 @@ impl Service {
             Ok(job) => job,
             Err(why) => {
                 let why = asked.err().map_or(why.to_owned(), |error| error.to_string());
-                self.metrics.turned_away();
+                self.metrics.turned_away.inc();
                 self.log.event("turned away", &[("partner", partner.into()), ("why", why.into())]);
                 return channel.abort(AbortReason::Agreement);
             }

@@ -16,7 +16,7 @@ use vesica_list::{
 use crate::{
     answers::{Answers, Outcome},
     clients::{Client, Tokens},
-    counts::Counts,
+    counts::{Counts, Present},
     forwarded::forwarded,
     limits::{Limiter, Refusal},
     refused::Refused,
@@ -132,7 +132,7 @@ impl Asking {
         let began = Instant::now();
         let count = self.count(epoch, question.len())?;
         self.limiter().take(client, count, began).map_err(Refused::Limit)?;
-        let waiting = self.counts.waiting();
+        let waiting = Present::new(&self.counts.waiting);
         let answer = self.answers.ask(client, epoch, question).map_err(|_| Refused::Busy)?;
         let outcome = answer.await;
         drop(waiting);
@@ -149,7 +149,7 @@ impl Asking {
 
     /// Counts a refusal, and waits with it if the client could have known.
     pub(crate) async fn refuse(&self, why: Refused) {
-        self.counts.refused(why);
+        self.counts.refuse(why);
         if why.is_avoidable() {
             tokio::time::sleep(PENANCE).await;
         }

@@ -1,8 +1,10 @@
-//! What a service counts of itself: numbers alone, of all clients together.
+//! What a service counts of itself: only numbers, of all clients together.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
+use std::{sync::atomic::AtomicU64, time::Duration};
+
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
 };
 
 use crate::{limits::Refusal, refused::Refused};
@@ -12,105 +14,102 @@ const REASONS: [&str; 7] =
     ["malformed", "too-many", "token", "epoch", "limit", "limit-of-all", "busy"];
 
 /// Counters of a service, which goes on counting.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counts {
-    questions: AtomicU64,
-    keys: AtomicU64,
-    microseconds: AtomicU64,
-    refused: [AtomicU64; REASONS.len()],
-    turned_away: AtomicU64,
-    file_bytes: AtomicU64,
-    connected: AtomicU64,
-    waiting: AtomicU64,
+    /// Questions that were answered.
+    pub questions: Counter,
+    /// Keys in them.
+    pub keys: Counter,
+    /// From a question's last byte to its answer, summed up.
+    pub seconds: Counter<f64, AtomicU64>,
+    /// Questions and requests that were refused, by reason.
+    refused: Family<[(&'static str, &'static str); 1], Counter>,
+    /// Connections that were closed at once, because there were too many or they came too fast.
+    pub turned_away: Counter,
+    /// Bytes of the list's files that were sent.
+    pub file_bytes: Counter,
+    /// Connections at the moment.
+    pub connected: Gauge,
+    /// Questions that wait for their answer at the moment.
+    pub waiting: Gauge,
 }
 
-/// What was counted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Counted {
-    /// Questions that were answered.
-    pub questions: u64,
-    /// Keys in them.
-    pub keys: u64,
-    /// From a question's last byte to its answer, summed up.
-    pub time: Duration,
-    /// Questions and requests that were refused, by reason.
-    pub refused: Vec<(&'static str, u64)>,
-    /// Connections that were closed at once, because there were too many or they came too fast.
-    pub turned_away: u64,
-    /// Bytes of the list's files that were sent.
-    pub file_bytes: u64,
-    /// Connections at the moment.
-    pub connected: u64,
-    /// Questions that wait for their answer at the moment.
-    pub waiting: u64,
+impl Default for Counts {
+    fn default() -> Self {
+        let counts = Self {
+            questions: Counter::default(),
+            keys: Counter::default(),
+            seconds: Counter::default(),
+            refused: Family::default(),
+            turned_away: Counter::default(),
+            file_bytes: Counter::default(),
+            connected: Gauge::default(),
+            waiting: Gauge::default(),
+        };
+        // A reason is shown before it is the first time.
+        REASONS.iter().for_each(|reason| drop(counts.refused(reason)));
+        counts
+    }
 }
 
 impl Counts {
-    /// The numbers as they are.
-    pub fn read(&self) -> Counted {
-        let refused = REASONS.into_iter().zip(&self.refused);
-        Counted {
-            questions: self.questions.load(Relaxed),
-            keys: self.keys.load(Relaxed),
-            time: Duration::from_micros(self.microseconds.load(Relaxed)),
-            refused: refused.map(|(reason, count)| (reason, count.load(Relaxed))).collect(),
-            turned_away: self.turned_away.load(Relaxed),
-            file_bytes: self.file_bytes.load(Relaxed),
-            connected: self.connected.load(Relaxed),
-            waiting: self.waiting.load(Relaxed),
-        }
+    /// Adds the counters to those that are shown.
+    pub fn register(&self, registry: &mut Registry) {
+        let Self { questions, keys, seconds, refused, turned_away, file_bytes, connected, waiting } =
+            self;
+        let help = "Questions that were answered";
+        registry.register("list_questions", help, questions.clone());
+        registry.register("list_keys", "Keys in questions that were answered", keys.clone());
+        let help = "Time from a question's last byte to its answer, of all that were answered";
+        registry.register("list_question_seconds", help, seconds.clone());
+        let help = "Questions and other requests that were refused, by reason";
+        registry.register("list_refused", help, refused.clone());
+        let help = "Connections that were closed at once: too many, or too fast";
+        registry.register("list_turned_away", help, turned_away.clone());
+        let help = "Bytes of the list's files that were sent";
+        registry.register("list_file_bytes", help, file_bytes.clone());
+        registry.register("list_connected", "Connections at the moment", connected.clone());
+        let help = "Questions that wait for their answer at the moment";
+        registry.register("list_waiting", help, waiting.clone());
+    }
+
+    /// Returns the counter of what is refused for this reason.
+    pub fn refused(&self, reason: &'static str) -> Counter {
+        self.refused.get_or_create_owned(&[("reason", reason)])
     }
 
     pub(crate) fn answered(&self, keys: usize, time: Duration) {
-        self.questions.fetch_add(1, Relaxed);
-        self.keys.fetch_add(keys as u64, Relaxed);
-        self.microseconds.fetch_add(time.as_micros() as u64, Relaxed);
+        self.questions.inc();
+        self.keys.inc_by(keys as u64);
+        self.seconds.inc_by(time.as_secs_f64());
     }
 
-    pub(crate) fn refused(&self, why: Refused) {
+    pub(crate) fn refuse(&self, why: Refused) {
         let reason = match why {
-            Refused::Malformed | Refused::Forwarded => 0,
-            Refused::TooMany => 1,
-            Refused::NoToken => 2,
-            Refused::Epoch(_) => 3,
-            Refused::Limit(Refusal::Client(_) | Refusal::Never) => 4,
-            Refused::Limit(Refusal::All(_)) => 5,
-            Refused::Busy => 6,
+            Refused::Malformed | Refused::Forwarded => "malformed",
+            Refused::TooMany => "too-many",
+            Refused::NoToken => "token",
+            Refused::Epoch(_) => "epoch",
+            Refused::Limit(Refusal::Client(_) | Refusal::Never) => "limit",
+            Refused::Limit(Refusal::All(_)) => "limit-of-all",
+            Refused::Busy => "busy",
         };
-        self.refused[reason].fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn turned_away(&self) {
-        self.turned_away.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn sent(&self, bytes: u64) {
-        self.file_bytes.fetch_add(bytes, Relaxed);
-    }
-
-    /// A connection, until what is returned is dropped.
-    pub(crate) fn connected(&self) -> Present<'_> {
-        Present::new(&self.connected)
-    }
-
-    /// A question that waits, until what is returned is dropped.
-    pub(crate) fn waiting(&self) -> Present<'_> {
-        Present::new(&self.waiting)
+        self.refused(reason).inc();
     }
 }
 
 /// Something that is counted while it is there.
-pub(crate) struct Present<'a>(&'a AtomicU64);
+pub(crate) struct Present(Gauge);
 
-impl<'a> Present<'a> {
-    fn new(count: &'a AtomicU64) -> Self {
-        count.fetch_add(1, Relaxed);
-        Self(count)
+impl Present {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
     }
 }
 
-impl Drop for Present<'_> {
+impl Drop for Present {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        self.0.dec();
     }
 }

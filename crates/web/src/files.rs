@@ -89,7 +89,7 @@ pub(crate) async fn file(
             async move {
                 let piece = piece?;
                 service.asking.pace(client, piece.len()).await;
-                service.asking.counts.sent(piece.len() as u64);
+                service.asking.counts.file_bytes.inc_by(piece.len() as u64);
                 Ok::<_, axum::Error>(piece)
             }
         });

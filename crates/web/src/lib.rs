@@ -27,7 +27,7 @@ mod visitors;
 pub use assets::{Asset, AssetError};
 pub use client::Remote;
 pub use clients::{ClientsError, Tokens};
-pub use counts::{Counted, Counts};
+pub use counts::Counts;
 pub use limits::{Limits, Rate};
 pub use place::Place;
 pub use routes::SPACE;

@@ -22,7 +22,7 @@ use crate::{
     asking::Asking,
     assets::Asset,
     clients::{Client, Tokens},
-    counts::Counts,
+    counts::{Counts, Present},
     limits::{Limiter, Limits},
     patient::Patient,
     routes::routes,
@@ -126,7 +126,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 visitors.turn(client, (Turn::Arrival, 1), now).map(|wait| (place, wait))
             });
             let Some((place, wait)) = place else {
-                counts.turned_away();
+                counts.turned_away.inc();
                 // The system is to keep nothing of it.
                 let _ = stream.set_zero_linger();
                 continue;
@@ -134,7 +134,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
             let (service, routes) = (service.clone(), routes.clone());
             let (tls, counts) = (tls.clone(), counts.clone());
             tokio::spawn(async move {
-                let connected = counts.connected();
+                let connected = Present::new(&counts.connected);
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
                 }

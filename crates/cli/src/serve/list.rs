@@ -108,7 +108,9 @@ pub fn serve(
         counts: counts.clone(),
     };
     if let Some(place) = shown {
-        metrics::publish(place, move || metrics::of_list(&counts.read()))?;
+        let mut registry = metrics::registry();
+        counts.register(&mut registry);
+        metrics::publish(place, registry, || ())?;
     }
     let tell = |what: &'static str, facts: &[(&'static str, String)]| {
         let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.clone().into())).collect();

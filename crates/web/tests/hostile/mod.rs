@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vesica_web::{Certificate, Counted, Counts, Limits, Rate, Serving};
+use vesica_web::{Certificate, Counts, Limits, Rate, Serving};
 
 use crate::{PLENTY, World};
 
@@ -60,15 +60,15 @@ fn who_sends_a_byte_at_a_time_is_cut_off() {
     is_cut_off(&world, &pieces, b"1\r\n7\r\n");
     is_cut_off(&world, b"GET /v1/info HTTP/1.1\r\nhost: list\r\n\r\n", b"GET");
     // All of them are gone, and what they asked for is not counted.
-    until(&counts, |counted| counted.connected == 0);
-    assert_eq!((counts.read().questions, counts.read().waiting), (0, 0));
+    until(&counts, |counts| counts.connected.get() == 0);
+    assert_eq!((counts.questions.get(), counts.waiting.get()), (0, 0));
 }
 
 /// Waits until the counters are so.
-fn until(counts: &Counts, so: impl Fn(&Counted) -> bool) {
+fn until(counts: &Counts, so: impl Fn(&Counts) -> bool) {
     let began = Instant::now();
-    while !so(&counts.read()) {
-        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", counts.read());
+    while !so(counts) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{counts:?}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -87,8 +87,8 @@ fn who_takes_nothing_of_an_answer_is_cut_off() {
     world.serve(serving);
     let mut stream = TcpStream::connect(world.address()).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: list\r\n\r\n").unwrap();
-    until(&counts, |counted| counted.connected == 1);
-    until(&counts, |counted| counted.connected == 0);
+    until(&counts, |counts| counts.connected.get() == 1);
+    until(&counts, |counts| counts.connected.get() == 0);
 }
 
 #[test]
@@ -97,14 +97,14 @@ fn one_client_has_so_many_connections_and_no_more() {
     let connect = || TcpStream::connect(world.address()).unwrap();
     let kept: Vec<_> = (0..64).map(|_| connect()).collect();
     let beyond: Vec<_> = (0..20).map(|_| connect()).collect();
-    until(&counts, |counted| counted.turned_away == 20 && counted.connected == 64);
+    until(&counts, |counts| counts.turned_away.get() == 20 && counts.connected.get() == 64);
     for mut stream in beyond {
         // Closed at once.
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     }
     drop(kept);
-    until(&counts, |counted| counted.connected == 0);
+    until(&counts, |counts| counts.connected.get() == 0);
     let (head, _) = world.request("GET /v1/info", b"");
     assert!(head.starts_with("http/1.1 200"), "{head}");
 }
@@ -129,10 +129,8 @@ fn who_floods_is_refused_slowly_and_before_its_questions_are_received() {
     });
     // Nobody got a refusal at once, and refusals of one client do not wait for each other.
     assert!(began.elapsed() >= Duration::from_secs(1));
-    let counted = counts.read();
-    let limit = counted.refused.iter().find(|(reason, _)| *reason == "limit");
-    assert_eq!(limit, Some(&("limit", connections)));
-    assert_eq!((counted.questions, counted.keys), (0, 0));
+    assert_eq!(counts.refused("limit").get(), connections);
+    assert_eq!((counts.questions.get(), counts.keys.get()), (0, 0));
 }
 
 #[test]
@@ -140,21 +138,16 @@ fn what_is_asked_is_counted() {
     let (world, counts) = hasty(false, PLENTY);
     let mut remote = world.remote("http", world.me.fingerprint(), None);
     world.look_up(&mut remote, &(0..250).collect::<Vec<_>>()).unwrap();
-    let counted = counts.read();
-    assert_eq!((counted.questions, counted.keys, counted.waiting), (3, 250, 0));
-    assert!(counted.time > Duration::ZERO && counted.file_bytes > 0);
+    assert_eq!((counts.questions.get(), counts.keys.get(), counts.waiting.get()), (3, 250, 0));
+    assert!(counts.seconds.get() > 0.0 && counts.file_bytes.get() > 0);
     for (line, body, reason) in [
         ("POST /v1/evaluate?epoch=1", &[1; 33][..], "malformed"),
         ("POST /v1/evaluate?epoch=1", &[0; 32], "malformed"),
         ("POST /v1/evaluate?epoch=9", &[1; 32], "epoch"),
         ("POST /v1/evaluate?epoch=1", &[1; 32 * 4097], "too-many"),
     ] {
-        let count = |counts: &Counts| {
-            let refused = counts.read().refused;
-            refused.into_iter().find(|(name, _)| *name == reason).unwrap().1
-        };
-        let before = count(&counts);
+        let before = counts.refused(reason).get();
         world.request(line, body);
-        assert_eq!(count(&counts), before + 1, "{line}");
+        assert_eq!(counts.refused(reason).get(), before + 1, "{line}");
     }
 }

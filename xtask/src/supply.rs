@@ -19,7 +19,7 @@ struct Part {
 }
 
 const PARTS: [Part; 4] = [
-    Part { name: "licences, sources and advisories", check: audits::deny },
+    Part { name: "sources and advisories", check: audits::deny },
     Part { name: "audits of dependencies", check: audits::vet },
     Part { name: "the least versions that manifests name", check: least::check },
     Part { name: "the program, built again elsewhere", check: repeated::check },

@@ -1,11 +1,11 @@
-//! What others can say of a dependency: its licence, where it comes from, known faults, and who has read it.
+//! What others can say of a dependency: where it comes from, known faults, and who has read it.
 
 use crate::{Failure, repository::Repository, step::ended};
 
-/// `deny.toml`: licences, versions and sources, and where its database can be reached, advisories and yanked versions.
+/// Checks by `deny.toml` versions and sources, and where its database can be reached, advisories and yanked versions.
 pub fn deny(repository: &Repository) -> Result<(), Failure> {
     installed(repository, "deny")?;
-    cargo(repository, &["deny", "--locked", "check", "licenses", "bans", "sources"])?;
+    cargo(repository, &["deny", "--locked", "check", "bans", "sources"])?;
     match cargo(repository, &["deny", "--locked", "fetch", "db"]) {
         Ok(()) => {
             cargo(repository, &["deny", "--locked", "check", "--disable-fetch", "advisories"])

@@ -2,7 +2,7 @@
 
 use std::{
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
@@ -18,7 +18,7 @@ use crate::{
     clients::{Client, Tokens},
     counts::{Counts, Present},
     forwarded::forwarded,
-    limits::{Limiter, Refusal},
+    limits::Refusal,
     refused::Refused,
     visitors::{self, Holding, Taken, Turn, Visitors},
 };
@@ -33,7 +33,6 @@ const PENANCE: Duration = Duration::from_secs(1);
 pub(crate) struct Asking {
     pub(crate) list: Arc<RwLock<Arc<Served>>>,
     pub(crate) answers: Answers,
-    pub(crate) limiter: Mutex<Limiter>,
     pub(crate) visitors: Arc<Visitors>,
     pub(crate) counts: Arc<Counts>,
     /// The clients that may ask; `None` if anybody may.
@@ -101,7 +100,7 @@ impl Asking {
     ) -> Result<Taken, Refused> {
         let now = Instant::now();
         let count = self.count(epoch, bytes.unwrap_or(ELEMENT_BYTES))?;
-        self.limiter().look(client, count, now).map_err(Refused::Limit)?;
+        self.visitors.look(client, count, now).map_err(Refused::Limit)?;
         let room = (Holding::Bytes, 2 * bytes.unwrap_or(LONGEST));
         self.visitors.place(client, room, now).ok_or(Refused::Busy)
     }
@@ -118,10 +117,6 @@ impl Asking {
         }
     }
 
-    fn limiter(&self) -> MutexGuard<'_, Limiter> {
-        self.limiter.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The answer to a question, in its turn.
     pub(crate) async fn ask(
         &self,
@@ -131,7 +126,7 @@ impl Asking {
     ) -> Result<Vec<u8>, Refused> {
         let began = Instant::now();
         let count = self.count(epoch, question.len())?;
-        self.limiter().take(client, count, began).map_err(Refused::Limit)?;
+        self.visitors.ask(client, count, began).map_err(Refused::Limit)?;
         let waiting = Present::new(&self.counts.waiting);
         let answer = self.answers.ask(client, epoch, question).map_err(|_| Refused::Busy)?;
         let outcome = answer.await;

@@ -84,3 +84,20 @@ impl Tokens {
         self.0.get(&hash).map(|nth| Client::Named(*nth))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    #[test]
+    fn an_address_of_one_kind_is_none_of_the_other() {
+        let v4 = Client::at(Ipv4Addr::new(1, 2, 3, 4).into());
+        assert_eq!(v4, Client::at(Ipv4Addr::new(1, 2, 3, 4).to_ipv6_mapped().into()));
+        assert_ne!(v4, Client::at(Ipv4Addr::new(1, 2, 3, 5).into()));
+        let v6 = |last| Client::at(Ipv6Addr::new(0x2001, 2, 3, last, 5, 6, 7, 8).into());
+        assert_eq!(v6(4), Client::at(Ipv6Addr::new(0x2001, 2, 3, 4, 0, 0, 0, 1).into()));
+        assert_ne!(v6(4), v6(5));
+    }
+}

@@ -12,6 +12,7 @@ mod files;
 mod forwarded;
 mod frames;
 mod limits;
+mod pace;
 mod patient;
 mod place;
 mod queue;

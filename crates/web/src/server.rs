@@ -4,7 +4,7 @@ use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -23,7 +23,7 @@ use crate::{
     assets::Asset,
     clients::{Client, Tokens},
     counts::{Counts, Present},
-    limits::{Limiter, Limits},
+    limits::Limits,
     patient::Patient,
     routes::routes,
     service::Service,
@@ -86,7 +86,6 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     let (visitors, counts) = (Arc::new(visitors), serving.counts);
     let asking = Arc::new(Asking {
         answers: Answers::new(serving.threads.max(1), &list),
-        limiter: Mutex::new(Limiter::new(serving.limits, Instant::now())),
         list,
         visitors: visitors.clone(),
         counts: counts.clone(),

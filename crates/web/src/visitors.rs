@@ -9,13 +9,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{clients::Client, limits::Limits};
+use crate::{
+    clients::Client,
+    limits::{Limits, Refusal},
+    pace::Pace,
+};
 
 /// The longest that a client waits for its turn.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Clients that are remembered. One that has no place and could take all its turns is forgotten.
-const MOST_CLIENTS: usize = 1 << 16;
+/// Clients that are remembered. One that has no place and could take all its turns and keys is forgotten.
+const MOST_CLIENTS: usize = 1 << 17;
+
+/// How long a client waits that is one too many to be remembered.
+const CROWDED: Duration = Duration::from_secs(60);
 
 /// How often those are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -63,33 +70,12 @@ pub(crate) enum Turn {
 
 const TURNS: usize = 3;
 
-/// So many turns in a time, and so many at once after a pause.
-#[derive(Debug, Clone, Copy)]
-struct Pace {
-    interval: Duration,
-    at_once: u32,
-}
-
-impl Pace {
-    fn new(a_second: f64, at_once: u32) -> Self {
-        Self { interval: Duration::from_secs_f64(1.0 / a_second.max(1.0)), at_once }
-    }
-
-    /// How long until so many turns may be taken, which are then taken unless that is too long. `until` is when all turns
-    /// that were taken have passed.
-    fn take(self, until: &mut Instant, turns: u32, now: Instant) -> Option<Duration> {
-        let wait = until.saturating_duration_since(now);
-        let wait = wait.saturating_sub(self.interval.saturating_mul(self.at_once));
-        (wait <= PATIENCE).then(|| {
-            *until = (*until).max(now) + self.interval.saturating_mul(turns);
-            wait
-        })
-    }
-}
-
 /// All clients.
 pub(crate) struct Visitors {
     paces: [Pace; TURNS],
+    /// Keys that one client may ask for, and all together.
+    keys: Pace,
+    keys_of_all: Pace,
     /// Whether a proxy has all connections, of which none are counted for one client.
     is_proxied: bool,
     state: Mutex<State>,
@@ -98,6 +84,8 @@ pub(crate) struct Visitors {
 struct State {
     clients: HashMap<Client, Visitor>,
     taken: [usize; PLACES],
+    /// When the keys that all together asked for have passed.
+    keys: Instant,
     swept: Instant,
 }
 
@@ -105,6 +93,8 @@ struct Visitor {
     taken: [usize; PLACES],
     /// When the turns that were taken have passed.
     until: [Instant; TURNS],
+    /// Likewise for the keys that were asked for.
+    keys: Instant,
 }
 
 /// Places of a client, until they are dropped.
@@ -119,9 +109,14 @@ impl Visitors {
     pub(crate) fn new(limits: Limits, is_proxied: bool, now: Instant) -> Self {
         // A request asks for a key at least, or is for a file.
         let requests = limits.client.a_minute as f64 / 60.0 + 20.0;
-        let paces = [Pace::new(20.0, 64), Pace::new(requests, 256), Pace::new(65_536.0, 16_384)];
-        let state = State { clients: HashMap::new(), taken: [0; PLACES], swept: now };
-        Self { paces, is_proxied, state: Mutex::new(state) }
+        let paces = [
+            Pace::a_second(20.0, 64),
+            Pace::a_second(requests, 256),
+            Pace::a_second(65_536.0, 16_384),
+        ];
+        let state = State { clients: HashMap::new(), taken: [0; PLACES], keys: now, swept: now };
+        let (keys, keys_of_all) = (Pace::of(limits.client), Pace::of(limits.all));
+        Self { paces, keys, keys_of_all, is_proxied, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -160,8 +155,48 @@ impl Visitors {
             return Some(Duration::ZERO);
         }
         let mut state = self.state();
-        let until = &mut state.visitor(client, now)?.until;
-        self.paces[turn as usize].take(&mut until[turn as usize], turns, now)
+        let until = &mut state.visitor(client, now)?.until[turn as usize];
+        let pace = self.paces[turn as usize];
+        let wait = pace.wait(*until, 0, now);
+        (wait <= PATIENCE).then(|| {
+            pace.take(until, turns, now);
+            wait
+        })
+    }
+
+    /// Returns whether a client may ask for these keys now.
+    pub(crate) fn look(&self, client: Client, keys: usize, now: Instant) -> Result<(), Refusal> {
+        self.check(&mut self.state(), client, keys, now).map(drop)
+    }
+
+    /// Takes these keys from what a client may ask for, or none of them.
+    pub(crate) fn ask(&self, client: Client, keys: usize, now: Instant) -> Result<(), Refusal> {
+        let mut state = self.state();
+        let keys = self.check(&mut state, client, keys, now)?;
+        if let Some(visitor) = state.visitor(client, now) {
+            self.keys.take(&mut visitor.keys, keys, now);
+        }
+        self.keys_of_all.take(&mut state.keys, keys, now);
+        Ok(())
+    }
+
+    fn check(
+        &self,
+        state: &mut State,
+        client: Client,
+        keys: usize,
+        now: Instant,
+    ) -> Result<u32, Refusal> {
+        let most = self.keys.at_once.min(self.keys_of_all.at_once);
+        let keys = u32::try_from(keys).ok().filter(|keys| *keys <= most).ok_or(Refusal::Never)?;
+        let of_all = self.keys_of_all.wait(state.keys, keys, now);
+        let visitor = state.visitor(client, now).ok_or(Refusal::All(CROWDED))?;
+        let of_one = self.keys.wait(visitor.keys, keys, now);
+        match (of_one, of_all) {
+            (Duration::ZERO, Duration::ZERO) => Ok(keys),
+            (Duration::ZERO, wait) => Err(Refusal::All(wait)),
+            (wait, _) => Err(Refusal::Client(wait)),
+        }
     }
 
     #[cfg(test)]
@@ -179,13 +214,14 @@ impl State {
             }
             self.swept = now;
             self.clients.retain(|_, visitor| {
-                visitor.taken != [0; PLACES] || visitor.until.iter().any(|until| *until > now)
+                visitor.taken != [0; PLACES]
+                    || visitor.until.iter().chain([&visitor.keys]).any(|until| *until > now)
             });
             if self.clients.len() >= MOST_CLIENTS {
                 return None;
             }
         }
-        let new = || Visitor { taken: [0; PLACES], until: [now; TURNS] };
+        let new = || Visitor { taken: [0; PLACES], until: [now; TURNS], keys: now };
         Some(self.clients.entry(client).or_insert_with(new))
     }
 }
@@ -207,6 +243,11 @@ mod tests {
     use crate::limits::Rate;
 
     const RATE: Rate = Rate { a_minute: 600, at_once: 4096 };
+
+    const LIMITS: Limits = Limits {
+        client: Rate { a_minute: 60, at_once: 100 },
+        all: Rate { a_minute: 120, at_once: 250 },
+    };
 
     fn visitors(is_proxied: bool, now: Instant) -> Arc<Visitors> {
         Arc::new(Visitors::new(Limits { client: RATE, all: RATE }, is_proxied, now))
@@ -281,6 +322,44 @@ mod tests {
         assert_eq!(ask(0, now), Some(Duration::ZERO));
         // After a while those who are gone are forgotten.
         assert_eq!(ask(u32::MAX, now + Duration::from_secs(2)), Some(Duration::ZERO));
+        assert_eq!(visitors.state().clients.len(), 1);
+    }
+
+    #[test]
+    fn a_client_gets_what_flows_in() {
+        let now = Instant::now();
+        let visitors = Visitors::new(LIMITS, false, now);
+        let [one, two, three, four] = [1, 2, 3, 4].map(Client::Named);
+        assert_eq!(visitors.ask(one, 101, now), Err(Refusal::Never));
+        assert_eq!(visitors.ask(one, 100, now), Ok(()));
+        assert_eq!(visitors.ask(one, 10, now), Err(Refusal::Client(Duration::from_secs(10))));
+        assert_eq!(
+            visitors.ask(one, 10, now + Duration::from_secs(9)),
+            Err(Refusal::Client(Duration::from_secs(1)))
+        );
+        let later = now + Duration::from_secs(10);
+        assert_eq!(visitors.ask(one, 10, later), Ok(()));
+        // All together: 250, of which 100 and 10 are gone and 20 have come.
+        assert_eq!(visitors.ask(two, 100, later), Ok(()));
+        let refused = visitors.ask(three, 80, later);
+        assert!(matches!(refused, Err(Refusal::All(_))), "{refused:?}");
+        // What was refused took nothing.
+        assert_eq!(visitors.ask(three, 40, later), Ok(()));
+        assert_eq!(visitors.ask(four, 100, later + Duration::from_secs(60)), Ok(()));
+    }
+
+    #[test]
+    fn clients_that_asked_are_remembered_and_then_forgotten() {
+        let now = Instant::now();
+        let rate = Rate { a_minute: 1, at_once: 1 };
+        let all = Rate { a_minute: 1 << 30, at_once: 1 << 30 };
+        let visitors = Visitors::new(Limits { client: rate, all }, false, now);
+        for nth in 0..MOST_CLIENTS as u32 {
+            assert_eq!(visitors.ask(Client::Named(nth), 1, now), Ok(()));
+        }
+        let stranger = Client::Named(u32::MAX);
+        assert!(matches!(visitors.ask(stranger, 1, now), Err(Refusal::All(_))));
+        assert_eq!(visitors.ask(stranger, 1, now + Duration::from_secs(61)), Ok(()));
         assert_eq!(visitors.state().clients.len(), 1);
     }
 }

@@ -33,7 +33,7 @@ struct State {
 pub struct Turn(Turns);
 
 impl Turns {
-    /// So many turns.
+    /// Makes this number of turns.
     pub fn new(all: usize) -> Self {
         let state = State { free: all, waiting: VecDeque::new(), next: 0 };
         Self(Some(Arc::new(Shared { all, state: Mutex::new(state), changed: Condvar::new() })))
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_come_is_the_first_served() {
+    fn turns_are_given_in_the_order_of_arrival() {
         let turns = Turns::new(1);
         let first = turns.begin();
         let order = Mutex::new(Vec::new());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_no_longer_waited_for() {
+    fn one_that_leaves_is_no_longer_waited_for() {
         let turns = Turns::new(1);
         let _first = turns.begin();
         let mut asked = 0;

@@ -1,4 +1,4 @@
-//! What a service counts of itself: only numbers, of all clients together.
+//! Counters of a service: only numbers, of all clients together.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 

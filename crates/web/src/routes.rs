@@ -32,10 +32,10 @@ use crate::{
     socket::upgrade,
 };
 
-/// The key space whose enumeration is told: all telephone numbers of a large country.
+/// The key space whose enumeration is reported: all telephone numbers of a large country.
 pub const SPACE: u64 = 1_000_000_000;
 
-/// How long a browser remembers what pages of an origin may send.
+/// The time for which a browser remembers the fields that pages of an origin may send.
 const REMEMBERED: Duration = Duration::from_secs(86_400);
 
 /// Returns the routes. A request has what [`Service::turn`] returned for it among its extensions.
@@ -119,7 +119,8 @@ async fn evaluate(
     }
 }
 
-/// Returns the file at the path that is asked for. All are in memory: a link that takes the place of one later leads nowhere.
+/// Returns the file at the path that is asked for. All are in memory: a link that takes the place of one later leads
+/// nowhere.
 async fn asset(State(service): State<Arc<Service>>, uri: Uri, headers: HeaderMap) -> Response {
     match service.assets.iter().find(|asset| asset.path == uri.path()) {
         Some(asset) => asset.response(&headers),

@@ -1,4 +1,4 @@
-//! What the service has, and how it takes requests.
+//! The state of the service, and how it takes requests.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     refused::Refused,
 };
 
-/// What the service has.
+/// The state that all requests share.
 pub(crate) struct Service {
     pub(crate) asking: Arc<Asking>,
     pub(crate) limits: Limits,
@@ -70,7 +70,7 @@ impl Service {
         self.asking.ask(client, epoch, question.into()).await
     }
 
-    /// Says why there is no answer.
+    /// Returns the refusal of an answer, once it may be sent.
     pub(crate) async fn refusal(&self, refused: Refused) -> Response {
         self.asking.refuse(refused).await;
         let after = refused.retry_after().map(|seconds| [(RETRY_AFTER, seconds.to_string())]);

@@ -89,7 +89,7 @@ fn has(fields: &HeaderMap, name: HeaderName, word: &str) -> bool {
     text.is_some_and(|text| text.to_ascii_lowercase().contains(word))
 }
 
-/// Returns whether a page may open a socket: pages of any origin can, and say of which they are.
+/// Returns whether a page may open a socket. Browsers let pages of any origin try, and name the origin.
 fn may_open(asking: &Asking, fields: &HeaderMap) -> bool {
     let Some(origin) = fields.get(ORIGIN) else { return true };
     let host = fields.get(HOST).and_then(|host| host.to_str().ok());

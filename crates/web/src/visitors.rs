@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// Clients that are remembered. One that has no place and could take all its turns and keys is forgotten.
 const MOST_CLIENTS: usize = 1 << 17;
 
-/// How long a client waits that is one too many to be remembered.
+/// The wait of a client that is one too many to be remembered.
 const CROWDED: Duration = Duration::from_secs(60);
 
 /// How often those are looked for.
@@ -339,7 +339,7 @@ mod tests {
         );
         let later = now + Duration::from_secs(10);
         assert_eq!(visitors.ask(one, 10, later), Ok(()));
-        // All together: 250, of which 100 and 10 are gone and 20 have come.
+        // All together have 250: 100 and 10 are gone, and 20 have come.
         assert_eq!(visitors.ask(two, 100, later), Ok(()));
         let refused = visitors.ask(three, 80, later);
         assert!(matches!(refused, Err(Refusal::All(_))), "{refused:?}");

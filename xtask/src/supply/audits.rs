@@ -1,4 +1,4 @@
-//! What others can say of a dependency: where it comes from, known faults, and who has read it.
+//! Checks of dependencies by records of others: their sources, known faults, and who has read them.
 
 use crate::{Failure, repository::Repository, step::ended};
 

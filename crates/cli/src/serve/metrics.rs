@@ -29,7 +29,7 @@ use crate::exit::{self, Failure};
 /// The media type of the metrics.
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What is counted.
+/// Counters of a service of runs.
 #[derive(Default)]
 pub struct Metrics {
     /// Runs by job and outcome.
@@ -44,7 +44,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// A run ended, with a failure or without one.
+    /// Counts a run that ended, with a failure or without one.
     pub fn ended(&self, job: &str, failure: Option<Class>, report: &Report) {
         let outcome = match failure {
             None => "succeeded".to_owned(),
@@ -113,7 +113,7 @@ pub fn publish(
     }
     #[cfg(unix)]
     {
-        // One that a service left behind; a file of another kind is left alone.
+        // A service may have left its socket behind; a file of another kind stays.
         let is_socket = std::fs::metadata(place)
             .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()));
         if is_socket {

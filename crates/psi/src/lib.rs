@@ -7,7 +7,8 @@
 //! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse
 //! duplicates and run the protocol's two phases. [`payload`] does the same with bytes that travel with the
 //! sender's items, and [`reveal`] adds the step by which a sender learns the intersection too. [`lookup`] lists the protocols
-//! in which a set is published once and asked about again and again.
+//! in which a set is published once and asked about again and again. All that two parties compute is a
+//! [`Functionality`], from which those who have agreed on sizes elsewhere prepare their parties.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
@@ -15,6 +16,8 @@ pub mod aggregate;
 pub mod catalogue;
 pub mod circuit_psi;
 pub mod error;
+pub mod functionality;
+pub mod intersection;
 pub mod lookup;
 pub mod memory;
 mod parts;
@@ -24,16 +27,13 @@ pub mod protocols;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
+pub use functionality::{Functionality, Party, Prepare};
+pub use intersection::{Intersection, Receiver, Sender, receive, send};
 pub use memory::Memory;
 pub use parts::{
     items::{DigestLength, Items, Set},
     reveal,
-    session::{
-        MAX_ITEMS, bind_sizes, prepare_receiver, prepare_sender, receive, receiver_for, send,
-        sender_for,
-    },
+    session::MAX_ITEMS,
 };
-pub use protocol::{
-    Cost, Leakage, Limit, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
-};
+pub use protocol::{Cost, Leakage, Limit, List, Parties, Protocol, Setting, Sizes, Status};
 pub use vesica_params::Adversary;

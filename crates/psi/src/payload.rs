@@ -1,7 +1,7 @@
 //! Payloads: bytes that the sender attaches to each of its items, and that the receiver gets for the common
 //! items. Of any other payload the receiver learns only the length, which is agreed on and the same for all.
 //!
-//! A protocol that supports payloads has a [`Carrier`] in its entry of the catalogue. [`Protocol::carrying`]
+//! A protocol that supports payloads has [`Parties::Carrying`] in its entry of the catalogue. [`Protocol::carrying`]
 //! gives it a length; [`send`] and [`receive`] run the result. `parts/sealed.rs` explains how payloads are
 //! encrypted, and why.
 //!
@@ -18,8 +18,8 @@ use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
 use crate::{
-    Cost, Items, List, Memory, Prepare, Protocol, Result, Setting, Sizes,
-    parts::session::{agree, bind, supported},
+    Cost, Functionality, Items, List, Memory, Parties, Party, Prepare, Protocol, Result, Setting,
+    Sizes, parts::session::agree,
 };
 
 /// The longest payload, in bytes.
@@ -94,56 +94,62 @@ impl Opened {
     }
 }
 
-/// A [`Sender`](crate::Sender) that can attach payloads.
-pub trait Sender: crate::Sender {
-    /// Like [`Sender::send`](crate::Sender::send), with a payload for each item.
-    ///
-    /// # Errors
-    /// Same as [`Sender::send`](crate::Sender::send).
-    ///
-    /// # Panics
-    /// If the number of payloads is not that of the items.
-    fn send_with(
-        self: Box<Self>,
-        items: Items<'_>,
-        payloads: Payloads<'_>,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()>;
+/// A sender's items, with a payload for each.
+#[derive(Clone, Copy)]
+pub struct SenderInput<'a> {
+    /// The items.
+    pub items: Items<'a>,
+    /// The payloads, as many as there are items.
+    pub payloads: Payloads<'a>,
 }
 
-/// A [`Receiver`](crate::Receiver) that can open payloads.
-pub trait Receiver: crate::Receiver {
-    /// Like [`Receiver::receive`](crate::Receiver::receive), with payloads of `len` bytes.
-    ///
-    /// # Errors
-    /// Same as [`Receiver::receive`](crate::Receiver::receive).
-    fn receive_with(
-        self: Box<Self>,
-        items: Items<'_>,
-        len: usize,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Opened>;
+/// A receiver's items, with the length of the sender's payloads.
+#[derive(Clone, Copy)]
+pub struct ReceiverInput<'a> {
+    /// The items.
+    pub items: Items<'a>,
+    /// Bytes of a payload.
+    pub payload_len: usize,
 }
 
-/// How a protocol carries payloads.
-#[derive(Debug, Clone, Copy)]
-pub struct Carrier {
-    /// The number of lists of tags that contain each of the sender's items. For each list but one, an item
-    /// costs 20 additional bytes.
-    pub lists: usize,
-    /// Prepares a sender.
-    pub sender: Prepare<dyn Sender>,
-    /// Prepares a receiver.
-    pub receiver: Prepare<dyn Receiver>,
+/// A sender that attaches payloads.
+pub type Sender = dyn for<'a> Party<SenderInput<'a>, ()>;
+
+/// A receiver that opens payloads.
+pub type Receiver = dyn for<'a> Party<ReceiverInput<'a>, Opened>;
+
+/// A sender with or without payloads.
+pub trait CarryingSender:
+    for<'a> Party<Items<'a>, ()> + for<'a> Party<SenderInput<'a>, ()>
+{
 }
+
+impl<P> CarryingSender for P where
+    P: for<'a> Party<Items<'a>, ()> + for<'a> Party<SenderInput<'a>, ()>
+{
+}
+
+/// A receiver with or without payloads.
+pub trait CarryingReceiver:
+    for<'a> Party<Items<'a>, Vec<u32>> + for<'a> Party<ReceiverInput<'a>, Opened>
+{
+}
+
+impl<P> CarryingReceiver for P where
+    P: for<'a> Party<Items<'a>, Vec<u32>> + for<'a> Party<ReceiverInput<'a>, Opened>
+{
+}
+
+/// An intersection of two sets of agreed sizes, with payloads.
+pub type WithPayloads<'a> = Functionality<Sender, Receiver, (&'a Carrying, Setting)>;
 
 /// A protocol with payloads of one length.
 #[derive(Debug, Clone, Copy)]
 pub struct Carrying {
     protocol: Protocol,
-    carrier: Carrier,
+    lists: usize,
+    sender: Prepare<dyn CarryingSender>,
+    receiver: Prepare<dyn CarryingReceiver>,
     len: usize,
 }
 
@@ -152,8 +158,12 @@ impl Protocol {
     /// A filter has no order in which payloads could follow.
     pub fn carrying(&self, len: usize) -> Option<Carrying> {
         let allowed = self.list == List::Sorted && (1..=MAX_LEN).contains(&len);
-        let carrier = self.carrier.filter(|_| allowed)?;
-        Some(Carrying { protocol: *self, carrier, len })
+        match self.parties {
+            Parties::Carrying { lists, sender, receiver } if allowed => {
+                Some(Carrying { protocol: *self, lists, sender, receiver, len })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -173,7 +183,7 @@ impl Carrying {
     pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
         let setting = setting.into();
         let mut cost = self.protocol.cost(setting);
-        let of_item = self.len + (self.carrier.lists - 1) * WRAPPED_LEN;
+        let of_item = self.len + (self.lists - 1) * WRAPPED_LEN;
         cost.bytes_to_receiver += (setting.sizes.sender * of_item) as f64;
         cost
     }
@@ -184,7 +194,7 @@ impl Carrying {
         let setting = setting.into();
         let [n_s, n_r] = [setting.sizes.sender as f64, setting.sizes.receiver as f64];
         let len = self.len as f64;
-        let wrapped = if self.carrier.lists > 1 { 40.0 } else { 0.0 };
+        let wrapped = if self.lists > 1 { 40.0 } else { 0.0 };
         let memory = self.protocol.memory(setting);
         memory.and((len + 72.0 + wrapped) * n_s, 56.0 * n_r + (len + 24.0) * n_s.min(n_r))
     }
@@ -196,8 +206,24 @@ impl Carrying {
         name.update(self.protocol.name().as_bytes()).finalize()
     }
 
-    fn setting(&self, setting: Setting) -> Setting {
-        Setting { list: self.protocol.list, ..setting }
+    /// The intersection of sets of these sizes, or one of several, with payloads. The parties take items that are
+    /// [cut](Items::cut_for) to what the protocol takes.
+    ///
+    /// # Errors
+    /// [`Error::Limit`](crate::Error::Limit) if the protocol does not support the sizes.
+    pub fn on(&self, setting: impl Into<Setting>) -> Result<WithPayloads<'_>> {
+        let setting = self.protocol.supported(setting.into())?;
+        Ok(Functionality {
+            name: self.name(),
+            sizes: setting.sizes,
+            known: (self, setting),
+            sender: |(carrying, setting), channel, rng| {
+                Ok((carrying.sender)(setting, channel, rng)?)
+            },
+            receiver: |(carrying, setting), channel, rng| {
+                Ok((carrying.receiver)(setting, channel, rng)?)
+            },
+        })
     }
 }
 
@@ -210,16 +236,17 @@ impl Carrying {
 /// If the number of payloads is not that of the items, or they have another length.
 pub fn send(
     carrying: &Carrying,
-    (items, payloads): (Items<'_>, Payloads<'_>),
+    input: SenderInput<'_>,
     peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    assert_eq!(payloads.len, carrying.len, "payloads of the agreed length");
-    let items = items.cut_for(&carrying.protocol)?;
+    assert_eq!(input.payloads.len, carrying.len, "payloads of the agreed length");
+    let items = input.items.cut_for(&carrying.protocol)?;
     let receiver = agree(&carrying.name(), items.len(), peer_items, channel)?;
     let sizes = Sizes { sender: items.len(), receiver };
-    sender_for(carrying, sizes, channel, rng)?.send_with(items, payloads, channel, rng)
+    let sender = carrying.on(sizes)?.sender(channel, rng)?;
+    sender.run(SenderInput { items, ..input }, channel, rng)
 }
 
 /// Runs the receiver's side on a set of distinct items; otherwise like [`receive`](crate::receive).
@@ -236,38 +263,6 @@ pub fn receive(
     let items = items.cut_for(&carrying.protocol)?;
     let sender = agree(&carrying.name(), items.len(), peer_items, channel)?;
     let sizes = Sizes { sender, receiver: items.len() };
-    receiver_for(carrying, sizes, channel, rng)?.receive_with(items, carrying.len, channel, rng)
-}
-
-/// Prepares a sender, for parties that have already agreed on the protocol, the payloads' length and the sizes
-/// of their sets. It must be given payloads of that length.
-///
-/// # Errors
-/// Same as [`sender_for`](crate::sender_for).
-pub fn sender_for(
-    carrying: &Carrying,
-    setting: impl Into<Setting>,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Sender>> {
-    let setting = carrying.setting(setting.into());
-    let sizes = supported(&carrying.protocol, setting.sizes)?;
-    bind(&carrying.name(), sizes, channel);
-    (carrying.carrier.sender)(Setting { sizes, ..setting }, channel, rng)
-}
-
-/// Prepares a receiver, as [`sender_for`] a sender.
-///
-/// # Errors
-/// Same as [`sender_for`](crate::sender_for).
-pub fn receiver_for(
-    carrying: &Carrying,
-    setting: impl Into<Setting>,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Receiver>> {
-    let setting = carrying.setting(setting.into());
-    let sizes = supported(&carrying.protocol, setting.sizes)?;
-    bind(&carrying.name(), sizes, channel);
-    (carrying.carrier.receiver)(Setting { sizes, ..setting }, channel, rng)
+    let receiver = carrying.on(sizes)?.receiver(channel, rng)?;
+    receiver.run(ReceiverInput { items, payload_len: carrying.len }, channel, rng)
 }

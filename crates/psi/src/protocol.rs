@@ -6,7 +6,10 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::{Adversary, Failure, LAMBDA};
 
-use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result, payload::Carrier};
+use crate::{
+    DigestLength, MAX_ITEMS, Memory, Prepare, Receiver, Result, Sender,
+    payload::{CarryingReceiver, CarryingSender},
+};
 
 /// The sizes of the two sets. Both parties learn both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,42 +79,6 @@ impl Setting {
         LAMBDA + self.runs.next_power_of_two().ilog2()
     }
 }
-
-/// The party that does not learn the result, ready for its input. It learns only the size of the receiver's
-/// set.
-pub trait Sender: Send {
-    /// The part of the protocol that needs the items: the agreed number of distinct ones, with digests as long
-    /// as the protocol takes. Before the message from which the receiver learns the intersection, it asks
-    /// [`Channel::reveal`].
-    ///
-    /// # Errors
-    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and any error of the connection or the peer.
-    fn send(
-        self: Box<Self>,
-        items: Items<'_>,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()>;
-}
-
-/// The party that learns the intersection, ready for its input.
-pub trait Receiver: Send {
-    /// The part of the protocol that needs the items: the agreed number of distinct ones. Returns the positions
-    /// in `items` of those that the sender has too, in ascending order.
-    ///
-    /// # Errors
-    /// Same as [`Sender::send`].
-    fn receive(
-        self: Box<Self>,
-        items: Items<'_>,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u32>>;
-}
-
-/// The part of a protocol that needs only the setting, such as base OTs; it returns a party that is ready for
-/// its input.
-pub type Prepare<Party> = fn(Setting, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// What a protocol may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,8 +208,6 @@ pub struct Protocol {
     pub filters: bool,
     /// The form in which the sender sends its final values.
     pub list: List,
-    /// How it carries payloads, if it can.
-    pub carrier: Option<Carrier>,
     /// Predicted cost.
     pub cost: fn(Setting) -> Cost,
     /// The predicted peak memory of each party.
@@ -251,13 +216,70 @@ pub struct Protocol {
     pub failures: fn(Setting) -> Vec<Failure>,
     /// Refuses sizes beyond what it supports.
     pub limits: fn(Sizes) -> std::result::Result<(), Limit>,
-    /// Prepares a sender.
-    pub sender: Prepare<dyn Sender>,
-    /// Prepares a receiver.
-    pub receiver: Prepare<dyn Receiver>,
+    /// Its two parties.
+    pub parties: Parties,
+}
+
+/// The two parties of a protocol.
+#[derive(Debug, Clone, Copy)]
+pub enum Parties {
+    /// Without payloads.
+    Plain {
+        /// Prepares a sender.
+        sender: Prepare<Sender>,
+        /// Prepares a receiver.
+        receiver: Prepare<Receiver>,
+    },
+    /// With and without payloads.
+    Carrying {
+        /// The number of lists of tags that contain each of the sender's items. For each list but one, an item
+        /// costs 20 additional bytes.
+        lists: usize,
+        /// Prepares a sender.
+        sender: Prepare<dyn CarryingSender>,
+        /// Prepares a receiver.
+        receiver: Prepare<dyn CarryingReceiver>,
+    },
 }
 
 impl Protocol {
+    /// Prepares a sender in a session that is bound to [the intersection](Protocol::on).
+    ///
+    /// # Errors
+    /// Any error of the connection or the peer.
+    pub fn sender(
+        &self,
+        setting: Setting,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Box<Sender>> {
+        match self.parties {
+            Parties::Plain { sender, .. } => sender(setting, channel, rng),
+            Parties::Carrying { sender, .. } => Ok(sender(setting, channel, rng)?),
+        }
+    }
+
+    /// Prepares a receiver in such a session.
+    ///
+    /// # Errors
+    /// Any error of the connection or the peer.
+    pub fn receiver(
+        &self,
+        setting: Setting,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Box<Receiver>> {
+        match self.parties {
+            Parties::Plain { receiver, .. } => receiver(setting, channel, rng),
+            Parties::Carrying { receiver, .. } => Ok(receiver(setting, channel, rng)?),
+        }
+    }
+
+    /// Whether it can carry payloads.
+    pub fn carries_payloads(&self) -> bool {
+        matches!(self.parties, Parties::Carrying { .. })
+    }
+
     /// The same with another form of the sender's final list, if it may have one.
     pub fn with_list(self, list: List) -> Option<Self> {
         let allowed = list == List::Sorted || self.filters;
@@ -292,7 +314,7 @@ impl Protocol {
         (self.failures)(self.setting(setting))
     }
 
-    fn setting(&self, setting: impl Into<Setting>) -> Setting {
+    pub(crate) fn setting(&self, setting: impl Into<Setting>) -> Setting {
         Setting { list: self.list, ..setting.into() }
     }
 }

@@ -20,10 +20,10 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
     CATALOGUE, DigestLength, Memory, Protocol, Set, Setting, Sizes, Status,
     aggregate::{
-        self, Aggregate, METHODS, Method, Query,
-        shares::{self, Outline, SHARING},
+        self, Aggregate, METHODS, Method, Query, Valued,
+        shares::{Outline, SHARING},
     },
-    payload::{self, Carrying, Payloads},
+    payload::{self, Carrying, Payloads, SenderInput},
 };
 use vesica_testkit::assurance;
 
@@ -68,7 +68,7 @@ impl Work {
     /// All work.
     fn all() -> Vec<Self> {
         let protocols = CATALOGUE.iter().map(|protocol| Self::Protocol(protocol));
-        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carries_payloads());
         let carriers = carriers.map(|protocol| Self::Payloads(protocol));
         let methods = METHODS.iter().flat_map(|method| {
             let answered = AGGREGATES.iter().filter(|(q, minimum)| (method.supports)(*q, *minimum));
@@ -168,22 +168,20 @@ impl Work {
                 let setting = Setting::from(sizes).one_of(PARTITIONS);
                 let items = items.cut_for(p)?;
                 if sends {
-                    vesica_psi::sender_for(p, setting, channel, rng)?.send(items, channel, rng)?;
+                    p.on(setting)?.sender(channel, rng)?.run(items, channel, rng)?;
                     return Ok(channel.flush()?);
                 }
-                vesica_psi::receiver_for(p, setting, channel, rng)?
-                    .receive(items, channel, rng)
-                    .map(drop)
+                p.on(setting)?.receiver(channel, rng)?.run(items, channel, rng).map(drop)
             }
             Self::Adding(method, aggregate) => {
                 let query = partition_of(sizes, aggregate);
-                let party = aggregate::adder_for(method, query, !sends, channel, rng)?;
-                party.add_up(items, &[], channel, rng)?;
+                let party = method.on_partition(query).party(!sends, channel, rng)?;
+                party.run(Valued::new(items, &[]), channel, rng)?;
                 Ok(channel.flush()?)
             }
             Self::Payloads(p) if sends => {
                 let bytes = vec![1; PAYLOAD * mine];
-                let with = (items, Payloads::new(PAYLOAD, &bytes));
+                let with = SenderInput { items, payloads: Payloads::new(PAYLOAD, &bytes) };
                 payload::send(&carrying(p), with, 0..=most, channel, rng)
             }
             Self::Payloads(p) => {
@@ -193,21 +191,20 @@ impl Work {
                 let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
                 if sends {
                     let values = values(aggregate.takes_senders_values());
-                    aggregate::send(method, query, items, &values, channel, rng)
+                    aggregate::send(&method.on(query), Valued::new(items, &values), channel, rng)
                 } else {
                     let values = values(aggregate.takes_receivers_values());
-                    aggregate::receive(method, query, items, &values, channel, rng).map(drop)
+                    aggregate::receive(&method.on(query), Valued::new(items, &values), channel, rng)
+                        .map(drop)
                 }
             }
             Self::Shares { of_sender, of_receiver } => {
                 let outline = Outline { sizes, partitions: 1, of_sender, of_receiver };
-                if sends {
-                    let party = shares::Sender::prepare(outline, channel, rng)?;
-                    party.share(items, &values(of_sender), channel, rng).map(drop)
-                } else {
-                    let party = shares::Receiver::prepare(outline, channel, rng)?;
-                    party.share(items, &values(of_receiver), channel, rng).map(drop)
-                }
+                let values = values(if sends { of_sender } else { of_receiver });
+                let sharing = outline.functionality();
+                sharing.agree(!sends, channel)?;
+                let party = sharing.party(!sends, channel, rng)?;
+                party.run(Valued::new(items, &values), channel, rng).map(drop)
             }
         }
     }

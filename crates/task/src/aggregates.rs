@@ -17,7 +17,7 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, Items, Status,
-    aggregate::{self, Aggregate, ByPartitions, METHODS, Output, Share},
+    aggregate::{self, Aggregate, ByPartitions, METHODS, Output, Share, Valued},
 };
 use vesica_table::{output::Access, pieces::Pieces};
 use zeroize::Zeroizing;
@@ -324,9 +324,10 @@ impl Method for Computing {
     ) -> vesica_psi::Result<Box<dyn Party>> {
         let Self { number, method } = *self;
         let query = number.query(&call.request);
+        let inquiry = method.on(query);
         let end = match call.receives() {
-            true => End::Receiver(aggregate::receiver_for(method, query, channel, rng)?),
-            false => End::Sender(aggregate::sender_for(method, query, channel, rng)?),
+            true => End::Receiver(inquiry.receiver(channel, rng)?),
+            false => End::Sender(inquiry.sender(channel, rng)?),
         };
         Ok(Box::new(Prepared { number, query, call, end }))
     }
@@ -341,8 +342,8 @@ pub struct Prepared {
 }
 
 enum End {
-    Sender(Box<dyn aggregate::Sender>),
-    Receiver(Box<dyn aggregate::Receiver>),
+    Sender(Box<aggregate::Sender>),
+    Receiver(Box<aggregate::Receiver>),
 }
 
 impl Party for Prepared {
@@ -355,13 +356,14 @@ impl Party for Prepared {
     ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { number, query, call, end } = *self;
         let values = Values::of(set, &call.request);
+        let input = Valued::new(items, &values.values);
         let answer = match end {
             End::Sender(party) => {
-                party.send(items, &values.values, channel, rng)?;
+                party.run(input, channel, rng)?;
                 channel.flush()?;
                 None
             }
-            End::Receiver(party) => Some(party.receive(items, &values.values, channel, rng)?),
+            End::Receiver(party) => Some(party.run(input, channel, rng)?),
         };
         Ok(unrevealed(number, query, call, answer, values.clamped))
     }
@@ -440,7 +442,7 @@ struct Adding {
 
 /// A party of a method for one partition.
 struct Adder {
-    adder: Box<dyn aggregate::Adder>,
+    adder: Box<aggregate::Adder>,
     request: Request,
 }
 
@@ -454,7 +456,8 @@ impl PartitionParty for Adder {
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
         let Partition { set, items, .. } = partition;
         let Values { values, clamped } = Values::of(set, &self.request);
-        let share = self.adder.add_up(items.items(), &values, channel, rng)?;
+        let input = Valued::new(items.items(), &values);
+        let share = self.adder.run(input, channel, rng)?;
         Ok(Zeroizing::new([share.count, share.sum, clamped.into()].map(u128::to_le_bytes).concat()))
     }
 }
@@ -466,7 +469,8 @@ impl Gather for Adding {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
         let Self { method, query, call, .. } = self;
-        let adder = aggregate::adder_for(method, *query, call.receives(), channel, rng)?;
+        let inquiry = method.on_partition(*query);
+        let adder = inquiry.party(call.receives(), channel, rng)?;
         Ok(Box::new(Adder { adder, request: call.request }))
     }
 

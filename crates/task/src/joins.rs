@@ -22,7 +22,7 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
-    payload::{self, Carrying},
+    payload::{self, Carrying, ReceiverInput, SenderInput},
 };
 use vesica_table::{output::Access, pieces::Pieces};
 use zeroize::Zeroizing;
@@ -83,7 +83,7 @@ impl Task for Join {
     }
 
     fn methods(&self) -> Vec<Box<dyn Method>> {
-        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carries_payloads());
         carriers.map(|protocol| Box::new(Carrier(protocol)) as Box<dyn Method>).collect()
     }
 
@@ -178,8 +178,8 @@ struct Joining {
 }
 
 enum End {
-    Sender(Box<dyn payload::Sender>),
-    Receiver(Box<dyn payload::Receiver>),
+    Sender(Box<payload::Sender>),
+    Receiver(Box<payload::Receiver>),
 }
 
 impl Joining {
@@ -192,9 +192,10 @@ impl Joining {
         let (setting, carrying) =
             (call.request.setting(), protocol.carrying(call.request.payload_len));
         let carrying = carrying.expect("a candidate carries payloads");
+        let intersection = carrying.on(setting)?;
         let end = match call.receives() {
-            true => End::Receiver(payload::receiver_for(&carrying, setting, channel, rng)?),
-            false => End::Sender(payload::sender_for(&carrying, setting, channel, rng)?),
+            true => End::Receiver(intersection.receiver(channel, rng)?),
+            false => End::Sender(intersection.sender(channel, rng)?),
         };
         Ok(Self { call, end })
     }
@@ -212,13 +213,15 @@ impl PartitionParty for Joining {
         let Partition { set, items, .. } = partition;
         match end {
             End::Sender(party) => {
-                party.send_with(items.items(), set.payloads(), channel, rng)?;
+                let input = SenderInput { items: items.items(), payloads: set.payloads() };
+                party.run(input, channel, rng)?;
                 channel.flush()?;
                 Ok(Zeroizing::default())
             }
             End::Receiver(party) => {
-                let opened =
-                    party.receive_with(items.items(), request.payload_len, channel, rng)?;
+                let input =
+                    ReceiverInput { items: items.items(), payload_len: request.payload_len };
+                let opened = party.run(input, channel, rng)?;
                 let sent = sent.expect("in a join columns are sent");
                 Ok(join_pieces::piece(&opened, &sent, partition))
             }
@@ -279,12 +282,14 @@ impl Party for Joining {
         let sent = sent.expect("in a join columns are sent");
         let found = match end {
             End::Sender(party) => {
-                party.send_with(items, set.payloads(), channel, rng)?;
+                let input = SenderInput { items, payloads: set.payloads() };
+                party.run(input, channel, rng)?;
                 channel.flush()?;
                 Found { outcome: Outcome::default(), content: None }
             }
             End::Receiver(party) => {
-                let opened = party.receive_with(items, request.payload_len, channel, rng)?;
+                let input = ReceiverInput { items, payload_len: request.payload_len };
+                let opened = party.run(input, channel, rng)?;
                 let matches = Some(opened.positions().len() as u64);
                 let (rows, unreadable) = joined::joined(opened, (sent, types), set, unmatched);
                 let outcome = Outcome {

@@ -153,8 +153,8 @@ struct Intersecting {
 }
 
 enum End {
-    Sender(Box<dyn vesica_psi::Sender>),
-    Receiver(Box<dyn vesica_psi::Receiver>),
+    Sender(Box<vesica_psi::Sender>),
+    Receiver(Box<vesica_psi::Receiver>),
 }
 
 impl Intersecting {
@@ -164,10 +164,10 @@ impl Intersecting {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Self> {
-        let setting = call.request.setting();
+        let intersection = protocol.on(call.request.setting())?;
         let end = match call.receives() {
-            true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
-            false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
+            true => End::Receiver(intersection.receiver(channel, rng)?),
+            false => End::Sender(intersection.sender(channel, rng)?),
         };
         Ok(Self { call, end })
     }
@@ -216,11 +216,11 @@ impl End {
     ) -> vesica_psi::Result<Option<Vec<u32>>> {
         match self {
             Self::Sender(party) => {
-                party.send(items, channel, rng)?;
+                party.run(items, channel, rng)?;
                 channel.flush()?;
                 Ok(None)
             }
-            Self::Receiver(party) => Ok(Some(party.receive(items, channel, rng)?)),
+            Self::Receiver(party) => Ok(Some(party.run(items, channel, rng)?)),
         }
     }
 }

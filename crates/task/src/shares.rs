@@ -20,7 +20,10 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, Items, Status,
-    aggregate::shares::{self, Outline, SHARING, Shares, Sharing},
+    aggregate::{
+        Valued,
+        shares::{Outline, SHARING, Sharer, Shares, Sharing},
+    },
 };
 use vesica_table::{output::Access, pieces::Pieces};
 use zeroize::Zeroizing;
@@ -142,17 +145,14 @@ impl Method for &'static Sharing {
 /// A party that gets shares.
 pub struct Prepared {
     call: Call,
-    end: End,
+    party: Box<Sharer>,
 }
 
 impl Prepared {
     fn new(call: Call, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Self> {
-        let outline = outline(&call.request);
-        let end = match call.receives() {
-            true => End::Receiver(shares::Receiver::agreed(outline, channel, rng)?),
-            false => End::Sender(shares::Sender::agreed(outline, channel, rng)?),
-        };
-        Ok(Self { call, end })
+        let sharing = outline(&call.request).functionality();
+        let party = sharing.party(call.receives(), channel, rng)?;
+        Ok(Self { call, party })
     }
 
     fn share(
@@ -162,16 +162,8 @@ impl Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Shares> {
-        match self.end {
-            End::Sender(party) => party.share(items, set.values(), channel, rng),
-            End::Receiver(party) => party.share(items, set.values(), channel, rng),
-        }
+        self.party.run(Valued::new(items, set.values()), channel, rng)
     }
-}
-
-enum End {
-    Sender(shares::Sender),
-    Receiver(shares::Receiver),
 }
 
 impl Party for Prepared {

@@ -11,9 +11,9 @@ use vesica_net::Channel;
 use vesica_params::Laplace;
 use vesica_primitives::{Block, declassify, paillier, rsa};
 use vesica_psi::{
-    CATALOGUE, Protocol, Set, Sizes,
-    aggregate::{self, Aggregate, METHODS, Method, Output, Query, dh_sum, shares},
-    payload::{self, Payloads},
+    CATALOGUE, Parties, Protocol, Set, Sizes,
+    aggregate::{self, Aggregate, METHODS, Method, Output, Query, Valued, dh_sum, shares},
+    payload::{self, Payloads, SenderInput},
     protocols::{blind_rsa, rr22},
     reveal,
 };
@@ -48,7 +48,7 @@ pub fn cases() -> impl Iterator<Item = Case> {
         .iter()
         .filter(|protocol| protocol.key != rr22::FAST.key)
         .map(|protocol| case(format!("psi/{}", protocol.key), || intersection(protocol)));
-    let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+    let carriers = CATALOGUE.iter().filter(|protocol| protocol.carries_payloads());
     let carriers =
         carriers.map(|protocol| case(format!("payloads/{}", protocol.key), || payloads(protocol)));
     let numbers = METHODS.iter().flat_map(|method| {
@@ -104,7 +104,12 @@ static PAILLIER: LazyLock<Arc<paillier::Key>> = LazyLock::new(|| {
 fn prepared(protocol: &Protocol) -> Protocol {
     match protocol.key {
         "blind-rsa" => Protocol {
-            sender: |setting, channel, _| blind_rsa::sender_with(RSA.clone(), setting, channel),
+            parties: Parties::Plain {
+                sender: |setting, channel, _| blind_rsa::sender_with(RSA.clone(), setting, channel),
+                receiver: |setting, channel, rng| {
+                    blind_rsa::PROTOCOL.receiver(setting, channel, rng)
+                },
+            },
             ..*protocol
         },
         _ => *protocol,
@@ -158,7 +163,8 @@ fn payloads(protocol: &Protocol) {
         |channel, rng| {
             let payloads = Payloads::new(PAYLOAD, &bytes);
             let receivers = SIZES.receiver..=SIZES.receiver;
-            payload::send(&carrying, (mine, payloads), receivers, channel, rng)
+            let input = SenderInput { items: mine, payloads };
+            payload::send(&carrying, input, receivers, channel, rng)
         },
         |channel, rng| {
             payload::receive(&carrying, theirs, SIZES.sender..=SIZES.sender, channel, rng)
@@ -205,8 +211,8 @@ fn number(method: &Method, query: Query) {
     let of_receiver = values(SIZES.receiver, query.aggregate.takes_receivers_values());
     let (mine, theirs) = (sender.items(), receiver.items());
     let ((), output) = run(
-        |channel, rng| aggregate::send(&method, query, mine, &of_sender, channel, rng),
-        |channel, rng| aggregate::receive(&method, query, theirs, &of_receiver, channel, rng),
+        |channel, rng| aggregate::send(&method.on(query), Valued::new(mine, &of_sender), channel, rng),
+        |channel, rng| aggregate::receive(&method.on(query), Valued::new(theirs, &of_receiver), channel, rng),
     );
     public_object(&output);
     let first_shared = SIZES.sender - SHARED;
@@ -233,16 +239,19 @@ fn both_shares() {
     let (sender, receiver, shared) = sets();
     let outline =
         shares::Outline { sizes: SIZES, partitions: 1, of_sender: true, of_receiver: true };
+    let sharing = outline.functionality();
     let (of_sender, of_receiver) = (values(SIZES.sender, true), values(SIZES.receiver, true));
     let (mine, theirs) = (sender.items(), receiver.items());
     let (left, right) = run(
         |channel, rng| {
-            let party = shares::Sender::prepare(outline, channel, rng)?;
-            party.share(mine, &of_sender, channel, rng)
+            let input = Valued::new(mine, &of_sender);
+            sharing.agree(false, channel)?;
+            sharing.sender(channel, rng)?.run(input, channel, rng)
         },
         |channel, rng| {
-            let party = shares::Receiver::prepare(outline, channel, rng)?;
-            party.share(theirs, &of_receiver, channel, rng)
+            let input = Valued::new(theirs, &of_receiver);
+            sharing.agree(true, channel)?;
+            sharing.receiver(channel, rng)?.run(input, channel, rng)
         },
     );
     let matches = left.members.iter().zip(right.members.iter());

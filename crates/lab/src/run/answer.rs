@@ -5,7 +5,7 @@ use std::time::Instant;
 use vesica_net::meter::peak_memory;
 use vesica_psi::{
     DigestLength, Sizes,
-    aggregate::{self, Aggregate, Method, Output, Query},
+    aggregate::{Aggregate, Method, Output, Query, Valued},
 };
 
 use crate::{
@@ -46,16 +46,20 @@ pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -
         line,
         threads,
         |channel, rng| {
-            let sender = aggregate::prepare_sender(method, query, channel, rng)?;
-            sender.send(sets.sender(), &values, channel, rng)?;
+            let inquiry = method.on(query);
+            inquiry.agree(false, channel)?;
+            let sender = inquiry.sender(channel, rng)?;
+            sender.run(Valued::new(sets.sender(), &values), channel, rng)?;
             vesica_psi::Result::Ok(channel.flush()?)
         },
         |channel, rng| {
             let started = Instant::now();
-            let receiver = aggregate::prepare_receiver(method, query, channel, rng)?;
+            let inquiry = method.on(query);
+            inquiry.agree(true, channel)?;
+            let receiver = inquiry.receiver(channel, rng)?;
             let offline = started.elapsed();
             let offline_bytes = [channel.meter().sent(), channel.meter().received()];
-            let answer = receiver.receive(sets.receiver(), &[], channel, rng)?;
+            let answer = receiver.run(Valued::new(sets.receiver(), &[]), channel, rng)?;
             let online = started.elapsed() - offline;
             vesica_psi::Result::Ok((answer, Took { offline, online, offline_bytes }))
         },

@@ -198,10 +198,11 @@ fn receive(
 ) -> vesica_psi::Result<(Vec<u32>, Took)> {
     let started = Instant::now();
     let items = items.cut_for(protocol)?;
-    let party = vesica_psi::prepare_receiver(protocol, items.len(), 0..=MAX_ITEMS, channel, rng)?;
+    let intersection = protocol.with_sender(items.len(), 0..=MAX_ITEMS, channel)?;
+    let party = intersection.receiver(channel, rng)?;
     let offline = started.elapsed();
     let offline_bytes = [channel.meter().sent(), channel.meter().received()];
-    let matches = party.receive(items, channel, rng)?;
+    let matches = party.run(items, channel, rng)?;
     let online = started.elapsed() - offline;
     Ok((matches, Took { offline, online, offline_bytes }))
 }

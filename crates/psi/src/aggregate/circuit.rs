@@ -46,9 +46,9 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{Adder, Aggregate, ByPartitions, Method, Output, Query, Receiver, Sender, Share};
+use super::{Aggregate, ByPartitions, Method, Output, Query, Share, Valued};
 use crate::{
-    Adversary, Items, Leakage, Result, Status,
+    Adversary, Leakage, Result, Status,
     circuit_psi::{
         Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending,
     },
@@ -76,31 +76,11 @@ pub static RS21: Method = Method {
     cost: cost::cost,
     memory: cost::memory,
     failures: |query| Plan::new(query.setting(), None).failures::<Silent>(),
-    sender: |query, channel, rng| match query.aggregate {
-        Aggregate::Products => {
-            Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))
-        }
-        _ => Ok(Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?)),
-    },
-    receiver: |query, channel, rng| match query.aggregate {
-        Aggregate::Products => {
-            Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?))
-        }
-        _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
-    },
+    sender: |query, channel, rng| Ok(sender(query, channel, rng)?),
+    receiver: |query, channel, rng| Ok(receiver(query, channel, rng)?),
     partitions: Some(&ByPartitions {
-        sender: |query, channel, rng| match query.aggregate {
-            Aggregate::Products => {
-                Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))
-            }
-            _ => Ok(Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?)),
-        },
-        receiver: |query, channel, rng| match query.aggregate {
-            Aggregate::Products => {
-                Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?))
-            }
-            _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
-        },
+        sender: |query, channel, rng| Ok(sender(query, channel, rng)?),
+        receiver: |query, channel, rng| Ok(receiver(query, channel, rng)?),
         open: |query, receives, total, channel, randomness| {
             let role = if receives { Party::Second } else { Party::First };
             match query.aggregate {
@@ -110,6 +90,39 @@ pub static RS21: Method = Method {
         },
     }),
 };
+
+/// A party for whole sets, with its output, and for partitions.
+trait Summing<Output>:
+    for<'a> crate::Party<Valued<'a>, Output> + for<'a> crate::Party<Valued<'a>, Share>
+{
+}
+
+impl<P, Output> Summing<Output> for P where
+    P: for<'a> crate::Party<Valued<'a>, Output> + for<'a> crate::Party<Valued<'a>, Share>
+{
+}
+
+fn sender(
+    query: Query,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Summing<()>>> {
+    Ok(match query.aggregate {
+        Aggregate::Products => Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?),
+        _ => Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?),
+    })
+}
+
+fn receiver(
+    query: Query,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Summing<Output>>> {
+    Ok(match query.aggregate {
+        Aggregate::Products => Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?),
+        _ => Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?),
+    })
+}
 
 const SHARE: &str = "answer/share";
 
@@ -380,28 +393,26 @@ impl<M: Construction, N: Number> SumSender<M, N> {
     }
 }
 
-impl<M: Construction, N: Number> Sender for SumSender<M, N> {
-    fn send(
+impl<M: Construction, N: Number> crate::Party<Valued<'_>, ()> for SumSender<M, N> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let (program, share, triples) = self.share(items, values, channel, rng)?;
+        let (program, share, triples) = self.share(input, channel, rng)?;
         conclude(&program, Party::First, (&share, triples), channel, rng).map(drop)
     }
 }
 
-impl<M: Construction, N: Number> Adder for SumSender<M, N> {
-    fn add_up(
+impl<M: Construction, N: Number> crate::Party<Valued<'_>, Share> for SumSender<M, N> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Share> {
-        let (_, share, _) = self.share(items, values, channel, rng)?;
+        let (_, share, _) = self.share(input, channel, rng)?;
         Ok(channel.flush().map(|()| share)?)
     }
 }
@@ -410,13 +421,13 @@ impl<M: Construction, N: Number> SumSender<M, N> {
     /// Steps 1 to 4.
     fn share(
         self,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Program<N>, Share, Triples)> {
         let Self { program, party, mut ots } = self;
-        let SenderBins { matches, masks, triples } = party.run(items, values, channel, rng)?;
+        let Valued { items, values } = input;
+        let SenderBins { matches, masks, triples } = party.bins(items, values, channel, rng)?;
         // 4.
         channel.phase("sums");
         let bits = matches.to_bits();
@@ -472,29 +483,27 @@ impl<M: Construction, N: Number> SumReceiver<M, N> {
     }
 }
 
-impl<M: Construction, N: Number> Receiver for SumReceiver<M, N> {
-    fn receive(
+impl<M: Construction, N: Number> crate::Party<Valued<'_>, Output> for SumReceiver<M, N> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
-        let (program, share, triples) = self.share(items, values, channel, rng)?;
+        let (program, share, triples) = self.share(input, channel, rng)?;
         let answer = conclude(&program, Party::Second, (&share, triples), channel, rng)?;
         Ok(answer.expect("shown to the receiver"))
     }
 }
 
-impl<M: Construction, N: Number> Adder for SumReceiver<M, N> {
-    fn add_up(
+impl<M: Construction, N: Number> crate::Party<Valued<'_>, Share> for SumReceiver<M, N> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Share> {
-        let (_, share, _) = self.share(items, values, channel, rng)?;
+        let (_, share, _) = self.share(input, channel, rng)?;
         Ok(channel.flush().map(|()| share)?)
     }
 }
@@ -503,14 +512,14 @@ impl<M: Construction, N: Number> SumReceiver<M, N> {
     /// Steps 1 to 4.
     fn share(
         self,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Program<N>, Share, Triples)> {
         let Self { program, party, mut ots } = self;
+        let Valued { items, values } = input;
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.run(items, channel, rng)?;
+            party.bins(items, channel, rng)?;
         // 4.
         channel.phase("sums");
         let bits = matches.to_bits();

@@ -21,9 +21,9 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use super::{Aggregate, Method, Output, Query, Receiver, Sender};
+use super::{Aggregate, Method, Output, Query, Valued};
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Status,
+    Adversary, Cost, Leakage, Memory, Result, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points},
@@ -67,11 +67,10 @@ const POINT_LEN: usize = size_of::<<Ristretto as vesica_primitives::group::Group
 /// Either party; neither needs preparation.
 struct Party(Query);
 
-impl Sender for Party {
-    fn send(
+impl crate::Party<Valued<'_>, ()> for Party {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        _: &[i64],
+        Valued { items, .. }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
@@ -102,11 +101,10 @@ impl Sender for Party {
     }
 }
 
-impl Receiver for Party {
-    fn receive(
+impl crate::Party<Valued<'_>, Output> for Party {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        _: &[i64],
+        Valued { items, .. }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {

@@ -34,9 +34,9 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use super::{Aggregate, Method, Output, Query, Receiver, Sender};
+use super::{Aggregate, Method, Output, Query, Valued};
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Status,
+    Adversary, Cost, Items, Leakage, Memory, Party, Result, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_point, mul_all, own_products, recv_points},
@@ -193,11 +193,10 @@ impl Matcher {
 
 const NO_CIPHERTEXT: &str = "not a ciphertext";
 
-impl Sender for Matcher {
-    fn send(
+impl Party<Valued<'_>, ()> for Matcher {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        _: &[i64],
+        Valued { items, .. }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
@@ -211,11 +210,10 @@ impl Sender for Matcher {
     }
 }
 
-impl Receiver for Matcher {
-    fn receive(
+impl Party<Valued<'_>, Output> for Matcher {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        _: &[i64],
+        Valued { items, .. }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
@@ -261,8 +259,7 @@ impl Owner {
     /// Steps 2 and 3.
     fn bring(
         &self,
-        items: Items<'_>,
-        values: &[i64],
+        Valued { items, values }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
@@ -318,15 +315,14 @@ impl Owner {
     }
 }
 
-impl Receiver for Owner {
-    fn receive(
+impl Party<Valued<'_>, Output> for Owner {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
-        self.bring(items, values, channel, rng)?;
+        self.bring(input, channel, rng)?;
         // 4.
         channel.phase("sum");
         let mut enough = [0];
@@ -341,15 +337,14 @@ impl Receiver for Owner {
     }
 }
 
-impl Sender for Owner {
-    fn send(
+impl Party<Valued<'_>, ()> for Owner {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        self.bring(items, values, channel, rng)?;
+        self.bring(input, channel, rng)?;
         // 4.
         channel.phase("sum");
         let masked = self.key.decrypt(&self.recv_sum(channel)?);

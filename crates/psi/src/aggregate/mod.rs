@@ -31,8 +31,8 @@ use vesica_primitives::declassify;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
-    Adversary, Cost, Error, Items, Leakage, Memory, Result, Setting, Sizes, Status,
-    parts::session::{agree, bind},
+    Adversary, Cost, Error, Functionality, Items, Leakage, Memory, Party, Prepare, Result, Setting,
+    Sizes, Status,
 };
 
 /// A number about the intersection.
@@ -128,37 +128,27 @@ pub enum Output {
     Noisy(i128),
 }
 
-/// The sender, ready for its input.
-pub trait Sender: Send {
-    /// The part that needs the items, and their values if the aggregate takes the sender's; otherwise `values`
-    /// is empty.
-    ///
-    /// # Errors
-    /// Same as [`Sender::send`](crate::Sender::send).
-    fn send(
-        self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()>;
+/// A party's distinct items, with their values if the functionality takes this party's; otherwise `values` is empty.
+#[derive(Clone, Copy)]
+pub struct Valued<'a> {
+    /// The items.
+    pub items: Items<'a>,
+    /// The value of each item, or none.
+    pub values: &'a [i64],
 }
 
-/// The receiver, which learns the output, ready for its input.
-pub trait Receiver: Send {
-    /// The part that needs the items, and their values if the aggregate takes the receiver's; otherwise
-    /// `values` is empty.
-    ///
-    /// # Errors
-    /// Same as [`Receiver::receive`](crate::Receiver::receive).
-    fn receive(
-        self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Output>;
+impl<'a> Valued<'a> {
+    /// Items with these values.
+    pub fn new(items: Items<'a>, values: &'a [i64]) -> Self {
+        Self { items, values }
+    }
 }
+
+/// The party that does not learn the output.
+pub type Sender = dyn for<'a> Party<Valued<'a>, ()>;
+
+/// The party that learns the output.
+pub type Receiver = dyn for<'a> Party<Valued<'a>, Output>;
 
 /// A party's share of a result: the other party's added to it, modulo 2^128, or modulo 2^64 except for a sum of products, is
 /// the result.
@@ -178,30 +168,17 @@ impl Share {
     }
 }
 
-/// A party, ready for its input from one partition.
-pub trait Adder: Send {
-    /// The part that needs the items of the partition, and their values if the aggregate takes this party's; otherwise
-    /// `values` is empty. Neither party learns anything from it.
-    ///
-    /// # Errors
-    /// Same as [`Sender::send`](crate::Sender::send).
-    fn add_up(
-        self: Box<Self>,
-        items: Items<'_>,
-        values: &[i64],
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Share>;
-}
+/// A party for one partition. Neither party learns anything from its run.
+pub type Adder = dyn for<'a> Party<Valued<'a>, Share>;
 
 /// How a method computes an aggregate of two sets in partitions. Each partition gives both parties shares, which they add
 /// up; only the total is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct ByPartitions {
     /// Prepares the sender for a partition.
-    pub sender: Prepare<dyn Adder>,
+    pub sender: Prepare<Adder, Query>,
     /// Prepares the receiver for a partition.
-    pub receiver: Prepare<dyn Adder>,
+    pub receiver: Prepare<Adder, Query>,
     /// Opens the total to the receiver, from this party's share of it; says whether this party is the receiver.
     pub open: Open,
 }
@@ -215,9 +192,6 @@ pub type Open = fn(
     &mut Channel,
     (&mut dyn CryptoRng, &mut dyn CryptoRng),
 ) -> Result<Option<Output>>;
-
-/// The part of a method that needs no input but the query; it makes a party that is ready for its input.
-pub type Prepare<Party> = fn(Query, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// A method that computes aggregates.
 #[derive(Debug, Clone, Copy)]
@@ -248,9 +222,9 @@ pub struct Method {
     /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub failures: fn(Query) -> Vec<Failure>,
     /// Prepares a sender.
-    pub sender: Prepare<dyn Sender>,
+    pub sender: Prepare<Sender, Query>,
     /// Prepares a receiver.
-    pub receiver: Prepare<dyn Receiver>,
+    pub receiver: Prepare<Receiver, Query>,
     /// For sets in partitions, where it can.
     pub partitions: Option<&'static ByPartitions>,
 }
@@ -262,7 +236,34 @@ impl Method {
         (self.supports)(query.aggregate, query.minimum)
             && (query.noise.is_none() || self.adds_noise && is_number)
     }
+
+    /// The query, answered by this method.
+    ///
+    /// # Panics
+    /// If the method does not support the aggregate.
+    pub fn on(&self, query: Query) -> Inquiry {
+        let Query { sizes, .. } = query;
+        let &Self { sender, receiver, .. } = self;
+        Functionality { name: query.name(self), sizes, known: query, sender, receiver }
+    }
+
+    /// The query, answered by this method in shares for one partition of the sets.
+    ///
+    /// # Panics
+    /// Same as [`Method::on`], or if the method takes no sets in partitions.
+    pub fn on_partition(&self, query: Query) -> PartialInquiry {
+        let &ByPartitions { sender, receiver, .. } =
+            self.partitions.expect("a method for sets in partitions");
+        let Inquiry { name, sizes, known, .. } = self.on(query);
+        Functionality { name, sizes, known, sender, receiver }
+    }
 }
+
+/// A query that a method answers.
+pub type Inquiry = Functionality<Sender, Receiver, Query>;
+
+/// A query that a method answers in shares, for one partition.
+pub type PartialInquiry = Functionality<Adder, Adder, Query>;
 
 const TOLD: &str = "answer/told";
 
@@ -274,97 +275,7 @@ pub fn find(key: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.key == key)
 }
 
-/// Prepares the sender for a set of `items` items, with the sizes and the aggregate agreed on beforehand.
-///
-/// # Errors
-/// A deviation if the peer's query differs, and any error of the method's preparation.
-///
-/// # Panics
-/// If the method does not support the aggregate.
-pub fn prepare_sender(
-    method: &Method,
-    query: Query,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Sender>> {
-    let Sizes { sender, receiver } = query.sizes;
-    agree(&query.name(method), sender, receiver..=receiver, channel)?;
-    sender_for(method, query, channel, rng)
-}
-
-/// Like [`prepare_sender`], for parties that have already agreed on the method and the query.
-///
-/// # Errors
-/// Any error of the method's preparation.
-///
-/// # Panics
-/// Same as [`prepare_sender`].
-pub fn sender_for(
-    method: &Method,
-    query: Query,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Sender>> {
-    bind(&query.name(method), query.sizes, channel);
-    (method.sender)(query, channel, rng)
-}
-
-/// Prepares the receiver; see [`prepare_sender`].
-///
-/// # Errors
-/// Same as [`prepare_sender`].
-///
-/// # Panics
-/// Same as [`prepare_sender`].
-pub fn prepare_receiver(
-    method: &Method,
-    query: Query,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Receiver>> {
-    let Sizes { sender, receiver } = query.sizes;
-    agree(&query.name(method), receiver, sender..=sender, channel)?;
-    receiver_for(method, query, channel, rng)
-}
-
-/// Like [`prepare_receiver`], for parties that have already agreed on the method and the query.
-///
-/// # Errors
-/// Same as [`sender_for`].
-///
-/// # Panics
-/// Same as [`prepare_sender`].
-pub fn receiver_for(
-    method: &Method,
-    query: Query,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Receiver>> {
-    bind(&query.name(method), query.sizes, channel);
-    (method.receiver)(query, channel, rng)
-}
-
-/// Prepares a party for one partition of the sets, after the parties have agreed on the method and the query.
-///
-/// # Errors
-/// Any error of the method's preparation.
-///
-/// # Panics
-/// Same as [`prepare_sender`], or if the method takes no sets in partitions.
-pub fn adder_for(
-    method: &Method,
-    query: Query,
-    receives: bool,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Adder>> {
-    let partitions = method.partitions.expect("a method for sets in partitions");
-    bind(&query.name(method), query.sizes, channel);
-    let prepare = if receives { partitions.receiver } else { partitions.sender };
-    prepare(query, channel, rng)
-}
-
-/// Runs the sender's side on a set of distinct items.
+/// Runs the sender's side.
 ///
 /// # Errors
 /// Same as [`crate::send`], and [`Error::SumTooLarge`].
@@ -372,20 +283,18 @@ pub fn adder_for(
 /// # Panics
 /// If the aggregate takes values and there is not one for each item.
 pub fn send(
-    method: &Method,
-    query: Query,
-    items: Items<'_>,
-    values: &[i64],
+    inquiry: &Inquiry,
+    input: Valued<'_>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    check_values(query.aggregate.takes_senders_values(), items, values)?;
-    let sender = prepare_sender(method, query, channel, rng)?;
-    sender.send(items, values, channel, rng)?;
+    check_values(inquiry.known.aggregate.takes_senders_values(), input)?;
+    inquiry.agree(false, channel)?;
+    inquiry.sender(channel, rng)?.run(input, channel, rng)?;
     Ok(channel.flush()?)
 }
 
-/// Runs the receiver's side on a set of distinct items.
+/// Runs the receiver's side.
 ///
 /// # Errors
 /// Same as [`send`].
@@ -393,15 +302,14 @@ pub fn send(
 /// # Panics
 /// Same as [`send`].
 pub fn receive(
-    method: &Method,
-    query: Query,
-    items: Items<'_>,
-    values: &[i64],
+    inquiry: &Inquiry,
+    input: Valued<'_>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Output> {
-    check_values(query.aggregate.takes_receivers_values(), items, values)?;
-    prepare_receiver(method, query, channel, rng)?.receive(items, values, channel, rng)
+    check_values(inquiry.known.aggregate.takes_receivers_values(), input)?;
+    inquiry.agree(true, channel)?;
+    inquiry.receiver(channel, rng)?.run(input, channel, rng)
 }
 
 /// Tells the sender the output too.
@@ -454,7 +362,7 @@ pub fn learn(query: &Query, channel: &mut Channel) -> Result<Output> {
 ///
 /// # Panics
 /// If `wanted` and there is not one value per item.
-pub fn check_values(wanted: bool, items: Items<'_>, values: &[i64]) -> Result<()> {
+pub fn check_values(wanted: bool, Valued { items, values }: Valued<'_>) -> Result<()> {
     assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
     let magnitudes = values.iter().map(|value| u128::from(value.unsigned_abs()));
     let too_large = magnitudes.sum::<u128>() > i64::MAX as u128;

@@ -12,7 +12,7 @@
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Party, Values as _, WireBits,
+    Builder, Circuit, Engine as _, Party as Role, Values as _, WireBits,
     gadgets::{select::keep, wires},
     gmw::{self, Gmw},
     triples::{Demand, Triples},
@@ -21,14 +21,13 @@ use vesica_net::Channel;
 use vesica_params::Failure;
 use zeroize::Zeroizing;
 
-use super::circuit::RS21;
+use super::{Valued, circuit::RS21};
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Sizes, Status,
+    Adversary, Cost, Functionality, Leakage, Memory, Party, Result, Setting, Sizes, Status,
     circuit_psi::{
         Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, TRIPLE_ROUNDS,
         memory, offline_bytes,
     },
-    parts::session::{agree, bind},
     protocols::rs21::circuit::Silent,
 };
 
@@ -134,147 +133,94 @@ impl Outline {
         memory::<Silent>(&self.plan())
     }
 
-    /// The hash by which parties compare what they are about to run.
-    fn name(&self) -> blake3::Hash {
+    /// The sharing that both parties run.
+    pub fn functionality(&self) -> SharingOn {
         let mut name = blake3::Hasher::new_derive_key("vesica psi shares v1");
         name.update(&[self.of_sender.into(), self.of_receiver.into()]);
-        name.update(SHARING.key.as_bytes()).finalize()
+        Functionality {
+            name: name.update(SHARING.key.as_bytes()).finalize(),
+            sizes: self.sizes,
+            known: *self,
+            sender: |outline, channel, rng| {
+                let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+                Ok(Box::new(Sender { outline, party }))
+            },
+            receiver: |outline, channel, rng| {
+                let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+                Ok(Box::new(Receiver { outline, party }))
+            },
+        }
     }
 }
 
+/// A party that gets shares of the items and values that it brings.
+pub type Sharer = dyn for<'a> Party<Valued<'a>, Shares>;
+
+/// The sharing that an outline states.
+pub type SharingOn = Functionality<Sharer, Sharer, Outline>;
+
 /// The sender, ready for its items.
-pub struct Sender {
+struct Sender {
     outline: Outline,
     party: Sending<Silent>,
 }
 
-impl Sender {
-    /// The part that needs no input: agrees on the outline and prepares.
-    ///
-    /// # Errors
-    /// A deviation if the peer's outline differs, and any error of the connection.
-    pub fn prepare(
-        outline: Outline,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let Sizes { sender, receiver } = outline.sizes;
-        agree(&outline.name(), sender, receiver..=receiver, channel)?;
-        Self::agreed(outline, channel, rng)
-    }
-
-    /// Like [`Sender::prepare`], for parties that have already agreed on the outline.
-    ///
-    /// # Errors
-    /// Any error of the connection or the peer.
-    pub fn agreed(
-        outline: Outline,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        bind(&outline.name(), outline.sizes, channel);
-        let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
-        Ok(Self { outline, party })
-    }
-
-    /// Its shares, for a set of distinct items and their values if the outline has the sender's; otherwise
-    /// `values` is empty.
-    ///
-    /// # Errors
-    /// Same as [`Sender::send`](crate::Sender::send).
-    ///
-    /// # Panics
-    /// If there is not one value for each item.
-    pub fn share(
-        self,
-        items: Items<'_>,
-        values: &[i64],
+impl Party<Valued<'_>, Shares> for Sender {
+    fn run(
+        self: Box<Self>,
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party } = self;
-        check(outline.of_sender, items, values);
-        let bins = party.run::<u64>(items, values, channel, rng)?;
-        let SenderBins { matches, masks, triples } = bins;
+        let Self { outline, party } = *self;
+        let Valued { items, values } = check(outline.of_sender, input);
+        let SenderBins { matches, masks, triples } =
+            party.bins::<u64>(items, values, channel, rng)?;
         // 4.
         let mine =
             Zeroizing::new(vec![0; if outline.of_receiver { matches.instances() } else { 0 }]);
-        conclude(&outline, Party::First, &matches, [mine, masks], triples, channel)
+        conclude(&outline, Role::First, &matches, [mine, masks], triples, channel)
     }
 }
 
 /// The receiver, ready for its items.
-pub struct Receiver {
+struct Receiver {
     outline: Outline,
     party: Receiving<Silent>,
 }
 
-impl Receiver {
-    /// Same as [`Sender::prepare`].
-    ///
-    /// # Errors
-    /// Same as [`Sender::prepare`].
-    pub fn prepare(
-        outline: Outline,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let Sizes { sender, receiver } = outline.sizes;
-        agree(&outline.name(), receiver, sender..=sender, channel)?;
-        Self::agreed(outline, channel, rng)
-    }
-
-    /// Like [`Receiver::prepare`], for parties that have already agreed on the outline.
-    ///
-    /// # Errors
-    /// Any error of the connection or the peer.
-    pub fn agreed(
-        outline: Outline,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        bind(&outline.name(), outline.sizes, channel);
-        let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
-        Ok(Self { outline, party })
-    }
-
-    /// Same as [`Sender::share`].
-    ///
-    /// # Errors
-    /// Same as [`Sender::share`].
-    ///
-    /// # Panics
-    /// Same as [`Sender::share`].
-    pub fn share(
-        self,
-        items: Items<'_>,
-        values: &[i64],
+impl Party<Valued<'_>, Shares> for Receiver {
+    fn run(
+        self: Box<Self>,
+        input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party } = self;
-        check(outline.of_receiver, items, values);
+        let Self { outline, party } = *self;
+        let Valued { items, values } = check(outline.of_receiver, input);
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.run::<u64>(items, channel, rng)?;
+            party.bins::<u64>(items, channel, rng)?;
         // 4.
         let mut mine = Zeroizing::new(Vec::new());
         if outline.of_receiver {
             let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
             mine.extend(items.iter().map(value));
         }
-        let shares = conclude(&outline, Party::Second, &matches, [mine, theirs], triples, channel)?;
+        let shares = conclude(&outline, Role::Second, &matches, [mine, theirs], triples, channel)?;
         Ok(Shares { items: Some(items), ..shares })
     }
 }
 
-fn check(wanted: bool, items: Items<'_>, values: &[i64]) {
-    assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
+fn check(wanted: bool, input: Valued<'_>) -> Valued<'_> {
+    let expected = if wanted { input.items.len() } else { 0 };
+    assert_eq!(input.values.len(), expected, "a value for each item");
+    input
 }
 
 /// Step 4: this party's shares of the matches, of R's values and of S's values, if they exist.
 fn conclude(
     outline: &Outline,
-    role: Party,
+    role: Role,
     matches: &WireBits,
     values: [Zeroizing<Vec<u64>>; 2],
     triples: Triples,

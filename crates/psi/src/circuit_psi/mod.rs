@@ -38,8 +38,8 @@ use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Protocol, Receiver, Result,
-    Sender, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Parties, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{
         coin::permute,
@@ -288,7 +288,7 @@ impl<M: Construction> Sending<M> {
     }
 
     /// Steps 1 to 3; `values` are those of the items, if they have any. `N` is the plan's kind of number.
-    pub(crate) fn run<N: Number>(
+    pub(crate) fn bins<N: Number>(
         self,
         items: Items<'_>,
         values: &[i64],
@@ -378,7 +378,7 @@ impl<M: Construction> Receiving<M> {
     }
 
     /// Steps 1 to 3. `N` is the plan's kind of number.
-    pub(crate) fn run<N: Number>(
+    pub(crate) fn bins<N: Number>(
         self,
         items: Items<'_>,
         channel: &mut Channel,
@@ -471,20 +471,21 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
         digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<M>,
         memory: |setting| memory::<M>(&Plan::new(setting, None)),
         failures: |setting| Plan::new(setting, None).failures::<M>(),
         limits: any_sizes,
-        sender: |setting, channel, rng| {
-            let plan = Plan::new(setting, None);
-            let demand = plan.demand::<M>();
-            Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
-        },
-        receiver: |setting, channel, rng| {
-            let plan = Plan::new(setting, None);
-            let demand = plan.demand::<M>();
-            Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                let plan = Plan::new(setting, None);
+                let demand = plan.demand::<M>();
+                Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
+            },
+            receiver: |setting, channel, rng| {
+                let plan = Plan::new(setting, None);
+                let demand = plan.demand::<M>();
+                Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
+            },
         },
     }
 }
@@ -523,14 +524,14 @@ pub(crate) fn offline_bytes<M: Construction>(demand: &Demand) -> Bytes {
 }
 
 /// A run for rows.
-impl<M: Construction> Sender for Sending<M> {
-    fn send(
+impl<M: Construction> crate::Party<Items<'_>, ()> for Sending<M> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let bins = self.run::<u64>(items, &[], channel, rng)?;
+        let bins = self.bins::<u64>(items, &[], channel, rng)?;
         channel.phase("reveal");
         Gmw::new(Party::First, bins.triples, channel).reveal(&bins.matches, Party::Second)?;
         Ok(())
@@ -538,14 +539,14 @@ impl<M: Construction> Sender for Sending<M> {
 }
 
 /// A run for rows.
-impl<M: Construction> Receiver for Receiving<M> {
-    fn receive(
+impl<M: Construction> crate::Party<Items<'_>, Vec<u32>> for Receiving<M> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let bins = self.run::<u64>(items, channel, rng)?;
+        let bins = self.bins::<u64>(items, channel, rng)?;
         channel.phase("reveal");
         let shown = Gmw::new(Party::Second, bins.triples, channel)
             .reveal(&bins.matches, Party::Second)?

@@ -43,8 +43,8 @@ use zeroize::Zeroizing;
 
 use super::tags::{Place, Tagged, Tags};
 use crate::{
-    Items, Result,
-    payload::{Opened, Payloads, WRAPPED_LEN},
+    Result,
+    payload::{Opened, ReceiverInput, SenderInput, WRAPPED_LEN},
 };
 
 const WRAPPED: &str = "payload/keys";
@@ -68,7 +68,7 @@ pub(crate) fn send(
     tags: Tags,
     labels: &[&'static str],
     mut values: impl FnMut(usize) -> Values,
-    (items, payloads): (Items<'_>, Payloads<'_>),
+    SenderInput { items, payloads }: SenderInput<'_>,
     channel: &mut Channel,
 ) -> Result<()> {
     assert_eq!(payloads.count(), items.len(), "a payload for each item");
@@ -100,12 +100,12 @@ pub(crate) fn send_values(
     tags: Tags,
     label: &'static str,
     values: Values,
-    with_payloads: (Items<'_>, Payloads<'_>),
+    input: SenderInput<'_>,
     channel: &mut Channel,
 ) -> Result<()> {
     let mut values = Some(values);
     let only = |_| values.take().expect("there is one list, which is asked for once");
-    send(tags, &[label], only, with_payloads, channel)
+    send(tags, &[label], only, input, channel)
 }
 
 /// Like [`receive`], for a protocol with one list.
@@ -114,10 +114,10 @@ pub(crate) fn receive_values(
     label: &'static str,
     count: usize,
     values: Values,
-    of_payloads: (Items<'_>, usize),
+    input: ReceiverInput<'_>,
     channel: &mut Channel,
 ) -> Result<Opened> {
-    receive(tags, count, std::iter::once((label, values)), of_payloads, channel)
+    receive(tags, count, std::iter::once((label, values)), input, channel)
 }
 
 /// Receives, for each label, a list of `count` tags, on which R looks for the items given with it, each with
@@ -129,7 +129,7 @@ pub(crate) fn receive(
     tags: Tags,
     count: usize,
     lists: impl Iterator<Item = (&'static str, Values)>,
-    (items, payload_len): (Items<'_>, usize),
+    ReceiverInput { items, payload_len }: ReceiverInput<'_>,
     channel: &mut Channel,
 ) -> Result<Opened> {
     let mut keys = no_keys(items.len());
@@ -290,6 +290,7 @@ mod tests {
     use vesica_net::transport::memory;
 
     use super::*;
+    use crate::{Items, payload::Payloads};
 
     const LABELS: [&str; 3] = ["one", "two", "three"];
     const LEN: usize = 24;
@@ -314,7 +315,10 @@ mod tests {
         thread::spawn(move || {
             let mut channel = Channel::new(a);
             let mut lists = lists.into_iter();
-            let with = (Items::from(&heads[..]), Payloads::new(LEN, &payloads));
+            let with = SenderInput {
+                items: Items::from(&heads[..]),
+                payloads: Payloads::new(LEN, &payloads),
+            };
             let labels = &LABELS[..lists.len()];
             let next = |_| lists.next().unwrap();
             send(Tags::whole(), labels, next, with, &mut channel).unwrap();
@@ -402,7 +406,7 @@ mod tests {
             (LABELS[nth], Values { positions, values })
         });
         let items = heads(ITEMS);
-        let with = (Items::from(&items[..]), LEN);
+        let with = ReceiverInput { items: Items::from(&items[..]), payload_len: LEN };
         let opened = receive(Tags::whole(), ITEMS, mine, with, &mut channel).unwrap();
         let expected: Vec<u32> = (0..ITEMS as u32).filter(|i| i % 4 != 3).collect();
         assert_eq!(opened.positions(), expected);
@@ -421,7 +425,7 @@ mod tests {
             let mut channel = sent(&[copy(&doubled)], &payloads(4));
             let mine = Values { positions: vec![0], values: vec![doubled.values[shared]] };
             let items = heads(1);
-            let with = (Items::from(&items[..]), LEN);
+            let with = ReceiverInput { items: Items::from(&items[..]), payload_len: LEN };
             let opened = receive_values(Tags::whole(), LABELS[0], 4, mine, with, &mut channel);
             let opened = opened.unwrap();
             assert_eq!(opened.positions(), [0]);
@@ -454,7 +458,7 @@ mod tests {
         let [_, second] = lists;
         let mine = [(LABELS[0], none), (LABELS[1], second)].into_iter();
         let items = heads(1);
-        let with = (Items::from(&items[..]), LEN);
+        let with = ReceiverInput { items: Items::from(&items[..]), payload_len: LEN };
         let error = receive(Tags::whole(), 1, mine, with, &mut channel).err().unwrap();
         assert!(error.to_string().contains("a place beyond the first list"), "{error}");
     }

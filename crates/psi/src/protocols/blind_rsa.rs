@@ -30,12 +30,10 @@ use vesica_primitives::{
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Status,
     memory::PerItem,
-    parts::{
-        session,
-        tags::{Tags, refuse_duplicates},
-    },
+    parts::tags::{Tags, refuse_duplicates},
     protocol::any_sizes,
 };
 
@@ -50,7 +48,6 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: None,
     cost: |setting| {
         let residues = (setting.sizes.receiver * rsa::ENCODED) as f64;
         let list = rsa::ENCODED + Tags::new(setting).list_len(setting.sizes.sender);
@@ -61,21 +58,23 @@ pub static PROTOCOL: Protocol = Protocol {
     },
     failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
-    sender: |setting, channel, rng| {
-        channel.phase("key");
-        sender_with(Arc::new(Key::generate(rng)), setting, channel)
-    },
-    receiver: |setting, channel, rng| {
-        channel.phase("key");
-        let key = recv_key(channel)?;
-        let ahead = AHEAD.min(setting.sizes.receiver);
-        let mut blindings = Vec::with_capacity(ahead);
-        while blindings.len() < ahead {
-            let count = CHUNK.min(ahead - blindings.len());
-            blindings.extend(Blinding::random(&key, count, rng));
-            channel.keep_alive()?;
-        }
-        Ok(Box::new(Receiver { setting, key, blindings }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            channel.phase("key");
+            sender_with(Arc::new(Key::generate(rng)), setting, channel)
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("key");
+            let key = recv_key(channel)?;
+            let ahead = AHEAD.min(setting.sizes.receiver);
+            let mut blindings = Vec::with_capacity(ahead);
+            while blindings.len() < ahead {
+                let count = CHUNK.min(ahead - blindings.len());
+                blindings.extend(Blinding::random(&key, count, rng));
+                channel.keep_alive()?;
+            }
+            Ok(Box::new(Receiver { setting, key, blindings }))
+        },
     },
 };
 
@@ -88,7 +87,7 @@ pub fn sender_with(
     key: Arc<Key>,
     setting: Setting,
     channel: &mut Channel,
-) -> Result<Box<dyn crate::Sender>> {
+) -> Result<Box<crate::Sender>> {
     send_key(&key, channel)?;
     Ok(Box::new(Sender { setting, key }))
 }
@@ -186,8 +185,8 @@ struct Sender {
     key: Arc<Key>,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -233,8 +232,7 @@ impl StandingSender {
     /// # Errors
     /// Same as [`send`](crate::send).
     pub fn send(&self, peer_items: RangeInclusive<usize>, channel: &mut Channel) -> Result<()> {
-        let sizes =
-            session::agree_sizes_as_sender(&PROTOCOL, self.values.len(), peer_items, channel)?;
+        let sizes = PROTOCOL.with_receiver(self.values.len(), peer_items, channel)?.sizes;
         channel.phase("key");
         send_key(&self.key, channel)?;
         answer(&self.key, sizes.receiver, channel)?;
@@ -293,8 +291,8 @@ impl Receiver {
     }
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         mut self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

@@ -31,8 +31,8 @@ use vesica_primitives::{
 };
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
-    Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// For semi-honest parties.
@@ -151,20 +151,21 @@ const fn entry<M: Model>() -> Protocol {
         digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<M>,
         memory: memory::<M>,
         failures: failures::<M>,
         limits: any_sizes,
-        sender: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Sender::setup::<M::Base>(shape(setting), channel, rng)?;
-            Ok(Box::new(Sender { setting, oprf, model: PhantomData::<M> }))
-        },
-        receiver: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Receiver::setup::<M::Base>(shape(setting), channel, rng)?;
-            Ok(Box::new(Receiver { setting, oprf, model: PhantomData::<M> }))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Sender::setup::<M::Base>(shape(setting), channel, rng)?;
+                Ok(Box::new(Sender { setting, oprf, model: PhantomData::<M> }))
+            },
+            receiver: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Receiver::setup::<M::Base>(shape(setting), channel, rng)?;
+                Ok(Box::new(Receiver { setting, oprf, model: PhantomData::<M> }))
+            },
         },
     }
 }
@@ -205,8 +206,8 @@ struct Sender<M> {
     model: PhantomData<M>,
 }
 
-impl<M: Model> crate::Sender for Sender<M> {
-    fn send(
+impl<M: Model> Party<Items<'_>, ()> for Sender<M> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -228,8 +229,8 @@ struct Receiver<M> {
     model: PhantomData<M>,
 }
 
-impl<M: Model> crate::Receiver for Receiver<M> {
-    fn receive(
+impl<M: Model> Party<Items<'_>, Vec<u32>> for Receiver<M> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -255,7 +256,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Error, Receiver as _, Sender as _, Set};
+    use crate::{Error, Set};
 
     /// The protocol with tags of a few bits.
     struct Short<const BITS: u32>;
@@ -292,7 +293,7 @@ mod tests {
                 let oprf =
                     oprf::Sender::setup::<Np01<Ristretto>>(shape(setting), channel, &mut rng)?;
                 let party = Sender { setting, oprf, model: PhantomData::<Short<BITS>> };
-                Box::new(party).send(theirs.items(), channel, &mut rng)?;
+                Box::new(party).run(theirs.items(), channel, &mut rng)?;
                 Ok::<_, Error>(channel.flush()?)
             },
             |channel, _| {
@@ -300,7 +301,7 @@ mod tests {
                 let oprf =
                     oprf::Receiver::setup::<Np01<Ristretto>>(shape(setting), channel, &mut rng)?;
                 let party = Receiver { setting, oprf, model: PhantomData::<Short<BITS>> };
-                Ok(Box::new(party).receive(mine.items(), channel, &mut rng)?.len())
+                Ok(Box::new(party).run(mine.items(), channel, &mut rng)?.len())
             },
         );
         found

@@ -30,8 +30,8 @@ use vesica_primitives::{
 use vesica_structures::okvs::{self as stores, Codec, Free, Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
-    Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Parties, Party,
+    Protocol, Result, Setting, Sizes, Status,
     memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::refuse_duplicates},
@@ -48,22 +48,23 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
-    carrier: None,
     cost,
     memory,
     failures,
     limits,
-    sender: |setting, channel, rng| {
-        let dimensions = Dimensions::of(setting);
-        channel.phase("base-ot");
-        let cells = cells::Sender::setup(channel, rng)?;
-        Ok(Box::new(Sender { dimensions, cells }))
-    },
-    receiver: |setting, channel, rng| {
-        let dimensions = Dimensions::of(setting);
-        channel.phase("base-ot");
-        let cells = cells::Receiver::setup(channel, rng)?;
-        Ok(Box::new(Receiver { dimensions, cells }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            let dimensions = Dimensions::of(setting);
+            channel.phase("base-ot");
+            let cells = cells::Sender::setup(channel, rng)?;
+            Ok(Box::new(Sender { dimensions, cells }))
+        },
+        receiver: |setting, channel, rng| {
+            let dimensions = Dimensions::of(setting);
+            channel.phase("base-ot");
+            let cells = cells::Receiver::setup(channel, rng)?;
+            Ok(Box::new(Receiver { dimensions, cells }))
+        },
     },
 };
 
@@ -135,8 +136,8 @@ struct Sender {
     cells: cells::Sender,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -180,8 +181,8 @@ struct Receiver {
     cells: cells::Receiver,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

@@ -19,8 +19,8 @@ use vesica_params::{Failure, bins::phasing};
 use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
-    Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{
         coin::permute,
@@ -40,14 +40,17 @@ pub static RISTRETTO: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: None,
     cost: cost::<Ristretto>,
     memory: memory::<Ristretto>,
     failures,
     limits: any_sizes,
-    sender: |setting, channel, rng| Ok(Box::new(Sender::<Ristretto>::new(setting, channel, rng)?)),
-    receiver: |setting, channel, rng| {
-        Ok(Box::new(Receiver::<Ristretto>::new(setting, channel, rng)?))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            Ok(Box::new(Sender::<Ristretto>::new(setting, channel, rng)?))
+        },
+        receiver: |setting, channel, rng| {
+            Ok(Box::new(Receiver::<Ristretto>::new(setting, channel, rng)?))
+        },
     },
 };
 
@@ -57,9 +60,13 @@ pub static FINITE_FIELD: Protocol = Protocol {
     title: "Naor–Reingold OPRF by OT, over ffdhe3072",
     cost: cost::<Ffdhe3072>,
     memory: memory::<Ffdhe3072>,
-    sender: |setting, channel, rng| Ok(Box::new(Sender::<Ffdhe3072>::new(setting, channel, rng)?)),
-    receiver: |setting, channel, rng| {
-        Ok(Box::new(Receiver::<Ffdhe3072>::new(setting, channel, rng)?))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            Ok(Box::new(Sender::<Ffdhe3072>::new(setting, channel, rng)?))
+        },
+        receiver: |setting, channel, rng| {
+            Ok(Box::new(Receiver::<Ffdhe3072>::new(setting, channel, rng)?))
+        },
     },
     ..RISTRETTO
 };
@@ -114,8 +121,8 @@ impl<G: Scalars> Sender<G> {
     }
 }
 
-impl<G: Scalars> crate::Sender for Sender<G> {
-    fn send(
+impl<G: Scalars> Party<Items<'_>, ()> for Sender<G> {
+    fn run(
         mut self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -154,8 +161,8 @@ impl<G: Scalars> Receiver<G> {
     }
 }
 
-impl<G: Scalars> crate::Receiver for Receiver<G> {
-    fn receive(
+impl<G: Scalars> Party<Items<'_>, Vec<u32>> for Receiver<G> {
+    fn run(
         mut self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

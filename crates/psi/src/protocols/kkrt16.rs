@@ -29,8 +29,8 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
-    Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{
         coin::permute,
@@ -38,7 +38,7 @@ use crate::{
         sealed,
         tags::Tags,
     },
-    payload::{self, Carrier, Opened, Payloads},
+    payload::{Opened, ReceiverInput, SenderInput},
     protocol::any_sizes,
 };
 
@@ -53,19 +53,17 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: Some(Carrier {
-        lists: HASHES,
-        sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
-        receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
-    }),
     cost,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([138.0, 14.0], [152.0, 14.0]))
     },
     failures,
     limits: any_sizes,
-    sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
-    receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
+    parties: Parties::Carrying {
+        lists: HASHES,
+        sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
+        receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
+    },
 };
 
 const LISTS: [&str; HASHES] = ["kkrt16/list-1", "kkrt16/list-2", "kkrt16/list-3"];
@@ -139,8 +137,8 @@ impl Sender {
     }
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -153,19 +151,18 @@ impl crate::Sender for Sender {
     }
 }
 
-impl payload::Sender for Sender {
-    fn send_with(
+impl Party<SenderInput<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        payloads: Payloads<'_>,
+        input: SenderInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let tags = Tags::new(self.setting);
-        let (table, values) = self.evaluate(items, channel, rng)?;
+        let (table, values) = self.evaluate(input.items, channel, rng)?;
         // 4.
         let of_hash = |hash| lists::of_hash(&table, &values, hash);
-        sealed::send(tags, &LISTS, of_hash, (items, payloads), channel)
+        sealed::send(tags, &LISTS, of_hash, input, channel)
     }
 }
 
@@ -214,8 +211,8 @@ fn seated(table: &CuckooTable, values: &[Block]) -> impl Iterator<Item = (Entry,
     table.bins().iter().zip(values).filter_map(|(entry, value)| Some(((*entry)?, *value)))
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -228,18 +225,17 @@ impl crate::Receiver for Receiver {
     }
 }
 
-impl payload::Receiver for Receiver {
-    fn receive_with(
+impl Party<ReceiverInput<'_>, Opened> for Receiver {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        len: usize,
+        input: ReceiverInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opened> {
         let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
-        let (table, values) = self.evaluate(items, channel, rng)?;
+        let (table, values) = self.evaluate(input.items, channel, rng)?;
         // 5.
         let mine = lists::seated_by(&LISTS, seated(&table, &values));
-        sealed::receive(tags, count, mine, (items, len), channel)
+        sealed::receive(tags, count, mine, input, channel)
     }
 }

@@ -15,7 +15,8 @@ use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocol::any_sizes,
@@ -35,15 +36,16 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: None,
     cost,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([75.0, 10.0], [105.0, 20.0]))
     },
     failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
-    sender: |setting, _, _| Ok(Box::new(Sender { setting })),
-    receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),
+    parties: Parties::Plain {
+        sender: |setting, _, _| Ok(Box::new(Sender { setting })),
+        receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),
+    },
 };
 
 const KEY: &str = "naive/key";
@@ -66,8 +68,8 @@ pub struct Sender {
     setting: Setting,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -94,8 +96,8 @@ pub struct Receiver {
     setting: Setting,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

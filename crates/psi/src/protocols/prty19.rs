@@ -30,8 +30,8 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{BinMap, Entry, Table};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Receiver, Result,
-    Sender, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
     protocol::any_sizes,
@@ -127,20 +127,21 @@ const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protoco
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
         failures: failures::<V>,
         limits: any_sizes,
-        sender: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Sender::setup(shape::<V>(setting), channel, rng)?;
-            Ok(Box::new(Sending::<V> { setting, oprf, variant: PhantomData }))
-        },
-        receiver: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Receiver::setup(shape::<V>(setting), channel, rng)?;
-            Ok(Box::new(Receiving::<V> { setting, oprf, variant: PhantomData }))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Sender::setup(shape::<V>(setting), channel, rng)?;
+                Ok(Box::new(Sending::<V> { setting, oprf, variant: PhantomData }))
+            },
+            receiver: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Receiver::setup(shape::<V>(setting), channel, rng)?;
+                Ok(Box::new(Receiving::<V> { setting, oprf, variant: PhantomData }))
+            },
         },
     }
 }
@@ -201,8 +202,8 @@ struct Sending<V> {
     variant: PhantomData<V>,
 }
 
-impl<V: Variant> Sender for Sending<V> {
-    fn send(
+impl<V: Variant> Party<Items<'_>, ()> for Sending<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -229,8 +230,8 @@ struct Receiving<V> {
     variant: PhantomData<V>,
 }
 
-impl<V: Variant> Receiver for Receiving<V> {
-    fn receive(
+impl<V: Variant> Party<Items<'_>, Vec<u32>> for Receiving<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

@@ -25,8 +25,8 @@ use vesica_params::{
 use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Receiver, Result,
-    Sender, Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
@@ -131,22 +131,23 @@ const fn entry<V: Variant>() -> Protocol {
         digest: if is_malicious { DigestLength::Long } else { DigestLength::Short },
         filters: !is_malicious,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
         failures: failures::<V>,
         limits: any_sizes,
-        sender: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let shape = V::shape_for(setting);
-            let oprf = oprf::Sender::setup(shape, channel, rng)?;
-            Ok(Box::new(Sending::<V> { setting, oprf }))
-        },
-        receiver: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let shape = V::shape_for(setting);
-            let oprf = oprf::Receiver::setup(shape, channel, rng)?;
-            Ok(Box::new(Receiving::<V> { setting, oprf }))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let shape = V::shape_for(setting);
+                let oprf = oprf::Sender::setup(shape, channel, rng)?;
+                Ok(Box::new(Sending::<V> { setting, oprf }))
+            },
+            receiver: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let shape = V::shape_for(setting);
+                let oprf = oprf::Receiver::setup(shape, channel, rng)?;
+                Ok(Box::new(Receiving::<V> { setting, oprf }))
+            },
         },
     }
 }
@@ -195,8 +196,8 @@ struct Sending<V: Variant> {
     oprf: oprf::Sender<V::Construction>,
 }
 
-impl<V: Variant> Sender for Sending<V> {
-    fn send(
+impl<V: Variant> Party<Items<'_>, ()> for Sending<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -217,8 +218,8 @@ struct Receiving<V: Variant> {
     oprf: oprf::Receiver<V::Construction>,
 }
 
-impl<V: Variant> Receiver for Receiving<V> {
-    fn receive(
+impl<V: Variant> Party<Items<'_>, Vec<u32>> for Receiving<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

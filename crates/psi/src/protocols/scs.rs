@@ -39,8 +39,8 @@ use vesica_params::{Failure, bins::phasing};
 use vesica_primitives::Block;
 
 use crate::{
-    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Protocol, Receiver, Result,
-    Sender, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Parties, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin::permute, tags::refuse_duplicates},
     protocol::any_sizes,
@@ -57,20 +57,21 @@ pub static YAO: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
-    carrier: None,
     cost: cost_of_garbling,
     memory: memory_of_garbling,
     failures,
     limits: any_sizes,
-    sender: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
-        Ok(Box::new(Garbling { terms: terms(setting, Comparison::Small), cot }))
-    },
-    receiver: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
-        Ok(Box::new(Evaluating { terms: terms(setting, Comparison::Small), cot }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
+            Ok(Box::new(Garbling { terms: terms(setting, Comparison::Small), cot }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
+            Ok(Box::new(Evaluating { terms: terms(setting, Comparison::Small), cot }))
+        },
     },
 };
 
@@ -81,11 +82,13 @@ pub static GMW: Protocol = Protocol {
     adversary: Adversary::SemiHonest,
     cost: |setting| cost_of_gmw(setting, false),
     memory: memory_of_gmw,
-    sender: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Party::First, false, channel, rng)?))
-    },
-    receiver: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Party::Second, false, channel, rng)?))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            Ok(Box::new(Sharing::prepare(setting, Party::First, false, channel, rng)?))
+        },
+        receiver: |setting, channel, rng| {
+            Ok(Box::new(Sharing::prepare(setting, Party::Second, false, channel, rng)?))
+        },
     },
     ..YAO
 };
@@ -95,11 +98,13 @@ pub static GMW_VECTOR: Protocol = Protocol {
     key: "scs-gmw-vector",
     title: "sort-compare-shuffle circuit, GMW with vector triples",
     cost: |setting| cost_of_gmw(setting, true),
-    sender: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Party::First, true, channel, rng)?))
-    },
-    receiver: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Party::Second, true, channel, rng)?))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            Ok(Box::new(Sharing::prepare(setting, Party::First, true, channel, rng)?))
+        },
+        receiver: |setting, channel, rng| {
+            Ok(Box::new(Sharing::prepare(setting, Party::Second, true, channel, rng)?))
+        },
     },
     ..GMW
 };
@@ -224,8 +229,8 @@ struct Garbling {
     cot: softspoken::Sender,
 }
 
-impl Sender for Garbling {
-    fn send(
+impl crate::Party<Items<'_>, ()> for Garbling {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -242,8 +247,8 @@ struct Evaluating {
     cot: softspoken::Receiver,
 }
 
-impl Receiver for Evaluating {
-    fn receive(
+impl crate::Party<Items<'_>, Vec<u32>> for Evaluating {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -275,8 +280,8 @@ impl Sharing {
     }
 }
 
-impl Sender for Sharing {
-    fn send(
+impl crate::Party<Items<'_>, ()> for Sharing {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -288,8 +293,8 @@ impl Sender for Sharing {
     }
 }
 
-impl Receiver for Sharing {
-    fn receive(
+impl crate::Party<Items<'_>, Vec<u32>> for Sharing {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

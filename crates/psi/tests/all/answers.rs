@@ -12,7 +12,7 @@ use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Aggregate, METHODS, Method, Output, Query, Share, adder_for,
+        Aggregate, METHODS, Method, Output, Query, Share, Valued,
         circuit::RS21,
         dh::COUNT,
         dh_sum::{Owner, SUM},
@@ -109,10 +109,20 @@ impl Input {
             link.connect(),
             PATIENCE,
             |channel, rng| {
-                send(method, query, self.sets.sender.items(), &self.sender, channel, rng)
+                send(
+                    &method.on(query),
+                    Valued::new(self.sets.sender.items(), &self.sender),
+                    channel,
+                    rng,
+                )
             },
             |channel, rng| {
-                receive(method, query, self.sets.receiver.items(), &self.receiver, channel, rng)
+                receive(
+                    &method.on(query),
+                    Valued::new(self.sets.receiver.items(), &self.receiver),
+                    channel,
+                    rng,
+                )
             },
         );
         helped.and(answer)
@@ -121,11 +131,17 @@ impl Input {
     fn transcripts(&self, method: &Method, query: Query) -> Transcripts {
         transcript::of(
             |channel, rng| {
-                send(method, query, self.sets.sender.items(), &self.sender, channel, rng)
+                send(
+                    &method.on(query),
+                    Valued::new(self.sets.sender.items(), &self.sender),
+                    channel,
+                    rng,
+                )
             },
             |channel, rng| {
                 let items = self.sets.receiver.items();
-                receive(method, query, items, &self.receiver, channel, rng).map(drop)
+                receive(&method.on(query), Valued::new(items, &self.receiver), channel, rng)
+                    .map(drop)
             },
         )
     }
@@ -279,12 +295,12 @@ fn rounds() {
             PATIENCE,
             |channel, rng| {
                 let items = input.sets.sender.items();
-                send(method, query, items, &input.sender, channel, rng)?;
+                send(&method.on(query), Valued::new(items, &input.sender), channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
             |channel, rng| {
                 let items = input.sets.receiver.items();
-                receive(method, query, items, &input.receiver, channel, rng)?;
+                receive(&method.on(query), Valued::new(items, &input.receiver), channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );
@@ -335,11 +351,16 @@ fn another_question_is_another_run() {
                 Link::Memory.connect(),
                 PATIENCE,
                 |channel, rng| {
-                    send(other_method, other, input.sets.sender.items(), &values, channel, rng)
+                    send(
+                        &other_method.on(other),
+                        Valued::new(input.sets.sender.items(), &values),
+                        channel,
+                        rng,
+                    )
                 },
                 |channel, rng| {
                     let items = input.sets.receiver.items();
-                    receive(method, query, items, &input.receiver, channel, rng)
+                    receive(&method.on(query), Valued::new(items, &input.receiver), channel, rng)
                 },
             );
             assert!(helped.is_err() && answer.is_err(), "{query:?} and {other:?}");
@@ -474,8 +495,8 @@ fn over_partitions(
     for Input { sets, sender, receiver } in inputs {
         let (set, values) =
             if receives { (&sets.receiver, receiver) } else { (&sets.sender, sender) };
-        let adder = adder_for(&RS21, query, receives, channel, rng)?;
-        let share = adder.add_up(set.items(), values, channel, rng)?;
+        let adder = RS21.on_partition(query).party(receives, channel, rng)?;
+        let share = adder.run(Valued::new(set.items(), values), channel, rng)?;
         total.add(&share);
         shares.push(share);
     }

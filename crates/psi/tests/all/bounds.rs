@@ -12,7 +12,7 @@ use vesica_params::{Failure, LAMBDA, bins::simple, log2_sum};
 use vesica_psi::{
     CATALOGUE, Error, List, Protocol, Setting, Sizes,
     aggregate::{Aggregate, METHODS, Query, shares::Outline},
-    receiver_for, reveal, sender_for,
+    reveal,
 };
 use vesica_testkit::{
     conformance::psi::Sets,
@@ -185,14 +185,13 @@ fn bytes(protocol: &'static Protocol, sizes: Sizes, runs: usize) -> f64 {
         Link::Memory,
         |channel, rng: &mut StdRng| {
             let items = sets.sender.items().cut_for(protocol)?;
-            sender_for(protocol, setting, channel, rng)?.send(items, channel, rng)?;
+            protocol.on(setting)?.sender(channel, rng)?.run(items, channel, rng)?;
             channel.flush()?;
             Ok::<_, Error>(payload(channel))
         },
         |channel, rng| {
             let items = sets.receiver.items().cut_for(protocol)?;
-            let found =
-                receiver_for(protocol, setting, channel, rng)?.receive(items, channel, rng)?;
+            let found = protocol.on(setting)?.receiver(channel, rng)?.run(items, channel, rng)?;
             assert_eq!(found, sets.expected(), "{} in {runs} partitions", protocol.key);
             Ok(payload(channel))
         },

@@ -8,8 +8,7 @@ use vesica_params::Laplace;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Aggregate, METHODS, Output, Query, Share, adder_for, circuit::RS21, learn, receive, send,
-        tell,
+        Aggregate, METHODS, Output, Query, Share, Valued, circuit::RS21, learn, receive, send, tell,
     },
 };
 use vesica_testkit::{
@@ -57,10 +56,17 @@ impl Input {
 
     fn transcripts(&self, query: Query) -> Transcripts {
         transcript::of(
-            |channel, rng| send(&RS21, query, self.sets.sender.items(), &self.sender, channel, rng),
+            |channel, rng| {
+                send(
+                    &RS21.on(query),
+                    Valued::new(self.sets.sender.items(), &self.sender),
+                    channel,
+                    rng,
+                )
+            },
             |channel, rng| {
                 let items = self.sets.receiver.items();
-                receive(&RS21, query, items, &self.receiver, channel, rng).map(drop)
+                receive(&RS21.on(query), Valued::new(items, &self.receiver), channel, rng).map(drop)
             },
         )
     }
@@ -89,9 +95,16 @@ fn numbers_are_right_but_for_the_noise() {
             let Input { sets, sender, receiver } = Input::new(query, shared, 1);
             let ((), answer) = two_party::run(
                 Link::Memory,
-                |channel, rng| send(&RS21, query, sets.sender.items(), &sender, channel, rng),
                 |channel, rng| {
-                    receive(&RS21, query, sets.receiver.items(), &receiver, channel, rng)
+                    send(&RS21.on(query), Valued::new(sets.sender.items(), &sender), channel, rng)
+                },
+                |channel, rng| {
+                    receive(
+                        &RS21.on(query),
+                        Valued::new(sets.receiver.items(), &receiver),
+                        channel,
+                        rng,
+                    )
                 },
             );
             assert_near(answer, shared as i128 * of_each(aggregate));
@@ -107,8 +120,17 @@ fn much_noise_is_much() {
         let Input { sets, sender, receiver } = Input::new(query, 20, 2);
         let ((), answer) = two_party::run(
             Link::Memory,
-            |channel, rng| send(&RS21, query, sets.sender.items(), &sender, channel, rng),
-            |channel, rng| receive(&RS21, query, sets.receiver.items(), &receiver, channel, rng),
+            |channel, rng| {
+                send(&RS21.on(query), Valued::new(sets.sender.items(), &sender), channel, rng)
+            },
+            |channel, rng| {
+                receive(
+                    &RS21.on(query),
+                    Valued::new(sets.receiver.items(), &receiver),
+                    channel,
+                    rng,
+                )
+            },
         );
         let Output::Noisy(number) = answer else { panic!("{answer:?}") };
         // The standard deviation is 2^82.4; a small number comes with a probability of 2^-20.
@@ -129,8 +151,8 @@ fn noise_is_added_once_to_the_total_of_partitions() {
             for Input { sets, sender, receiver } in &inputs {
                 let (set, values) =
                     if receives { (&sets.receiver, receiver) } else { (&sets.sender, sender) };
-                let adder = adder_for(&RS21, query, receives, channel, rng)?;
-                total.add(&adder.add_up(set.items(), values, channel, rng)?);
+                let adder = RS21.on_partition(query).party(receives, channel, rng)?;
+                total.add(&adder.run(Valued::new(set.items(), values), channel, rng)?);
             }
             let mut noise = StdRng::from_rng(&mut *rng);
             (RS21.partitions.unwrap().open)(query, receives, &total, channel, (rng, &mut noise))
@@ -191,8 +213,10 @@ fn both_parties_want_the_same_noise() {
     let (sent, received) = between(
         Link::Memory.connect(),
         PATIENCE,
-        |channel, rng| send(&RS21, mine, sets.sender.items(), &[], channel, rng),
-        |channel, rng| receive(&RS21, theirs, sets.receiver.items(), &[], channel, rng),
+        |channel, rng| send(&RS21.on(mine), Valued::new(sets.sender.items(), &[]), channel, rng),
+        |channel, rng| {
+            receive(&RS21.on(theirs), Valued::new(sets.receiver.items(), &[]), channel, rng)
+        },
     );
     assert!(sent.is_err() && received.is_err());
 }

@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error::Peer};
 use vesica_primitives::Block;
 use vesica_psi::{
-    CATALOGUE, Error, List, Protocol, Set, Sizes, Status, find,
-    payload::{self, Carrying, MAX_LEN, Opened, Payloads},
+    CATALOGUE, Error, List, Parties, Protocol, Set, Sizes, Status, find,
+    payload::{self, Carrying, MAX_LEN, Opened, Payloads, SenderInput},
 };
 use vesica_testkit::{
     assurance,
@@ -24,7 +24,7 @@ const WRAPPED: usize = 20;
 const SEALED: &str = "payload/sealed";
 
 fn carriers() -> impl Iterator<Item = &'static Protocol> {
-    CATALOGUE.iter().copied().filter(|protocol| protocol.carrier.is_some())
+    CATALOGUE.iter().copied().filter(|protocol| protocol.carries_payloads())
 }
 
 /// The number of items for which there is time, in place of this number.
@@ -64,7 +64,8 @@ fn send(
     rng: &mut StdRng,
 ) -> Result<(), Error> {
     let payloads = Payloads::new(carrying.payload_len(), payloads);
-    payload::send(carrying, (sets.sender.items(), payloads), 0..=most(sets), channel, rng)
+    let input = SenderInput { items: sets.sender.items(), payloads };
+    payload::send(carrying, input, 0..=most(sets), channel, rng)
 }
 
 fn receive(
@@ -153,7 +154,7 @@ fn payloads_travel_in_pieces() {
 #[test]
 fn bytes_are_those_of_the_catalogue() {
     for protocol in carriers() {
-        let lists = protocol.carrier.unwrap().lists;
+        let Parties::Carrying { lists, .. } = protocol.parties else { unreachable!("a carrier") };
         for (sender, receiver) in [(300, 60), (60, 300), (0, 60)] {
             let (sender, receiver) = (affordable(protocol, sender), affordable(protocol, receiver));
             let sizes = Sizes { sender, receiver };
@@ -363,7 +364,7 @@ fn what_cannot_be_carried_is_not() {
     assert!(find("naive").unwrap().carrying(64).is_none());
     // Any protocol that `auto` may choose without payloads, it may also choose with them.
     let recommended = CATALOGUE.iter().filter(|p| p.status == Status::Recommended);
-    assert!(recommended.clone().count() > 0 && recommended.clone().all(|p| p.carrier.is_some()));
+    assert!(recommended.clone().count() > 0 && recommended.clone().all(|p| p.carries_payloads()));
 }
 
 #[test]

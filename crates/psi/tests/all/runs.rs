@@ -4,7 +4,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::Channel;
-use vesica_psi::{Error, Setting, Sizes, find, receiver_for, sender_for};
+use vesica_psi::{Error, Setting, Sizes, find};
 use vesica_testkit::{
     conformance::psi::Sets,
     two_party::{Link, PATIENCE, between},
@@ -30,7 +30,7 @@ fn later_runs_go_on_with_the_ots_of_the_first() {
                 let mut bytes = Vec::new();
                 for sets in &sets {
                     let items = sets.sender.items().cut_for(protocol)?;
-                    sender_for(protocol, setting, channel, rng)?.send(items, channel, rng)?;
+                    protocol.on(setting)?.sender(channel, rng)?.run(items, channel, rng)?;
                     channel.flush()?;
                     bytes.push(of_base_ots(channel));
                 }
@@ -39,7 +39,7 @@ fn later_runs_go_on_with_the_ots_of_the_first() {
             let receive = |channel: &mut Channel, rng: &mut StdRng| {
                 let run = |sets: &Sets| {
                     let items = sets.receiver.items().cut_for(protocol)?;
-                    receiver_for(protocol, setting, channel, rng)?.receive(items, channel, rng)
+                    protocol.on(setting)?.receiver(channel, rng)?.run(items, channel, rng)
                 };
                 sets.iter().map(run).collect::<Result<Vec<_>, Error>>()
             };

@@ -8,7 +8,10 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation};
 use vesica_psi::{
     Error, Sizes,
-    aggregate::shares::{Outline, Receiver, Sender, Shares},
+    aggregate::{
+        Valued,
+        shares::{Outline, Shares},
+    },
 };
 use vesica_testkit::{
     assurance,
@@ -41,13 +44,25 @@ impl Input {
     }
 
     fn send(&self, channel: &mut Channel, rng: &mut StdRng) -> Result<Shares, Error> {
-        let party = Sender::prepare(self.outline, channel, rng)?;
-        party.share(self.sets.sender.items(), &self.of_sender, channel, rng)
+        let input = Valued::new(self.sets.sender.items(), &self.of_sender);
+        self.run_party(false, input, channel, rng)
     }
 
     fn receive(&self, channel: &mut Channel, rng: &mut StdRng) -> Result<Shares, Error> {
-        let party = Receiver::prepare(self.outline, channel, rng)?;
-        party.share(self.sets.receiver.items(), &self.of_receiver, channel, rng)
+        let input = Valued::new(self.sets.receiver.items(), &self.of_receiver);
+        self.run_party(true, input, channel, rng)
+    }
+
+    fn run_party(
+        &self,
+        receives: bool,
+        input: Valued<'_>,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<Shares, Error> {
+        let sharing = self.outline.functionality();
+        sharing.agree(receives, channel)?;
+        sharing.party(receives, channel, rng)?.run(input, channel, rng)
     }
 
     /// Both parties' shares, with randomness of this seed.

@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use vesica_net::Channel;
 use vesica_psi::{
     CATALOGUE, Sizes,
-    payload::{self, Payloads},
+    payload::{self, Payloads, SenderInput},
 };
 use vesica_testkit::{
     conformance::psi::{Sets, transcripts},
@@ -27,7 +27,8 @@ fn with_payloads_equal_the_baseline() {
     let carrying = CATALOGUE.iter().filter_map(|protocol| protocol.carrying(LEN));
     let runs = carrying.map(|carrying| {
         let send = |channel: &mut Channel, rng: &mut StdRng| {
-            let with = (sets.sender.items(), Payloads::new(LEN, &payloads));
+            let payloads = Payloads::new(LEN, &payloads);
+            let with = SenderInput { items: sets.sender.items(), payloads };
             payload::send(&carrying, with, 211..=211, channel, rng)
         };
         let receive = |channel: &mut Channel, rng: &mut StdRng| {

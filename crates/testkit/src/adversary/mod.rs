@@ -23,7 +23,7 @@ pub mod rs21;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error as ChannelError};
 use vesica_primitives::Block;
-use vesica_psi::{Error, Items, Protocol, Sizes, bind_sizes, receive, send};
+use vesica_psi::{Error, Items, Protocol, Sizes, receive, send};
 
 use crate::{
     conformance::psi::Sets,
@@ -97,7 +97,7 @@ pub fn is_share(count: usize, probability: f64) -> bool {
 /// The first message of a sender with `items` items.
 fn hello_of_sender(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
     let receiver = hello(protocol, items, channel)?;
-    bind_sizes(protocol, Sizes { sender: items, receiver }, channel);
+    protocol.on(Sizes { sender: items, receiver })?.bind(channel);
     Ok(())
 }
 
@@ -108,7 +108,7 @@ fn hello_of_receiver(
     channel: &mut Channel,
 ) -> Result<(), Error> {
     let sender = hello(protocol, items, channel)?;
-    bind_sizes(protocol, Sizes { sender, receiver: items }, channel);
+    protocol.on(Sizes { sender, receiver: items })?.bind(channel);
     Ok(())
 }
 

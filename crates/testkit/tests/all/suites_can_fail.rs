@@ -4,29 +4,36 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_psi::{
-    Cost, DigestLength, Items, List, Protocol, Receiver, Result, Sender, Setting, protocols::naive,
+    Cost, DigestLength, Items, List, Parties, Party, Prepare, Protocol, Receiver, Result, Sender,
+    Setting, protocols::naive,
 };
 use vesica_testkit::conformance::psi::{self, Budget};
 
 /// The receiver of a correct protocol, whose output is corrupted.
 struct Spoilt {
-    right: Box<dyn Receiver>,
+    right: Box<Receiver>,
     spoil: fn(Vec<u32>) -> Vec<u32>,
 }
 
-impl Receiver for Spoilt {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Spoilt {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        self.right.receive(items, channel, rng).map(self.spoil)
+        self.right.run(items, channel, rng).map(self.spoil)
     }
 }
 
-const fn naive_with(receiver: vesica_psi::Prepare<dyn Receiver>) -> Protocol {
-    Protocol { receiver, ..RIGHT }
+const SENDER: Prepare<Sender> =
+    |setting, channel, rng| naive::PROTOCOL.sender(setting, channel, rng);
+
+const RECEIVER: Prepare<Receiver> =
+    |setting, channel, rng| naive::PROTOCOL.receiver(setting, channel, rng);
+
+const fn naive_with(receiver: Prepare<Receiver>) -> Protocol {
+    Protocol { parties: Parties::Plain { sender: SENDER, receiver }, ..RIGHT }
 }
 
 /// The fields of `naive`, repeated: a constant cannot read a static.
@@ -40,17 +47,15 @@ const RIGHT: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: None,
     cost: |setting| (naive::PROTOCOL.cost)(setting),
     memory: |setting| (naive::PROTOCOL.memory)(setting),
     failures: |setting| (naive::PROTOCOL.failures)(setting),
     limits: |sizes| (naive::PROTOCOL.limits)(sizes),
-    sender: |setting, channel, rng| (naive::PROTOCOL.sender)(setting, channel, rng),
-    receiver: |setting, channel, rng| (naive::PROTOCOL.receiver)(setting, channel, rng),
+    parties: Parties::Plain { sender: SENDER, receiver: RECEIVER },
 };
 
-fn right(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<dyn Receiver> {
-    (naive::PROTOCOL.receiver)(setting, channel, rng).expect("it has nothing to prepare")
+fn right(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<Receiver> {
+    RECEIVER(setting, channel, rng).expect("it has nothing to prepare")
 }
 
 static LOSES_ONE_OF_MANY: Protocol = naive_with(|setting, channel, rng| {
@@ -83,10 +88,10 @@ static CHEAPER_THAN_IT_IS: Protocol = Protocol {
 static LOOKS_AT_HEADS_ALONE: Protocol = Protocol { digest: DigestLength::Long, ..RIGHT };
 
 /// A sender whose message is as long as the bits of its smallest item.
-struct Talkative(Box<dyn Sender>);
+struct Talkative(Box<Sender>);
 
-impl Sender for Talkative {
-    fn send(
+impl Party<Items<'_>, ()> for Talkative {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -94,17 +99,17 @@ impl Sender for Talkative {
     ) -> Result<()> {
         let least = items.low_halves().iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
         channel.send("talk", &vec![0; least as usize])?;
-        self.0.send(items, channel, rng)
+        self.0.run(items, channel, rng)
     }
 }
 
 static TALKATIVE: Protocol = Protocol {
-    sender: |setting, channel, rng| {
-        Ok(Box::new(Talkative((naive::PROTOCOL.sender)(setting, channel, rng)?)))
-    },
-    receiver: |setting, channel, rng| {
-        channel.recv_len("talk", 128)?;
-        (naive::PROTOCOL.receiver)(setting, channel, rng)
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| Ok(Box::new(Talkative(SENDER(setting, channel, rng)?))),
+        receiver: |setting, channel, rng| {
+            channel.recv_len("talk", 128)?;
+            RECEIVER(setting, channel, rng)
+        },
     },
     ..RIGHT
 };

@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 use vesica_net::Channel;
 use vesica_primitives::Block;
-use vesica_psi::{
-    DigestLength, Error, Set, Setting, Sizes, find, receiver_for, reveal, sender_for,
-};
+use vesica_psi::{DigestLength, Error, Set, Setting, Sizes, find, reveal};
 use vesica_testkit::vectors::{Draws, blocks, check, messages, run};
 
 #[test]
@@ -51,15 +49,15 @@ fn transcript(key: &str, (n_s, n_r): (usize, usize), most: usize) -> Value {
     let send = |channel: &mut Channel, rng: &mut Draws| {
         channel.bind("tls exporter", &[1; 32]);
         let items = mine.items().cut_for(protocol)?;
-        let party = sender_for(protocol, setting, channel, rng)?;
-        party.send(items, channel, rng)?;
+        let party = protocol.on(setting)?.sender(channel, rng)?;
+        party.run(items, channel, rng)?;
         channel.flush()?;
         Ok::<_, Error>((reveal::learn(items, setting, channel)?, channel.session()))
     };
     let receive = |channel: &mut Channel, rng: &mut Draws| {
         channel.bind("tls exporter", &[1; 32]);
         let items = theirs.items().cut_for(protocol)?;
-        let found = receiver_for(protocol, setting, channel, rng)?.receive(items, channel, rng)?;
+        let found = protocol.on(setting)?.receiver(channel, rng)?.run(items, channel, rng)?;
         reveal::tell(items.at(&found).items(), setting, channel, rng)?;
         Ok::<_, Error>(found)
     };

@@ -45,8 +45,8 @@ impl<G: Group> Party<G> {
     }
 }
 
-impl<G: Group> crate::Sender for Party<G> {
-    fn send(
+impl<G: Group> crate::Party<Items<'_>, ()> for Party<G> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -70,8 +70,8 @@ impl<G: Group> crate::Sender for Party<G> {
     }
 }
 
-impl<G: Group> crate::Receiver for Party<G> {
-    fn receive(
+impl<G: Group> crate::Party<Items<'_>, Vec<u32>> for Party<G> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

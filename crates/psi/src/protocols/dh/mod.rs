@@ -26,8 +26,8 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status,
-    memory::PerItem, parts::tags::Tags, payload::Carrier, protocol::any_sizes,
+    Adversary, DigestLength, Leakage, List, Memory, Parties, Protocol, Result, Setting, Status,
+    memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// The entry of the variant with random summands.
@@ -41,19 +41,17 @@ pub static UNBLINDING: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
-    carrier: Some(Carrier {
-        lists: 1,
-        sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
-        receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
-    }),
     cost: unblinding::cost::<Ristretto>,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 40.0], [300.0, 40.0]))
     },
     failures: |setting| vec![Tags::new(setting).failure(setting.sizes)],
     limits: any_sizes,
-    sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
-    receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
+    parties: Parties::Carrying {
+        lists: 1,
+        sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
+        receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
+    },
 };
 
 /// The entry of the variant with random summands over a finite field.
@@ -61,17 +59,15 @@ pub static FINITE_FIELD: Protocol = Protocol {
     key: "dh-ffc",
     title: "Diffie–Hellman over ffdhe3072, short tags",
     status: Status::Sound,
-    carrier: Some(Carrier {
-        lists: 1,
-        sender: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
-        receiver: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
-    }),
     cost: unblinding::cost::<Ffdhe3072>,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([600.0, 500.0], [1400.0, 120.0]))
     },
-    sender: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
-    receiver: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
+    parties: Parties::Carrying {
+        lists: 1,
+        sender: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
+        receiver: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
+    },
     ..UNBLINDING
 };
 
@@ -82,15 +78,16 @@ pub static CLASSIC: Protocol = Protocol {
     citation: "Meadows (S&P 1986); Huberman, Franklin, Hogg (EC 1999)",
     status: Status::Sound,
     filters: false,
-    carrier: None,
     cost: |Setting { sizes, .. }| classic::cost::<Ristretto>(sizes),
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([110.0, 40.0], [320.0, 60.0]))
     },
     // Points are compared whole, and two items have different points.
     failures: |_| Vec::new(),
-    sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
-    receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
+    parties: Parties::Plain {
+        sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
+        receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
+    },
     ..UNBLINDING
 };
 

@@ -42,7 +42,7 @@ use crate::{
         sealed,
         tags::{Tags, refuse_duplicates},
     },
-    payload::{self, Opened, Payloads},
+    payload::{Opened, ReceiverInput, SenderInput},
 };
 
 const KEY: &str = "dh/key";
@@ -100,8 +100,8 @@ fn in_order(values: Vec<Block>) -> Values {
     Values { positions: (0..values.len() as u32).collect(), values }
 }
 
-impl<G: Group> crate::Sender for Party<G> {
-    fn send(
+impl<G: Group> crate::Party<Items<'_>, ()> for Party<G> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -112,17 +112,16 @@ impl<G: Group> crate::Sender for Party<G> {
     }
 }
 
-impl<G: Group> payload::Sender for Party<G> {
-    fn send_with(
+impl<G: Group> crate::Party<SenderInput<'_>, ()> for Party<G> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        payloads: Payloads<'_>,
+        input: SenderInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let values = self.evaluate_own(items, channel, rng)?;
+        let values = self.evaluate_own(input.items, channel, rng)?;
         let tags = Tags::new(self.setting);
-        sealed::send_values(tags, TAGS, values, (items, payloads), channel)
+        sealed::send_values(tags, TAGS, values, input, channel)
     }
 }
 
@@ -169,8 +168,8 @@ impl<G: Group> Party<G> {
     }
 }
 
-impl<G: Group> crate::Receiver for Party<G> {
-    fn receive(
+impl<G: Group> crate::Party<Items<'_>, Vec<u32>> for Party<G> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -182,17 +181,16 @@ impl<G: Group> crate::Receiver for Party<G> {
     }
 }
 
-impl<G: Group> payload::Receiver for Party<G> {
-    fn receive_with(
+impl<G: Group> crate::Party<ReceiverInput<'_>, Opened> for Party<G> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        len: usize,
+        input: ReceiverInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opened> {
-        let values = self.evaluate_blinded(items, channel, rng)?;
+        let values = self.evaluate_blinded(input.items, channel, rng)?;
         let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
-        sealed::receive_values(tags, TAGS, count, values, (items, len), channel)
+        sealed::receive_values(tags, TAGS, count, values, input, channel)
     }
 }
 

@@ -28,8 +28,8 @@ use vesica_primitives::{
 use vesica_structures::okvs::{Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, Limit, List, Memory, Protocol, Result, Setting,
-    Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, Limit, List, Memory, Parties, Party, Protocol,
+    Result, Setting, Sizes, Status,
     memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::Tags},
@@ -77,22 +77,23 @@ const fn protocol<const K: usize>(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<K>,
         memory: memory::<K>,
         failures: failures::<K>,
         limits: |sizes| Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS),
-        sender: |setting, channel, rng| {
-            let shape = shape::<K>(setting.sizes);
-            channel.phase("base-ot");
-            let cells = cells::Sender::setup(channel, rng)?;
-            Ok(Box::new(Sender { setting, shape, cells }))
-        },
-        receiver: |setting, channel, rng| {
-            let shape = shape::<K>(setting.sizes);
-            channel.phase("base-ot");
-            let cells = cells::Receiver::setup(channel, rng)?;
-            Ok(Box::new(Receiver { setting, shape, cells }))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                let shape = shape::<K>(setting.sizes);
+                channel.phase("base-ot");
+                let cells = cells::Sender::setup(channel, rng)?;
+                Ok(Box::new(Sender { setting, shape, cells }))
+            },
+            receiver: |setting, channel, rng| {
+                let shape = shape::<K>(setting.sizes);
+                channel.phase("base-ot");
+                let cells = cells::Receiver::setup(channel, rng)?;
+                Ok(Box::new(Receiver { setting, shape, cells }))
+            },
         },
     }
 }
@@ -149,8 +150,8 @@ struct Sender {
     cells: cells::Sender,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -187,8 +188,8 @@ struct Receiver {
     cells: cells::Receiver,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

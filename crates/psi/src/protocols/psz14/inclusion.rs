@@ -11,8 +11,8 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{Entry, Hashed, Table};
 
 use crate::{
-    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
-    Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Parties, Party,
+    Protocol, Result, Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
     protocol::any_sizes,
@@ -79,7 +79,6 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
-        carrier: None,
         cost: cost::<H, S>,
         memory: memory::<H, S>,
         failures: |setting| {
@@ -88,15 +87,17 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
             failures
         },
         limits: limits::<H, S>,
-        sender: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Sender::setup(channel, rng)?;
-            Ok(Box::new(Sender::<H, S> { setting, oprf, seating: PhantomData }))
-        },
-        receiver: |setting, channel, rng| {
-            channel.phase("base-ot");
-            let oprf = oprf::Receiver::setup(channel, rng)?;
-            Ok(Box::new(Receiver::<H, S> { setting, oprf, seating: PhantomData }))
+        parties: Parties::Plain {
+            sender: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Sender::setup(channel, rng)?;
+                Ok(Box::new(Sender::<H, S> { setting, oprf, seating: PhantomData }))
+            },
+            receiver: |setting, channel, rng| {
+                channel.phase("base-ot");
+                let oprf = oprf::Receiver::setup(channel, rng)?;
+                Ok(Box::new(Receiver::<H, S> { setting, oprf, seating: PhantomData }))
+            },
         },
     }
 }
@@ -141,8 +142,8 @@ struct Sender<const H: usize, S> {
     seating: PhantomData<fn(S)>,
 }
 
-impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
-    fn send(
+impl<const H: usize, S: Seating<H>> Party<Items<'_>, ()> for Sender<H, S> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -189,8 +190,8 @@ struct Receiver<const H: usize, S> {
     seating: PhantomData<fn(S)>,
 }
 
-impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
-    fn receive(
+impl<const H: usize, S: Seating<H>> Party<Items<'_>, Vec<u32>> for Receiver<H, S> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

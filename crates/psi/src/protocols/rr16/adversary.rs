@@ -18,7 +18,7 @@ use super::{
     draw::subset,
     *,
 };
-use crate::{Receiver as _, Sender as _, Set};
+use crate::Set;
 
 /// So few OTs that attacks that rely on chance sometimes succeed.
 const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
@@ -262,7 +262,7 @@ fn against_sender<T: Send>(
         Link::Memory.connect(),
         PATIENCE,
         |channel, rng| {
-            Box::new(sender).send(theirs.items(), channel, rng)?;
+            Box::new(sender).run(theirs.items(), channel, rng)?;
             Ok(channel.flush()?)
         },
         |channel, rng| cheat(hand, channel, rng),
@@ -368,7 +368,7 @@ fn against_receiver(
     let (found, _) = between(
         Link::Memory.connect(),
         PATIENCE,
-        |channel, rng| receiver.receive(mine.items(), channel, rng),
+        |channel, rng| receiver.run(mine.items(), channel, rng),
         |channel, rng| {
             cheat(sender, channel, rng)?;
             Ok::<_, Error>(channel.flush()?)
@@ -466,7 +466,7 @@ fn a_challenge_other_than_the_senders_own_makes_its_items_count_for_nothing() {
                 let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
                 let hand = cut_and_choose::receive(shape, &mut cot, channel, rng)?;
                 let party = Box::new(Receiver { sizes, shape, hand });
-                party.receive(mine.items(), channel, rng)
+                party.run(mine.items(), channel, rng)
             },
             |channel, rng| {
                 let mut cot = extension::Sender::setup(FIELD, channel, rng)?;

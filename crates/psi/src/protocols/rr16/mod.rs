@@ -33,8 +33,8 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
-    Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Parties, Party,
+    Protocol, Result, Setting, Sizes, Status,
     memory::PerItem,
     parts::{
         coin,
@@ -64,26 +64,27 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
-    carrier: None,
     cost,
     memory,
     failures,
     limits,
-    sender: |setting, channel, rng| {
-        let shape = shape(setting);
-        channel.phase("base-ot");
-        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-        channel.phase("ot");
-        let ones = cut_and_choose::send(shape, &mut cot, channel, rng)?;
-        Ok(Box::new(Sender { shape, ones }))
-    },
-    receiver: |setting, channel, rng| {
-        let shape = shape(setting);
-        channel.phase("base-ot");
-        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
-        channel.phase("ot");
-        let hand = cut_and_choose::receive(shape, &mut cot, channel, rng)?;
-        Ok(Box::new(Receiver { sizes: setting.sizes, shape, hand }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            let shape = shape(setting);
+            channel.phase("base-ot");
+            let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+            channel.phase("ot");
+            let ones = cut_and_choose::send(shape, &mut cot, channel, rng)?;
+            Ok(Box::new(Sender { shape, ones }))
+        },
+        receiver: |setting, channel, rng| {
+            let shape = shape(setting);
+            channel.phase("base-ot");
+            let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+            channel.phase("ot");
+            let hand = cut_and_choose::receive(shape, &mut cot, channel, rng)?;
+            Ok(Box::new(Receiver { sizes: setting.sizes, shape, hand }))
+        },
     },
 };
 
@@ -171,8 +172,8 @@ struct Sender {
     ones: Zeroizing<Vec<Block>>,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -202,8 +203,8 @@ struct Receiver {
     hand: Hand,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -239,7 +240,7 @@ mod tests {
     use vesica_testkit::two_party::{Link, PATIENCE, between};
 
     use super::*;
-    use crate::{Receiver as _, Set};
+    use crate::Set;
 
     /// An event that an honest R meets with a probability below 2^-λ ends its run before S can mistake it for
     /// cheating or learn anything about its items.
@@ -272,7 +273,7 @@ mod tests {
                 coin::toss_second(channel, rng)?;
                 Ok(assignment::receive(shape.cells(), channel)?)
             },
-            |channel, rng| receiver.receive(set.items(), channel, rng),
+            |channel, rng| receiver.run(set.items(), channel, rng),
         );
         assert!(matches!(received, Err(Error::HashingFailure)), "{received:?}");
         assert!(sent.is_err());

@@ -29,8 +29,8 @@ use vesica_primitives::{Block, hash::ShortHash, threads};
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
-    Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, tags::Tags},
     protocol::any_sizes,
@@ -47,22 +47,23 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
-    carrier: None,
     cost: |setting| cost(setting, shape(setting)),
     memory,
     failures,
     limits: any_sizes,
-    sender: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let own = oprf::Sender::setup(channel, rng)?;
-        let other = oprf::Receiver::setup(channel, rng)?;
-        Ok(Box::new(Sender { setting, own, other }))
-    },
-    receiver: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let other = oprf::Receiver::setup(channel, rng)?;
-        let own = oprf::Sender::setup(channel, rng)?;
-        Ok(Box::new(Receiver { setting, own, other }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let own = oprf::Sender::setup(channel, rng)?;
+            let other = oprf::Receiver::setup(channel, rng)?;
+            Ok(Box::new(Sender { setting, own, other }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let other = oprf::Receiver::setup(channel, rng)?;
+            let own = oprf::Sender::setup(channel, rng)?;
+            Ok(Box::new(Receiver { setting, own, other }))
+        },
     },
 };
 
@@ -157,8 +158,8 @@ struct Sender {
     other: oprf::Receiver,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -196,8 +197,8 @@ struct Receiver {
     other: oprf::Receiver,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

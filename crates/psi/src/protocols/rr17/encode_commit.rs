@@ -30,8 +30,8 @@ use zeroize::Zeroizing;
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
-    Status, memory::PerItem, parts::coin, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes, Status, memory::PerItem, parts::coin, protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -45,20 +45,21 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
-    carrier: None,
     cost: |setting| cost(setting.sizes, shape(setting)),
     memory,
     failures,
     limits: any_sizes,
-    sender: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let oprf = oprf::Sender::setup(channel, rng)?;
-        Ok(Box::new(Sender { setting, oprf }))
-    },
-    receiver: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let oprf = oprf::Receiver::setup(channel, rng)?;
-        Ok(Box::new(Receiver { setting, oprf }))
+    parties: Parties::Plain {
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Sender::setup(channel, rng)?;
+            Ok(Box::new(Sender { setting, oprf }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Receiver::setup(channel, rng)?;
+            Ok(Box::new(Receiver { setting, oprf }))
+        },
     },
 };
 
@@ -168,8 +169,8 @@ struct Sender {
     oprf: oprf::Sender,
 }
 
-impl crate::Sender for Sender {
-    fn send(
+impl Party<Items<'_>, ()> for Sender {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -230,8 +231,8 @@ struct Receiver {
     oprf: oprf::Receiver,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
+impl Party<Items<'_>, Vec<u32>> for Receiver {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,

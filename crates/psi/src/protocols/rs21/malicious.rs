@@ -13,11 +13,11 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, LIST, Variant};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Parties, Party, Protocol, Result, Setting,
+    Sizes,
     memory::PerItem,
     parts::{sealed, session::with_ots, tags::Tags},
-    payload::{self, Carrier, Opened, Payloads},
+    payload::{CarryingReceiver, CarryingSender, Opened, ReceiverInput, SenderInput},
     protocol::any_sizes,
 };
 
@@ -33,13 +33,11 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         digest: DigestLength::Long,
         filters: false,
         list: List::Sorted,
-        carrier: Some(Carrier { lists: 1, sender: sender::<V>, receiver: receiver::<V> }),
         cost: cost::<V>,
         memory: super::memory::<V>,
         failures: failures::<V>,
         limits: any_sizes,
-        sender: |setting, channel, rng| Ok(sender::<V>(setting, channel, rng)?),
-        receiver: |setting, channel, rng| Ok(receiver::<V>(setting, channel, rng)?),
+        parties: Parties::Carrying { lists: 1, sender: sender::<V>, receiver: receiver::<V> },
     }
 }
 
@@ -47,7 +45,7 @@ fn sender<V: Variant>(
     setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Sender>> {
+) -> Result<Box<dyn CarryingSender>> {
     match setting.sizes.receiver {
         ..=FEW => Ok(Box::new(Sending::<Few>::prepare(setting, channel, rng)?)),
         _ => Ok(Box::new(Sending::<V>::prepare(setting, channel, rng)?)),
@@ -58,7 +56,7 @@ fn receiver<V: Variant>(
     setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Receiver>> {
+) -> Result<Box<dyn CarryingReceiver>> {
     match setting.sizes.receiver {
         ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(setting, channel, rng)?)),
         _ => Ok(Box::new(Receiving::<V>::prepare(setting, channel, rng)?)),
@@ -145,8 +143,8 @@ impl<V: Variant> Sending<V> {
     }
 }
 
-impl<V: Variant> Sender for Sending<V> {
-    fn send(
+impl<V: Variant> Party<Items<'_>, ()> for Sending<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -158,17 +156,16 @@ impl<V: Variant> Sender for Sending<V> {
     }
 }
 
-impl<V: Variant> payload::Sender for Sending<V> {
-    fn send_with(
+impl<V: Variant> Party<SenderInput<'_>, ()> for Sending<V> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        payloads: Payloads<'_>,
+        input: SenderInput<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let evaluated = self.evaluate(items, channel)?;
+        let evaluated = self.evaluate(input.items, channel)?;
         // 2.
-        sealed::send_values(Tags::whole(), LIST, evaluated, (items, payloads), channel)
+        sealed::send_values(Tags::whole(), LIST, evaluated, input, channel)
     }
 }
 
@@ -206,8 +203,8 @@ impl<V: Variant> Receiving<V> {
     }
 }
 
-impl<V: Variant> Receiver for Receiving<V> {
-    fn receive(
+impl<V: Variant> Party<Items<'_>, Vec<u32>> for Receiving<V> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -220,17 +217,16 @@ impl<V: Variant> Receiver for Receiving<V> {
     }
 }
 
-impl<V: Variant> payload::Receiver for Receiving<V> {
-    fn receive_with(
+impl<V: Variant> Party<ReceiverInput<'_>, Opened> for Receiving<V> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        len: usize,
+        input: ReceiverInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opened> {
         let count = self.sizes.sender;
-        let evaluated = self.evaluate(items, channel, rng)?;
+        let evaluated = self.evaluate(input.items, channel, rng)?;
         // 3.
-        sealed::receive_values(Tags::whole(), LIST, count, evaluated, (items, len), channel)
+        sealed::receive_values(Tags::whole(), LIST, count, evaluated, input, channel)
     }
 }

@@ -13,10 +13,10 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
-    Result, Sender, Setting, Sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
+    Setting, Sizes,
     parts::{sealed, session::with_ots, tags::Tags},
-    payload::{self, Carrier, Opened, Payloads},
+    payload::{CarryingReceiver, CarryingSender, Opened, ReceiverInput, SenderInput},
     protocol::any_sizes,
 };
 
@@ -27,11 +27,7 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
         |setting| cost::<V>(setting, V::bits(setting)),
         short_memory::<V>,
         |setting| failures::<V>(setting, V::bits(setting)),
-        (|setting, channel, rng| Ok(short_sender::<V>(setting, channel, rng)?), short_sender::<V>),
-        (
-            |setting, channel, rng| Ok(short_receiver::<V>(setting, channel, rng)?),
-            short_receiver::<V>,
-        ),
+        Parties::Carrying { lists: 1, sender: short_sender::<V>, receiver: short_receiver::<V> },
     )
 }
 
@@ -51,7 +47,7 @@ fn short_sender<V: ShortVariant>(
     setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Sender>> {
+) -> Result<Box<dyn CarryingSender>> {
     match V::bits(setting) {
         bits @ ..=u64::BITS => {
             Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?))
@@ -64,7 +60,7 @@ fn short_receiver<V: ShortVariant>(
     setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Receiver>> {
+) -> Result<Box<dyn CarryingReceiver>> {
     match V::bits(setting) {
         bits @ ..=u64::BITS => {
             Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?))
@@ -80,28 +76,16 @@ pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
         |setting| cost::<V>(setting, 128),
         super::memory::<V>,
         |setting| failures::<V>(setting, 128),
-        (|setting, channel, rng| Ok(whole_sender::<V>(setting, channel, rng)?), whole_sender::<V>),
-        (
-            |setting, channel, rng| Ok(whole_receiver::<V>(setting, channel, rng)?),
-            whole_receiver::<V>,
-        ),
+        Parties::Carrying {
+            lists: 1,
+            sender: |setting, channel, rng| {
+                Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
+            },
+            receiver: |setting, channel, rng| {
+                Ok(Box::new(Receiving::<V, Block>::prepare(setting, 128, channel, rng)?))
+            },
+        },
     )
-}
-
-fn whole_sender<V: Variant>(
-    setting: Setting,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Sender>> {
-    Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
-}
-
-fn whole_receiver<V: Variant>(
-    setting: Setting,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn payload::Receiver>> {
-    Ok(Box::new(Receiving::<V, Block>::prepare(setting, 128, channel, rng)?))
 }
 
 const fn entry(
@@ -109,8 +93,7 @@ const fn entry(
     cost: fn(Setting) -> Cost,
     memory: fn(Setting) -> Memory,
     failures: fn(Setting) -> Vec<Failure>,
-    sender: (Prepare<dyn Sender>, Prepare<dyn payload::Sender>),
-    receiver: (Prepare<dyn Receiver>, Prepare<dyn payload::Receiver>),
+    parties: Parties,
 ) -> Protocol {
     Protocol {
         key: about.key,
@@ -122,13 +105,11 @@ const fn entry(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
-        carrier: Some(Carrier { lists: 1, sender: sender.1, receiver: receiver.1 }),
         cost,
         memory,
         failures,
         limits: any_sizes,
-        sender: sender.0,
-        receiver: receiver.0,
+        parties,
     }
 }
 
@@ -188,8 +169,8 @@ impl<V: Variant, A: Subspace> Sending<V, A> {
     }
 }
 
-impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
-    fn send(
+impl<V: Variant, A: Subspace> Party<Items<'_>, ()> for Sending<V, A> {
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -202,18 +183,17 @@ impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
     }
 }
 
-impl<V: Variant, A: Subspace> payload::Sender for Sending<V, A> {
-    fn send_with(
+impl<V: Variant, A: Subspace> Party<SenderInput<'_>, ()> for Sending<V, A> {
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        payloads: Payloads<'_>,
+        input: SenderInput<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
         let tags = Tags::new(self.setting);
-        let evaluated = self.evaluate(items, channel)?;
+        let evaluated = self.evaluate(input.items, channel)?;
         // 2.
-        sealed::send_values(tags, LIST, evaluated, (items, payloads), channel)
+        sealed::send_values(tags, LIST, evaluated, input, channel)
     }
 }
 
@@ -262,11 +242,11 @@ impl<V: Variant, A: Subspace> Receiving<V, A> {
     }
 }
 
-impl<V: Variant, A: Subspace> Receiver for Receiving<V, A>
+impl<V: Variant, A: Subspace> Party<Items<'_>, Vec<u32>> for Receiving<V, A>
 where
     V::Store: Codec<A>,
 {
-    fn receive(
+    fn run(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
@@ -279,20 +259,19 @@ where
     }
 }
 
-impl<V: Variant, A: Subspace> payload::Receiver for Receiving<V, A>
+impl<V: Variant, A: Subspace> Party<ReceiverInput<'_>, Opened> for Receiving<V, A>
 where
     V::Store: Codec<A>,
 {
-    fn receive_with(
+    fn run(
         self: Box<Self>,
-        items: Items<'_>,
-        len: usize,
+        input: ReceiverInput<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opened> {
         let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
-        let evaluated = self.evaluate(items, channel, rng)?;
+        let evaluated = self.evaluate(input.items, channel, rng)?;
         // 3.
-        sealed::receive_values(tags, LIST, count, evaluated, (items, len), channel)
+        sealed::receive_values(tags, LIST, count, evaluated, input, channel)
     }
 }

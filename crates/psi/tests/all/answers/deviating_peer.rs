@@ -42,11 +42,17 @@ fn against_a_peer_that_deviates(
     let query = query(aggregate, minimum);
     let input = Input::random(SIZES, SHARED, aggregate, 11);
     let helping = |channel: &mut Channel, rng: &mut StdRng| {
-        send(method, query, input.sets.sender.items(), &input.sender, channel, rng).map_err(blame)
+        send(&method.on(query), Valued::new(input.sets.sender.items(), &input.sender), channel, rng)
+            .map_err(blame)
     };
     let asking = |channel: &mut Channel, rng: &mut StdRng| {
-        receive(method, query, input.sets.receiver.items(), &input.receiver, channel, rng)
-            .map_err(blame)
+        receive(
+            &method.on(query),
+            Valued::new(input.sets.receiver.items(), &input.receiver),
+            channel,
+            rng,
+        )
+        .map_err(blame)
     };
     tamper::against_at(&steps, helping, asking, |case, answer| match (aggregate, answer) {
         // Inconsistent shares can add up to anything.

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_primitives::rsa::Key;
-use vesica_psi::{Protocol, protocols::blind_rsa};
+use vesica_psi::{Parties, Protocol, protocols::blind_rsa};
 
 static KEY: LazyLock<Arc<Key>> =
     LazyLock::new(|| Arc::new(Key::generate(&mut StdRng::seed_from_u64(1))));
@@ -18,9 +18,12 @@ pub fn key() -> Arc<Key> {
 
 /// The protocol, except that each sender has that key.
 pub static BLIND_RSA: Protocol = Protocol {
-    sender: |setting, channel, _| {
-        channel.phase("key");
-        blind_rsa::sender_with(key(), setting, channel)
+    parties: Parties::Plain {
+        sender: |setting, channel, _| {
+            channel.phase("key");
+            blind_rsa::sender_with(key(), setting, channel)
+        },
+        receiver: |setting, channel, rng| blind_rsa::PROTOCOL.receiver(setting, channel, rng),
     },
     ..blind_rsa::PROTOCOL
 };

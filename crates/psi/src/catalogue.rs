@@ -1,8 +1,7 @@
 //! The list of all protocols. The command line, documents, planner and lab are generated from it.
 
 use crate::{
-    Protocol,
-    circuit_psi::psty19,
+    Protocol, circuit_psi,
     protocols::{
         blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr16, rr17,
         rr22, rs21, scs,
@@ -28,7 +27,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &prty20::MALICIOUS,
     &prty20::WITH_PAXOS,
     &pssz15::PROTOCOL,
-    &psty19::PROTOCOL,
+    &circuit_psi::psty19::PROTOCOL,
     &psz14::CUCKOO,
     &psz14::BALANCED,
     &psz14::gbf::PUBLISHED,
@@ -43,8 +42,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &rr22::MALICIOUS,
     &rr22::MALICIOUS_LOW,
     &rs21::SEMI_HONEST,
-    &rs21::circuit::SILENT,
-    &rs21::circuit::IKNP,
+    &circuit_psi::rs21::SILENT,
+    &circuit_psi::rs21::IKNP,
     &rs21::LOW,
     &rs21::MALICIOUS,
     &scs::GMW,

@@ -57,3 +57,12 @@ pub enum Error {
     )]
     CutAndChooseFailure,
 }
+
+impl From<vesica_oprf::Error> for Error {
+    fn from(error: vesica_oprf::Error) -> Self {
+        match error {
+            vesica_oprf::Error::Channel(error) => error.into(),
+            _ => Self::HashingFailure,
+        }
+    }
+}

@@ -51,8 +51,9 @@ use crate::{
     Adversary, Leakage, Result, Status,
     circuit_psi::{
         Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending,
+        rs21::Silent,
     },
-    protocols::rs21::circuit::{CITATION, Silent},
+    protocols::rs21::CITATION,
 };
 
 /// On the construction of `rs21-circuit`.

@@ -26,9 +26,8 @@ use crate::{
     Adversary, Cost, Functionality, Leakage, Memory, Party, Result, Setting, Sizes, Status,
     circuit_psi::{
         Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, TRIPLE_ROUNDS,
-        memory, offline_bytes,
+        memory, offline_bytes, rs21::Silent,
     },
-    protocols::rs21::circuit::Silent,
 };
 
 /// What is to be shared, with the parameters that both parties know beforehand.

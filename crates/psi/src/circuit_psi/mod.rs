@@ -20,6 +20,7 @@
 //! nothing reveals S's bins.
 
 pub mod psty19;
+pub mod rs21;
 
 use rand::CryptoRng;
 use vesica_circuit::{

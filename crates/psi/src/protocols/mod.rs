@@ -1,4 +1,5 @@
 //! The protocols that return positions: one file or folder per paper, under the paper's key.
+//! `vole_oprf` is the construction whose variants are in `rs21` and `rr22`.
 
 pub mod blind_rsa;
 pub mod cm20;
@@ -16,3 +17,4 @@ pub mod rr17;
 pub mod rr22;
 pub mod rs21;
 pub mod scs;
+pub mod vole_oprf;

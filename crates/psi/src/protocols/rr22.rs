@@ -1,4 +1,4 @@
-//! The protocols of Raghuraman and Rindal (CCS 2022): [`rs21`](crate::protocols::rs21) with their OKVS of
+//! The protocols of Raghuraman and Rindal (CCS 2022): [`vole_oprf`](super::vole_oprf) with their OKVS of
 //! weight 3 and, in the semi-honest form, a VOLE whose short side is no longer than necessary.
 //!
 //! The differences from the paper, and why entries may be as short as λ + log n_y bits, are in
@@ -14,7 +14,7 @@ use vesica_structures::okvs::{band::Band, rr22::Rr22};
 use crate::{
     Protocol, Setting, Status,
     memory::PerItem,
-    protocols::rs21::{About, ShortVariant, Variant, malicious, semi_honest},
+    protocols::vole_oprf::{About, ShortVariant, Variant, malicious, short},
 };
 
 const CITATION: &str = "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)";
@@ -98,7 +98,7 @@ impl Variant for CheckedBand {
 }
 
 /// The fast variant.
-pub static FAST: Protocol = semi_honest::<Fast>(About {
+pub static FAST: Protocol = short::<Fast>(About {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: CITATION,
@@ -106,7 +106,7 @@ pub static FAST: Protocol = semi_honest::<Fast>(About {
 });
 
 /// The variant with the fewest bytes.
-pub static LOW: Protocol = semi_honest::<Low>(About {
+pub static LOW: Protocol = short::<Low>(About {
     key: "rr22-low",
     title: "VOLE-based OPRF with a band OKVS, whose failures are measured, not proven",
     citation: CITATION,

@@ -42,16 +42,8 @@ psi_conformance!(
     Budget::Symmetric
 );
 psi_conformance!(rs21, &vesica_psi::protocols::rs21::SEMI_HONEST, Budget::Symmetric);
-psi_conformance!(
-    rs21_circuit,
-    &vesica_psi::protocols::rs21::circuit::SILENT,
-    Budget::GroupOperations
-);
-psi_conformance!(
-    rs21_circuit_iknp,
-    &vesica_psi::protocols::rs21::circuit::IKNP,
-    Budget::GroupOperations
-);
+psi_conformance!(rs21_circuit, &vesica_psi::circuit_psi::rs21::SILENT, Budget::GroupOperations);
+psi_conformance!(rs21_circuit_iknp, &vesica_psi::circuit_psi::rs21::IKNP, Budget::GroupOperations);
 psi_conformance!(rs21_low, &vesica_psi::protocols::rs21::LOW, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS, Budget::Symmetric);
 psi_conformance!(scs_gmw, &vesica_psi::protocols::scs::GMW, Budget::Circuits);

@@ -125,8 +125,8 @@ deviating! {
     rr22_malicious: &protocols::rr22::MALICIOUS, MANY, SHARED;
     rr22_malicious_low: &protocols::rr22::MALICIOUS_LOW, MANY, SHARED;
     rs21: &protocols::rs21::SEMI_HONEST, MANY, SHARED;
-    rs21_circuit: &protocols::rs21::circuit::SILENT, SIZES, SHARED;
-    rs21_circuit_iknp: &protocols::rs21::circuit::IKNP, SIZES, SHARED;
+    rs21_circuit: &circuit_psi::rs21::SILENT, SIZES, SHARED;
+    rs21_circuit_iknp: &circuit_psi::rs21::IKNP, SIZES, SHARED;
     rs21_low: &protocols::rs21::LOW, MANY, SHARED;
     rs21_malicious: &protocols::rs21::MALICIOUS, MANY, SHARED;
     scs_gmw: &protocols::scs::GMW, FEW, FEW_SHARED;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use vesica_psi::{protocols::rs21::circuit::SILENT, receive as receive_rows, send as send_rows};
+use vesica_psi::{circuit_psi::rs21::SILENT, receive as receive_rows, send as send_rows};
 use vesica_testkit::tamper;
 
 use super::*;

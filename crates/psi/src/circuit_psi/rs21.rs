@@ -1,5 +1,5 @@
 //! Circuit PSI from a VOLE: Rindal and Schoppmann (EUROCRYPT 2021), §6, built on
-//! [`circuit`](crate::circuit_psi). Semi-honest.
+//! [`circuit_psi`](super). Semi-honest.
 //!
 //! The OPPRF is theirs ([`vesica_oprf::opprf`]): the OPRF of a silent VOLE and an OKVS, and a uniform OKVS as
 //! the hint. `rs21-circuit` uses silent OTs, which cost hardly any bytes; `rs21-circuit-iknp` uses triples from
@@ -22,10 +22,10 @@ use vesica_params::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::rr22::Rr22;
 
-use super::FIELD;
+use super::{About, Comparison, Construction, Dimensions, Opprf, protocol};
 use crate::{
     Adversary, Protocol, Result,
-    circuit_psi::{About, Comparison, Construction, Dimensions, Opprf, protocol},
+    protocols::{rs21::CITATION, vole_oprf::FIELD},
 };
 
 /// With silent OTs.
@@ -41,8 +41,6 @@ pub static IKNP: Protocol = protocol::<Iknp>(About {
     title: "circuit PSI from a VOLE-based OPPRF, triples from OT extension",
     citation: CITATION,
 });
-
-pub(crate) const CITATION: &str = "Rindal, Schoppmann (EUROCRYPT 2021)";
 
 /// The construction of `rs21-circuit`.
 pub(crate) struct Silent;

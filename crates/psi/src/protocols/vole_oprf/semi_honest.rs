@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The entry of a variant with elements of minimal length.
-pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
+pub(crate) const fn short<V: ShortVariant>(about: About) -> Protocol {
     entry(
         about,
         |setting| cost::<V>(setting, V::bits(setting)),

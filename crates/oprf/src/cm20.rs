@@ -4,12 +4,12 @@
 //! The matrix has `width` columns of `height` rows, and R's items are marked in it: a pseudo-random function
 //! under a public key k gives each point one row v_i in each column i.
 //!
-//! 1. Once, without input: `width` base OTs with the parties' roles exchanged, so that S has one of R's two
-//!    generators for each column, selected by the bit s_i.
-//! 2. R → S: k, now that R's points are fixed.
-//! 3. R's column D_i is 0 in the rows v_i of its points, and 1 elsewhere. R → S, for each column: G(k_i^0) ⊕
-//!    G(k_i^1) ⊕ D_i. R keeps A_i = G(k_i^0), S holds C_i = A_i ⊕ s_i·D_i.
-//! 4. F(y) = H(C_1\[v_1\] ‖ … ‖ C_width\[v_width\]) for any y; R has the same from A for its points.
+//! - **O1.** Once, without input: `width` base OTs with the parties' roles exchanged, so that S has one of R's two
+//!   generators for each column, selected by the bit s_i.
+//! - **O2.** R → S: k, now that R's points are fixed.
+//! - **O3.** R's column D_i is 0 in the rows v_i of its points, and 1 elsewhere. R → S, for each column: G(k_i^0) ⊕
+//!   G(k_i^1) ⊕ D_i. R keeps A_i = G(k_i^0), S holds C_i = A_i ⊕ s_i·D_i.
+//! - **O4.** F(y) = H(C_1\[v_1\] ‖ … ‖ C_width\[v_width\]) for any y; R has the same from A for its points.
 //!
 //! At a y that is not a point of R, at least κ of the cells are 1 in D (`vesica_params::matrix`), and as many
 //! bits of s are hidden in what is hashed. The rows share s, so H must be robust against Hamming
@@ -156,7 +156,7 @@ impl Function {
         }
     }
 
-    /// S's step 4 for the columns of a group: `bits` gets the bits of each point, `len` blocks of them for each
+    /// S's step O4 for the columns of a group: `bits` gets the bits of each point, `len` blocks of them for each
     /// column.
     fn read(&self, group: usize, points: &[Block], c: &[Block], bits: &mut [Block], len: usize) {
         let c: &[u64] = bytemuck::cast_slice(c);
@@ -171,7 +171,7 @@ impl Function {
         });
     }
 
-    /// R's steps 3 and 4, like [`Function::read`]: `sent` gets the message.
+    /// R's steps O3 and O4, like [`Function::read`]: `sent` gets the message.
     fn mark(
         &self,
         group: usize,
@@ -264,7 +264,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Step 1.
+    /// Step O1.
     ///
     /// # Panics
     /// If the matrix has more columns than one compression of the hash takes.
@@ -278,9 +278,9 @@ impl Sender {
         Ok(Self { matrix, s, prgs })
     }
 
-    /// Steps 2 to 4, for these points.
+    /// Steps O2 to O4, for these points.
     pub fn evaluate(mut self, points: Points<'_>, channel: &mut Channel) -> Result<Values> {
-        // 2.
+        // O2.
         let mut key = [Block::ZERO];
         channel.recv_slice(KEY, &mut key)?;
         let function = Function::new(self.matrix, key[0]);
@@ -346,7 +346,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Step 1, with the sender's matrix.
+    /// Step O1, with the sender's matrix.
     ///
     /// # Panics
     /// Same as [`Sender::setup`].
@@ -360,7 +360,7 @@ impl Receiver {
         Ok(Self { matrix, prgs })
     }
 
-    /// Steps 2 to 4: the values at these points, which must be distinct and no more than the matrix is made
+    /// Steps O2 to O4: the values at these points, which must be distinct and no more than the matrix is made
     /// for.
     pub fn evaluate(
         mut self,
@@ -368,7 +368,7 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values> {
-        // 2.
+        // O2.
         let key = declassify(Block::random(rng));
         channel.send_slice(KEY, &[key])?;
         channel.flush()?;

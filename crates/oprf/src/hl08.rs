@@ -4,12 +4,12 @@
 //! The key is a_0, …, a_σ, uniform modulo the group's order q. Only σ bits of a point count: F(x) = H((a_0 ·
 //! ∏ a_i^{x_i}) · G).
 //!
-//! 1. Offline: correlated OT of random choices ([`precomputed`] over [`alsz13`]).
-//! 2. R → S: for each point x, the corrections that turn σ of those choices into the bits of x; the result is
-//!    random OTs of keys (k_i^0, k_i^1).
-//! 3. S: r_i is the residue of the stream of k_i^0. S → R: r_i · a_i, masked by the stream of k_i^1, for each
-//!    bit; and B = (a_0 / ∏ r_i) · G.
-//! 4. R has v_i = r_i · a_i^{x_i} and computes (∏ v_i) · B, which is hashed.
+//! - **O1.** Offline: correlated OT of random choices ([`precomputed`] over [`alsz13`]).
+//! - **O2.** R → S: for each point x, the corrections that turn σ of those choices into the bits of x; the result is
+//!   random OTs of keys (k_i^0, k_i^1).
+//! - **O3.** S: r_i is the residue of the stream of k_i^0. S → R: r_i · a_i, masked by the stream of k_i^1, for each
+//!   bit; and B = (a_0 / ∏ r_i) · G.
+//! - **O4.** R has v_i = r_i · a_i^{x_i} and computes (∏ v_i) · B, which is hashed.
 //!
 //! The r_i are uniform, except for 2^-128, and used once, so the v_i are uniform and independent of the key,
 //! and B is the only element that leads from them to the function's value. That other values look random
@@ -110,7 +110,7 @@ pub struct Sender<G: Scalars> {
 }
 
 impl<G: Scalars> Sender<G> {
-    /// Step 1 for as many `points` of R and `bits` of each, from 1 to 128, and a key.
+    /// Step O1 for as many `points` of R and `bits` of each, from 1 to 128, and a key.
     pub fn setup(
         bits: usize,
         points: usize,
@@ -130,9 +130,9 @@ impl<G: Scalars> Sender<G> {
         let mut served = 0;
         while served < points {
             let count = CHUNK.min(points - served);
-            // 2.
+            // O2.
             let keys = Zeroizing::new(self.ot.send_random(count * bits, channel)?);
-            // 3.
+            // O3.
             for keys in keys.chunks(per_message::<G>(bits) * bits) {
                 let mut masked = vec![G::EncodedScalar::zeroed(); keys.len()];
                 let points = masked.par_chunks_mut(bits).zip(keys.par_chunks(bits));
@@ -146,7 +146,7 @@ impl<G: Scalars> Sender<G> {
         Ok(())
     }
 
-    /// Step 3 for one point: masks the r_i · a_i, and returns B divided.
+    /// Step O3 for one point: masks the r_i · a_i, and returns B divided.
     fn blind(&self, keys: &[[Block; 2]], masked: &mut [G::EncodedScalar]) -> G::Element {
         let mut product: Option<Zeroizing<G::Scalar>> = None;
         for (([zero, one], factor), masked) in keys.iter().zip(&*self.factors).zip(masked) {
@@ -204,7 +204,7 @@ pub struct Receiver<G> {
 type Blinded<G> = (Zeroizing<<G as Group>::Scalar>, <G as Group>::Element);
 
 impl<G: Scalars> Receiver<G> {
-    /// Step 1; see [`Sender::setup`].
+    /// Step O1; see [`Sender::setup`].
     pub fn setup(
         bits: usize,
         points: usize,
@@ -221,13 +221,13 @@ impl<G: Scalars> Receiver<G> {
         let mut values = Vec::with_capacity(points.len());
         let mut blinded = Vec::new();
         for points in points.chunks(CHUNK) {
-            // 2.
+            // O2.
             let mut choices = Bits::zeros(points.len() * self.bits);
             for (j, point) in points.iter().enumerate() {
                 (0..self.bits).for_each(|i| choices.set(j * self.bits + i, bit(*point, i)));
             }
             let keys = Zeroizing::new(self.ot.receive_random(&choices, channel)?);
-            // 4. for the previous points, while S is at step 3 for these.
+            // O4. for the previous points, while S is at step O3 for these.
             unblind::<G>(&blinded, &mut values, channel)?;
             blinded.clear();
             let messages = points.chunks(per_message::<G>(self.bits));
@@ -240,7 +240,7 @@ impl<G: Scalars> Receiver<G> {
         Ok(values)
     }
 
-    /// One message of step 3.
+    /// One message of step O3.
     fn recv_blinded(
         &self,
         points: &[Block],
@@ -282,7 +282,7 @@ fn chosen<G: Scalars>(key: Block, masked: &G::EncodedScalar, choice: u8) -> G::S
     G::reduce(&wide)
 }
 
-/// Step 4: appends the values.
+/// Step O4: appends the values.
 fn unblind<G: Scalars>(
     blinded: &[Blinded<G>],
     out: &mut Vec<Block>,

@@ -6,11 +6,11 @@
 //! function for all points or, if it is *batched*, a function for each instance. In that case each point
 //! belongs to an instance, with one point of the receiver per instance.
 //!
-//! 1. S adds random points with random values up to the agreed number. The OPRF F: R learns F(x) at its
-//!    points, S computes F(y).
-//! 2. S draws a seed, now that its points are fixed, and solves for the hint P with Decode(P, y) = z ⊕
-//!    pad(F(y)), free columns random. S → R: the seed and P.
-//! 3. R: Decode(P, x) ⊕ pad(F(x)), which is z if x = y, in the same instance.
+//! - **O1.** S adds random points with random values up to the agreed number. The OPRF F: R learns F(x) at its
+//!   points, S computes F(y).
+//! - **O2.** S draws a seed, now that its points are fixed, and solves for the hint P with Decode(P, y) = z ⊕
+//!   pad(F(y)), free columns random. S → R: the seed and P.
+//! - **O3.** R: Decode(P, x) ⊕ pad(F(x)), which is z if x = y, in the same instance.
 //!
 //! pad(u) is π_j(u) ⊕ u for each 16 bytes j = 0, 1, … of a value, with π_j AES under keys from the seed. It
 //! is one-way: knowing a part of z, and so of the pad, does not reveal F(y), from which the rest would
@@ -126,7 +126,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
-    // 1.
+    // O1.
     let (points, mut masked) = pad(points, values, hint, rng)?;
     let mut starts = starts.to_vec();
     if let Some(end) = starts.last_mut() {
@@ -134,7 +134,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
         *end = points.len() as u32;
     }
     let evaluated = F::at_senders_points(oprf, &starts, &points, channel, rng)?;
-    // 2.
+    // O2.
     let seed = declassify(Block::random(rng));
     let public = Public::<O>::new(hint, seed);
     public.add_pads(evaluated, &mut masked);
@@ -155,9 +155,9 @@ pub fn evaluate<F: Oprf, O: ByteStrings>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u8>, Error> {
-    // 1.
+    // O1.
     let evaluated = F::at_receivers_points(oprf, points, channel, rng)?;
-    // 3.
+    // O3.
     let mut seed = [Block::ZERO];
     channel.recv_slice(F::SEED, &mut seed)?;
     let mut columns = vec![0; hint.columns()];

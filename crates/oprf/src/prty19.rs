@@ -4,14 +4,14 @@
 //! F(k, x) is one pseudo-random bit, of AES under the key k. The points of R are in bins; a value belongs to
 //! a point in a bin.
 //!
-//! 1. Once, without input: ℓ base OTs with the parties' roles exchanged. R has k_i^0 and k_i^1, S has Δ_i and
-//!    k_i^{Δ_i}.
-//! 2. R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
-//!    F(k_i^0, x) ⊕ F(k_i^1, x). S lacks one of the two, so the R_x look random, and so do the polynomials,
-//!    which have as many coefficients as a bin can hold points ([`vesica_structures::slices`]).
-//! 3. S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
-//!    bits F(k_i^0, x).
-//! 4. The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).
+//! - **O1.** Once, without input: ℓ base OTs with the parties' roles exchanged. R has k_i^0 and k_i^1, S has Δ_i and
+//!   k_i^{Δ_i}.
+//! - **O2.** R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
+//!   F(k_i^0, x) ⊕ F(k_i^1, x). S lacks one of the two, so the R_x look random, and so do the polynomials,
+//!   which have as many coefficients as a bin can hold points ([`vesica_structures::slices`]).
+//! - **O3.** S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
+//!   bits F(k_i^0, x).
+//! - **O4.** The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).
 //!
 //! Q_b(y) = T_y ⊕ (D ∧ Δ) with D = R_y ⊕ P_b(y), which is 0 at R's points. Elsewhere R_y is independent of
 //! P_b, so D is uniformly random, whatever P_b(y) is, and has at least κ ones except with the probability
@@ -137,7 +137,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Step 1.
+    /// Step O1.
     ///
     /// # Panics
     /// If a row of the shape has more than 512 bits.
@@ -156,7 +156,7 @@ impl Sender {
         Ok(Self { shape, delta: row, keys })
     }
 
-    /// Steps 2 to 4 with a public seed that was drawn after both parties' points were fixed. `starts` gives for
+    /// Steps O2 to O4 with a public seed that was drawn after both parties' points were fixed. `starts` gives for
     /// each bin where its points start among all points, followed by their number; `point(i)` is the i-th
     /// point. Returns the value of each.
     pub fn evaluate(
@@ -263,7 +263,7 @@ struct Group<'a> {
 }
 
 impl Receiver {
-    /// Step 1, with the sender's shape.
+    /// Step O1, with the sender's shape.
     ///
     /// # Panics
     /// If a row of the shape has more than 512 bits.
@@ -278,7 +278,7 @@ impl Receiver {
         Ok(Self { shape, keys: [keys(0), keys(1)] })
     }
 
-    /// Steps 2 to 4, with the sender's seed, for points in bins given as for [`Sender::evaluate`]: the value of
+    /// Steps O2 to O4, with the sender's seed, for points in bins given as for [`Sender::evaluate`]: the value of
     /// each.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! The batched OPRF inside the set inclusion of Pinkas, Schneider and Zohner (USENIX Security 2014), §5: a
 //! value is made from one 1-out-of-256 OT for each letter of a string. Semi-honest.
 //!
-//! 1. Once, without input: the setup of [`kk13`].
-//! 2. For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter of
-//!    its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
-//! 3. F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
+//! - **O1.** Once, without input: the setup of [`kk13`].
+//! - **O2.** For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter of
+//!   its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
+//! - **O3.** F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
 //!
 //! Its cost therefore grows with the length of strings, whereas [`kkrt16`](super::kkrt16) handles a whole block
 //! at the cost of three and a half letters.
@@ -73,7 +73,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Step 1, and agreement on the session's public hash key.
+    /// Step O1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let ot = kk13::Sender::setup(channel, rng)?;
         let session = Block::random(rng);
@@ -98,10 +98,10 @@ impl Sender {
         assert!((1..=MAX_LETTERS).contains(&letters), "strings have letters");
         let mut points_of = Points::default();
         for piece in pieces(instances) {
-            // 2.
+            // O2.
             let keys = (0..letters).map(|_| self.ot.send_random(piece.len(), channel, rng));
             let keys = keys.collect::<Result<Vec<_>>>()?;
-            // 3.
+            // O3.
             let mut next = piece.start;
             while next < piece.end {
                 next = points_of.gather(next..piece.end, &points);
@@ -215,7 +215,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Step 1, and agreement on the session's public hash key.
+    /// Step O1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let ot = kk13::Receiver::setup(channel, rng)?;
         let mut session = [Block::ZERO];
@@ -238,7 +238,7 @@ impl Receiver {
         let mut values = vec![Block::ZERO; words.len()];
         let mut keys = Zeroizing::new(Vec::new());
         for piece in pieces(words.len()) {
-            // 2.
+            // O2.
             let (words, sums) = (&words[piece.clone()], &mut values[piece]);
             keys.resize(words.len(), Block::ZERO);
             for number in 0..letters {
@@ -248,7 +248,7 @@ impl Receiver {
                 add_to(sums, &keys);
             }
         }
-        // 3.
+        // O3.
         finish(&self.hash, &mut values, words, |instance| instance as u64);
         Ok(values)
     }

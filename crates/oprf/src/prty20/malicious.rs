@@ -20,7 +20,7 @@
 //!   fn is_construction<M: Construction>() {}
 //!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
-//! - S → R at the beginning of step 1: a session. It is hashed with R's seed, so that neither party chooses
+//! - S → R at the beginning of step O1: a session. It is hashed with R's seed, so that neither party chooses
 //!   rows or hashes alone, and what R learns about h in one session is useless in another.
 //! - Points are digests of 256 bits. The OKVS key is made from both halves, and h and H are random oracles
 //!   (BLAKE3) on the whole point: H(u, y), for the row u.

@@ -3,12 +3,12 @@
 //!
 //! C is a linear code of distance at least κ, and h maps points to words of it.
 //!
-//! 1. Once, without input: the base OTs of the extension.
-//! 2. R draws the seed of the OKVS and of h, now that its points are fixed, and solves for P with Decode(P,
-//!    x) = h(x). R → S: the seed.
-//! 3. The extension, with the entries of P as words: R has rows T, S has rows Q = T ⊕ (C(P) ∧ Δ), row by row.
-//!    As decoding and C are linear, Decode(Q, y) = Decode(T, y) ⊕ (C(Decode(P, y)) ∧ Δ).
-//! 4. F(y) = H(Decode(Q, y) ⊕ (C(h(y)) ∧ Δ)) for any y; R has F(x) = H(Decode(T, x)).
+//! - **O1.** Once, without input: the base OTs of the extension.
+//! - **O2.** R draws the seed of the OKVS and of h, now that its points are fixed, and solves for P with Decode(P,
+//!   x) = h(x). R → S: the seed.
+//! - **O3.** The extension, with the entries of P as words: R has rows T, S has rows Q = T ⊕ (C(P) ∧ Δ), row by row.
+//!   As decoding and C are linear, Decode(Q, y) = Decode(T, y) ⊕ (C(Decode(P, y)) ∧ Δ).
+//! - **O4.** F(y) = H(Decode(Q, y) ⊕ (C(h(y)) ∧ Δ)) for any y; R has F(x) = H(Decode(T, x)).
 //!
 //! At a y that is not a point of R, at least κ bits of Δ remain in what is hashed, unless Decode(P, y)
 //! happens to be h(y). The rows share Δ, so H must be robust against Hamming correlations: it is BLAKE3 over
@@ -68,7 +68,7 @@ pub trait Construction: Send + Sync + Sized + 'static {
     /// The extension.
     type Receiver: matrix::Receiver<Self::Code>;
 
-    /// At the beginning of step 1: S's contribution to the hashes.
+    /// At the beginning of step O1: S's contribution to the hashes.
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_net::Result<Block>;
 
     /// R's side of [`Construction::draw_session`].
@@ -185,7 +185,7 @@ pub struct Sender<M: Construction> {
 }
 
 impl<M: Construction> Sender<M> {
-    /// Step 1, with the receiver's shape.
+    /// Step O1, with the receiver's shape.
     pub fn setup(
         shape: Shape,
         channel: &mut Channel,
@@ -196,7 +196,7 @@ impl<M: Construction> Sender<M> {
         Ok(Self { shape, session, rows })
     }
 
-    /// Steps 2 to 4 for each of `points`, as the receiver's clusters come in.
+    /// Steps O2 to O4 for each of `points`, as the receiver's clusters come in.
     ///
     /// # Errors
     /// If the construction is [`Malicious`], a deviation ([`CHECK`]) if the receiver's rows are not those of
@@ -207,7 +207,7 @@ impl<M: Construction> Sender<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Values> {
-        // 2.
+        // O2.
         let mut seed = [Block::ZERO];
         channel.recv_slice(SEED, &mut seed)?;
         let public = Public::<M, O>::new(self.shape, self.session, seed[0]);
@@ -243,7 +243,7 @@ pub struct Receiver<M: Construction> {
 }
 
 impl<M: Construction> Receiver<M> {
-    /// Step 1 for points that fit the shape.
+    /// Step O1 for points that fit the shape.
     pub fn setup(
         shape: Shape,
         channel: &mut Channel,
@@ -254,7 +254,7 @@ impl<M: Construction> Receiver<M> {
         Ok(Self { shape, session, rows })
     }
 
-    /// Steps 2 to 4: the value at each of `points`. Equal points have equal values, but too many of them
+    /// Steps O2 to O4: the value at each of `points`. Equal points have equal values, but too many of them
     /// overflow their cluster.
     ///
     /// # Errors
@@ -265,7 +265,7 @@ impl<M: Construction> Receiver<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        // 2.
+        // O2.
         let seed = declassify(Block::random(rng));
         channel.send_slice(SEED, &[seed])?;
         channel.flush()?;

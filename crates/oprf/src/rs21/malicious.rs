@@ -1,6 +1,6 @@
 //! Against malicious parties. Additions to the steps of [`super`]:
 //!
-//! - S → R at the beginning: a commitment to w_S. R sends its own share w_R with the OKVS seed in step 2;
+//! - S → R at the beginning: a commitment to w_S. R sends its own share w_R with the OKVS seed in step O2;
 //!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
 //! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses
 //!   rows or h alone. R may try many seeds before it sends one; the bound on its inputs counts its queries
@@ -164,7 +164,7 @@ pub struct Sender<O> {
 }
 
 impl<O: Codec<Block>> Sender<O> {
-    /// Step 1, with the receiver's shape.
+    /// Step O1, with the receiver's shape.
     pub fn setup(
         own: Share,
         shape: Shape,
@@ -177,7 +177,7 @@ impl<O: Codec<Block>> Sender<O> {
         Ok(Self { shape, own, share, answers, kind: PhantomData })
     }
 
-    /// Steps 3 and 4 for each of `points`, as the receiver's clusters come in.
+    /// Steps O3 and O4 for each of `points`, as the receiver's clusters come in.
     pub fn evaluate(
         mut self,
         points: Digests<'_>,
@@ -212,7 +212,7 @@ pub struct Receiver<O> {
 }
 
 impl<O: Codec<Block>> Receiver<O> {
-    /// Step 1 for points that fit the shape.
+    /// Step O1 for points that fit the shape.
     pub fn setup(
         commitment: Commitment,
         shape: Shape,
@@ -225,7 +225,7 @@ impl<O: Codec<Block>> Receiver<O> {
         Ok(Self { shape, commitment, share, kind: PhantomData })
     }
 
-    /// Steps 2 and 4: the value at each of `points`, which are distinct.
+    /// Steps O2 and O4: the value at each of `points`, which are distinct.
     ///
     /// # Errors
     /// [`Error::Okvs`] with a probability of at most 2^-λ, and a deviation if S opens its share of w to a
@@ -236,7 +236,7 @@ impl<O: Codec<Block>> Receiver<O> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        // 2.
+        // O2.
         let (seed, own) = (declassify(Block::random(rng)), Block::random(rng));
         let public = Public::<O>::new(channel.session(), self.shape, &self.commitment.0, seed);
         channel.send_slice(SEED, &[seed, own])?;
@@ -245,7 +245,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
         let workspaces = placed.send_masked(&self.share.share().a, h, channel, rng)?;
-        // 4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party before S has
+        // O4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party before S has
         // answered for it.
         let mut values = placed.decode(self.share.share(), &workspaces, |_, _| ());
         self.share.verify(channel)?;

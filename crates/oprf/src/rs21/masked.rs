@@ -1,4 +1,4 @@
-//! Steps 2 to 4 for any h and H: the masked encoding, and decoding on both sides.
+//! Steps O2 to O4 for any h and H: the masked encoding, and decoding on both sides.
 
 use std::{mem, ops::Range, panic::resume_unwind, thread};
 
@@ -94,7 +94,7 @@ impl<O: Okvs> Placed<'_, O> {
         (0..threads).map(|_| Scratch::default()).collect()
     }
 
-    /// Step 2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
+    /// Step O2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
     ///
     /// Columns of P that no equation determines are random. The mask makes this unnecessary for security, but
     /// it ensures that a party that knows all points still does not know a.
@@ -161,7 +161,7 @@ impl<O: Okvs> Placed<'_, O> {
         Ok(())
     }
 
-    /// Step 4 for the receiver: H of the decoded value in c of each placed point, where `finish(points,
+    /// Step O4 for the receiver: H of the decoded value in c of each placed point, where `finish(points,
     /// values)` applies H to the values of some points. Takes what [`Placed::send_masked`] returned.
     pub fn decode<A: Subspace>(
         &self,
@@ -186,7 +186,7 @@ impl<O: Okvs> Placed<'_, O> {
         values
     }
 
-    /// Steps 3 and 4 for the sender, as the receiver's clusters arrive: F of each placed point. Replaces b by
+    /// Steps O3 and O4 for the sender, as the receiver's clusters arrive: F of each placed point. Replaces b by
     /// k.
     pub fn evaluate<A: Subspace>(
         &self,
@@ -232,12 +232,12 @@ impl<O: Okvs> Placed<'_, O> {
             threads::for_each(
                 clusters.zip(columns).zip(places),
                 |((((cluster, scratch), bytes), k), values)| {
-                    // 3.
+                    // O3.
                     let masked = unpack(bytes, width, self.bits);
                     scratch.columns.clear();
                     scratch.columns.extend(masked.map(|m| A::truncate(Block(m), self.bits)));
                     A::add_products(k, &scratch.columns, delta);
-                    // 4.
+                    // O4.
                     let keys = self.points.keys(cluster);
                     self.okvs.decode_prepared(keys, k, values, &scratch.workspace);
                     scratch.hashes.clear();

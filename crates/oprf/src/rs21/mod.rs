@@ -2,12 +2,12 @@
 //!
 //! The receiver has points x, the sender none yet. h maps points to elements of the VOLE's short side.
 //!
-//! 1. Once, without input: a VOLE as long as the OKVS; R has a and c, S has Δ and b, c = a·Δ + b.
-//! 2. R draws the OKVS seed, now that its points are fixed, and solves for P with Decode(P, x) = h(x). R → S:
-//!    the seed and a + P, cluster by cluster.
-//! 3. S takes k = b + Δ·(a + P) = c + Δ·P. As decoding is linear, Decode(k, y) + Δ·h(y) = Decode(c, y) +
-//!    Δ·(Decode(P, y) + h(y)).
-//! 4. F(y) = H(Decode(k, y) + Δ·h(y)) for any y; R has F(x) = H(Decode(c, x)).
+//! - **O1.** Once, without input: a VOLE as long as the OKVS; R has a and c, S has Δ and b, c = a·Δ + b.
+//! - **O2.** R draws the OKVS seed, now that its points are fixed, and solves for P with Decode(P, x) = h(x). R → S:
+//!   the seed and a + P, cluster by cluster.
+//! - **O3.** S takes k = b + Δ·(a + P) = c + Δ·P. As decoding is linear, Decode(k, y) + Δ·h(y) = Decode(c, y) +
+//!   Δ·(Decode(P, y) + h(y)).
+//! - **O4.** F(y) = H(Decode(k, y) + Δ·h(y)) for any y; R has F(x) = H(Decode(c, x)).
 //!
 //! At a y that is not a point of R, Δ is multiplied by something other than 0 unless Decode(P, y) happens to
 //! be h(y). What h and H are, and what else is exchanged, depends on the adversary: [`semi_honest`] and

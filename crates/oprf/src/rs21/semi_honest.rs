@@ -85,7 +85,7 @@ pub struct Sender<O, A> {
 }
 
 impl<O: Codec<Block>, A: Subspace> Sender<O, A> {
-    /// Step 1, with the receiver's shape and number of bits.
+    /// Step O1, with the receiver's shape and number of bits.
     pub fn setup(
         shape: Shape,
         bits: u32,
@@ -98,7 +98,7 @@ impl<O: Codec<Block>, A: Subspace> Sender<O, A> {
         Ok(Self { shape, bits, share, kind: PhantomData })
     }
 
-    /// Steps 3 and 4 for each of `points`, as the receiver's clusters come in.
+    /// Steps O3 and O4 for each of `points`, as the receiver's clusters come in.
     pub fn evaluate(
         mut self,
         points: &[Block],
@@ -125,7 +125,7 @@ pub struct Receiver<O, A: Subspace> {
 }
 
 impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
-    /// Step 1 for points that fit the shape.
+    /// Step O1 for points that fit the shape.
     pub fn setup(
         shape: Shape,
         bits: u32,
@@ -138,7 +138,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         Ok(Self { shape, bits, share, kind: PhantomData })
     }
 
-    /// Steps 2 and 4: the value at each of `points`. Equal points have equal values, but too many of them
+    /// Steps O2 and O4: the value at each of `points`. Equal points have equal values, but too many of them
     /// overflow their cluster.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        // 2.
+        // O2.
         let seed = declassify(Block::random(rng));
         let public = Public::<O>::new(self.shape, self.bits, seed);
         channel.send_slice(SEED, &[seed])?;
@@ -158,7 +158,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<A>| public.hash_points(&points, of, out);
         let workspaces = placed.send_masked(&self.share.a, h, channel, rng)?;
-        // 4.
+        // O4.
         let values = placed.decode(&self.share, &workspaces, |_, values| public.hash.apply(values));
         Ok(Values { positions: points.into_positions(), values })
     }

@@ -6,13 +6,13 @@
 //! everything else. All VOLEs of a run share one budget of guesses about R's noise. Then, once S's leaves and
 //! corrections have been received:
 //!
-//! 1. R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R →
-//!    S: χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as nobody
-//!    else learns it.
-//! 2. S → R: a hash of the session identifier, χ, and Σ χ^j·w_j + Q* + (x + y*)·Δ.
-//! 3. R refuses unless that is the hash of the same with Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
+//! - **C1.** R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R →
+//!   S: χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as nobody
+//!   else learns it.
+//! - **C2.** S → R: a hash of the session identifier, χ, and Σ χ^j·w_j + Q* + (x + y*)·Δ.
+//! - **C3.** R refuses unless that is the hash of the same with Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
-//! R must not send anything derived from v before step 3. What it sends between steps 1 and 3 may
+//! R must not send anything derived from v before step C3. What it sends between steps C1 and C3 may
 //! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
 //! about the noise. `docs/protocols/rr22.md` shows that this adds no assumption.
 //!
@@ -103,10 +103,10 @@ pub fn prove(
     mask: Block,
     channel: &mut Channel,
 ) -> Result<Answer> {
-    // 1.
+    // C1.
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
-    // 2.
+    // C2.
     let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
     Ok(Answer(digest(channel.session(), challenge[0], *value)))
 }
@@ -116,7 +116,7 @@ pub fn prove(
 pub struct Answer(blake3::Hash);
 
 impl Answer {
-    /// Step 2. The caller sends more, or flushes.
+    /// Step C2. The caller sends more, or flushes.
     pub fn send(self, channel: &mut Channel) -> Result<()> {
         channel.send(ANSWER, self.0.as_bytes())
     }
@@ -157,7 +157,7 @@ impl Drop for Mask {
     }
 }
 
-/// R's side of step 1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
+/// R's side of step C1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
 /// separately. The trees must be full. Returns what S has to answer.
 pub fn challenge(
     polynomial: &Polynomial,
@@ -179,7 +179,7 @@ pub fn challenge(
 #[must_use]
 pub struct Expected(blake3::Hash);
 
-/// Steps 2 and 3 for some challenges, in their order. All answers are received first: S does not learn which of them is wrong.
+/// Steps C2 and C3 for some challenges, in their order. All answers are received first: S does not learn which of them is wrong.
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.

@@ -5,20 +5,20 @@
 //! that only R knows. Before the first step, S has Q_i and R has Q_i + y_i·Δ; how they get these depends on the
 //! source of the y_i. With an OT extension:
 //!
-//! 1. Correlated OT on the bits of the α_i gives the keys of the trees.
-//! 2. S → R: a puncturable PRF for each block, by a [half-tree](half_tree) with Δ; S knows all its leaves w, R all but the one
-//!    at α_i.
-//! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
-//!    the missing leaf plus y_i·Δ.
+//! - **P1.** Correlated OT on the bits of the α_i gives the keys of the trees.
+//! - **P2.** S → R: a puncturable PRF for each block, by a [half-tree](half_tree) with Δ; S knows all its leaves w, R all but the one
+//!   at α_i.
+//! - **P3.** S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
+//!   the missing leaf plus y_i·Δ.
 //!
-//! If all values are 1, there are no Q_i, and step 3 falls away: correlated leaves of a half-tree add up to Δ, so the sum of
+//! If all values are 1, there are no Q_i, and step P3 falls away: correlated leaves of a half-tree add up to Δ, so the sum of
 //! those that R has is the missing leaf plus Δ.
 //!
 //! Long vectors are made of several *pieces*, each with its own noise and trees ([`Lpn::piece`]); the OTs of
 //! all pieces come first, together.
 //!
 //! [`check`] protects against a malicious S. Against a malicious R the trees must be full: an R that knew all
-//! leaves of a block would get Q_i from step 3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`]
+//! leaves of a block would get Q_i from step P3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`]
 //! takes more or longer blocks, so that every leaf is an entry of the noise.
 
 pub mod check;
@@ -92,7 +92,7 @@ impl Dimensions {
         Self { len, blocks: pieces * lpn.blocks, block, trees, values: lpn.values, code, pieces }
     }
 
-    /// OTs of step 1.
+    /// OTs of step P1.
     pub fn ots(&self) -> usize {
         self.all_trees().ots()
     }
@@ -247,7 +247,7 @@ fn piece_len(len: usize, lpn: Lpn) -> usize {
     len.div_ceil(lpn.pieces(len))
 }
 
-/// S's side after step 1.
+/// S's side after step P1.
 pub struct Sender<'a> {
     dimensions: &'a Dimensions,
     delta: Zeroizing<Block>,
@@ -255,12 +255,12 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// After step 1 ([`ots::send`]) with this Δ, which gave these keys.
+    /// After step P1 ([`ots::send`]) with this Δ, which gave these keys.
     pub fn new(dimensions: &'a Dimensions, delta: Block, keys: Zeroizing<Vec<Block>>) -> Self {
         Self { dimensions, delta: Zeroizing::new(delta), keys }
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections):
+    /// Steps P2 and P3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections):
     /// writes w, compressed, to `out`. Returns the trees from which w is made.
     pub fn fill(
         &self,
@@ -273,7 +273,7 @@ impl<'a> Sender<'a> {
         let pieces = self.trees(rng);
         let make = |piece: usize, (), leaves: &mut [Block]| {
             let shares = self.dimensions.shares(piece, shares);
-            // 2., and 3. while a tree's leaves are in the cache.
+            // P2., and P3. while a tree's leaves are in the cache.
             let correct = |i: usize, leaves: &[Block]| correction(i, leaves, shares);
             (piece, pieces[piece].grow(leaves, correct))
         };
@@ -298,7 +298,7 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// R's side after step 1.
+/// R's side after step P1.
 pub struct Receiver<'a> {
     dimensions: &'a Dimensions,
     places: &'a [u32],
@@ -306,12 +306,12 @@ pub struct Receiver<'a> {
 }
 
 impl<'a> Receiver<'a> {
-    /// After step 1 ([`ots::receive`]), which gave these messages, where `places` are the α_i.
+    /// After step P1 ([`ots::receive`]), which gave these messages, where `places` are the α_i.
     pub fn new(dimensions: &'a Dimensions, places: &'a [u32], keys: Zeroizing<Vec<Block>>) -> Self {
         Self { dimensions, places, keys }
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`; `keep(i, leaves)`
+    /// Steps P2 and P3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`; `keep(i, leaves)`
     /// may change block i before. Returns the results of `keep`, one per block.
     pub fn fill<T: Default + Send + Copy + Zeroize>(
         &self,
@@ -348,7 +348,7 @@ impl<'a> Receiver<'a> {
         })
     }
 
-    /// Receives S's messages for a piece in steps 2 and 3. The second result is for each block the sum of all
+    /// Receives S's messages for a piece in steps P2 and P3. The second result is for each block the sum of all
     /// its leaves, plus what is added to the missing one: of correlated leaves, Δ twice.
     fn take_in(
         &self,

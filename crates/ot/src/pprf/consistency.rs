@@ -1,10 +1,10 @@
 //! The check that a sender's sums fit trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
 //!
-//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and
-//!    a tag of 256 bits.
-//! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags, which
-//!    fixes every leaf.
-//! 3. R refuses unless this is the digest of its tags.
+//! - **C1.** Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and
+//!   a tag of 256 bits.
+//! - **C2.** S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags, which
+//!   fixes every leaf.
+//! - **C3.** R refuses unless this is the digest of its tags.
 //!
 //! A malicious sender can still make a guess: a wrong sum in a tree passes if R does not need it. Passing then
 //! tells the sender that R's points are in a set of its choice; it is caught with the probability of the other

@@ -3,11 +3,11 @@
 //! A node's children are π_0(s) ⊕ s and π_1(s) ⊕ s, where the π are AES under two public keys that the sender
 //! draws for the call: the secrecy of the missing leaf depends on them.
 //!
-//! 1. The two messages of a tree's first OT are its nodes at level 1.
-//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of the
-//!    right nodes, each masked with one message of that level's OT.
-//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling of
-//!    the node on its path.
+//! - **T1.** The two messages of a tree's first OT are its nodes at level 1.
+//! - **T2.** S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of the
+//!   right nodes, each masked with one message of that level's OT.
+//! - **T3.** R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling of
+//!   the node on its path.
 //!
 //! A sender can send sums that fit no tree; [`consistency`](super::consistency) catches it.
 //!

@@ -6,10 +6,10 @@
 //! random k, so that the nodes of every level add up to Δ, and the sum of the right ones is that of the left ones plus
 //! Δ: correlated OT with that Δ masks both by one block.
 //!
-//! 1. Correlated OT: S has K_l for each level l of a tree, R has K_l ⊕ c_l·Δ, where c_l is the side that its path does not
-//!    take.
-//! 2. S → R: the public keys (one, or two if leaves are hashed), and for each tree and level K_l plus the sum of the left nodes.
-//! 3. R gets the sum of the side c_l, subtracts what it knows of it, and so gets the sibling of the node on its path.
+//! - **T1.** Correlated OT: S has K_l for each level l of a tree, R has K_l ⊕ c_l·Δ, where c_l is the side that its path does not
+//!   take.
+//! - **T2.** S → R: the public keys (one, or two if leaves are hashed), and for each tree and level K_l plus the sum of the left nodes.
+//! - **T3.** R gets the sum of the side c_l, subtracts what it knows of it, and so gets the sibling of the node on its path.
 //!
 //! A node that is not expanded, because none of its leaves is below ℓ, stands for its leaves in all further sums of right nodes.
 //!
@@ -164,7 +164,7 @@ impl<'a> Trees<'a> {
         sums
     }
 
-    /// Step 2: sends the masked sums of all trees.
+    /// Step T2: sends the masked sums of all trees.
     pub fn send_sums(&self, sums: &[Block], channel: &mut Channel) -> Result<()> {
         channel.send_slice(KEYS, &self.public)?;
         channel.send_slice(SUMS, sums)

@@ -110,14 +110,14 @@ pub fn send(
 ) -> Result<(SenderShare, Answers)> {
     let delta = cot.delta().clone();
     let Levels { levels, values } = levels(len, lpn);
-    // 1. and 2.
+    // V1. and V2.
     let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, BITS, cot, channel)?;
     let noises = levels
         .iter()
         .zip(keys)
         .map(|(level, keys)| pcg::Sender::new(level, delta.expose()[0], keys));
     let noises: Vec<_> = noises.collect();
-    // 3. and 4., from the shortest level on.
+    // V3. and V4., from the shortest level on.
     let mut to_prove = Vec::new();
     for (level, noise) in levels.iter().zip(&noises).rev() {
         let shares = std::mem::replace(&mut b, ZeroizingVec::zeros(level.len));
@@ -165,12 +165,12 @@ pub fn receive(
     rng: &mut dyn CryptoRng,
 ) -> Result<Unverified> {
     let Levels { levels, values } = levels(len, lpn);
-    // 1. and 2.
+    // V1. and V2.
     let places: Vec<_> = levels.iter().map(|level| level.places(rng)).collect();
     let mut a = random_values::<Block>(values, BITS, rng);
     let ots::Received { keys, shares: mut c } =
         ots::receive(&levels, &places, &a, BITS, cot, channel)?;
-    // 3. and 4., from the shortest level on.
+    // V3. and V4., from the shortest level on.
     let mut made = Vec::new();
     for ((level, places), keys) in levels.iter().zip(&places).zip(keys).rev() {
         let values = std::mem::replace(&mut a, ZeroizingVec::zeros(level.len));

@@ -4,19 +4,19 @@
 //! R draws noise e: t blocks, each zero except for y_i at a random place α_i. With an OT extension in which S
 //! holds Δ:
 //!
-//! 1. Correlated OT on the bits of the α_i gives the keys of puncturable PRFs.
-//! 2. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
-//! 3. From these S and R make w and w + e·Δ, with the PRFs and a correction for each block.
-//! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
-//!    looks random by the LPN assumption that `vesica_params::lpn` states.
+//! - **V1.** Correlated OT on the bits of the α_i gives the keys of puncturable PRFs.
+//! - **V2.** Correlated OT on the bits of the y_i gives shares of y_i·Δ.
+//! - **V3.** From these S and R make w and w + e·Δ, with the PRFs and a correction for each block.
+//! - **V4.** Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
+//!   looks random by the LPN assumption that `vesica_params::lpn` states.
 //!
-//! If it is no longer than t ([`Lpn::is_short`]), there is no noise, and step 2 alone makes the VOLE: the a_i are
+//! If it is no longer than t ([`Lpn::is_short`]), there is no noise, and step V2 alone makes the VOLE: the a_i are
 //! the y_i.
 //!
 //! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
-//! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2; Weng et al. (S&P 2021)
+//! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step V2; Weng et al. (S&P 2021)
 //! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too. Such a VOLE has *levels*: the
-//! first is the VOLE itself, the last is short enough to take its y_i from step 2. The OTs of all levels are made in one
+//! first is the VOLE itself, the last is short enough to take its y_i from step V2. The OTs of all levels are made in one
 //! call, before anything else, so that their number costs no round trips.
 //!
 //! The code is binary, so a stays in the subspace from which the y_i are drawn (subfield VOLE).
@@ -116,9 +116,9 @@ pub fn send(
 ) -> Result<SenderShare> {
     let delta = cot.delta().clone();
     let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
-    // 1. and 2.
+    // V1. and V2.
     let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, bits, cot, channel)?;
-    // 3. and 4., from the shortest level on.
+    // V3. and V4., from the shortest level on.
     for (level, keys) in levels.iter().zip(keys).rev() {
         let shares = std::mem::replace(&mut b, ZeroizingVec::zeros(level.len));
         let noise = pcg::Sender::new(level, delta.expose()[0], keys);
@@ -141,12 +141,12 @@ pub fn receive<A: Subspace>(
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
     let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
-    // 1. and 2.
+    // V1. and V2.
     let places: Vec<_> = levels.iter().map(|level| level.places(rng)).collect();
     let mut a = random_values::<A>(values, bits, rng);
     let ots::Received { keys, shares: mut c } =
         ots::receive(&levels, &places, &a, bits, cot, channel)?;
-    // 3. and 4., from the shortest level on.
+    // V3. and V4., from the shortest level on.
     for ((level, places), keys) in levels.iter().zip(&places).zip(keys).rev() {
         let values = std::mem::replace(&mut a, ZeroizingVec::zeros(level.len));
         let shares = std::mem::replace(&mut c, ZeroizingVec::zeros(level.len));

@@ -11,11 +11,11 @@ use vesica::{
     Error, Misuse, Result, Source,
     files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
     lists::{
-        Asked, Found, LookUp, Origin, Publication, Published, Subscription, lists_cache, look_up,
+        Asked, Found, ListOrigin, LookUp, Origin, Publication, Published, Subscription,
+        lists_cache, look_up,
     },
 };
 use vesica_net::{CancelToken, Fingerprint};
-use vesica_web::Place;
 
 use crate::{
     errors,
@@ -207,7 +207,7 @@ impl Asking {
         let publisher: Fingerprint = publisher.map_err(|error| {
             Error::usage(Misuse::Argument, format!("the publisher's fingerprint: {error}"))
         })?;
-        let place = Place::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
+        let place = ListOrigin::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
         let Some(cache) = self.cache.or_else(lists_cache) else {
             return usage("say with cache where lists are kept");
         };
@@ -232,7 +232,7 @@ impl Asking {
 
 /// A list's origin, until somebody asks to stop.
 struct Stoppable {
-    place: Place,
+    place: ListOrigin,
     cancel: CancelToken,
 }
 

@@ -9,11 +9,12 @@ use rand::{
 use vesica::{
     Normalize, Source,
     files::{Dialect, Format, KeyColumn, Nulls},
-    lists::{DEFAULT_QUESTION, LookUp, MAX_QUESTION, Subscription, lists_cache, look_up},
+    lists::{
+        DEFAULT_QUESTION, ListOrigin, LookUp, MAX_QUESTION, Subscription, lists_cache, look_up,
+    },
     report::{counted, grouped},
 };
 use vesica_net::Fingerprint;
-use vesica_web::Place;
 
 use crate::{
     columns::{self, Names},
@@ -118,7 +119,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         std::fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(failed)
     });
     let token = token.transpose()?;
-    let mut origin = Place::new(&args.list, args.ask.as_deref(), args.publisher, token)?;
+    let mut origin = ListOrigin::new(&args.list, args.ask.as_deref(), args.publisher, token)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let publisher = args.publisher;

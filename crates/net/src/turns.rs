@@ -7,8 +7,6 @@ use std::{
     time::Duration,
 };
 
-use crate::Channel;
-
 /// The interval in which one that waits is asked whether it stays.
 const PAUSE: Duration = Duration::from_millis(20);
 

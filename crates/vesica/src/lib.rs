@@ -127,6 +127,8 @@ pub mod lists {
         exchange::{DEFAULT_QUESTION, MAX_QUESTION},
         head::{DEFAULT_LAMBDA, DEFAULT_QUERIES},
     };
+    #[cfg(feature = "http")]
+    pub use vesica_list_store::http::{ListOrigin, Remote};
     pub use vesica_list_store::{
         answered::Answered,
         ask::{Asking, ask},

@@ -211,8 +211,12 @@ fn number(method: &Method, query: Query) {
     let of_receiver = values(SIZES.receiver, query.aggregate.takes_receivers_values());
     let (mine, theirs) = (sender.items(), receiver.items());
     let ((), output) = run(
-        |channel, rng| aggregate::send(&method.on(query), Valued::new(mine, &of_sender), channel, rng),
-        |channel, rng| aggregate::receive(&method.on(query), Valued::new(theirs, &of_receiver), channel, rng),
+        |channel, rng| {
+            aggregate::send(&method.on(query), Valued::new(mine, &of_sender), channel, rng)
+        },
+        |channel, rng| {
+            aggregate::receive(&method.on(query), Valued::new(theirs, &of_receiver), channel, rng)
+        },
     );
     public_object(&output);
     let first_shared = SIZES.sender - SHARED;

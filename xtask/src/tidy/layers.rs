@@ -123,9 +123,9 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "list-store",
-        purpose: "published lists on disk: making, fetching and asking them",
+        purpose: "published lists: making them, and fetching and asking them from a directory or over HTTP",
         below: &["normalize", "list", "net", "psi", "core", "table", "keyset"],
-        never: "HTTP, runs, the terminal",
+        never: "runs, the terminal",
     },
     Layer {
         name: "task",
@@ -207,9 +207,9 @@ const LAYERS: &[Layer] = &[
         never: "the terminal",
     },
     Layer {
-        name: "web",
-        purpose: "published lists over HTTP and WebSocket: the service, and a client's connection",
-        below: &["net", "list", "vesica"],
+        name: "list-server",
+        purpose: "the service of published lists, over HTTP and WebSocket",
+        below: &["net", "list", "list-store", "vesica"],
         never: "protocols, what is in a table",
     },
     Layer {
@@ -229,14 +229,14 @@ const LAYERS: &[Layer] = &[
             "planner",
             "lab",
             "vesica",
-            "web",
+            "list-server",
         ],
         never: "cryptography, knowledge of tables",
     },
     Layer {
         name: "python",
         purpose: "the package for Python, in bindings/python",
-        below: &["net", "vesica", "web", "cli"],
+        below: &["net", "vesica", "cli"],
         never: "protocols; what the façade does not show",
     },
     Layer {

@@ -2,8 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc, thread};
 
+use vesica_list_server::{Asset, Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
 use vesica_net::CancelToken;
-use vesica_web::{Asset, Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
 
 use super::{Log, metrics};
 use crate::{exit::Failure, keygen, numbers};
@@ -67,7 +67,7 @@ pub fn serve(
     let Some(directory) = args.list.clone() else {
         return Err(Failure::bug("there is no list to serve"));
     };
-    let failed = |error: vesica_web::TlsError| Failure::input(error.to_string());
+    let failed = |error: vesica_list_server::TlsError| Failure::input(error.to_string());
     let certificate = match (&args.identity, &args.tls_certificate, &args.tls_key) {
         (Some(identity), _, _) => {
             let me = keygen::load(identity)?;
@@ -103,7 +103,7 @@ pub fn serve(
         origins: args.origin.clone(),
         is_proxied: args.proxied,
         threads: thread::available_parallelism().map_or(1, usize::from),
-        patience: vesica_web::PATIENCE,
+        patience: vesica_list_server::PATIENCE,
         assets: assets.unwrap_or_default(),
         counts: counts.clone(),
     };
@@ -116,7 +116,8 @@ pub fn serve(
         let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.clone().into())).collect();
         log.event(what, &facts);
     };
-    vesica_web::serve(serving, stop, &tell).map_err(|error| Failure::input(error.to_string()))
+    vesica_list_server::serve(serving, stop, &tell)
+        .map_err(|error| Failure::input(error.to_string()))
 }
 
 /// A time in plain words.

@@ -1,27 +1,25 @@
 //! Where the files of a list are, and who answers questions about it.
 
-use vesica::{
-    Result,
-    lists::{Asked, FromDirectory, Origin},
-};
+use vesica_core::error::Result;
 use vesica_net::Fingerprint;
 
-use crate::client::Remote;
+use super::client::Remote;
+use crate::origin::{Asked, FromDirectory, Origin};
 
 /// A list at an address or in a directory, and who is asked.
-pub enum Place {
+pub enum ListOrigin {
     /// Files at an address.
     Remote(Box<Remote>),
     /// Files in a directory of this machine, and who answers, if anybody does.
     Directory(FromDirectory, Option<Box<Remote>>),
 }
 
-impl Place {
+impl ListOrigin {
     /// A list at an address such as `https://lists.example.org/v1`, or in a directory. Questions go to the list's address, or to
     /// `ask`.
     ///
     /// # Errors
-    /// [`Error::Usage`](vesica::Error::Usage) where an address is none.
+    /// [`Error::Usage`](vesica_core::error::Error::Usage) where an address is none.
     pub fn new(
         list: &str,
         ask: Option<&str>,
@@ -40,7 +38,7 @@ impl Place {
     }
 }
 
-impl Origin for Place {
+impl Origin for ListOrigin {
     fn text(&mut self, name: &str, longest: usize) -> Result<String> {
         match self {
             Self::Remote(remote) => remote.text(name, longest),

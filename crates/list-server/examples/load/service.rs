@@ -17,8 +17,8 @@ use vesica::{
     lists::{Publication, publish},
 };
 use vesica_list::head::Head;
+use vesica_list_server::{Certificate, Counts, Limits, Rate, Serving, serve as run};
 use vesica_net::{CancelToken, Identity};
-use vesica_web::{Certificate, Counts, Limits, Rate, Serving, serve as run};
 
 use crate::Failure;
 
@@ -119,7 +119,7 @@ pub(crate) fn serve(directory: &Path) -> Result<(), Failure> {
         origins: Vec::new(),
         is_proxied: false,
         threads: std::thread::available_parallelism()?.get(),
-        patience: vesica_web::PATIENCE,
+        patience: vesica_list_server::PATIENCE,
         assets: Vec::new(),
         counts: Arc::new(Counts::default()),
     };

@@ -26,10 +26,13 @@ use tokio_tungstenite::tungstenite::{
 use vesica::{
     Class, NoObserver, Normalize, Observer, Source,
     files::{Delimiter, Dialect, Duplicates, Formulas, KeyColumn, NullValues, Nulls},
-    lists::{Asked, Found, LookUp, Origin, Publication, Published, Subscription, look_up, publish},
+    lists::{
+        Asked, Found, LookUp, Origin, Publication, Published, Remote, Subscription, look_up,
+        publish,
+    },
 };
+use vesica_list_server::{Asset, Certificate, Limits, Rate, Serving, Tokens, serve};
 use vesica_net::{CancelToken, Fingerprint, Identity};
-use vesica_web::{Asset, Certificate, Limits, Rate, Remote, Serving, Tokens, serve};
 
 /// A list, and a service of it while it lasts.
 struct World {

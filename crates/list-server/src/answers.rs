@@ -10,8 +10,8 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use tokio::sync::oneshot;
-use vesica::lists::Served;
 use vesica_list::exchange::answer;
+use vesica_list_store::serving::Served;
 
 use crate::{
     clients::Client,

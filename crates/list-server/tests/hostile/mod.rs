@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vesica_web::{Certificate, Counts, Limits, Rate, Serving};
+use vesica_list_server::{Certificate, Counts, Limits, Rate, Serving};
 
 use crate::{PLENTY, World};
 
@@ -81,7 +81,7 @@ fn who_takes_nothing_of_an_answer_is_cut_off() {
     let counts = Arc::new(Counts::default());
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("index.html"), vec![7; 1 << 25]).unwrap();
-    let assets = vesica_web::Asset::of_folder(folder.path()).unwrap();
+    let assets = vesica_list_server::Asset::of_folder(folder.path()).unwrap();
     let patience = Duration::from_millis(400);
     let serving = Serving { patience, counts: counts.clone(), assets, ..world.serving() };
     world.serve(serving);

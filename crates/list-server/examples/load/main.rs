@@ -1,6 +1,6 @@
 //! The load test of docs/lists.md: a service under 10,000 clients a minute, alone and while another client floods it.
 //!
-//! `cargo run --release -p vesica-web --example load [SECONDS]`, on Linux. The service is a process of its own, as is the flood;
+//! `cargo run --release -p vesica-list-server --example load [SECONDS]`, on Linux. The service is a process of its own, as is the flood;
 //! clients have addresses of their own in 127.0.0.0/8. For each way to flood, so many seconds long (20 by default), it
 //! prints how long clients wait for a batch of ten: over a connection of their own (with its handshake), and over one that
 //! is open. A client that floods has 64 connections and sends as fast as it can.

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
-use vesica::lists::Served;
+use vesica_list_store::serving::Served;
 use vesica_net::CancelToken;
 
 use crate::{

@@ -17,13 +17,11 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::{net::TcpStream, runtime::Runtime};
 use tokio_rustls::TlsConnector;
-use vesica::{
-    Error, Misuse, Result,
-    lists::{Asked, Origin},
-};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_net::Fingerprint;
 
-use crate::{rate::LeastRate, tls};
+use super::{rate::LeastRate, tls};
+use crate::origin::{Asked, Origin};
 
 /// How long a connection, or the next bytes of an answer, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -108,7 +106,7 @@ impl Endpoint {
             self.connection = Some(if is_tls {
                 let name = ServerName::try_from(host).map_err(io::Error::other)?;
                 let stream =
-                    TlsConnector::from(tls::client(publisher)?).connect(name, stream).await?;
+                    TlsConnector::from(tls::config(publisher)?).connect(name, stream).await?;
                 spawned(TokioIo::new(stream)).await?
             } else {
                 spawned(TokioIo::new(stream)).await?
@@ -150,7 +148,8 @@ impl Remote {
     fn send(
         &mut self,
         is_question: bool,
-        (method, path): (Method, &str),
+        method: Method,
+        path: &str,
         from: u64,
         body: Bytes,
     ) -> Result<Response<Incoming>> {
@@ -250,7 +249,7 @@ impl Remote {
 
 impl Origin for Remote {
     fn text(&mut self, name: &str, longest: usize) -> Result<String> {
-        let response = self.send(false, (Method::GET, name), 0, Bytes::new())?;
+        let response = self.send(false, Method::GET, name, 0, Bytes::new())?;
         let uri = self.files.uri.clone();
         if response.status() != StatusCode::OK {
             return Err(failed(&uri, format!("{name}: {}", response.status())));
@@ -268,7 +267,7 @@ impl Origin for Remote {
         let uri = self.files.uri.clone();
         let mut attempts = 0;
         loop {
-            let interrupted = match self.send(false, (Method::GET, name), from, Bytes::new()) {
+            let interrupted = match self.send(false, Method::GET, name, from, Bytes::new()) {
                 Ok(response) => {
                     let status = response.status();
                     let mut body = response.into_body();
@@ -307,7 +306,7 @@ impl Origin for Remote {
     fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked> {
         let path = format!("evaluate?epoch={epoch}");
         let question = Bytes::copy_from_slice(question);
-        let response = self.send(true, (Method::POST, &path), 0, question)?;
+        let response = self.send(true, Method::POST, &path, 0, question)?;
         if response.status() != StatusCode::OK {
             return self.refusal(response, epoch);
         }

@@ -7,11 +7,11 @@ use std::{
 };
 
 use hyper::{HeaderMap, header::HeaderValue};
-use vesica::lists::Served;
 use vesica_list::{
     exchange::{MAX_QUESTION, items},
     voprf::ELEMENT_BYTES,
 };
+use vesica_list_store::serving::Served;
 
 use crate::{
     answers::{Answers, Outcome},

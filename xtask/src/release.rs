@@ -90,9 +90,9 @@ impl Packages {
         println!("    the image for containers");
         let image = image::build(&parts)?;
         println!("    the sources and the formula for Homebrew");
-        sources(repository, version, &folder)?;
+        let sources = sources(repository, version, &folder)?;
         println!("    the bill of materials");
-        sbom::write(repository, version, &folder)?;
+        sbom::write(repository, version, &sources, &folder)?;
         println!("    the package for Python");
         python::wheels_into(repository, &folder)?;
         checksums::write_list(&folder)?;
@@ -148,14 +148,15 @@ impl Packages {
     }
 }
 
-/// The archive of the sources, and the formula that builds them.
-fn sources(repository: &Repository, version: &str, out: &Path) -> Result<(), Failure> {
+/// Makes the archive of the sources, which is returned, and the formula that builds them.
+fn sources(repository: &Repository, version: &str, out: &Path) -> Result<PathBuf, Failure> {
     let name = format!("vesica-{version}-source.tar.gz");
     let prefix = format!("--prefix=vesica-{version}/");
     let path = out.join(&name);
     let output = format!("--output={}", path.display());
     git(repository, &["archive", "--format=tar.gz", &prefix, &output, "HEAD"])?;
-    formula::write(version, &name, &checksums::of_file(&path)?, out)
+    formula::write(version, &name, &checksums::of_file(&path)?, out)?;
+    Ok(path)
 }
 
 /// What is called so at the beginning, in a folder.

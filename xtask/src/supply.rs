@@ -3,7 +3,7 @@
 //! Each part names what it needs and how to install it. What needs nothing runs with every change instead: [`permissive`],
 //! and the rules of `cargo xtask tidy`.
 
-mod audits;
+pub mod audits;
 mod least;
 pub mod permissive;
 mod repeated;

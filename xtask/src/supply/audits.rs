@@ -27,7 +27,7 @@ pub fn vet(repository: &Repository) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What to install.
-fn installed(repository: &Repository, name: &str) -> Result<(), Failure> {
+pub fn installed(repository: &Repository, name: &str) -> Result<(), Failure> {
     let asked = repository.cargo(&[name, "--version"]).output();
     match asked.is_ok_and(|asked| asked.status.success()) {
         true => Ok(()),

@@ -6,6 +6,8 @@
 pub mod difference;
 pub mod error;
 pub mod host;
+pub mod input_fault;
+pub mod misuse;
 pub mod moment;
 pub mod observe;
 pub mod parties;

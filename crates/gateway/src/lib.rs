@@ -38,12 +38,13 @@ use vesica_net::{CancelToken, Fingerprint, Identity, Proxy, connect};
 use vesica_partner::partnership::Partnership;
 use vesica_run::{
     diagnosis::Diagnosis,
-    job::{Shortfall, finish},
+    job::finish,
     journal::{Journal, JournalSecret, Resume, Run},
     meet::Way,
     permits::Slots,
     report::Report,
     session::{Computed, Elsewhere, Session, Setting},
+    shortfall::Shortfall,
     standing::Standing,
 };
 use vesica_task::query::Query;

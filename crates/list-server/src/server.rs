@@ -138,7 +138,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                     tokio::time::sleep(wait).await;
                 }
                 // What goes wrong with a connection concerns its client alone.
-                let _ = connection(service, routes, (stream, address), tls).await;
+                let _ = connection(service, routes, stream, address, tls).await;
                 drop((place, connected));
             });
         }
@@ -172,7 +172,8 @@ async fn listen(address: &str) -> io::Result<TcpListener> {
 async fn connection(
     service: Arc<Service>,
     routes: Router,
-    (stream, address): (TcpStream, SocketAddr),
+    stream: TcpStream,
+    address: SocketAddr,
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;

@@ -11,5 +11,6 @@ pub mod permits;
 pub mod phases;
 pub mod report;
 pub mod session;
+pub mod shortfall;
 pub mod standing;
 mod threshold;

@@ -57,6 +57,8 @@ use crate::{
     standing::{DONE, Limits, Place, Standing},
 };
 
+const READY: &str = "vesica/ready";
+
 /// A session whose terms are agreed.
 pub struct Session<'a> {
     terms: Terms,

@@ -61,9 +61,10 @@ pub use vesica_core::{
 
 pub use vesica_normalize::normalize::Normalize;
 pub use vesica_run::{
-    job::{Job, Ready, Shortfall, run},
+    job::{Job, Ready, run},
     meet::{Way, to_bind},
     report::Report,
+    shortfall::Shortfall,
 };
 pub use vesica_table::source::Source;
 pub use vesica_task::{

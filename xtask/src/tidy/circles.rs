@@ -32,6 +32,8 @@ const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/psi/src/parts/items.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/parts/session.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/payload.rs", "crates/psi/src/protocol.rs"],
+    ["crates/psi/src/functionality.rs", "crates/psi/src/protocol.rs"],
+    ["crates/psi/src/intersection.rs", "crates/psi/src/protocol.rs"],
 ];
 
 /// A file and one that it imports.

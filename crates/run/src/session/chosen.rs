@@ -11,7 +11,7 @@ use vesica_planner::Candidate;
 use vesica_psi::{Cost, Sizes};
 use vesica_task::interface::{Method, Request};
 
-use super::{Opening, Session, ladder::ladder, sets};
+use super::{Opening, READY, Session, ladder::ladder};
 
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
@@ -40,7 +40,7 @@ impl Session<'_> {
                 (partitions, begun.method.clone(), sizes, None, seed)
             }
             Some(_) => {
-                return Err(self.channel.malformed(sets::READY, "not the set of this run").into());
+                return Err(self.channel.malformed(READY, "not the set of this run").into());
             }
             None => {
                 let terms = self.terms.clone();

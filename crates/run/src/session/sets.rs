@@ -4,9 +4,8 @@ use vesica_core::error::Result;
 use vesica_psi::Sizes;
 use vesica_table::{rows::MAX_ROWS, sent_types::SentType};
 
-use super::Session;
+use super::{READY, Session};
 
-pub(super) const READY: &str = "vesica/ready";
 const TYPES: &str = "vesica/types";
 
 impl Session<'_> {

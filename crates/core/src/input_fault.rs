@@ -1,0 +1,318 @@
+//! The faults of an input, and their places.
+
+use std::{fmt, io};
+
+use crate::words::{bytes, counted, grouped};
+
+/// A place in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The data row, counted from 1; the header is not counted.
+    pub row: u64,
+    /// The line of the file on which the row begins, counted from 1; `None` in a table without lines.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "row {} (line {line})", self.row),
+            None => write!(f, "row {}", self.row),
+        }
+    }
+}
+
+/// What is wrong with an input.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputFault {
+    /// The operating system refused to read it.
+    #[error("cannot be read: {0}")]
+    Io(io::Error),
+    /// It is no delimited text.
+    #[error("seems to be {format}, not UTF-8 text; {advice}")]
+    NotText {
+        /// What it seems to be.
+        format: &'static str,
+        /// What to do about it.
+        advice: &'static str,
+    },
+    /// It begins like a format that it is not, or ends too early, or contradicts itself.
+    #[error(
+        "cannot be read as {format}: {part} is damaged or missing; copy or write the file again"
+    )]
+    Damaged {
+        /// What it seems to be.
+        format: &'static str,
+        /// The part of it that cannot be read.
+        part: String,
+    },
+    /// It is sound, but has a part that this program does not read.
+    #[error("has {part}, which is not read here; {advice}")]
+    Unsupported {
+        /// The part.
+        part: &'static str,
+        /// The remedy.
+        advice: &'static str,
+    },
+    /// It is encrypted.
+    #[error("is encrypted {format}, which is not read here; decrypt it first")]
+    Encrypted {
+        /// The name of its format.
+        format: &'static str,
+    },
+    /// It is a directory of files, or names several.
+    #[error("{found}; {advice}")]
+    Directory {
+        /// The kind of directory or name.
+        found: String,
+        /// The remedy.
+        advice: &'static str,
+    },
+    /// It was written to between two looks at it.
+    #[error("changed while it was read; run again when nobody writes to it")]
+    Changed,
+    /// What has to be in memory at once takes more than there may be.
+    #[error(
+        "holds more than {} where all of it has to be in memory: the keys of all rows, one batch of Arrow, or one page of Parquet; raise --memory, or \
+         split it",
+        bytes(*max as f64)
+    )]
+    TooLarge {
+        /// The most bytes that there may be.
+        max: u64,
+    },
+    /// A record of a text, or its header, is so long that it is hardly one.
+    #[error(
+        "{}has a row of more than {}, and a row has to be in memory whole; a quotation mark that nothing closes makes one row of all that \
+         follows. Mend it, or split it: a row may have an eighth of --memory, and at most 64 MiB",
+        line.map_or(String::new(), |line| format!("line {line} ")),
+        bytes(*max as f64)
+    )]
+    LongRecord {
+        /// The line where it begins, where that is known.
+        line: Option<u64>,
+        /// The most bytes that it may have.
+        max: u64,
+    },
+    /// A line is no JSON object.
+    #[error("{place}: {problem}, near character {character}; write one JSON object on each line")]
+    BrokenLine {
+        /// Where.
+        place: Place,
+        /// What is wrong with the line.
+        problem: &'static str,
+        /// Where in the line, counted from 1; 0 where that is not known.
+        character: usize,
+    },
+    /// A column has a type that makes no key and no number to add up.
+    #[error("column `{column}` has the type {kind}, which cannot be used: {why}")]
+    ColumnType {
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
+        /// The reason, and what to do.
+        why: &'static str,
+    },
+    /// A value has a type that does not suit what the column is for.
+    #[error("{place}, column `{column}`: {kind} cannot be {purpose}: {why}")]
+    ValueType {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The type of the value.
+        kind: &'static str,
+        /// What the column is for: `a key`.
+        purpose: &'static str,
+        /// The reason, and what to do.
+        why: &'static str,
+    },
+    /// There is no column of that name.
+    #[error("has no column `{column}`; {hint}")]
+    NoColumn {
+        /// The name asked for.
+        column: String,
+        /// What there is instead.
+        hint: String,
+    },
+    /// No row has a key.
+    #[error(
+        "none of its {} has a key: {}; `vesica check` says more. If that is intended, run with --allow-empty",
+        counted(*rows, "row"), no_keys(*rows, *null_values)
+    )]
+    NoKeys {
+        /// All rows.
+        rows: u64,
+        /// Rows with a null value in place of a key.
+        null_values: u64,
+    },
+    /// More than one column bears the name.
+    #[error("has {times} columns named `{column}`; rename all but one")]
+    AmbiguousColumn {
+        /// The name asked for.
+        column: String,
+        /// How many columns bear it.
+        times: usize,
+    },
+    /// A row has another number of fields than the header.
+    #[error("{place} has {}, the header has {expected}", counted(*fields as u64, "field"))]
+    Ragged {
+        /// Where.
+        place: Place,
+        /// Fields in the row.
+        fields: usize,
+        /// Fields in the header.
+        expected: usize,
+    },
+    /// The file ends inside a quoted field.
+    #[error("{place} opens a quoted field that is never closed")]
+    UnclosedQuote {
+        /// The row with the open field.
+        place: Place,
+    },
+    /// The header ends the file inside a quoted field.
+    #[error("the header opens a quoted field that is never closed")]
+    UnclosedHeader,
+    /// A key is not UTF-8.
+    #[error(
+        "{place}, column `{column}`: not valid UTF-8; convert the file to UTF-8, for example with \
+         `iconv -f WINDOWS-1252 -t UTF-8`"
+    )]
+    NotUtf8 {
+        /// Where.
+        place: Place,
+        /// The key column.
+        column: String,
+    },
+    /// A key holds a NUL character.
+    #[error("{place}, column `{column}`: holds a NUL character; the file may be damaged")]
+    Nul {
+        /// Where.
+        place: Place,
+        /// The key column.
+        column: String,
+    },
+    /// A key is missing, and the policy is to refuse that.
+    #[error(
+        "{place}, column `{column}`: the key {}; fill it, or skip rows without a key",
+        if *null_value { "is a null value such as NULL" } else { "is empty" }
+    )]
+    NullKey {
+        /// The first such row.
+        place: Place,
+        /// The key column.
+        column: String,
+        /// The column has a value, which stands for a missing one.
+        null_value: bool,
+    },
+    /// A key occurs twice, and the policy is to refuse that.
+    #[error(
+        "{second} bears the same key as {first}; {} the key of an earlier row: remove them, or let each key take part \
+         once",
+        repeating(*rows)
+    )]
+    DuplicateKey {
+        /// The earlier row.
+        first: Place,
+        /// The first row that repeats a key.
+        second: Place,
+        /// How many rows do.
+        rows: u64,
+    },
+    /// The values of a row that are sent to the other side are longer than agreed.
+    #[error(
+        "{place}, column `{column}`: up to here the row's values do not fit into the {bytes} bytes that are sent, of \
+         which each value takes two more than it is long; send fewer columns, or allow more bytes with --send-bytes"
+    )]
+    TooLongToSend {
+        /// The first such row.
+        place: Place,
+        /// The column with which they become too long.
+        column: String,
+        /// Bytes of a row's values.
+        bytes: u32,
+    },
+    /// More rows bear one key than are sent.
+    #[error(
+        "{place} bears the same key as {first}, and no more than {} of one key may be sent; remove rows, or allow more \
+         with --duplicates all:N", counted(u64::from(*rows), "row")
+    )]
+    TooManyRowsToSend {
+        /// The first row that is one too many.
+        place: Place,
+        /// The first row of that key.
+        first: Place,
+        /// How many are sent.
+        rows: u32,
+    },
+    /// A value to be added up is no number, or has too many decimal places.
+    #[error("{place}, column `{column}`: {}", expected_number(*scale))]
+    NotANumber {
+        /// Where.
+        place: Place,
+        /// The column of values.
+        column: String,
+        /// How many decimal places it may have.
+        scale: u8,
+    },
+    /// A value to be added up is missing, and the policy is to refuse that.
+    #[error(
+        "{place}, column `{column}`: the value is empty; fill it, or skip empty ones, which count as 0"
+    )]
+    NullValue {
+        /// The first such row.
+        place: Place,
+        /// The column of values.
+        column: String,
+    },
+    /// Values could add up to more than a sum holds.
+    #[error(
+        "{place}, column `{column}`: the values up to here, signs aside, add up to more than 2^63 - 1; \
+         use fewer rows, or a larger unit"
+    )]
+    SumTooLarge {
+        /// The first row with which they do.
+        place: Place,
+        /// The column of values.
+        column: String,
+    },
+    /// There are no rows, and that is not allowed.
+    #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]
+    Empty {
+        /// Whether there is a header.
+        header: bool,
+    },
+    /// More rows than a run can hold.
+    #[error("has more than {max} rows; split it")]
+    TooManyRows {
+        /// The most there may be.
+        max: u64,
+    },
+}
+
+fn repeating(rows: u64) -> String {
+    format!("{} {}", counted(rows, "row"), if rows == 1 { "repeats" } else { "repeat" })
+}
+
+fn no_keys(rows: u64, null_values: u64) -> String {
+    let part = |rows: u64, what: &str| (rows > 0).then(|| format!("{} {what}", grouped(rows)));
+    let parts = [
+        part(
+            rows.saturating_sub(null_values),
+            "with nothing there, or nothing of the kind that --normalize takes",
+        ),
+        part(null_values, "with a null value such as NULL"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+fn expected_number(scale: u8) -> String {
+    match scale {
+        0 => "not a whole number from -2^63 to 2^63 - 1; for decimals name a scale".to_owned(),
+        _ => format!(
+            "not a number with at most {scale} decimal places, written like -1234.5, or too large"
+        ),
+    }
+}

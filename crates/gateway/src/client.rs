@@ -25,9 +25,8 @@ use vesica_normalize::digest::Digest;
 use vesica_psi::Sizes;
 use vesica_run::permits::{self, Attempt, MOST_ATTEMPTS, Prepared, may_pass};
 use vesica_task::{
-    interface::{Call, Request},
+    piece::{Piece, RowsLayout, RowsPiece},
     query::Query,
-    sides::{Side, Sides},
 };
 use zeroize::Zeroizing;
 
@@ -311,7 +310,9 @@ impl Gateway {
         partition: u32,
         digests: &[[u8; 32]],
     ) -> ClusterResult<Vec<u32>> {
-        let Facts { call, seed, session, secret } = tasks.facts()?;
+        let call = tasks.work.call(digests.len() as u64).ok_or_else(unusable)?;
+        let (seed, session) = (tasks.seed()?, bytes(&tasks.work.session)?);
+        let commitments = Commitments::new(bytes(&tasks.work.secret)?);
         let mut methods = Query::ROWS.kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == tasks.work.method);
         let method = method.ok_or_else(unexpected)?;
@@ -322,8 +323,9 @@ impl Gateway {
         let capacity = if call.receives() { receiver } else { sender };
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
         let length = method.item_length();
+        let layout = RowsLayout::of(&call, length);
         let loaded = Partition::of(&digests, &seed, capacity, length, &mut rng)?;
-        let commitment = Commitments::new(secret).of(partition, &loaded);
+        let commitment = commitments.of(partition, &loaded);
         let stall = Duration::from_secs_f64(tasks.work.stall.clamp(0.1, 86400.0));
         for _ in 0..=MOST_ATTEMPTS {
             let me = Identity::generate()
@@ -353,13 +355,12 @@ impl Gateway {
                 Err(error) if may_pass(&error) => continue,
                 Err(error) => return Err(error.into()),
             };
-            // The number of matches, that of the one identifier, and the rows.
-            let (numbers, _) = piece.as_chunks();
-            let matches = numbers.first().map(|number| u64::from_le_bytes(*number));
+            let piece = RowsPiece::read(&piece, &layout)?;
+            let matches = piece.as_ref().map(|piece| piece.matches);
             match self.ask(&Ask::Found { partition, attempt, matches })? {
                 Answer::Good => {
-                    let rows = numbers.iter().skip(2).map(|row| u64::from_le_bytes(*row) as u32);
-                    return Ok(rows.collect());
+                    let rows = piece.map(|piece| piece.rows).unwrap_or_default();
+                    return Ok(rows.into_iter().map(|row| row as u32).collect());
                 }
                 Answer::Again | Answer::Wait => {}
                 _ => return Err(unexpected()),
@@ -425,13 +426,6 @@ pub struct Tasks {
     work: Work,
 }
 
-struct Facts {
-    call: Call,
-    seed: Seed,
-    session: [u8; 32],
-    secret: [u8; 32],
-}
-
 impl Tasks {
     /// As text, for tasks.
     pub fn text(&self) -> String {
@@ -444,9 +438,7 @@ impl Tasks {
     /// [`Error::Usage`].
     pub fn of_text(text: &str) -> Result<Self> {
         let work = serde_json::from_str(text);
-        Ok(Self {
-            work: work.map_err(|_| Error::usage(Misuse::Cluster, "not what there is to do"))?,
-        })
+        Ok(Self { work: work.map_err(|_| unusable())? })
     }
 
     /// The number of partitions.
@@ -473,37 +465,18 @@ impl Tasks {
     pub fn partitions_of(&self, digests: &[[u8; 32]]) -> Result<Vec<u32>> {
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
         let partitions = self.work.partitions as usize;
-        Ok(partitions_of(&self.facts()?.seed, &digests, partitions))
+        Ok(partitions_of(&self.seed()?, &digests, partitions))
     }
 
-    fn facts(&self) -> Result<Facts> {
-        let Work { role, sizes, .. } = &self.work;
-        let unusable = || Error::usage(Misuse::Cluster, "not what there is to do");
-        let bytes = |secret: &Secret| secret.bytes().ok_or_else(unusable);
-        let sides = Sides {
-            my_keys: self.work.keys,
-            peer_keys: self.work.peer_keys,
-            i_learn: self.work.learns,
-            peer_learns: self.work.peer_learns,
-            receiver: if self.work.receives { Side::Me } else { Side::Peer },
-            identifiers: 1,
-        };
-        let [sender, receiver] = sizes.map(|size| size as usize);
-        if sender.max(receiver) > vesica_psi::MAX_ITEMS || self.work.partitions == 0 {
-            return Err(unusable());
-        }
-        let call = Call {
-            request: Request::rows(Sizes { sender, receiver }, self.work.partitions as usize),
-            role: *role,
-            sides,
-            sent: None,
-            types: Vec::new(),
-            aligned: false,
-            unmatched: false,
-            rows: self.work.keys,
-        };
-        let seed = Seed::of_run(bytes(&self.work.seed)?);
-        let (session, secret) = (bytes(&self.work.session)?, bytes(&self.work.secret)?);
-        Ok(Facts { call, seed, session, secret })
+    fn seed(&self) -> Result<Seed> {
+        Ok(Seed::of_run(bytes(&self.work.seed)?))
     }
+}
+
+fn unusable() -> Error {
+    Error::usage(Misuse::Cluster, "not what there is to do")
+}
+
+fn bytes(secret: &Secret) -> Result<[u8; 32]> {
+    secret.bytes().ok_or_else(unusable)
 }

@@ -21,6 +21,7 @@ use vesica_run::{
     permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, TASK_PHASE, Waited},
     standing::Standing,
 };
+use vesica_task::piece::{Piece, RowsPiece};
 use zeroize::Zeroizing;
 
 use super::{
@@ -534,10 +535,9 @@ impl Cluster {
             return Answer::Again;
         }
         (task.found, task.asked) = (true, Instant::now());
-        // As a partition's piece of rows, of which the gateway sees none.
-        let numbers = matches.into_iter().flat_map(|matches| [matches, matches]);
-        let piece = Zeroizing::new(numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-        slots.found(partition, attempt, piece);
+        // The gateway sees no rows.
+        let piece = matches.map(|matches| RowsPiece::counted(matches).encode());
+        slots.found(partition, attempt, piece.unwrap_or_default());
         Answer::Good
     }
 

@@ -320,7 +320,7 @@ impl Serving {
         };
         standing.describe(run, Some(counted.sketch));
         let mut start = |elsewhere: Elsewhere<'_>, slots: Arc<Slots>| {
-            cluster.start(self.work(&elsewhere), slots, standing.clone());
+            cluster.start(Work::new(&elsewhere, self.stall), slots, standing.clone());
         };
         let spill = std::env::temp_dir();
         let Computed { method, peer_items, partitions, attempts, found } =
@@ -337,27 +337,6 @@ impl Serving {
         let (waits, stops) = (cluster.clone(), cancel.clone());
         session.meanwhile(move || waits.staged(&stops))?;
         finish(session, self.report.clone(), report, Diagnosis::none(), None, attempts)
-    }
-
-    fn work(&self, elsewhere: &Elsewhere<'_>) -> Work {
-        let Elsewhere { call, method, seed, session, done, commitments } = elsewhere;
-        let sizes = call.request.sizes;
-        Work {
-            role: call.role,
-            session: Secret::new(session.as_bytes()),
-            seed: Secret::new(seed.as_bytes()),
-            secret: Secret::new(&**commitments),
-            method: (*method).to_owned(),
-            partitions: call.request.partitions as u32,
-            done: *done as u32,
-            sizes: [sizes.sender as u64, sizes.receiver as u64],
-            keys: call.sides.my_keys,
-            peer_keys: call.sides.peer_keys,
-            receives: call.receives(),
-            learns: call.sides.i_learn,
-            peer_learns: call.sides.peer_learns,
-            stall: self.stall.as_secs_f64(),
-        }
     }
 }
 

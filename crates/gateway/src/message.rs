@@ -5,7 +5,7 @@
 //! the job's [`Token`] and begin with 17 bytes: [`ASKS`] and zeros, before a question as a message; or [`JOINS`] and a ticket, before the
 //! bytes of an attempt, which the gateway passes on.
 
-use std::{fmt, path::Path, str::FromStr, sync::Arc};
+use std::{fmt, path::Path, str::FromStr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use vesica_core::{
@@ -16,8 +16,13 @@ use vesica_keyset::sketch::Sketch;
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::normalize::TravellingName;
 use vesica_partner::signed::hex;
-use vesica_run::permits::Prepared;
+use vesica_psi::{MAX_ITEMS, Sizes};
+use vesica_run::{permits::Prepared, session::Elsewhere};
 use vesica_table::output::{Access, Output};
+use vesica_task::{
+    interface::{Call, Request},
+    sides::{Side, Sides},
+};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 pub(super) const ASK: &str = "gateway/ask";
@@ -185,6 +190,49 @@ pub(crate) struct Work {
     pub(super) peer_learns: bool,
     /// Seconds without a sign of life after which the other side's task is given up.
     pub(super) stall: f64,
+}
+
+impl Work {
+    /// The work of a session that has begun, whose tasks wait this long for a sign of life.
+    pub(super) fn new(elsewhere: &Elsewhere<'_>, stall: Duration) -> Self {
+        let Elsewhere { call, method, seed, session, done, commitments } = elsewhere;
+        let Sizes { sender, receiver } = call.request.sizes;
+        Self {
+            role: call.role,
+            session: Secret::new(session.as_bytes()),
+            seed: Secret::new(seed.as_bytes()),
+            secret: Secret::new(&**commitments),
+            method: (*method).to_owned(),
+            partitions: call.request.partitions as u32,
+            done: *done as u32,
+            sizes: [sender as u64, receiver as u64],
+            keys: call.sides.my_keys,
+            peer_keys: call.sides.peer_keys,
+            receives: call.receives(),
+            learns: call.sides.i_learn,
+            peer_learns: call.sides.peer_learns,
+            stall: stall.as_secs_f64(),
+        }
+    }
+
+    /// The call of a partition with this many keys, the way back from [`Work::new`]. `None` for sizes that no run has.
+    pub(super) fn call(&self, rows: u64) -> Option<Call> {
+        let [sender, receiver] = self.sizes.map(|size| usize::try_from(size).ok());
+        let (sender, receiver) = sender.zip(receiver)?;
+        if sender.max(receiver) > MAX_ITEMS || self.partitions == 0 {
+            return None;
+        }
+        let sides = Sides {
+            my_keys: self.keys,
+            peer_keys: self.peer_keys,
+            i_learn: self.learns,
+            peer_learns: self.peer_learns,
+            receiver: if self.receives { Side::Me } else { Side::Peer },
+            identifiers: 1,
+        };
+        let request = Request::rows(Sizes { sender, receiver }, self.partitions as usize);
+        Some(Call::new(request, self.role, sides, rows))
+    }
 }
 
 /// Shows no secret.

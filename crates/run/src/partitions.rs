@@ -328,17 +328,7 @@ mod tests {
             receiver: if receives { me } else { peer },
             identifiers: 1,
         };
-        let request = Request::rows(sizes, COUNT);
-        let call = Call {
-            request,
-            role,
-            sides,
-            sent: None,
-            types: Vec::new(),
-            aligned: false,
-            unmatched: false,
-            rows: 0,
-        };
+        let call = Call::new(Request::rows(sizes, COUNT), role, sides, 0);
         let methods = Query::ROWS.kind.task.methods();
         let method = methods.iter().find(|method| method.key() == "rr22").unwrap();
         let gather = method.gather(&call).unwrap();

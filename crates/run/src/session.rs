@@ -268,15 +268,13 @@ impl<'a> Session<'a> {
         let begun = begun.flatten().filter(|_| done.is_some());
         let warning = self.standing.admit(my_items, peer_items, begun.as_ref())?;
         warning.iter().for_each(|warning| self.observer.warning(warning));
+        let (request, sides) = (self.terms.request(whole), self.sides(my_items, peer_items));
         let call = Call {
-            request: self.terms.request(whole),
-            role: self.parties.role,
-            sides: self.sides(my_items, peer_items),
             sent: self.terms.sent_columns().cloned(),
             types,
             aligned: self.terms.aligns(),
             unmatched,
-            rows: counts.read,
+            ..Call::new(request, self.parties.role, sides, counts.read)
         };
         let done = done.unwrap_or_default();
         Ok((Opening { whole, peer_items, call, begun, done }, committed))

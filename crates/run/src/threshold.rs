@@ -60,16 +60,7 @@ impl Session<'_> {
         let method = methods.find(|method| Some(method.key()) == key);
         let method = method.ok_or(Error::bug("the choice is in no catalogue"))?;
         let sides = Sides { i_learn: true, peer_learns: true, ..call.sides };
-        let call = Call {
-            request,
-            role: call.role,
-            sides,
-            sent: None,
-            types: Vec::new(),
-            aligned: false,
-            unmatched: false,
-            rows: call.rows,
-        };
+        let call = Call::new(request, call.role, sides, call.rows);
         let seed = self.draw(rng)?;
         self.phase(method.key());
         let pool = self.pool();

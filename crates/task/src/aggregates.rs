@@ -29,6 +29,7 @@ use crate::{
         Request, Reveal, RevealStep, Task, Unrevealed,
     },
     outcome::{Decimal, Outcome, QueryResult},
+    piece::{NumberPiece, Piece},
     query::{self, Form, Query, QueryKind, ResultForm},
 };
 
@@ -458,7 +459,7 @@ impl PartitionParty for Adder {
         let Values { values, clamped } = Values::of(set, &self.request);
         let input = Valued::new(items.items(), &values);
         let share = self.adder.run(input, channel, rng)?;
-        Ok(Zeroizing::new([share.count, share.sum, clamped.into()].map(u128::to_le_bytes).concat()))
+        Ok(NumberPiece { share, clamped }.encode())
     }
 }
 
@@ -484,14 +485,10 @@ impl Gather for Adding {
         let Self { number, by_partitions, query, call, .. } = *self;
         let (mut total, mut all_clamped) = (Share::default(), 0);
         for piece in pieces.iter() {
-            let piece = piece?;
-            let ([count, sum, clamped], []) = piece.as_chunks() else {
-                return Err(Error::bug("a piece that is no share"));
-            };
-            let [count, sum, clamped] =
-                [count, sum, clamped].map(|number| u128::from_le_bytes(*number));
-            total.add(&Share { count, sum });
-            all_clamped += clamped as u64;
+            let piece = NumberPiece::read(&piece?, &())?;
+            let piece = piece.ok_or(Error::bug("a partition without a piece"))?;
+            total.add(&piece.share);
+            all_clamped += piece.clamped;
         }
         let Randomness { rng, noise } = randomness;
         let opened = (by_partitions.open)(query, call.receives(), &total, channel, (rng, noise));

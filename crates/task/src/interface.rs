@@ -169,6 +169,21 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the call of a run in which no side sends columns, and a side with this many rows writes no others than those
+    /// that match, in the order of its table.
+    pub fn new(request: Request, role: Role, sides: Sides, rows: u64) -> Self {
+        Self {
+            request,
+            role,
+            sides,
+            sent: None,
+            types: Vec::new(),
+            aligned: false,
+            unmatched: false,
+            rows,
+        }
+    }
+
     /// Whether this side is the method's receiver.
     pub fn receives(&self) -> bool {
         self.sides.receiver == Side::Me

@@ -1,7 +1,4 @@
 //! Rows of a join of sets in partitions, on disk until they are written.
-//!
-//! A piece has the number of matches and how many of them cannot be read, and then for each row the number of the row and one
-//! of the places of the payload that came with its key: zeros where the payload cannot be read.
 
 use std::{borrow::Cow, io::Write};
 
@@ -17,18 +14,17 @@ use vesica_table::{
 };
 use zeroize::Zeroizing;
 
-/// Bytes of a row's number.
-const ROW: usize = size_of::<u64>();
+use crate::{
+    interface::Call,
+    joined::Joined,
+    piece::{JoinLayout, JoinPiece, Piece, row_of},
+};
 
 /// Ranges of rows that are put in order one after the other.
 const BUCKETS: u64 = 256;
 
 /// What a receiver found in a partition.
-pub(super) fn piece(
-    opened: &Opened,
-    sent: &SentColumns,
-    partition: &Partition,
-) -> Zeroizing<Vec<u8>> {
+pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) -> JoinPiece {
     let Partition { set, rows, .. } = partition;
     let mut payloads = vec![None; set.counts().used as usize];
     let mut unreadable = 0u64;
@@ -38,7 +34,7 @@ pub(super) fn piece(
         payloads[*key as usize] = Some((nth, senders));
     }
     let matches = opened.positions().len() as u64;
-    let mut piece = Zeroizing::new([matches, unreadable].map(u64::to_le_bytes).concat());
+    let mut records = Zeroizing::new(Vec::new());
     let bytes = sent.bytes as usize;
     for row in 0..set.counts().read {
         let Some((nth, senders)) = set.key_of(row).and_then(|key| payloads[key as usize]) else {
@@ -46,46 +42,36 @@ pub(super) fn piece(
         };
         let row = rows.row(row).to_le_bytes();
         for place in opened.payload(nth).chunks(bytes).take(senders.unwrap_or(1)) {
-            piece.extend_from_slice(&row);
+            records.extend_from_slice(&row);
             match senders {
-                Some(_) => piece.extend_from_slice(place),
-                None => piece.extend(std::iter::repeat_n(0, bytes)),
+                Some(_) => records.extend_from_slice(place),
+                None => records.extend(std::iter::repeat_n(0, bytes)),
             }
         }
     }
-    piece
+    JoinPiece { matches, unreadable, records }
 }
 
-/// What was found in all partitions.
-pub(super) struct Found {
-    pub(super) matches: u64,
-    /// Of how many of them what was sent cannot be read.
-    pub(super) unreadable: u64,
-    pub(super) rows: Matched,
-}
-
-/// Puts together the pieces of a receiver whose table has so many rows; where `unmatched` are kept, with all other rows.
+/// Puts together the pieces of a receiver.
 ///
 /// # Errors
 /// [`Error::Output`] of the directory.
-pub(super) fn found(
-    pieces: Pieces,
-    (sent, types): (SentColumns, Vec<SentType>),
-    table_rows: u64,
-    unmatched: bool,
-) -> Result<Found> {
+pub(super) fn joined(pieces: Pieces, call: Call) -> Result<Joined> {
+    let Call { sent, types, unmatched, rows: table_rows, .. } = call;
+    let sent = sent.ok_or(Error::bug("in a join columns are sent"))?;
     let directory = pieces.directory().to_owned();
     let unwritten = |source| Error::Output { path: directory.clone(), source };
-    let record = ROW + sent.bytes as usize;
+    let layout = JoinLayout { place: sent.bytes as usize, rows: table_rows };
+    let record = layout.record();
     let mut filling = Filling::create(&directory, BUCKETS as usize, record)?;
     let (mut matches, mut unreadable) = (0, 0);
     for piece in pieces.iter() {
-        let piece = piece?;
-        let (head, records) = piece.split_at_checked(2 * ROW).ok_or(Error::bug("a short piece"))?;
-        matches += number(head);
-        unreadable += number(&head[ROW..]);
-        for record in records.chunks_exact(record) {
-            let bucket = u128::from(number(record)) * u128::from(BUCKETS) / u128::from(table_rows);
+        let piece = JoinPiece::read(&piece?, &layout)?;
+        let piece = piece.ok_or(Error::bug("a partition without a piece"))?;
+        matches += piece.matches;
+        unreadable += piece.unreadable;
+        for record in piece.records.chunks_exact(record) {
+            let bucket = u128::from(row_of(record)) * u128::from(BUCKETS) / u128::from(table_rows);
             filling.push(bucket as usize, record)?;
         }
     }
@@ -101,17 +87,17 @@ pub(super) fn found(
         })?;
         // Rows that one row matches stay in their order.
         let mut records: Vec<_> = records.chunks_exact(record).collect();
-        records.sort_by_key(|record| number(record));
+        records.sort_by_key(|record| row_of(record));
         for record in records {
-            rows.push(number(record));
-            spill.write_all(&record[ROW..]).map_err(unwritten)?;
+            rows.push(row_of(record));
+            spill.write_all(&record[record.len() - layout.place..]).map_err(unwritten)?;
         }
     }
     let spilled = spill.finish().map_err(unwritten)?;
     let with_values = unmatched.then(|| with_others(&mut rows, table_rows));
     let received = Kept { sent, types, spilled, with_values, directory };
     let rows = Matched { rows, ids: None, received: Some(Box::new(received)) };
-    Ok(Found { matches, unreadable, rows })
+    Ok(Joined { matches, unreadable, rows })
 }
 
 /// Adds every other row of a table once, and returns where those are that were there before.
@@ -128,12 +114,6 @@ fn with_others(rows: &mut Vec<u64>, table_rows: u64) -> Vec<u64> {
         }
     }
     before
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    let mut number = [0; ROW];
-    number.copy_from_slice(&bytes[..ROW]);
-    u64::from_le_bytes(number)
 }
 
 /// What came with the rows, in their order, on disk.

@@ -11,8 +11,35 @@ use vesica_table::{
     written::{Matched, Received},
 };
 
-/// What came with the receiver's rows, in the order in which they are written.
-struct Joined {
+use crate::{
+    interface::{Call, Content, Found},
+    outcome::Outcome,
+};
+
+/// The rows of a join, and how many keys they are of.
+pub(super) struct Joined {
+    /// The number of keys that both sides have.
+    pub(super) matches: u64,
+    /// The number of those keys whose payload cannot be read.
+    pub(super) unreadable: u64,
+    pub(super) rows: Matched,
+}
+
+impl Joined {
+    /// The result of a run.
+    pub(super) fn found(self) -> Found {
+        let outcome = Outcome {
+            matches: Some(self.matches),
+            rows_written: Some(self.rows.rows.len() as u64),
+            unreadable: Some(self.unreadable),
+            ..Outcome::default()
+        };
+        Found { outcome, content: Some(Content::Rows(self.rows)) }
+    }
+}
+
+/// The payloads of the receiver's rows, in the order in which these are written.
+struct Payloads {
     sent: SentColumns,
     types: Vec<SentType>,
     opened: Opened,
@@ -24,13 +51,10 @@ struct Joined {
 const NOTHING: (u32, u32) = (u32::MAX, 0);
 
 /// The receiver's rows whose keys both sides have, once for each row that the sender has with their key; where
-/// `unmatched` are kept, all others too, once each. Also says of how many keys what was sent cannot be read.
-pub(crate) fn joined(
-    opened: Opened,
-    (sent, types): (SentColumns, Vec<SentType>),
-    set: &KeyRows,
-    unmatched: bool,
-) -> (Matched, u64) {
+/// the call keeps those that match nothing, all others too, once each.
+pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
+    let Call { sent, types, unmatched, .. } = call;
+    let sent = sent.expect("in a join columns are sent");
     let mut payloads = vec![None; set.counts().used as usize];
     let mut unreadable = 0;
     for (nth, key) in opened.positions().iter().enumerate() {
@@ -56,11 +80,12 @@ pub(crate) fn joined(
             None => {}
         }
     }
-    let received = Some(Box::new(Joined { sent, types, opened, of_rows }) as Box<dyn Received>);
-    (Matched { rows, ids: None, received }, unreadable)
+    let matches = opened.positions().len() as u64;
+    let received = Some(Box::new(Payloads { sent, types, opened, of_rows }) as Box<dyn Received>);
+    Joined { matches, unreadable, rows: Matched { rows, ids: None, received } }
 }
 
-impl Received for Joined {
+impl Received for Payloads {
     fn names(&self) -> &[String] {
         &self.sent.columns
     }

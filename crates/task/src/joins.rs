@@ -30,11 +30,12 @@ use zeroize::Zeroizing;
 use crate::{
     disclosure::{Fact, Scenario, Secret},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
-        Request, Reveal, Task, Unrevealed,
+        Call, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness, Request,
+        Reveal, Task, Unrevealed,
     },
     join_pieces, joined,
     outcome::Outcome,
+    piece::Piece,
     query::{Query, QueryKind, ResultForm, Values},
 };
 
@@ -223,7 +224,7 @@ impl PartitionParty for Joining {
                     ReceiverInput { items: items.items(), payload_len: request.payload_len };
                 let opened = party.run(input, channel, rng)?;
                 let sent = sent.expect("in a join columns are sent");
-                Ok(join_pieces::piece(&opened, &sent, partition))
+                Ok(join_pieces::piece(&opened, &sent, partition).encode())
             }
         }
     }
@@ -252,21 +253,11 @@ impl Gather for ByPartitions {
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
         let Self { call, .. } = *self;
-        let sent = call.sent.clone().ok_or(Error::bug("in a join columns are sent"))?;
-        if !call.receives() {
-            let found = Found { outcome: Outcome::default(), content: None };
-            return Ok(Unrevealed::complete(found));
-        }
-        let found =
-            join_pieces::found(pieces, (sent, call.types.clone()), call.rows, call.unmatched)?;
-        let outcome = Outcome {
-            matches: Some(found.matches),
-            rows_written: Some(found.rows.rows.len() as u64),
-            unreadable: Some(found.unreadable),
-            ..Outcome::default()
+        let found = match call.receives() {
+            true => join_pieces::joined(pieces, call)?.found(),
+            false => Found { outcome: Outcome::default(), content: None },
         };
-        let content = Some(Content::Rows(found.rows));
-        Ok(Unrevealed::complete(Found { outcome, content }))
+        Ok(Unrevealed::complete(found))
     }
 }
 
@@ -278,8 +269,7 @@ impl Party for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { call: Call { request, sent, types, unmatched, .. }, end } = *self;
-        let sent = sent.expect("in a join columns are sent");
+        let Self { call, end } = *self;
         let found = match end {
             End::Sender(party) => {
                 let input = SenderInput { items, payloads: set.payloads() };
@@ -288,17 +278,9 @@ impl Party for Joining {
                 Found { outcome: Outcome::default(), content: None }
             }
             End::Receiver(party) => {
-                let input = ReceiverInput { items, payload_len: request.payload_len };
+                let input = ReceiverInput { items, payload_len: call.request.payload_len };
                 let opened = party.run(input, channel, rng)?;
-                let matches = Some(opened.positions().len() as u64);
-                let (rows, unreadable) = joined::joined(opened, (sent, types), set, unmatched);
-                let outcome = Outcome {
-                    matches,
-                    rows_written: Some(rows.rows.len() as u64),
-                    unreadable: Some(unreadable),
-                    ..Outcome::default()
-                };
-                Found { outcome, content: Some(Content::Rows(rows)) }
+                joined::joined(opened, call, set).found()
             }
         };
         Ok(Unrevealed::complete(found))

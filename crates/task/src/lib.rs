@@ -15,6 +15,7 @@ mod joined;
 pub mod joins;
 pub mod noise;
 pub mod outcome;
+pub mod piece;
 pub mod query;
 mod row_pieces;
 pub mod rows;

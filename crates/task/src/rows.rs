@@ -25,6 +25,7 @@ use crate::{
         Request, Reveal, RevealStep, Task, Unrevealed,
     },
     outcome::Outcome,
+    piece::{Piece, RowsLayout, RowsPiece},
     query::{Form, Query, QueryKind, ResultForm, Values},
     row_pieces,
 };
@@ -256,9 +257,9 @@ impl PartitionParty for Intersecting {
             reveal(&mut matches, items, call.request.setting(), channel, rng)?;
         }
         let is_revealed = !both || when == Reveal::WithPartition;
-        Ok(matches.map_or_else(Zeroizing::default, |matches| {
-            row_pieces::piece(&matches, &call, partition, is_revealed)
-        }))
+        let piece =
+            matches.map(|matches| row_pieces::piece(&matches, &call, partition, is_revealed));
+        Ok(piece.map(Piece::encode).unwrap_or_default())
     }
 }
 
@@ -285,20 +286,23 @@ impl Gather for ByPartitions {
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
         let Self { protocol, call } = *self;
-        let shared = row_pieces::matches(&pieces)?;
+        let layout = RowsLayout::of(&call, protocol.digest);
+        let shared = row_pieces::matches(&pieces, &layout)?;
         let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
             if call.receives() && call.sides.both_learn() {
-                row_pieces::reveal(&pieces, (protocol, &call), channel, rng)?;
+                row_pieces::reveal(&pieces, &layout, &call, channel, rng)?;
             }
-            let mut all = row_pieces::Gathered::new(&call, protocol.digest);
+            let mut all = row_pieces::Gathered::new(&call);
             for (number, piece) in pieces.iter().enumerate() {
-                let mut piece = piece?;
-                if piece.is_empty() && call.sides.i_learn {
-                    let partitions = partitions.ok_or(Error::bug("partitions are kept"))?;
-                    let partition = partitions.load(number, rng)?;
-                    piece = row_pieces::learn(&partition, &call, channel)?;
+                match RowsPiece::read(&piece?, &layout)? {
+                    Some(piece) => all.add(piece),
+                    None if call.sides.i_learn => {
+                        let partitions = partitions.ok_or(Error::bug("partitions are kept"))?;
+                        let partition = partitions.load(number, rng)?;
+                        all.add(row_pieces::learn(&partition, &call, channel)?);
+                    }
+                    None => {}
                 }
-                all.add(&piece)?;
             }
             Ok(all.found())
         });

@@ -35,6 +35,7 @@ use crate::{
         Request, Reveal, Task, Unrevealed, WriteText,
     },
     outcome::Outcome,
+    piece::{BinsPiece, Piece},
     query::{Form, Query, QueryKind, ResultForm, Values},
 };
 
@@ -204,7 +205,7 @@ impl PartitionParty for Prepared {
         // A vector takes whatever is written.
         let _ = (0..shares.members.len())
             .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
-        Ok(lines)
+        Ok(BinsPiece { lines }.encode())
     }
 }
 
@@ -237,8 +238,10 @@ impl Gather for ByPartitions {
             write_header(receives, receiver, (outline.of_receiver, outline.of_sender), out)?;
             let mut bin = 0u64;
             for piece in pieces.iter() {
+                let piece = piece.and_then(|piece| BinsPiece::read(&piece, &outline.bins()));
                 let piece = piece.map_err(io::Error::other)?;
-                for line in piece.split_inclusive(|byte| *byte == b'\n') {
+                let lines = piece.map(|piece| piece.lines).unwrap_or_default();
+                for line in lines.split_inclusive(|byte| *byte == b'\n') {
                     write!(out, "{bin}")?;
                     out.write_all(line)?;
                     bin += 1;

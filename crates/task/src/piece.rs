@@ -1,0 +1,358 @@
+//! Pieces: the findings of one party in one partition, as bytes.
+//!
+//! Journals keep pieces, and tasks of a cluster return them. A party that finds nothing leaves no bytes. Numbers are
+//! little-endian, and have eight bytes where nothing else is said.
+
+use vesica_core::error::{Error, Result};
+use vesica_keyset::partitions::item_bytes;
+use vesica_primitives::Block;
+use vesica_psi::{DigestLength, MAX_ITEMS, Set, aggregate::Share};
+use zeroize::Zeroizing;
+
+use crate::interface::Call;
+
+/// The findings of one party in one partition.
+pub trait Piece: Sized {
+    /// The facts of a run on which the layout depends.
+    type Layout;
+
+    /// Returns the bytes, of which there are some.
+    fn encode(self) -> Zeroizing<Vec<u8>>;
+
+    /// Reads the bytes of a piece. Returns `None` for bytes that [`Piece::encode`] never makes in this layout.
+    fn decode(bytes: &[u8], layout: &Self::Layout) -> Option<Self>;
+
+    /// Reads the bytes that a party left of a partition. Returns `None` where there are none.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for bytes that are no piece.
+    fn read(bytes: &[u8], layout: &Self::Layout) -> Result<Option<Self>> {
+        match bytes {
+            [] => Ok(None),
+            bytes => Self::decode(bytes, layout).map(Some).ok_or(Error::bug("a malformed piece")),
+        }
+    }
+}
+
+/// The matches of a partition, on a side that knows them.
+///
+/// Its bytes are the number of matches, how many of them are of each identifier, the rows, and where matches are numbered
+/// the number of each row. Where they are yet to be revealed, the highest bit of the first number is set, and their items
+/// follow: all low halves, then all high halves.
+#[derive(Clone, Default)]
+pub struct RowsPiece {
+    /// The number of matches.
+    pub matches: u64,
+    /// How many of them are of each identifier.
+    pub of_identifiers: Vec<u64>,
+    /// The rows that bear the matching keys, counted from 0.
+    pub rows: Vec<u64>,
+    /// Where matches are numbered, the number of each row's match, counted from 1 in each partition.
+    pub ids: Option<Vec<u64>>,
+    /// The items of the matches, where this side is yet to reveal them.
+    pub unrevealed: Option<Set>,
+}
+
+/// The facts on which the layout of a [`RowsPiece`] depends.
+#[derive(Debug, Clone, Copy)]
+pub struct RowsLayout {
+    /// The number of identifiers of a row.
+    pub identifiers: usize,
+    /// Whether matches are numbered.
+    pub numbered: bool,
+    /// The rows of the table.
+    pub rows: u64,
+    /// The length of items.
+    pub items: DigestLength,
+}
+
+impl RowsLayout {
+    /// Returns the layout in a run.
+    pub fn of(call: &Call, items: DigestLength) -> Self {
+        let (identifiers, numbered) = (call.sides.identifiers, call.aligned);
+        Self { identifiers, numbered, rows: call.rows, items }
+    }
+}
+
+/// Marks a number of matches that are yet to be revealed.
+const UNREVEALED: u64 = 1 << 63;
+
+impl RowsPiece {
+    /// Returns the piece of a side that learns only how many keys match, each row of which has one identifier.
+    pub fn counted(matches: u64) -> Self {
+        Self { matches, of_identifiers: vec![matches], ..Self::default() }
+    }
+}
+
+impl Piece for RowsPiece {
+    type Layout = RowsLayout;
+
+    fn encode(self) -> Zeroizing<Vec<u8>> {
+        let Self { matches, of_identifiers, rows, ids, unrevealed } = self;
+        let mark = if unrevealed.is_some() { UNREVEALED } else { 0 };
+        let numbers = [matches | mark].into_iter().chain(of_identifiers);
+        let numbers = numbers.chain(rows).chain(ids.into_iter().flatten());
+        let mut bytes = Zeroizing::new(numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+        if let Some(set) = unrevealed {
+            let halves = set.items().low_halves().iter().chain(set.items().high_halves());
+            halves.for_each(|half| bytes.extend_from_slice(&half.to_bytes()));
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8], layout: &RowsLayout) -> Option<Self> {
+        let (marked, rest) = number(bytes)?;
+        let matches = marked & !UNREVEALED;
+        let count = usize::try_from(matches).ok().filter(|count| *count <= MAX_ITEMS)?;
+        let (of_identifiers, rest) = rest.split_at_checked(layout.identifiers.checked_mul(8)?)?;
+        let of_identifiers = numbers(of_identifiers)?;
+        let in_all = of_identifiers.iter().try_fold(0u64, |sum, some| sum.checked_add(*some));
+        let (rest, unrevealed) = match marked & UNREVEALED {
+            0 => (rest, None),
+            _ => {
+                let rows = rest.len().checked_sub(count * item_bytes(layout.items))?;
+                let (rest, items) = rest.split_at(rows);
+                (rest, Some(set(items, count, layout.items)))
+            }
+        };
+        let mut rows = numbers(rest)?;
+        let ids = layout.numbered.then(|| rows.split_off(rows.len().div_ceil(2)));
+        let are_ids = ids.as_ref().is_none_or(|ids| {
+            ids.len() == rows.len() && ids.iter().all(|id| (1..=matches).contains(id))
+        });
+        let is_sound = in_all == Some(matches) && rows.iter().all(|row| *row < layout.rows);
+        (is_sound && are_ids).then_some(Self { matches, of_identifiers, rows, ids, unrevealed })
+    }
+}
+
+/// Reads items: so many low halves, and as many high halves where items have them.
+fn set(bytes: &[u8], count: usize, length: DigestLength) -> Set {
+    let (blocks, _) = bytes.as_chunks();
+    let mut low: Vec<_> = blocks.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
+    let high = low.split_off(count);
+    match length {
+        DigestLength::Short => Set::short(low),
+        DigestLength::Long => Set::long(low, high),
+    }
+}
+
+/// The rows of a join that a receiver found in a partition.
+///
+/// Its bytes are the number of matches, that of matches whose payload cannot be read, and the records.
+pub struct JoinPiece {
+    /// The number of matches.
+    pub matches: u64,
+    /// The number of matches whose payload cannot be read.
+    pub unreadable: u64,
+    /// A record for each row that is written: the number of the receiver's row, and a place of the payload that came with
+    /// its key, or zeros where that cannot be read.
+    pub records: Zeroizing<Vec<u8>>,
+}
+
+/// The facts on which the layout of a [`JoinPiece`] depends.
+#[derive(Debug, Clone, Copy)]
+pub struct JoinLayout {
+    /// Bytes of a place of a payload.
+    pub place: usize,
+    /// The rows of the table.
+    pub rows: u64,
+}
+
+impl JoinLayout {
+    /// Returns the bytes of a record.
+    pub fn record(&self) -> usize {
+        size_of::<u64>() + self.place
+    }
+}
+
+impl Piece for JoinPiece {
+    type Layout = JoinLayout;
+
+    fn encode(self) -> Zeroizing<Vec<u8>> {
+        let head = [self.matches, self.unreadable].map(u64::to_le_bytes);
+        Zeroizing::new([head.as_flattened(), &self.records].concat())
+    }
+
+    fn decode(bytes: &[u8], layout: &JoinLayout) -> Option<Self> {
+        let (matches, rest) = number(bytes)?;
+        let (unreadable, records) = number(rest)?;
+        let mut all = records.chunks_exact(layout.record());
+        let are_rows = all.all(|record| row_of(record) < layout.rows);
+        let is_whole = records.len().is_multiple_of(layout.record());
+        let is_sound = unreadable <= matches && matches <= MAX_ITEMS as u64;
+        let records = Zeroizing::new(records.to_vec());
+        (are_rows && is_whole && is_sound).then_some(Self { matches, unreadable, records })
+    }
+}
+
+/// Returns the row of a record of a [`JoinPiece`].
+pub(crate) fn row_of(record: &[u8]) -> u64 {
+    number(record).map_or(u64::MAX, |(row, _)| row)
+}
+
+/// A share of the number that a partition adds to the result.
+///
+/// Its bytes are three numbers of sixteen bytes.
+pub struct NumberPiece {
+    /// The share.
+    pub share: Share,
+    /// How many of this side's keys have values that were clamped.
+    pub clamped: u64,
+}
+
+impl Piece for NumberPiece {
+    type Layout = ();
+
+    fn encode(self) -> Zeroizing<Vec<u8>> {
+        let Self { share, clamped } = self;
+        Zeroizing::new([share.count, share.sum, clamped.into()].map(u128::to_le_bytes).concat())
+    }
+
+    fn decode(bytes: &[u8], (): &()) -> Option<Self> {
+        let ([count, sum, clamped], []) = bytes.as_chunks() else { return None };
+        let [count, sum, clamped] = [count, sum, clamped].map(|bytes| u128::from_le_bytes(*bytes));
+        Some(Self { share: Share { count, sum }, clamped: clamped.try_into().ok()? })
+    }
+}
+
+/// The lines of a partition's bins in a file of shares, each without the number of its bin.
+pub struct BinsPiece {
+    /// The lines, each with its end.
+    pub lines: Zeroizing<Vec<u8>>,
+}
+
+impl Piece for BinsPiece {
+    /// The number of bins.
+    type Layout = usize;
+
+    fn encode(self) -> Zeroizing<Vec<u8>> {
+        self.lines
+    }
+
+    fn decode(bytes: &[u8], bins: &usize) -> Option<Self> {
+        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let is_whole = ends == *bins && bytes.last() == Some(&b'\n');
+        is_whole.then(|| Self { lines: Zeroizing::new(bytes.to_vec()) })
+    }
+}
+
+/// Reads a number. Returns what follows it, too.
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    bytes.split_first_chunk().map(|(number, rest)| (u64::from_le_bytes(*number), rest))
+}
+
+/// Reads numbers to the end.
+fn numbers(bytes: &[u8]) -> Option<Vec<u64>> {
+    let (numbers, []) = bytes.as_chunks() else { return None };
+    Some(numbers.iter().map(|number| u64::from_le_bytes(*number)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: RowsLayout =
+        RowsLayout { identifiers: 1, numbered: false, rows: 10, items: DigestLength::Short };
+
+    fn words(numbers: &[u64]) -> Vec<u8> {
+        numbers.iter().copied().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// Asserts that these bytes are read and written again, and that no part of a number is left over.
+    fn goes_round<P: Piece>(bytes: &[u8], layout: &P::Layout) {
+        let piece = P::decode(bytes, layout).unwrap();
+        assert_eq!(*piece.encode(), bytes);
+        for len in (0..bytes.len()).filter(|len| len % 8 != 0) {
+            assert!(P::decode(&bytes[..len], layout).is_none(), "{len}");
+        }
+        assert!(P::decode(&[bytes, &[0]].concat(), layout).is_none());
+    }
+
+    #[test]
+    fn pieces_of_rows_go_round_by_table() {
+        let numbered = RowsLayout { numbered: true, ..PLAIN };
+        let several = RowsLayout { identifiers: 3, ..PLAIN };
+        for (layout, numbers) in [
+            (PLAIN, &[0, 0][..]),
+            (PLAIN, &[2, 2, 9, 0, 4]),
+            (numbered, &[2, 2, 7, 8, 3, 1, 1, 2]),
+            (several, &[3, 1, 0, 2, 5]),
+        ] {
+            goes_round::<RowsPiece>(&words(numbers), &layout);
+        }
+        let counted = RowsPiece::counted(5);
+        assert_eq!(*counted.encode(), words(&[5, 5]));
+        let piece = RowsPiece::decode(&words(&[2, 2, 7, 8, 3, 1, 1, 2]), &numbered).unwrap();
+        assert_eq!((piece.rows, piece.ids), (vec![7, 8, 3], Some(vec![1, 1, 2])));
+    }
+
+    #[test]
+    fn unrevealed_pieces_have_the_items() {
+        for (items, length) in [(32, DigestLength::Short), (64, DigestLength::Long)] {
+            let layout = RowsLayout { items: length, ..PLAIN };
+            let items: Vec<u8> = (0..items).collect();
+            let bytes = [words(&[2 | UNREVEALED, 2, 3]), items.clone()].concat();
+            goes_round::<RowsPiece>(&bytes, &layout);
+            let piece = RowsPiece::decode(&bytes, &layout).unwrap();
+            assert_eq!((piece.matches, &piece.rows[..]), (2, &[3][..]));
+            let set = piece.unrevealed.unwrap();
+            assert_eq!(set.items().low_halves()[1].to_bytes(), items[16..32]);
+            assert!(RowsPiece::decode(&bytes[..bytes.len() - 16], &layout).is_none());
+        }
+    }
+
+    #[test]
+    fn malformed_pieces_of_rows_are_refused() {
+        let numbered = RowsLayout { numbered: true, ..PLAIN };
+        for (why, layout, numbers) in [
+            ("a row that is not in the table", PLAIN, &[1, 1, 10][..]),
+            ("matches of no identifier", PLAIN, &[2, 1, 0]),
+            ("no identifiers", PLAIN, &[0]),
+            ("a sum that overflows", RowsLayout { identifiers: 2, ..PLAIN }, &[1, u64::MAX, 2]),
+            ("more matches than there are items", PLAIN, &[1 << 40, 1 << 40]),
+            ("more items than bytes", PLAIN, &[3 | UNREVEALED, 3, 1, 1]),
+            ("a row without the number of its match", numbered, &[1, 1, 4]),
+            ("a match that is not there", numbered, &[1, 1, 4, 2]),
+            ("a match 0", numbered, &[1, 1, 4, 0]),
+        ] {
+            assert!(RowsPiece::decode(&words(numbers), &layout).is_none(), "{why}");
+        }
+        assert!(RowsPiece::read(&[], &PLAIN).unwrap().is_none());
+        let error = RowsPiece::read(&[1], &PLAIN).err().unwrap();
+        assert!(matches!(error, Error::Bug { .. }), "{error}");
+    }
+
+    #[test]
+    fn pieces_of_joins_go_round_and_are_checked() {
+        let layout = JoinLayout { place: 8, rows: 10 };
+        goes_round::<JoinPiece>(&words(&[2, 1, 9, 77, 9, 78]), &layout);
+        goes_round::<JoinPiece>(&words(&[0, 0]), &layout);
+        let piece = JoinPiece::decode(&words(&[2, 1, 9, 77]), &layout).unwrap();
+        assert_eq!((piece.matches, piece.unreadable, row_of(&piece.records)), (2, 1, 9));
+        for (why, numbers) in [
+            ("a row that is not in the table", &[1, 0, 10, 77][..]),
+            ("half a record", &[1, 0, 9]),
+            ("half a head", &[1]),
+            ("more unreadable than matches", &[1, 2]),
+            ("more matches than there are items", &[1 << 40, 0]),
+        ] {
+            assert!(JoinPiece::decode(&words(numbers), &layout).is_none(), "{why}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_numbers_go_round_and_are_checked() {
+        goes_round::<NumberPiece>(&words(&[1, 2, 3, 4, 5, 0]), &());
+        for numbers in [&[1, 2, 3, 4, 5, 6][..], &[1, 2, 3, 4], &[0; 8]] {
+            assert!(NumberPiece::decode(&words(numbers), &()).is_none(), "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_bins_go_round_and_are_checked() {
+        goes_round::<BinsPiece>(b",1\n,0,7\n", &2);
+        for (lines, bins) in [(&b",1\n"[..], 2), (b",1\n\n\n", 2), (b",1\n,0", 1), (b"", 0)] {
+            assert!(BinsPiece::decode(lines, &bins).is_none(), "{lines:?}");
+        }
+    }
+}

@@ -17,19 +17,19 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, Items, Status,
-    aggregate::{self, Aggregate, ByPartitions, METHODS, Output, Share, Valued},
+    aggregate::{self, Adder, Aggregate, METHODS, Open, Output, Receiver, Sender, Share, Valued},
 };
-use vesica_table::{output::Access, pieces::Pieces};
-use zeroize::Zeroizing;
+use vesica_table::output::Access;
 
 use crate::{
     disclosure::{Fact, Measure, Scenario, Secret},
+    gather::{ByPartitions, End, Pieces},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
-        Request, Reveal, RevealStep, Task, Unrevealed,
+        Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
+        RevealStep, Task, Unrevealed,
     },
     outcome::{Decimal, Outcome, QueryResult},
-    piece::{NumberPiece, Piece},
+    piece::NumberPiece,
     query::{self, Form, Query, QueryKind, ResultForm},
 };
 
@@ -314,7 +314,13 @@ impl Method for Computing {
         let Self { number, method } = *self;
         let by_partitions = method.partitions?;
         let query = number.query(&call.request);
-        Some(Box::new(Adding { number, method, by_partitions, query, call: call.clone() }))
+        Some(Box::new(Adding {
+            number,
+            method,
+            open: by_partitions.open,
+            query,
+            call: call.clone(),
+        }))
     }
 
     fn prepare(
@@ -330,24 +336,19 @@ impl Method for Computing {
             true => End::Receiver(inquiry.receiver(channel, rng)?),
             false => End::Sender(inquiry.sender(channel, rng)?),
         };
-        Ok(Box::new(Prepared { number, query, call, end }))
+        Ok(Box::new(Answering { number, query, call, end }))
     }
 }
 
-/// A party of a method.
-pub struct Prepared {
+/// A party of a method, on whole sets.
+struct Answering {
     number: Number,
     query: aggregate::Query,
     call: Call,
-    end: End,
+    end: End<Box<Sender>, Box<Receiver>>,
 }
 
-enum End {
-    Sender(Box<aggregate::Sender>),
-    Receiver(Box<aggregate::Receiver>),
-}
-
-impl Party for Prepared {
+impl Party for Answering {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -433,65 +434,59 @@ fn found(
 }
 
 /// A method on sets in partitions.
+#[derive(Clone)]
 struct Adding {
     number: Number,
     method: &'static aggregate::Method,
-    by_partitions: &'static ByPartitions,
+    open: Open,
     query: aggregate::Query,
     call: Call,
 }
 
-/// A party of a method for one partition.
-struct Adder {
-    adder: Box<aggregate::Adder>,
-    request: Request,
-}
+impl ByPartitions for Adding {
+    type Party = Box<Adder>;
+    type Piece = NumberPiece;
 
-impl PartitionParty for Adder {
-    fn run(
-        self: Box<Self>,
-        partition: &Partition,
-        _: Reveal,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
-        let Partition { set, items, .. } = partition;
-        let Values { values, clamped } = Values::of(set, &self.request);
-        let input = Valued::new(items.items(), &values);
-        let share = self.adder.run(input, channel, rng)?;
-        Ok(NumberPiece { share, clamped }.encode())
-    }
-}
+    fn layout(&self) {}
 
-impl Gather for Adding {
     fn prepare(
         &self,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
-        let Self { method, query, call, .. } = self;
-        let inquiry = method.on_partition(*query);
-        let adder = inquiry.party(call.receives(), channel, rng)?;
-        Ok(Box::new(Adder { adder, request: call.request }))
+    ) -> vesica_psi::Result<Box<Adder>> {
+        self.method.on_partition(self.query).party(self.call.receives(), channel, rng)
     }
 
-    fn finish<'a>(
-        self: Box<Self>,
-        pieces: Pieces,
+    fn run(
+        &self,
+        party: Box<Adder>,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<NumberPiece>> {
+        let Partition { set, items, .. } = partition;
+        let Values { values, clamped } = Values::of(set, &self.call.request);
+        let share = party.run(Valued::new(items.items(), &values), channel, rng)?;
+        Ok(Some(NumberPiece { share, clamped }))
+    }
+
+    fn add_up<'a>(
+        self,
+        pieces: Pieces<NumberPiece>,
         _: Option<&'a Partitions>,
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Self { number, by_partitions, query, call, .. } = *self;
+        let Self { number, open, query, call, .. } = self;
         let (mut total, mut all_clamped) = (Share::default(), 0);
-        for piece in pieces.iter() {
-            let piece = NumberPiece::read(&piece?, &())?;
-            let piece = piece.ok_or(Error::bug("a partition without a piece"))?;
-            total.add(&piece.share);
-            all_clamped += piece.clamped;
+        for piece in pieces.of_all() {
+            let NumberPiece { share, clamped } = piece?;
+            total.add(&share);
+            all_clamped += clamped;
         }
         let Randomness { rng, noise } = randomness;
-        let opened = (by_partitions.open)(query, call.receives(), &total, channel, (rng, noise));
+        let opened = open(query, call.receives(), &total, channel, (rng, noise));
         let answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
         Ok(unrevealed(number, query, call, answer, all_clamped))
     }

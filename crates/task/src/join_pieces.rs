@@ -6,7 +6,7 @@ use vesica_core::error::{Error, Result};
 use vesica_keyset::{buckets::Filling, partitions::Partition};
 use vesica_psi::payload::Opened;
 use vesica_table::{
-    pieces::{Pieces, read_exact},
+    pieces::read_exact,
     sent_columns::SentColumns,
     sent_types::SentType,
     spill::{Spill, Spilled},
@@ -15,9 +15,10 @@ use vesica_table::{
 use zeroize::Zeroizing;
 
 use crate::{
+    gather::Pieces,
     interface::Call,
     joined::Joined,
-    piece::{JoinLayout, JoinPiece, Piece, row_of},
+    piece::{JoinLayout, JoinPiece, row_of},
 };
 
 /// Ranges of rows that are put in order one after the other.
@@ -56,7 +57,7 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
 ///
 /// # Errors
 /// [`Error::Output`] of the directory.
-pub(super) fn joined(pieces: Pieces, call: Call) -> Result<Joined> {
+pub(super) fn joined(pieces: Pieces<JoinPiece>, call: Call) -> Result<Joined> {
     let Call { sent, types, unmatched, rows: table_rows, .. } = call;
     let sent = sent.ok_or(Error::bug("in a join columns are sent"))?;
     let directory = pieces.directory().to_owned();
@@ -65,9 +66,8 @@ pub(super) fn joined(pieces: Pieces, call: Call) -> Result<Joined> {
     let record = layout.record();
     let mut filling = Filling::create(&directory, BUCKETS as usize, record)?;
     let (mut matches, mut unreadable) = (0, 0);
-    for piece in pieces.iter() {
-        let piece = JoinPiece::read(&piece?, &layout)?;
-        let piece = piece.ok_or(Error::bug("a partition without a piece"))?;
+    for piece in pieces.of_all() {
+        let piece = piece?;
         matches += piece.matches;
         unreadable += piece.unreadable;
         for record in piece.records.chunks_exact(record) {

@@ -22,20 +22,20 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
-    payload::{self, Carrying, ReceiverInput, SenderInput},
+    payload::{Carrying, Opened, Receiver, ReceiverInput, Sender, SenderInput},
 };
-use vesica_table::{output::Access, pieces::Pieces};
-use zeroize::Zeroizing;
+use vesica_table::output::Access;
 
 use crate::{
     disclosure::{Fact, Scenario, Secret},
+    gather::{ByPartitions, End, Pieces, Prepared},
     interface::{
-        Call, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness, Request,
-        Reveal, Task, Unrevealed,
+        Call, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal, Task,
+        Unrevealed,
     },
     join_pieces, joined,
     outcome::Outcome,
-    piece::Piece,
+    piece::{JoinLayout, JoinPiece},
     query::{Query, QueryKind, ResultForm, Values},
 };
 
@@ -149,8 +149,8 @@ impl Method for Carrier {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        let by_partitions = ByPartitions { protocol: self.0, call: call.clone() };
-        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
+        let joining = Joining { protocol: self.0, call: call.clone() };
+        self.splits().then(|| Box::new(joining) as Box<dyn Gather>)
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
@@ -168,100 +168,70 @@ impl Method for Carrier {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Joining::prepare(self.0, call, channel, rng)?))
+        Ok(Box::new(Prepared::new(Joining { protocol: self.0, call }, channel, rng)?))
     }
 }
 
-/// A party of a join.
+/// A protocol that carries payloads, in a run.
+#[derive(Clone)]
 struct Joining {
-    call: Call,
-    end: End,
-}
-
-enum End {
-    Sender(Box<payload::Sender>),
-    Receiver(Box<payload::Receiver>),
-}
-
-impl Joining {
-    fn prepare(
-        protocol: &'static Protocol,
-        call: Call,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Self> {
-        let (setting, carrying) =
-            (call.request.setting(), protocol.carrying(call.request.payload_len));
-        let carrying = carrying.expect("a candidate carries payloads");
-        let intersection = carrying.on(setting)?;
-        let end = match call.receives() {
-            true => End::Receiver(intersection.receiver(channel, rng)?),
-            false => End::Sender(intersection.sender(channel, rng)?),
-        };
-        Ok(Self { call, end })
-    }
-}
-
-impl PartitionParty for Joining {
-    fn run(
-        self: Box<Self>,
-        partition: &Partition,
-        _: Reveal,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
-        let Self { call: Call { request, sent, .. }, end, .. } = *self;
-        let Partition { set, items, .. } = partition;
-        match end {
-            End::Sender(party) => {
-                let input = SenderInput { items: items.items(), payloads: set.payloads() };
-                party.run(input, channel, rng)?;
-                channel.flush()?;
-                Ok(Zeroizing::default())
-            }
-            End::Receiver(party) => {
-                let input =
-                    ReceiverInput { items: items.items(), payload_len: request.payload_len };
-                let opened = party.run(input, channel, rng)?;
-                let sent = sent.expect("in a join columns are sent");
-                Ok(join_pieces::piece(&opened, &sent, partition).encode())
-            }
-        }
-    }
-}
-
-/// A join of sets in partitions.
-struct ByPartitions {
     protocol: &'static Protocol,
     call: Call,
 }
 
-impl Gather for ByPartitions {
-    fn prepare(
-        &self,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
-        Ok(Box::new(Joining::prepare(self.protocol, self.call.clone(), channel, rng)?))
+type Ends = End<Box<Sender>, Box<Receiver>>;
+
+impl ByPartitions for Joining {
+    type Party = Ends;
+    type Piece = JoinPiece;
+
+    fn layout(&self) -> JoinLayout {
+        let Call { sent, rows, .. } = &self.call;
+        JoinLayout { place: sent.as_ref().map_or(0, |sent| sent.bytes as usize), rows: *rows }
     }
 
-    fn finish<'a>(
-        self: Box<Self>,
-        pieces: Pieces,
+    fn prepare(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Ends> {
+        let Request { payload_len, .. } = self.call.request;
+        let setting = self.call.request.setting();
+        let carrying = self.protocol.carrying(payload_len).expect("a candidate carries payloads");
+        let intersection = carrying.on(setting)?;
+        Ok(match self.call.receives() {
+            true => End::Receiver(intersection.receiver(channel, rng)?),
+            false => End::Sender(intersection.sender(channel, rng)?),
+        })
+    }
+
+    fn run(
+        &self,
+        party: Ends,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<JoinPiece>> {
+        let Call { request, sent, .. } = &self.call;
+        let Partition { set, items, .. } = partition;
+        let opened = party.opened(items.items(), set, request, channel, rng)?;
+        let sent = sent.as_ref().expect("in a join columns are sent");
+        Ok(opened.map(|opened| join_pieces::piece(&opened, sent, partition)))
+    }
+
+    fn add_up<'a>(
+        self,
+        pieces: Pieces<JoinPiece>,
         _: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Self { call, .. } = *self;
-        let found = match call.receives() {
-            true => join_pieces::joined(pieces, call)?.found(),
+        let found = match self.call.receives() {
+            true => join_pieces::joined(pieces, self.call)?.found(),
             false => Found { outcome: Outcome::default(), content: None },
         };
         Ok(Unrevealed::complete(found))
     }
 }
 
-impl Party for Joining {
+impl Party for Prepared<Joining> {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -269,20 +239,37 @@ impl Party for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { call, end } = *self;
-        let found = match end {
-            End::Sender(party) => {
+        let Self { method: Joining { call, .. }, party } = *self;
+        let opened = party.opened(items, set, &call.request, channel, rng)?;
+        let found = match opened {
+            Some(opened) => joined::joined(opened, call, set).found(),
+            None => Found { outcome: Outcome::default(), content: None },
+        };
+        Ok(Unrevealed::complete(found))
+    }
+}
+
+impl Ends {
+    /// The payloads of the keys that both sides have; `None` for the sender.
+    fn opened(
+        self,
+        items: Items<'_>,
+        set: &KeyRows,
+        request: &Request,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<Opened>> {
+        match self {
+            Self::Sender(party) => {
                 let input = SenderInput { items, payloads: set.payloads() };
                 party.run(input, channel, rng)?;
                 channel.flush()?;
-                Found { outcome: Outcome::default(), content: None }
+                Ok(None)
             }
-            End::Receiver(party) => {
-                let input = ReceiverInput { items, payload_len: call.request.payload_len };
-                let opened = party.run(input, channel, rng)?;
-                joined::joined(opened, call, set).found()
+            Self::Receiver(party) => {
+                let input = ReceiverInput { items, payload_len: request.payload_len };
+                Ok(Some(party.run(input, channel, rng)?))
             }
-        };
-        Ok(Unrevealed::complete(found))
+        }
     }
 }

@@ -9,6 +9,7 @@
 pub mod aggregates;
 mod aligned;
 pub mod disclosure;
+mod gather;
 pub mod interface;
 mod join_pieces;
 mod joined;

@@ -8,13 +8,14 @@ use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::Partition;
 use vesica_net::Channel;
 use vesica_psi::reveal;
-use vesica_table::{pieces::Pieces, written::Matched};
+use vesica_table::written::Matched;
 
 use crate::{
     aligned::matched,
+    gather::Pieces,
     interface::{Call, Content, Found},
     outcome::Outcome,
-    piece::{Piece, RowsLayout, RowsPiece},
+    piece::RowsPiece,
 };
 
 /// The piece of a partition with these matches.
@@ -39,26 +40,23 @@ pub(super) fn piece(
 }
 
 /// The matches in all pieces; `None` where this side does not know those of some partition.
-pub(super) fn matches(pieces: &Pieces, layout: &RowsLayout) -> Result<Option<u64>> {
+pub(super) fn matches(pieces: &Pieces<RowsPiece>) -> Result<Option<u64>> {
     let mut all = Some(0);
     for piece in pieces.iter() {
-        let piece = RowsPiece::read(&piece?, layout)?;
-        all = all.zip(piece).map(|(all, piece)| all + piece.matches);
+        all = all.zip(piece?).map(|(all, piece)| all + piece.matches);
     }
     Ok(all)
 }
 
 /// Reveals the matches that have not been revealed with their partition.
 pub(super) fn reveal(
-    pieces: &Pieces,
-    layout: &RowsLayout,
+    pieces: &Pieces<RowsPiece>,
     call: &Call,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
     for piece in pieces.iter() {
-        let piece = RowsPiece::read(&piece?, layout)?;
-        let Some(set) = piece.and_then(|piece| piece.unrevealed) else { continue };
+        let Some(set) = piece?.and_then(|piece| piece.unrevealed) else { continue };
         let told = reveal::tell(set.items(), call.request.setting(), channel, rng);
         told.map_err(|error| Error::of_protocol(error, channel))?;
     }

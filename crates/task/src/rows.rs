@@ -13,19 +13,21 @@ use vesica_keyset::{
 };
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Setting, Status, reveal};
-use vesica_table::{output::Access, pieces::Pieces};
-use zeroize::Zeroizing;
+use vesica_psi::{
+    Adversary, CATALOGUE, DigestLength, Items, Protocol, Receiver, Sender, Setting, Status, reveal,
+};
+use vesica_table::output::Access;
 
 use crate::{
     aligned::matched,
     disclosure::{Fact, Scenario, Secret},
+    gather::{ByPartitions, End, Pieces, Prepared},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
-        Request, Reveal, RevealStep, Task, Unrevealed,
+        Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
+        RevealStep, Task, Unrevealed,
     },
     outcome::Outcome,
-    piece::{Piece, RowsLayout, RowsPiece},
+    piece::{RowsLayout, RowsPiece},
     query::{Form, Query, QueryKind, ResultForm, Values},
     row_pieces,
 };
@@ -126,8 +128,8 @@ impl Method for &'static Protocol {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        let by_partitions = ByPartitions { protocol: self, call: call.clone() };
-        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
+        let intersection = Intersection { protocol: self, call: call.clone() };
+        self.splits().then(|| Box::new(intersection) as Box<dyn Gather>)
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
@@ -143,71 +145,20 @@ impl Method for &'static Protocol {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Intersecting::prepare(self, call, channel, rng)?))
+        Ok(Box::new(Prepared::new(Intersection { protocol: self, call }, channel, rng)?))
     }
 }
 
-/// A party of a PSI protocol.
-struct Intersecting {
+/// A PSI protocol in a run.
+#[derive(Clone)]
+struct Intersection {
+    protocol: &'static Protocol,
     call: Call,
-    end: End,
 }
 
-enum End {
-    Sender(Box<vesica_psi::Sender>),
-    Receiver(Box<vesica_psi::Receiver>),
-}
+type Ends = End<Box<Sender>, Box<Receiver>>;
 
-impl Intersecting {
-    fn prepare(
-        protocol: &'static Protocol,
-        call: Call,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Self> {
-        let intersection = protocol.on(call.request.setting())?;
-        let end = match call.receives() {
-            true => End::Receiver(intersection.receiver(channel, rng)?),
-            false => End::Sender(intersection.sender(channel, rng)?),
-        };
-        Ok(Self { call, end })
-    }
-}
-
-impl Party for Intersecting {
-    fn run<'a>(
-        self: Box<Self>,
-        items: Items<'a>,
-        set: &'a KeyRows,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { call, end } = *self;
-        let setting = call.request.setting();
-        let mut matches = end.matches(items, channel, rng)?;
-        let shared = matches.as_ref().map(|matches| matches.len() as u64);
-        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
-            if call.sides.both_learn() {
-                let revealed = reveal(&mut matches, items, setting, channel, rng);
-                revealed.map_err(|error| Error::of_protocol(error, channel))?;
-            }
-            let count = matches.as_ref().map(|matches| matches.len() as u64);
-            let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
-            let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
-            let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
-            let outcome = Outcome {
-                matches: count,
-                matches_of_identifiers,
-                rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
-                ..Outcome::default()
-            };
-            Ok(Found { outcome, content: rows.map(Content::Rows) })
-        });
-        Ok(Unrevealed { shared, reveal })
-    }
-}
-
-impl End {
+impl Ends {
     /// The positions, ascending, of this side's keys that the other side has too; `None` for the sender.
     fn matches(
         self,
@@ -241,60 +192,91 @@ fn reveal(
     Ok(())
 }
 
-impl PartitionParty for Intersecting {
-    fn run(
+impl Party for Prepared<Intersection> {
+    fn run<'a>(
         self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeyRows,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let Self { method: Intersection { call, .. }, party } = *self;
+        let setting = call.request.setting();
+        let mut matches = party.matches(items, channel, rng)?;
+        let shared = matches.as_ref().map(|matches| matches.len() as u64);
+        let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
+            if call.sides.both_learn() {
+                let revealed = reveal(&mut matches, items, setting, channel, rng);
+                revealed.map_err(|error| Error::of_protocol(error, channel))?;
+            }
+            let count = matches.as_ref().map(|matches| matches.len() as u64);
+            let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
+            let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
+            let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
+            let outcome = Outcome {
+                matches: count,
+                matches_of_identifiers,
+                rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
+                ..Outcome::default()
+            };
+            Ok(Found { outcome, content: rows.map(Content::Rows) })
+        });
+        Ok(Unrevealed { shared, reveal })
+    }
+}
+
+impl ByPartitions for Intersection {
+    type Party = Ends;
+    type Piece = RowsPiece;
+
+    fn layout(&self) -> RowsLayout {
+        RowsLayout::of(&self.call, self.protocol.digest)
+    }
+
+    fn prepare(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Ends> {
+        let Self { protocol, call } = self;
+        let intersection = protocol.on(call.request.setting())?;
+        Ok(match call.receives() {
+            true => End::Receiver(intersection.receiver(channel, rng)?),
+            false => End::Sender(intersection.sender(channel, rng)?),
+        })
+    }
+
+    fn run(
+        &self,
+        party: Ends,
         partition: &Partition,
         when: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
-        let Self { call, end } = *self;
+    ) -> vesica_psi::Result<Option<RowsPiece>> {
+        let call = &self.call;
         let items = partition.items.items();
-        let mut matches = end.matches(items, channel, rng)?;
+        let mut matches = party.matches(items, channel, rng)?;
         let both = call.sides.both_learn();
         if both && when == Reveal::WithPartition {
             reveal(&mut matches, items, call.request.setting(), channel, rng)?;
         }
         let is_revealed = !both || when == Reveal::WithPartition;
-        let piece =
-            matches.map(|matches| row_pieces::piece(&matches, &call, partition, is_revealed));
-        Ok(piece.map(Piece::encode).unwrap_or_default())
-    }
-}
-
-/// A protocol on sets in partitions.
-struct ByPartitions {
-    protocol: &'static Protocol,
-    call: Call,
-}
-
-impl Gather for ByPartitions {
-    fn prepare(
-        &self,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
-        Ok(Box::new(Intersecting::prepare(self.protocol, self.call.clone(), channel, rng)?))
+        Ok(matches.map(|matches| row_pieces::piece(&matches, call, partition, is_revealed)))
     }
 
-    fn finish<'a>(
-        self: Box<Self>,
-        pieces: Pieces,
+    fn add_up<'a>(
+        self,
+        pieces: Pieces<RowsPiece>,
         partitions: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Self { protocol, call } = *self;
-        let layout = RowsLayout::of(&call, protocol.digest);
-        let shared = row_pieces::matches(&pieces, &layout)?;
+        let Self { call, .. } = self;
+        let shared = row_pieces::matches(&pieces)?;
         let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
             if call.receives() && call.sides.both_learn() {
-                row_pieces::reveal(&pieces, &layout, &call, channel, rng)?;
+                row_pieces::reveal(&pieces, &call, channel, rng)?;
             }
             let mut all = row_pieces::Gathered::new(&call);
             for (number, piece) in pieces.iter().enumerate() {
-                match RowsPiece::read(&piece?, &layout)? {
+                match piece? {
                     Some(piece) => all.add(piece),
                     None if call.sides.i_learn => {
                         let partitions = partitions.ok_or(Error::bug("partitions are kept"))?;

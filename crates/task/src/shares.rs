@@ -25,17 +25,18 @@ use vesica_psi::{
         shares::{Outline, SHARING, Sharer, Shares, Sharing},
     },
 };
-use vesica_table::{output::Access, pieces::Pieces};
+use vesica_table::output::Access;
 use zeroize::Zeroizing;
 
 use crate::{
     disclosure::{Fact, Scenario, Secret},
+    gather::{ByPartitions, Pieces, Prepared},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Randomness,
-        Request, Reveal, Task, Unrevealed, WriteText,
+        Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
+        Task, Unrevealed, WriteText,
     },
     outcome::Outcome,
-    piece::{BinsPiece, Piece},
+    piece::BinsPiece,
     query::{Form, Query, QueryKind, ResultForm, Values},
 };
 
@@ -130,7 +131,7 @@ impl Method for &'static Sharing {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        Some(Box::new(ByPartitions { call: call.clone() }))
+        Some(Box::new(InShares { call: call.clone() }))
     }
 
     fn prepare(
@@ -139,35 +140,17 @@ impl Method for &'static Sharing {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Prepared::new(call, channel, rng)?))
+        Ok(Box::new(Prepared::new(InShares { call }, channel, rng)?))
     }
 }
 
-/// A party that gets shares.
-pub struct Prepared {
+/// The protocol for shares, in a run.
+#[derive(Clone)]
+struct InShares {
     call: Call,
-    party: Box<Sharer>,
 }
 
-impl Prepared {
-    fn new(call: Call, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Self> {
-        let sharing = outline(&call.request).functionality();
-        let party = sharing.party(call.receives(), channel, rng)?;
-        Ok(Self { call, party })
-    }
-
-    fn share(
-        self,
-        items: Items<'_>,
-        set: &KeyRows,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Shares> {
-        self.party.run(Valued::new(items, set.values()), channel, rng)
-    }
-}
-
-impl Party for Prepared {
+impl Party for Prepared<InShares> {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -175,8 +158,8 @@ impl Party for Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let call = self.call.clone();
-        let shares = self.share(items, set, channel, rng)?;
+        let Self { method: InShares { call }, party } = *self;
+        let shares = party.run(Valued::new(items, set.values()), channel, rng)?;
         let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
         let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
@@ -186,18 +169,34 @@ impl Party for Prepared {
     }
 }
 
-impl PartitionParty for Prepared {
-    /// The lines of the bins, without the number that each begins with.
+impl ByPartitions for InShares {
+    type Party = Box<Sharer>;
+    type Piece = BinsPiece;
+
+    /// The bins of a partition.
+    fn layout(&self) -> usize {
+        outline(&self.call.request).bins()
+    }
+
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<Sharer>> {
+        outline(&self.call.request).functionality().party(self.call.receives(), channel, rng)
+    }
+
     fn run(
-        self: Box<Self>,
+        &self,
+        party: Box<Sharer>,
         partition: &Partition,
         _: Reveal,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+    ) -> vesica_psi::Result<Option<BinsPiece>> {
         let Partition { set, items, rows, .. } = partition;
         let receiver = self.call.receiver();
-        let shares = self.share(items.items(), set, channel, rng)?;
+        let shares = party.run(Valued::new(items.items(), set.values()), channel, rng)?;
         let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
         // Items that fill up the partition are of no row.
         let row = |item: u32| Some(rows.row((*first_rows.get(item as usize)?).into()));
@@ -205,27 +204,12 @@ impl PartitionParty for Prepared {
         // A vector takes whatever is written.
         let _ = (0..shares.members.len())
             .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
-        Ok(BinsPiece { lines }.encode())
-    }
-}
-
-/// Shares of sets in partitions.
-struct ByPartitions {
-    call: Call,
-}
-
-impl Gather for ByPartitions {
-    fn prepare(
-        &self,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
-        Ok(Box::new(Prepared::new(self.call.clone(), channel, rng)?))
+        Ok(Some(BinsPiece { lines }))
     }
 
-    fn finish<'a>(
-        self: Box<Self>,
-        pieces: Pieces,
+    fn add_up<'a>(
+        self,
+        pieces: Pieces<BinsPiece>,
         _: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,
@@ -237,10 +221,8 @@ impl Gather for ByPartitions {
         let write = move |out: &mut dyn Write| {
             write_header(receives, receiver, (outline.of_receiver, outline.of_sender), out)?;
             let mut bin = 0u64;
-            for piece in pieces.iter() {
-                let piece = piece.and_then(|piece| BinsPiece::read(&piece, &outline.bins()));
-                let piece = piece.map_err(io::Error::other)?;
-                let lines = piece.map(|piece| piece.lines).unwrap_or_default();
+            for piece in pieces.of_all() {
+                let BinsPiece { lines } = piece.map_err(io::Error::other)?;
                 for line in lines.split_inclusive(|byte| *byte == b'\n') {
                     write!(out, "{bin}")?;
                     out.write_all(line)?;

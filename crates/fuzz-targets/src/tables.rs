@@ -98,7 +98,7 @@ fn delimiter(byte: u8) -> (Delimiter, u8) {
 pub fn csv(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, _) = delimiter(bytes.byte());
-    valid.note_if(text(bytes.0, Some(Format::Csv), delimiter).is_some(), "table");
+    valid.note_if(text(bytes.0, Some(Format::CSV), delimiter).is_some(), "table");
 }
 
 /// Delimited text against the csv crate: the same records, or a reason that the crate does not have. The crate takes any
@@ -107,7 +107,7 @@ pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, byte) = delimiter(bytes.byte() % 4);
     let content = with_secrets(bytes.0);
-    let Ok(ours) = table(&content, Some(Format::Csv), delimiter) else {
+    let Ok(ours) = table(&content, Some(Format::CSV), delimiter) else {
         return;
     };
     let mut reader = csv::ReaderBuilder::new()
@@ -132,7 +132,7 @@ pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
 
 /// Objects, one a line.
 pub fn ndjson(data: &[u8], valid: &mut Valid) {
-    valid.note_if(text(data, Some(Format::Ndjson), Delimiter::Comma).is_some(), "table");
+    valid.note_if(text(data, Some(Format::NDJSON), Delimiter::Comma).is_some(), "table");
 }
 
 /// A table whose format is recognised, packed or not.
@@ -146,17 +146,17 @@ pub fn recognised(data: &[u8], valid: &mut Valid) {
 
 /// Parquet: the footer, the pages, and the rows written again.
 pub fn parquet(data: &[u8], valid: &mut Valid) {
-    typed(data, Format::Parquet, valid);
+    typed(data, Format::PARQUET, valid);
 }
 
 /// A file of Arrow IPC.
 pub fn arrow_file(data: &[u8], valid: &mut Valid) {
-    typed(data, Format::Arrow, valid);
+    typed(data, Format::ARROW, valid);
 }
 
 /// A stream of Arrow IPC.
 pub fn arrow_stream(data: &[u8], valid: &mut Valid) {
-    typed(data, Format::ArrowStream, valid);
+    typed(data, Format::ARROW_STREAM, valid);
 }
 
 /// A table with types is refused as damaged, or its rows written again are a table with the same rows.

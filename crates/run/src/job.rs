@@ -320,7 +320,7 @@ impl Job {
         if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
         }
-        if self.formulas == Formulas::Escape && input.format() != Format::Csv {
+        if self.formulas == Formulas::Escape && input.format() != Format::CSV {
             let message = "formulas are escaped in CSV, which the output is if the input is";
             return Err(Error::usage(Misuse::Output, message));
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::source;
+use crate::head;
 
 /// Writes a record of the text with more fields at its end, quoted where that is needed, and its own line end or else
 /// this one.
@@ -12,8 +12,8 @@ pub(crate) fn write<'a>(
     (delimiter, line_end): (u8, &[u8]),
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let own = source::line_end(record);
-    out.write_all(source::without_line_end(record))?;
+    let own = head::line_end(record);
+    out.write_all(head::without_line_end(record))?;
     for field in more {
         out.write_all(&[delimiter])?;
         let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');

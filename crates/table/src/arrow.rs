@@ -4,7 +4,7 @@ pub mod memory;
 mod survey;
 
 use std::{
-    io::{self, BufReader, Write},
+    io::{self, BufReader, Cursor, Write},
     sync::Arc,
 };
 
@@ -20,16 +20,89 @@ use vesica_core::error::{Error, InputFault, Place, Result};
 use self::{memory::ArrowTable, survey::Survey};
 use crate::{
     batches::{Batches, in_order},
+    content::{Content, MAX_ROWS},
     digest::InputDigest,
-    format::Format,
+    format::{self, Form, Format, FormatKind, Opened, StoredOpening},
     guard::guarded,
     header::Header,
+    ingest::Reader,
     row::Row,
-    rows::{Content, MAX_ROWS},
     stored::Stored,
     typed,
     written::{Unwritten, Written, ascending},
 };
+
+impl Format {
+    /// An Arrow IPC file, also known as Feather 2.
+    pub const ARROW: Self = Self(&FILE);
+    /// An Arrow IPC stream.
+    pub const ARROW_STREAM: Self = Self(&STREAM);
+}
+
+static FILE: FormatKind = FormatKind {
+    name: "arrow",
+    title: "an Arrow file",
+    endings: &["arrow", "feather", "ipc"],
+    header_grows: false,
+    form: Form::Stored(&StoredOpening {
+        begins: |head| format::begins_with(b"ARROW1\0\0", head),
+        open: |stored, most_bytes| Arrow::open(stored, false, most_bytes).map(Arrow::opened),
+    }),
+    batches: |bytes, _| {
+        let rows = FileReader::try_new(Cursor::new(bytes), None).map_err(lost)?;
+        Ok(Box::new(rows) as Reader)
+    },
+};
+
+static STREAM: FormatKind = FormatKind {
+    name: "arrow-stream",
+    title: "an Arrow stream",
+    endings: &["arrows"],
+    header_grows: false,
+    form: Form::Stored(&StoredOpening {
+        begins: |head| match format::begins_with(b"\xff\xff\xff\xff", head)? {
+            true => Ok(true),
+            false => is_old_stream(head),
+        },
+        open: |stored, most_bytes| Arrow::open(stored, true, most_bytes).map(Arrow::opened),
+    }),
+    batches: |bytes, _| {
+        let rows = StreamReader::try_new(Cursor::new(bytes), None).map_err(lost)?;
+        Ok(Box::new(rows) as Reader)
+    },
+};
+
+fn lost(_: ArrowError) -> Error {
+    Error::bug("the written rows cannot be read")
+}
+
+/// Returns whether this is a stream of a version before 0.15: it begins with the length of the first message, without a mark before it.
+fn is_old_stream(head: &[u8]) -> std::result::Result<bool, ()> {
+    /// A schema is hardly longer, and the head of a message hardly larger.
+    const LONGEST: usize = 1 << 20;
+    const ROOT: u32 = 64;
+    // Text has no zeros here.
+    if head.get(3).is_none_or(|byte| *byte != 0) {
+        return Ok(false);
+    }
+    let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+    let len = number(0).unwrap_or_default() as usize;
+    if !(16..=LONGEST).contains(&len) || !len.is_multiple_of(4) {
+        return Ok(false);
+    }
+    match (number(4), head.get(4..4 + len)) {
+        (None, _) => Err(()),
+        (Some(root), _) if root > ROOT => Ok(false),
+        (_, None) => Err(()),
+        (_, Some(message)) => {
+            let message = arrow_ipc::root_as_message(message);
+            let is_schema = |message: arrow_ipc::Message<'_>| {
+                message.header_type() == arrow_ipc::MessageHeader::Schema
+            };
+            Ok(message.is_ok_and(is_schema))
+        }
+    }
+}
 
 /// A table of which the schema has been read, and the messages have been looked at where there are any.
 pub(crate) struct Arrow {
@@ -63,8 +136,8 @@ impl Kept {
 
     fn damaged(&self, part: impl Into<String>) -> Error {
         let format = match self {
-            Self::File(_) => Format::Arrow,
-            Self::Stream(_) | Self::Memory(..) => Format::ArrowStream,
+            Self::File(_) => Format::ARROW,
+            Self::Stream(_) | Self::Memory(..) => Format::ARROW_STREAM,
         };
         self.fault(InputFault::Damaged { format: format.title(), part: part.into() })
     }
@@ -111,7 +184,7 @@ impl Arrow {
     ///
     /// # Errors
     /// [`InputFault::Damaged`], [`InputFault::Unsupported`], [`InputFault::TooManyRows`] and [`InputFault::TooLarge`].
-    pub(crate) fn open(stored: Stored, is_stream: bool, most_bytes: u64) -> Result<Self> {
+    fn open(stored: Stored, is_stream: bool, most_bytes: u64) -> Result<Self> {
         let survey = guarded(|| Survey::of(&stored, is_stream)).flatten();
         let kept = if is_stream { Kept::Stream(stored) } else { Kept::File(stored) };
         let survey = survey.ok_or_else(|| kept.damaged("its structure"))?;
@@ -137,13 +210,13 @@ impl Arrow {
     ///
     /// # Errors
     /// [`InputFault::TooManyRows`].
-    pub(crate) fn in_memory(name: String, table: ArrowTable) -> Result<Self> {
+    pub(crate) fn in_memory(name: String, table: ArrowTable) -> Result<Opened> {
         let survey = Survey { rows: table.rows(), ..Survey::default() };
         let kept = Kept::Memory(name, table);
         if survey.rows > MAX_ROWS {
             return Err(kept.fault(InputFault::TooManyRows { max: MAX_ROWS }));
         }
-        Self::of(kept, survey)
+        Self::of(kept, survey).map(Self::opened)
     }
 
     fn of(kept: Kept, survey: Survey) -> Result<Self> {
@@ -154,7 +227,7 @@ impl Arrow {
     }
 
     /// The columns.
-    pub(crate) fn header(&self) -> Header {
+    fn header(&self) -> Header {
         let fields = self.schema.fields().iter().zip(&self.uuids);
         Header::of_types(
             fields.map(|(field, uuid)| (field.name().clone(), typed::column_type(field, *uuid))),
@@ -162,8 +235,13 @@ impl Arrow {
     }
 
     /// How many rows there are.
-    pub(crate) fn rows(&self) -> u64 {
+    fn rows(&self) -> u64 {
         self.survey.rows
+    }
+
+    /// The table with its header.
+    fn opened(self) -> Opened {
+        Opened { header: self.header(), rows: self.rows(), content: Box::new(self) }
     }
 
     fn damaged(&self, part: impl Into<String>) -> Error {

@@ -159,6 +159,13 @@ impl<R: Read> Read for Members<R> {
     }
 }
 
+/// Returns the ending of a file's name in small letters, without that of a packed file.
+pub(crate) fn ending(path: &Path) -> Option<String> {
+    let packed = Compression::of_name(path).is_some();
+    let name = if packed { path.file_stem().map(Path::new)? } else { path };
+    Some(name.extension()?.to_str()?.to_ascii_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,20 +8,41 @@ use std::{
 };
 
 use memchr::memchr_iter;
-use vesica_core::error::{InputFault, Place, Result};
+use vesica_core::error::{Error, InputFault, Place, Result};
 
 use crate::{
     append,
+    content::{Content, MAX_ROWS},
     digest::InputDigest,
+    foreign::SAMPLE,
+    format::{Beginning, Form, Format, FormatKind, TextOpening},
+    head::{self, Delimiter, Head, SNIFFED_ROWS, terminated, without_line_end},
     header::Header,
+    ingest::{Reader, Texts},
     records::{Found, Records},
     row::{Fields, Origin, Row},
-    rows::{Content, MAX_ROWS},
-    source::{self, Delimiter, Head, terminated, without_line_end},
     stored::Stored,
     text::{Facts, Lines, Text, show_rows},
     written::{Unwritten, Written},
 };
+
+impl Format {
+    /// Delimited text with a header, as RFC 4180 has it or with another delimiter.
+    pub const CSV: Self = Self(&KIND);
+}
+
+static KIND: FormatKind = FormatKind {
+    name: "csv",
+    title: "CSV",
+    endings: &["csv", "tsv", "tab", "psv"],
+    header_grows: false,
+    form: Form::Text(&OPENING),
+    batches,
+};
+
+/// The opening of a text that is nothing else.
+pub(crate) static OPENING: TextOpening =
+    TextOpening { is_line: |_| false, is_like_line: |_| false, is_enough, begin };
 
 /// How many rows are written before that is said.
 const SHOW_EVERY: usize = 1 << 14;
@@ -92,7 +113,7 @@ impl Layout {
 
     /// What the table's own lines end with; for a last row that ends with nothing.
     fn line_end(&self) -> &'static [u8] {
-        match source::line_end(&self.header) {
+        match head::line_end(&self.header) {
             [] => b"\n",
             own => own,
         }
@@ -174,6 +195,43 @@ impl Layout {
         line.extend_from_slice(self.line_end());
         line
     }
+}
+
+fn is_enough(head: Head<'_>, delimiter: Delimiter) -> bool {
+    let text = head.bytes();
+    let rows = text.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
+    if delimiter == Delimiter::Auto && rows <= 2 * SNIFFED_ROWS && text.len() < SAMPLE {
+        return false;
+    }
+    Layout::new(head, delimiter).is_ok_and(|layout| layout.is_whole())
+}
+
+fn begin(head: Head<'_>, delimiter: Delimiter) -> Result<Beginning> {
+    let layout = Layout::new(head, delimiter)?;
+    Ok(Beginning {
+        header: layout.columns().clone(),
+        has_rows: layout.has_rows(head),
+        open: Box::new(|text, _| (layout.columns().clone(), Box::new(Csv::new(text, layout)))),
+    })
+}
+
+/// The columns become text, with nothing where a field is empty.
+fn batches(bytes: Vec<u8>, delimiter: Delimiter) -> Result<Reader> {
+    const NAME: &str = "the matched rows";
+    let layout = Layout::new(Head::new(NAME, &bytes)?, delimiter)?;
+    let names = layout.columns().names();
+    let mut texts = Texts::new(names.clone());
+    let mut written = Csv::new(Text::new(Stored::memory(NAME, bytes), None, u64::MAX), layout);
+    written.read(&[], &mut |row| {
+        for (column, name) in names.iter().enumerate() {
+            let text = std::str::from_utf8(row.field(column)).map_err(|_| {
+                row.fault(InputFault::NotUtf8 { place: row.place(), column: name.clone() })
+            })?;
+            texts.push(column, Some(text).filter(|text| !text.is_empty()));
+        }
+        texts.end_row().map_err(|_| Error::bug("fields of a row"))
+    })?;
+    texts.finish().map_err(|_| Error::bug("fields of the last rows"))
 }
 
 impl Csv {

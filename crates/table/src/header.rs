@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use vesica_core::{error::InputFault, words::counted};
 use vesica_normalize::{normalize::characters::is_ignorable, shown::shown};
 
-use crate::{sent_types::SentType, source::Delimiter};
+use crate::{head::Delimiter, sent_types::SentType};
 
 /// The fields of a table's first line: the names of its columns, if it has a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

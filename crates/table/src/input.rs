@@ -10,19 +10,20 @@ use std::{
 
 use vesica_core::error::{Error, InputFault, Misuse, Result};
 
+pub use crate::format::Columns;
 use crate::{
     arrow::Arrow,
     compression::Compression,
-    csv::{Csv, Layout},
+    content::Content,
     database::{Place, Rows},
     directory,
     disk::File,
-    format::{self, Format, SAMPLE},
+    foreign::{self, SAMPLE},
+    format::{Beginning, Form, Format, OpenText, Opened, TextOpening},
+    head::Head,
     header::Header,
-    ndjson::{self, Ndjson},
-    parquet::Parquet,
-    rows::{Content, Scan},
-    source::{Delimiter, Dialect, Head, SNIFFED_ROWS, Source},
+    rows::Scan,
+    source::{Dialect, Source},
     spool::Spool,
     stored::Stored,
     text::{Text, longest_record, unreadable},
@@ -52,28 +53,8 @@ enum Body {
 struct TextBody {
     raw: Raw,
     packing: Option<Compression>,
-    layout: TextLayout,
+    open: OpenText,
     dialect: Dialect,
-}
-
-/// What the beginning of a text says of the rest.
-enum TextLayout {
-    Csv(Layout),
-    /// The columns of the first object, and where the first line begins.
-    Ndjson(Header, usize),
-}
-
-/// The columns that a run reads.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Columns<'a> {
-    /// Those that make up the key.
-    pub keys: &'a [&'a str],
-    /// That of the values.
-    pub values: Option<&'a str>,
-    /// Those that are sent.
-    pub sent: &'a [&'a str],
-    /// Those that are written, if not all are.
-    pub select: &'a [&'a str],
 }
 
 impl Source {
@@ -107,7 +88,7 @@ impl Source {
             Self::Database { address, query } => {
                 let place = Place::parse(&address)?;
                 let query = place.query(query.as_deref())?;
-                if *dialect.format.get_or_insert(Format::ArrowStream) != Format::ArrowStream {
+                if *dialect.format.get_or_insert(Format::ARROW_STREAM) != Format::ARROW_STREAM {
                     let message = "the rows of a database have their types: leave out --format";
                     return Err(Error::usage(Misuse::Input, message));
                 }
@@ -122,10 +103,7 @@ impl Source {
                     return Err(Error::usage(Misuse::Input, message));
                 }
                 let table = Arrow::in_memory(name.clone(), table)?;
-                let rows = table.rows();
-                let (header, is_empty) = (table.header().of_rows(rows), rows == 0);
-                let body = Body::Stored(Box::new(table));
-                return Ok(Input { name, format: Format::ArrowStream, header, is_empty, body });
+                return Ok(Input::stored(name, Format::ARROW_STREAM, table));
             }
             Self::Memory { bytes, .. } => (Raw::Stored(Stored::memory(&name, bytes)), CHUNK),
         };
@@ -175,25 +153,30 @@ struct Opening {
 impl Opening {
     fn open(self, raw: Raw) -> Result<Input> {
         let (mut head, mut reader, mut ended) = (Vec::new(), raw.reader(), false);
-        let undecided =
-            |head: &[u8]| format::binary(head).is_err() || Compression::of_beginning(head).is_err();
+        let undecided = |head: &[u8]| {
+            Format::of_beginning(head).is_err() || Compression::of_beginning(head).is_err()
+        };
         while !ended && (undecided(&head) || head.len() < self.at_least.min(CHUNK)) {
             let read = read_some(&mut *reader, &mut head);
             ended = read.map_err(|error| self.fault(InputFault::Io(error)))? == 0;
         }
-        let binary = format::binary(&head).unwrap_or_default();
+        let binary = Format::of_beginning(&head).unwrap_or_default();
         let packing = Compression::of_beginning(&head).unwrap_or_default();
         let promised = self.promised.filter(|_| packing.is_none());
         let wanted = self.dialect.format.or(binary).or(promised);
-        if let Some(format) = wanted.filter(|format| !format.is_text()) {
+        if let Some(format) = wanted
+            && let Form::Stored(opening) = format.0.form
+        {
             // The name promises another format than the content has.
             if self.dialect.format.is_none()
                 && binary.is_none()
-                && let Some((format, advice)) = format::foreign(&head)
+                && let Some((format, advice)) = foreign::foreign(&head)
             {
                 return Err(self.fault(InputFault::NotText { format, advice }));
             }
-            return self.open_stored(format, raw);
+            let stored = raw.into_stored(&self.name, &self.dialect)?;
+            let opened = (opening.open)(stored, self.dialect.most_bytes())?;
+            return Ok(Input::stored(self.name, format, opened));
         }
         if let Some(packing) = packing {
             let unpacked = packing.unpack(raw.reader(), self.dialect.held_bytes());
@@ -205,24 +188,6 @@ impl Opening {
 
     fn fault(&self, fault: InputFault) -> Error {
         Error::Input { file: self.name.clone(), fault }
-    }
-
-    /// A table that is read from any place: from its file, or else from memory.
-    fn open_stored(self, format: Format, raw: Raw) -> Result<Input> {
-        let most = self.dialect.most_bytes();
-        let stored = raw.into_stored(&self.name, &self.dialect)?;
-        let (header, rows, content): (_, _, Box<dyn Content>) = match format {
-            Format::Parquet => {
-                let table = Parquet::open(stored, most)?;
-                (table.header(), table.rows(), Box::new(table))
-            }
-            _ => {
-                let table = Arrow::open(stored, format == Format::ArrowStream, most)?;
-                (table.header(), table.rows(), Box::new(table))
-            }
-        };
-        let (name, header, is_empty) = (self.name, header.of_rows(rows), rows == 0);
-        Ok(Input { name, format, header, is_empty, body: Body::Stored(content) })
     }
 
     /// A text, of which the beginning and whether that is all are known, and what reads the rest.
@@ -256,64 +221,44 @@ impl Opening {
             ended = read == 0;
         }
         let head = Head::new(&self.name, &head)?;
-        let format = self.text_format(head, ended);
-        let (header, has_rows, layout) = match format {
-            Format::Ndjson => {
-                let header = Ndjson::header_of(head)?;
-                let layout = TextLayout::Ndjson(header.clone(), head.body());
-                (header.clone(), !header.is_missing(), layout)
-            }
-            _ => {
-                let layout = Layout::new(head, delimiter)?;
-                (layout.columns().clone(), layout.has_rows(head), TextLayout::Csv(layout))
-            }
-        };
+        let (format, text) = self.text_format(head, ended);
+        let Beginning { header, has_rows, open } = (text.begin)(head, delimiter)?;
         let is_empty = ended && !has_rows;
-        let body = TextBody { raw, packing, layout, dialect: self.dialect };
+        let body = TextBody { raw, packing, open, dialect: self.dialect };
         let body = Body::Text(Box::new(body));
         Ok(Input { name: self.name, format, header, is_empty, body })
     }
 
     /// What a text is: by what it was said to be, by its first line, or by its name.
-    fn text_format(&self, head: Head<'_>, ended: bool) -> Format {
-        if let Some(format) = self.dialect.format {
-            return format;
+    fn text_format(&self, head: Head<'_>, ended: bool) -> (Format, &'static TextOpening) {
+        if let Some(format) = self.dialect.format
+            && let Form::Text(text) = format.0.form
+        {
+            return (format, text);
         }
         let body = head.bytes()[head.body()..].trim_ascii_start();
         let line = body.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let is_whole = ended || line.len() < body.len();
-        if line.starts_with(b"{") && is_whole && ndjson::is_object(line) {
-            return Format::Ndjson;
-        }
-        match self.promised {
-            Some(format) if format.is_text() => format,
-            // No name of a column looks like this: it is an object that is broken.
-            _ if line.starts_with(b"{") && line[1..].trim_ascii_start().starts_with(b"\"") => {
-                Format::Ndjson
-            }
-            _ => Format::Csv,
-        }
+        Format::of_line(line, ended || line.len() < body.len(), self.promised)
     }
 
     /// Whether this beginning has the whole header, and enough besides to tell the delimiter by, or is no table.
     fn is_enough(&self, head: &[u8]) -> bool {
-        if format::foreign(head).is_some() {
+        if foreign::foreign(head).is_some() {
             return true;
         }
         let Ok(text) = Head::new(&self.name, head) else { return true };
-        if self.text_format(text, false) == Format::Ndjson {
-            return head[text.body()..].trim_ascii_start().contains(&b'\n');
-        }
-        let rows = head.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
-        let delimiter = self.dialect.delimiter;
-        if delimiter == Delimiter::Auto && rows <= 2 * SNIFFED_ROWS && head.len() < SAMPLE {
-            return false;
-        }
-        Layout::new(text, delimiter).is_ok_and(|layout| layout.is_whole())
+        let (_, opening) = self.text_format(text, false);
+        (opening.is_enough)(text, self.dialect.delimiter)
     }
 }
 
 impl Input {
+    fn stored(name: String, format: Format, opened: Opened) -> Self {
+        let Opened { header, rows, content } = opened;
+        let header = header.of_rows(rows);
+        Self { name, format, header, is_empty: rows == 0, body: Body::Stored(content) }
+    }
+
     /// The name used in messages.
     pub fn name(&self) -> &str {
         &self.name
@@ -345,7 +290,7 @@ impl Input {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn require(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_missing() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format.0.header_grows {
             return Ok(());
         }
         self.header.find(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -356,7 +301,7 @@ impl Input {
     /// # Errors
     /// As [`Input::require`].
     pub fn require_to_send(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_missing() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format.0.header_grows {
             return Ok(());
         }
         self.header.find_sent(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -367,7 +312,7 @@ impl Input {
     /// # Errors
     /// As [`Input::require`].
     pub fn require_to_select(&self, columns: &[&str]) -> Result<()> {
-        if self.header.is_missing() || self.format == Format::Ndjson {
+        if self.header.is_missing() || self.format.0.header_grows {
             return Ok(());
         }
         self.header.find_written(columns).map(drop).map_err(|fault| self.fault(fault))
@@ -407,19 +352,11 @@ impl Input {
         let (header, content, packing): (_, Box<dyn Content>, _) = match body {
             Body::Stored(content) => (header, content, None),
             Body::Text(body) => {
-                let TextBody { raw, packing, layout, dialect } = *body;
+                let TextBody { raw, packing, open, dialect } = *body;
                 let stored = raw.into_stored(&name, &dialect)?;
                 let text = Text::new(stored, packing, dialect.held_bytes());
-                match layout {
-                    TextLayout::Ndjson(first, body) => {
-                        let others: Vec<_> =
-                            columns.values.iter().chain(columns.sent).copied().collect();
-                        let read = (columns.keys, &others[..]);
-                        let table = Ndjson::new((text, body), first, read, columns.select);
-                        (table.header().clone(), Box::new(table), packing)
-                    }
-                    TextLayout::Csv(layout) => (header, Box::new(Csv::new(text, layout)), packing),
-                }
+                let (header, content) = open(text, columns);
+                (header, content, packing)
             }
         };
         let compression = packing.map(Compression::name);
@@ -450,6 +387,7 @@ fn read_some(from: &mut dyn Read, to: &mut Vec<u8>) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Delimiter;
 
     /// Gives a few bytes at a time, and panics where somebody asks for more than there is.
     struct Slow(Vec<&'static [u8]>);

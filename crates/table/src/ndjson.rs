@@ -4,21 +4,48 @@
 
 mod members;
 
-use std::{collections::BTreeSet, io::Write};
+use std::{collections::BTreeSet, fmt, io::Write};
 
+use arrow_schema::ArrowError;
 use memchr::memchr;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use vesica_core::error::{Error, InputFault, Place, Result};
 
 use self::members::{Members, broken, members};
 use crate::{
+    content::{Content, MAX_ROWS},
     digest::InputDigest,
+    format::{Beginning, Columns, Form, Format, FormatKind, TextOpening},
+    head::{Delimiter, Head, terminated},
     header::Header,
+    ingest::{Reader, Texts},
     row::{Fields, Origin, Row},
-    rows::{Content, MAX_ROWS},
-    source::{Head, terminated},
     text::{Blocks, Facts, Lines, Text, show_rows},
     written::{AddedNames, Unwritten, Written},
+};
+
+impl Format {
+    /// One JSON object on each line.
+    pub const NDJSON: Self = Self(&KIND);
+}
+
+static KIND: FormatKind = FormatKind {
+    name: "ndjson",
+    title: "NDJSON",
+    endings: &["ndjson", "jsonl", "json"],
+    // A later line may have what the first one lacks.
+    header_grows: true,
+    form: Form::Text(&TextOpening {
+        is_line: |line| line.starts_with(b"{") && names(line).is_ok(),
+        // No name of a column looks like this: it is an object that is broken.
+        is_like_line: |line| {
+            line.starts_with(b"{") && line[1..].trim_ascii_start().starts_with(b"\"")
+        },
+        is_enough: |head, _| head.bytes()[head.body()..].trim_ascii_start().contains(&b'\n'),
+        begin,
+    }),
+    batches: |bytes, _| texts(&bytes).map_err(|_| Error::bug("the written rows cannot be read")),
 };
 
 /// How many rows are written before that is said.
@@ -40,9 +67,17 @@ pub(crate) struct Ndjson {
     facts: Option<Facts>,
 }
 
-/// Whether a line is a JSON object.
-pub(crate) fn is_object(line: &[u8]) -> bool {
-    names(line).is_ok()
+fn begin(head: Head<'_>, _: Delimiter) -> Result<Beginning> {
+    let (header, body) = (Ndjson::header_of(head)?, head.body());
+    let first = header.clone();
+    Ok(Beginning {
+        has_rows: !header.is_missing(),
+        header,
+        open: Box::new(move |text, columns| {
+            let table = Ndjson::new(text, body, first, columns);
+            (table.header().clone(), Box::new(table))
+        }),
+    })
 }
 
 /// The names of an object's members, in order.
@@ -58,15 +93,12 @@ fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
 impl Ndjson {
     /// A table of the columns that the first object has, which are `header`, of those that are read and of those that are
     /// selected. The first line of the text begins at `body`.
-    pub(crate) fn new(
-        (text, body): (Text, usize),
-        mut header: Header,
-        (keys, others): (&[&str], &[&str]),
-        select: &[&str],
-    ) -> Self {
+    fn new(text: Text, body: usize, mut header: Header, columns: Columns<'_>) -> Self {
+        let Columns { keys, values, sent, select } = columns;
         let mut unseen = Vec::new();
         if !header.is_missing() {
-            header = keys.iter().chain(others).copied().fold(header, Header::with);
+            let read = keys.iter().copied().chain(values).chain(sent.iter().copied());
+            header = read.fold(header, Header::with);
             let read = header.width();
             header = select.iter().copied().fold(header, Header::with);
             unseen.extend(read..header.width());
@@ -80,7 +112,7 @@ impl Ndjson {
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
-    pub(crate) fn header_of(head: Head<'_>) -> Result<Header> {
+    fn header_of(head: Head<'_>) -> Result<Header> {
         let body = &head.bytes()[head.body()..];
         let mut number = 0;
         let line = body.split_inclusive(|byte| *byte == b'\n').find(|line| {
@@ -93,7 +125,7 @@ impl Ndjson {
     }
 
     /// The columns.
-    pub(crate) fn header(&self) -> &Header {
+    fn header(&self) -> &Header {
         &self.header
     }
 
@@ -328,15 +360,76 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// The rows of objects as text, with a column for each member that any of them has.
+fn texts(bytes: &[u8]) -> std::result::Result<Reader, ArrowError> {
+    let unread = |error: serde_json::Error| ArrowError::JsonError(error.to_string());
+    let lines = || bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let objects = || lines().filter(|line| !line.is_empty()).map(serde_json::from_slice::<Object>);
+    let mut names: Vec<String> = Vec::new();
+    for object in objects() {
+        for (name, _) in object.map_err(unread)?.0 {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let mut texts = Texts::new(names.clone());
+    for object in objects() {
+        let object = object.map_err(unread)?.0;
+        for (column, name) in names.iter().enumerate() {
+            let value = object.iter().rev().find(|(found, _)| found == name);
+            let text = match value.map(|(_, value)| value.get()) {
+                None | Some("null") => None,
+                Some(text) if text.starts_with('"') => {
+                    Some(serde_json::from_str(text).map_err(unread)?)
+                }
+                Some(text) => Some(text.to_owned()),
+            };
+            texts.push(column, text.as_deref());
+        }
+        texts.end_row()?;
+    }
+    texts.finish()
+}
+
+/// The members of an object, in their order.
+struct Object(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Object, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Object(members))
+            }
+        }
+        from.deserialize_map(Members)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::written::Matched;
 
-    fn open_selecting(text: &str, others: &[&str], select: &[&str]) -> Result<Ndjson> {
+    fn open_selecting(text: &str, sent: &[&str], select: &[&str]) -> Result<Ndjson> {
         let head = Head::new("t", text.as_bytes())?;
         let header = Ndjson::header_of(head)?;
-        Ok(Ndjson::new((Text::of(text), head.body()), header, (&["k"], others), select))
+        let columns = Columns { keys: &["k"], values: None, sent, select };
+        Ok(Ndjson::new(Text::of(text), head.body(), header, columns))
     }
 
     fn open(text: &str) -> Result<Ndjson> {

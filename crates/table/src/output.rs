@@ -26,7 +26,8 @@ use crate::{
     database::{self, Place, Transaction},
     destination::Destination,
     disk::{self, File},
-    ingest,
+    format::Format,
+    ingest::Reader,
     remote::Upload,
     source::Dialect,
     target::{Target, made},
@@ -158,7 +159,7 @@ impl Output {
                 let mut bytes = Vec::new();
                 return match write(&mut bytes) {
                     Ok(()) => {
-                        let table = ArrowTable::read(ingest::batches(bytes, &self.content)?)
+                        let table = ArrowTable::read(self.batches(bytes)?)
                             .map_err(|_| Error::bug("the written rows cannot be read"))?;
                         Ok(Staged { output: self, content: Content::Rows(table) })
                     }
@@ -190,9 +191,14 @@ impl Output {
     /// Creates the table of this address with what has been written, where nobody sees it yet.
     fn insert(&self, address: &str, bytes: Vec<u8>) -> Result<Transaction> {
         let place = Place::parse(address)?;
-        let batches = ingest::batches(bytes, &self.content)?;
+        let batches = self.batches(bytes)?;
         let written = Transaction::write(&place, place.table()?, batches);
         written.map_err(|source| self.failed(source))
+    }
+
+    /// The rows that were written in these bytes.
+    fn batches(&self, bytes: Vec<u8>) -> Result<Reader> {
+        self.content.format.unwrap_or(Format::CSV).batches(bytes, self.content.delimiter)
     }
 
     fn failed(&self, source: io::Error) -> Error {

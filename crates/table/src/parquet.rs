@@ -48,15 +48,54 @@ use self::{
 };
 use crate::{
     batches::{Batches, in_order},
+    content::{Content, MAX_ROWS},
     digest::InputDigest,
+    format::{self, Form, Format, FormatKind, Opened, StoredOpening},
     guard::guarded,
     header::Header,
+    ingest::Reader,
     row::Row,
-    rows::{Content, MAX_ROWS},
     stored::Stored,
     typed,
     written::{Unwritten, Written, ascending},
 };
+
+impl Format {
+    /// Apache Parquet.
+    pub const PARQUET: Self = Self(&KIND);
+}
+
+static KIND: FormatKind = FormatKind {
+    name: "parquet",
+    title: "Parquet",
+    endings: &["parquet", "pq"],
+    header_grows: false,
+    form: Form::Stored(&StoredOpening { begins, open }),
+    batches: |bytes, _| {
+        let table = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes));
+        let rows = table.and_then(ParquetRecordBatchReaderBuilder::build);
+        let rows = rows.map_err(|_| Error::bug("the written rows cannot be read"))?;
+        Ok(Box::new(rows) as Reader)
+    },
+};
+
+fn begins(head: &[u8]) -> std::result::Result<bool, ()> {
+    const MAGIC: &[u8] = b"PAR1";
+    // Encrypted Parquet, in which the length of the first module follows. A table may begin with `PARENT`.
+    if let Some(rest) = head.strip_prefix(b"PARE") {
+        return match rest.get(3) {
+            Some(last) => Ok(*last == 0),
+            None if rest.contains(&b'\n') || rest.contains(&b',') => Ok(false),
+            None => Err(()),
+        };
+    }
+    format::begins_with(MAGIC, head)
+}
+
+fn open(stored: Stored, most_bytes: u64) -> Result<Opened> {
+    let table = Parquet::open(stored, most_bytes)?;
+    Ok(Opened { header: table.header(), rows: table.rows(), content: Box::new(table) })
+}
 
 /// How many rows are decoded at a time.
 const BATCH: usize = 1 << 13;

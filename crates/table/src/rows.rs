@@ -1,14 +1,15 @@
 //! A table, whatever its format: rows that are shown one by one, and rows that are written.
 //!
-//! Each format implements `Content`. A table is read as often as somebody asks: once for its keys, of which only the
-//! columns that are wanted are decoded, and once more to write the rows that matched.
+//! Each format implements [`Content`](crate::content).
 
 use std::io::Write;
 
 use vesica_core::error::{Error, InputFault, Place, Result};
 
+pub use crate::content::MAX_ROWS;
 use crate::{
     arrow::memory::ArrowTable,
+    content::Content,
     digest::InputDigest,
     format::Format,
     header::Header,
@@ -16,69 +17,6 @@ use crate::{
     text::{LineEnds, Text},
     written::{Matched, Unwritten, Written},
 };
-
-/// The most rows of a table: on disk, their numbers have 40 bits.
-pub const MAX_ROWS: u64 = 1 << 40;
-
-/// What a format can do.
-pub(crate) trait Content: Send {
-    /// Shows every row in order, of which the fields in `columns`, by their positions in the header, are decoded. Returns
-    /// the number of rows, at most [`MAX_ROWS`].
-    ///
-    /// # Errors
-    /// [`Error::Input`], and whatever `show` returns.
-    fn read(
-        &mut self,
-        columns: &[usize],
-        show: &mut dyn FnMut(Row<'_>) -> Result<()>,
-    ) -> Result<u64>;
-
-    /// Where a row that was shown, counted from 0, is.
-    fn place(&self, row: u64) -> Place;
-
-    /// Writes a table of these rows and columns. Says now and then how many rows are done.
-    ///
-    /// # Errors
-    /// [`Unwritten`].
-    fn write(
-        &self,
-        what: &Written<'_>,
-        out: &mut (dyn Write + Send),
-        done: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Unwritten>;
-
-    /// The same in memory, where the table's rows are batches and need not be written for that.
-    fn gather(
-        &self,
-        _what: &Written<'_>,
-        _done: &mut dyn FnMut(u64),
-    ) -> Option<std::result::Result<ArrowTable, Unwritten>> {
-        None
-    }
-
-    /// The digest of the input that was read.
-    fn digest(&self) -> Option<&InputDigest>;
-
-    /// Whether what was read is valid UTF-8, as far as it is text.
-    fn is_utf8(&self) -> bool {
-        true
-    }
-
-    /// Counts the rows with quotation marks where delimited text has none.
-    fn misquoted(&self) -> u64 {
-        0
-    }
-
-    /// The text, where the table is one.
-    fn text(&self) -> Option<&Text> {
-        None
-    }
-
-    /// What separates the fields of a row, where something does.
-    fn delimiter(&self) -> Option<&'static str> {
-        None
-    }
-}
 
 /// A table of which the header has been read.
 pub struct Scan {

@@ -1,21 +1,14 @@
 //! Where a table's bytes come from, and what kind of text they are.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use vesica_core::{
-    error::{Error, InputFault, Misuse, Result},
+    error::{Error, Misuse, Result},
     host,
 };
 
-use crate::{
-    arrow::memory::ArrowTable,
-    database,
-    format::{self, BOM, Format, SAMPLE},
-    remote,
-};
+pub use crate::head::Delimiter;
+use crate::{arrow::memory::ArrowTable, database, format::Format, remote};
 
 /// A file, an object in a store, rows of a database, standard input, or what is in memory.
 #[derive(Debug, Clone)]
@@ -94,64 +87,6 @@ impl Source {
     }
 }
 
-/// The beginning of a text, or all of it.
-#[derive(Clone, Copy)]
-pub(crate) struct Head<'a> {
-    name: &'a str,
-    bytes: &'a [u8],
-    /// Where the text begins, after a byte-order mark if there is one.
-    body: usize,
-}
-
-impl<'a> Head<'a> {
-    /// These bytes of the input of this name, if they may be text.
-    ///
-    /// # Errors
-    /// [`InputFault::NotText`] for what is plainly another format.
-    pub(crate) fn new(name: &'a str, bytes: &'a [u8]) -> Result<Self> {
-        let head = Self { name, bytes, body: if bytes.starts_with(BOM) { BOM.len() } else { 0 } };
-        match format::foreign(bytes) {
-            Some((format, advice)) => Err(head.fault(InputFault::NotText { format, advice })),
-            None => Ok(head),
-        }
-    }
-
-    /// Every byte, a byte-order mark included.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// The offset of the first byte after a byte-order mark.
-    pub(crate) fn body(&self) -> usize {
-        self.body
-    }
-
-    /// An [`Error::Input`] of this text.
-    pub(crate) fn fault(&self, fault: InputFault) -> Error {
-        Error::Input { file: self.name.to_owned(), fault }
-    }
-}
-
-/// A line's bytes; with a line end where the text's last line has none.
-pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
-    if line.is_empty() || line.ends_with(b"\n") || line.ends_with(b"\r") {
-        line.into()
-    } else {
-        [line, end].concat().into()
-    }
-}
-
-/// Returns the end of a line, or nothing where it has none.
-pub(crate) fn line_end(line: &[u8]) -> &'static [u8] {
-    const ENDS: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
-    ENDS.into_iter().find(|end| line.ends_with(end)).unwrap_or_default()
-}
-
-/// A line's bytes without its line end.
-pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
-    &line[..line.len() - line_end(line).len()]
-}
-
 /// How an input is to be understood, where it does not say so itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dialect {
@@ -185,140 +120,5 @@ impl Dialect {
 impl From<Delimiter> for Dialect {
     fn from(delimiter: Delimiter) -> Self {
         Self { delimiter, ..Self::default() }
-    }
-}
-
-/// What separates the fields of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Delimiter {
-    /// `,`
-    #[default]
-    Comma,
-    /// `;`
-    Semicolon,
-    /// A tab.
-    Tab,
-    /// `|`
-    Bar,
-    /// Whichever of the four the first rows agree on; a comma where none does.
-    Auto,
-}
-
-impl Delimiter {
-    /// Every choice, in the order of preference.
-    pub const ALL: [Self; 5] = [Self::Comma, Self::Semicolon, Self::Tab, Self::Bar, Self::Auto];
-
-    /// The name in requests and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Comma => "comma",
-            Self::Semicolon => "semicolon",
-            Self::Tab => "tab",
-            Self::Bar => "bar",
-            Self::Auto => "auto",
-        }
-    }
-
-    /// The delimiter that a file's name promises: a tab for `.tsv` and `.tab`, a bar for `.psv`, and a comma for any other.
-    pub fn of_name(path: &Path) -> Self {
-        match format::ending(path).as_deref() {
-            Some("tsv" | "tab") => Self::Tab,
-            Some("psv") => Self::Bar,
-            _ => Self::Comma,
-        }
-    }
-
-    /// The byte, after looking at the text where that is asked for.
-    pub(crate) fn byte(self, head: Head<'_>) -> u8 {
-        match self {
-            Self::Comma => b',',
-            Self::Semicolon => b';',
-            Self::Tab => b'\t',
-            Self::Bar => b'|',
-            Self::Auto => sniff(head).byte(head),
-        }
-    }
-
-    /// The delimiter of this byte.
-    pub(crate) fn of_byte(byte: u8) -> Self {
-        match byte {
-            b';' => Self::Semicolon,
-            b'\t' => Self::Tab,
-            b'|' => Self::Bar,
-            _ => Self::Comma,
-        }
-    }
-}
-
-/// How many rows the sniffer compares.
-pub(crate) const SNIFFED_ROWS: usize = 20;
-
-/// The delimiter that cuts the header and the first rows into equally many fields, the most of them.
-fn sniff(head: Head<'_>) -> Delimiter {
-    let sample = &head.bytes[head.body..head.bytes.len().min(head.body + SAMPLE)];
-    let fields = |delimiter: Delimiter| {
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(delimiter.byte(head))
-            .from_reader(sample);
-        let counts: Vec<usize> = reader
-            .byte_records()
-            .take(SNIFFED_ROWS)
-            .filter_map(std::result::Result::ok)
-            .map(|record| record.len())
-            .collect();
-        // The sample may end in the middle of its last row.
-        let whole = counts.len().saturating_sub(1).max(1);
-        let first = counts.first().copied().unwrap_or(1);
-        if counts.iter().take(whole).all(|count| *count == first) { first } else { 1 }
-    };
-    let mut best = (Delimiter::Comma, 1);
-    for delimiter in [Delimiter::Comma, Delimiter::Semicolon, Delimiter::Tab, Delimiter::Bar] {
-        let count = fields(delimiter);
-        if count > best.1 {
-            best = (delimiter, count);
-        }
-    }
-    best.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(bytes: &[u8]) -> Head<'_> {
-        Head::new("t", bytes).unwrap()
-    }
-
-    #[test]
-    fn a_mark_is_no_part_of_the_body() {
-        assert_eq!(head(b"\xef\xbb\xbfid\n").body(), 3);
-        assert_eq!(head(b"id\n").body(), 0);
-    }
-
-    #[test]
-    fn names_promise_delimiters() {
-        for (name, delimiter) in [
-            ("a.tsv", Delimiter::Tab),
-            ("a.TAB.gz", Delimiter::Tab),
-            ("s3://bucket/a.tsv", Delimiter::Tab),
-            ("a.psv", Delimiter::Bar),
-            ("a.csv", Delimiter::Comma),
-            ("-", Delimiter::Comma),
-        ] {
-            assert_eq!(Delimiter::of_name(Path::new(name)), delimiter, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_sniffer_knows_four_delimiters() {
-        let sniffed = |s: &str| sniff(head(s.as_bytes()));
-        assert_eq!(sniffed("a;b\n\"1;2\";3,5\n"), Delimiter::Semicolon);
-        assert_eq!(sniffed("a\tb\n1,2\t3\n"), Delimiter::Tab);
-        assert_eq!(sniffed("a|b|c\n1|2|3\n"), Delimiter::Bar);
-        assert_eq!(sniffed("email\nx@y.org\n"), Delimiter::Comma);
-        assert_eq!(sniffed("a,b;c\n1,2;3\n"), Delimiter::Comma);
-        assert_eq!(sniffed(""), Delimiter::Comma);
     }
 }

@@ -49,7 +49,7 @@ pub fn watch_formulas(
     formulas: Formulas,
 ) -> Option<Findings> {
     let is_file = to.path().is_some_and(|path| database::address(path).is_none());
-    let is_opened = is_file && table.format() == Format::Csv;
+    let is_opened = is_file && table.format() == Format::CSV;
     is_opened.then(|| rows.watch_formulas(formulas)).flatten()
 }
 

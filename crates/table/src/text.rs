@@ -15,7 +15,7 @@ use vesica_core::error::{Error, InputFault, Place, Result};
 use crate::{
     compression::Compression,
     digest::{Hashing, InputDigest, Seen},
-    format::BOM,
+    foreign::BOM,
     remote,
     stored::Stored,
     written::{Unwritten, ascending},

@@ -140,7 +140,7 @@ fn show(field: &mut String) {
 /// The header as it is shown and the rows of a delimited text, or `None` where it is refused.
 fn records(text: &[u8], delimiter: Delimiter) -> Option<Vec<Vec<String>>> {
     let bytes = text.to_vec();
-    let format = Some(Format::Csv);
+    let format = Some(Format::CSV);
     let dialect = Dialect { format, delimiter, most_bytes: None, spill: None };
     let input = Source::Memory { name: "text".to_owned(), bytes }.open(dialect).ok()?;
     let scan = input.read().ok()?;

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use vesica_core::error::{InputFault, Place};
 
-use crate::source::without_line_end;
+use crate::head::without_line_end;
 
 const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
 const NESTED_VALUE: &str =

@@ -18,12 +18,12 @@ fn what_is_cut_short_is_refused() {
     let batch = batch(&columns);
     let batches = [batch.clone(), batch.clone()];
     for (format, bytes) in [
-        (Format::Parquet, parquet_of(&batch)),
-        (Format::Arrow, arrow_of(&batches, None)),
-        (Format::ArrowStream, stream_of(&batches, Some(CompressionType::ZSTD))),
+        (Format::PARQUET, parquet_of(&batch)),
+        (Format::ARROW, arrow_of(&batches, None)),
+        (Format::ARROW_STREAM, stream_of(&batches, Some(CompressionType::ZSTD))),
     ] {
         // The last eight bytes of a stream say that it ends, and need not be there.
-        let end = bytes.len() - if format == Format::ArrowStream { 9 } else { 1 };
+        let end = bytes.len() - if format == Format::ARROW_STREAM { 9 } else { 1 };
         for kept in [8, 100, bytes.len() / 3, bytes.len() / 2, end] {
             let message = refused(&bytes[..kept], format);
             assert!(message.contains(format.title()) && message.contains("damaged"), "{message}");
@@ -38,9 +38,9 @@ fn no_damage_does_worse_than_an_error() {
     let batch = batch(&columns);
     let batches = [batch.clone(), batch.clone()];
     for (format, bytes) in [
-        (Format::Parquet, parquet_of(&batch)),
-        (Format::Arrow, arrow_of(&batches, Some(CompressionType::LZ4_FRAME))),
-        (Format::ArrowStream, stream_of(&batches, None)),
+        (Format::PARQUET, parquet_of(&batch)),
+        (Format::ARROW, arrow_of(&batches, Some(CompressionType::LZ4_FRAME))),
+        (Format::ARROW_STREAM, stream_of(&batches, None)),
     ] {
         let mut refused = 0;
         // What comes before is what the format is told by.
@@ -62,18 +62,18 @@ fn no_damage_does_worse_than_an_error() {
 fn lengths_that_lie_are_not_believed() {
     // A footer of 2 GiB in a file of 16 bytes.
     let lying = [&b"PAR1"[..], &[0; 4], &0x7fff_ffffu32.to_le_bytes(), b"PAR1"].concat();
-    assert!(refused(&lying, Format::Parquet).contains("its metadata"));
+    assert!(refused(&lying, Format::PARQUET).contains("its metadata"));
     let lying = [&b"ARROW1\0\0"[..], &0x7fff_ffffu32.to_le_bytes(), b"ARROW1"].concat();
-    assert!(refused(&lying, Format::Arrow).contains("its structure"));
+    assert!(refused(&lying, Format::ARROW).contains("its structure"));
     let lying = [[0xff; 4], 0x7fff_fff0u32.to_le_bytes()].concat();
-    assert!(refused(&lying, Format::ArrowStream).contains("its structure"));
+    assert!(refused(&lying, Format::ARROW_STREAM).contains("its structure"));
     // A buffer that claims to unpack to an exabyte.
     let batch = batch(&texts());
     let mut bytes = stream_of(&[batch], Some(CompressionType::ZSTD));
     let frame = b"\x28\xb5\x2f\xfd";
     let at = bytes.windows(4).position(|window| window == frame).unwrap();
     bytes[at - 8..at].copy_from_slice(&(1u64 << 60).to_le_bytes());
-    assert!(refused(&bytes, Format::ArrowStream).contains("holds more than"));
+    assert!(refused(&bytes, Format::ARROW_STREAM).contains("holds more than"));
 }
 
 /// A row without columns has no key, and is not one with an empty key.
@@ -87,8 +87,8 @@ fn rows_without_columns_are_refused() {
     let batch = of_rows(3);
     // A Parquet file has no pages for them, and so no rows.
     for (format, bytes) in [
-        (Format::Arrow, arrow_of(&[batch.clone(), batch.clone()], None)),
-        (Format::ArrowStream, stream_of(&[batch], None)),
+        (Format::ARROW, arrow_of(&[batch.clone(), batch.clone()], None)),
+        (Format::ARROW_STREAM, stream_of(&[batch], None)),
     ] {
         let message = refused(&bytes, format);
         assert!(
@@ -97,17 +97,17 @@ fn rows_without_columns_are_refused() {
         );
     }
     // What an object lacks, a later one may have.
-    let message = refused(b"{}\n{}\n", Format::Ndjson);
+    let message = refused(b"{}\n{}\n", Format::NDJSON);
     assert!(message.ends_with("has no column `utf8`; no line has such a member"), "{message}");
     let lines = b"{}\n{\"utf8\":\"a\"}\n{\"utf8\":\"b\"}\n".to_vec();
-    let (_, found) = keys(lines, Format::Ndjson, "utf8").unwrap();
+    let (_, found) = keys(lines, Format::NDJSON, "utf8").unwrap();
     assert_eq!(found, RowCounts { read: 3, null: 1, duplicate: 0, used: 2 });
     // Without rows, too, it is as empty as an empty file.
     let empty = of_rows(0);
     for (format, bytes) in [
-        (Format::Csv, Vec::new()),
-        (Format::Parquet, parquet_of(&empty)),
-        (Format::Arrow, arrow_of(std::slice::from_ref(&empty), None)),
+        (Format::CSV, Vec::new()),
+        (Format::PARQUET, parquet_of(&empty)),
+        (Format::ARROW, arrow_of(std::slice::from_ref(&empty), None)),
     ] {
         let (_, found) = keys(bytes, format, "utf8").unwrap();
         assert_eq!(found, RowCounts::default(), "{format:?}");

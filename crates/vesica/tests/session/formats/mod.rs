@@ -305,22 +305,22 @@ fn keys_of_every_type_are_equal_in_every_format() {
     let columns = all_types();
     let batch = batch(&columns);
     let typed = [
-        (Format::Parquet, parquet_of(&batch)),
-        (Format::Arrow, arrow_of(std::slice::from_ref(&batch), None)),
-        (Format::ArrowStream, stream_of(std::slice::from_ref(&batch), None)),
+        (Format::PARQUET, parquet_of(&batch)),
+        (Format::ARROW, arrow_of(std::slice::from_ref(&batch), None)),
+        (Format::ARROW_STREAM, stream_of(std::slice::from_ref(&batch), None)),
     ];
     for column in &columns {
         let name = column.field.name();
         let csv = csv_of(column);
-        let (expected, counts) = keys(csv.clone(), Format::Csv, name).unwrap();
+        let (expected, counts) = keys(csv.clone(), Format::CSV, name).unwrap();
         assert_eq!(counts, RowCounts { read: 4, null: 1, duplicate: 1, used: 2 });
         let ndjson = ndjson_of(column);
         let texts = [
-            (Format::Csv, gzip(&csv)),
-            (Format::Csv, zstd_of(&csv)),
-            (Format::Ndjson, ndjson.clone()),
-            (Format::Ndjson, gzip(&ndjson)),
-            (Format::Ndjson, zstd_of(&ndjson)),
+            (Format::CSV, gzip(&csv)),
+            (Format::CSV, zstd_of(&csv)),
+            (Format::NDJSON, ndjson.clone()),
+            (Format::NDJSON, gzip(&ndjson)),
+            (Format::NDJSON, zstd_of(&ndjson)),
         ];
         for (format, bytes) in texts.iter().chain(&typed) {
             let (found, found_counts) = keys(bytes.clone(), *format, name).unwrap();
@@ -335,7 +335,7 @@ fn packed_columns_are_read_too() {
     use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
     let columns = [integers(), texts()].into_iter().flatten().collect::<Vec<_>>();
     let batch = batch(&columns);
-    let expected = keys(csv_of(&columns[3]), Format::Csv, "int64").unwrap();
+    let expected = keys(csv_of(&columns[3]), Format::CSV, "int64").unwrap();
     for codec in [
         Compression::SNAPPY,
         Compression::GZIP(GzipLevel::default()),
@@ -346,12 +346,12 @@ fn packed_columns_are_read_too() {
     ] {
         let properties = WriterProperties::builder().set_compression(codec).build();
         let bytes = parquet_with(&batch, properties);
-        assert!(keys(bytes, Format::Parquet, "int64").unwrap() == expected, "{codec:?}");
+        assert!(keys(bytes, Format::PARQUET, "int64").unwrap() == expected, "{codec:?}");
     }
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
         let batches = std::slice::from_ref(&batch);
-        let file = keys(arrow_of(batches, Some(codec)), Format::Arrow, "int64").unwrap();
-        let stream = keys(stream_of(batches, Some(codec)), Format::ArrowStream, "int64").unwrap();
+        let file = keys(arrow_of(batches, Some(codec)), Format::ARROW, "int64").unwrap();
+        let stream = keys(stream_of(batches, Some(codec)), Format::ARROW_STREAM, "int64").unwrap();
         assert!(file == expected && stream == expected, "{codec:?}");
     }
 }
@@ -364,9 +364,9 @@ fn tables_of_no_and_of_one_row() {
         let batch = all.slice(0, rows);
         let batches = std::slice::from_ref(&batch);
         for (format, bytes) in [
-            (Format::Parquet, parquet_of(&batch)),
-            (Format::Arrow, arrow_of(batches, None)),
-            (Format::ArrowStream, stream_of(batches, None)),
+            (Format::PARQUET, parquet_of(&batch)),
+            (Format::ARROW, arrow_of(batches, None)),
+            (Format::ARROW_STREAM, stream_of(batches, None)),
         ] {
             let input = source(bytes.clone()).open(Dialect::default()).unwrap();
             assert_eq!(input.is_empty(), rows == 0, "{format:?}");
@@ -393,7 +393,7 @@ fn types_that_make_no_key_are_refused_by_name() {
         column("nothing", NullArray::new(4), ["", ""]),
     ];
     let bytes = arrow_of(&[batch(&columns)], None);
-    let refused = |name: &str| keys(bytes.clone(), Format::Arrow, name).unwrap_err().to_string();
+    let refused = |name: &str| keys(bytes.clone(), Format::ARROW, name).unwrap_err().to_string();
     for (name, kind, why) in [
         ("float", "Float64", "equal numbers may differ in their last bits"),
         ("list", "List", "a key is a single value"),
@@ -405,7 +405,7 @@ fn types_that_make_no_key_are_refused_by_name() {
         assert!(message.starts_with(&said) && message.contains(why), "{message}");
     }
     assert!(refused("nowhere").contains("has no column `nowhere`; it has `float`, `list`"));
-    let (_, counts) = keys(bytes, Format::Arrow, "nothing").unwrap();
+    let (_, counts) = keys(bytes, Format::ARROW, "nothing").unwrap();
     assert_eq!((counts.read, counts.null), (4, 4));
 }
 
@@ -420,19 +420,19 @@ fn a_format_is_told_by_content_then_name_then_request() {
         Source::File(path).open(dialect).map(|input| input.format())
     };
     let told = |name: &str, bytes: &[u8]| opened(name, bytes, None).unwrap();
-    assert_eq!(told("a.csv", &parquet), Format::Parquet);
-    assert_eq!(told("a.csv", b"{\"k\":1}\n"), Format::Ndjson);
-    assert_eq!(told("a.txt", b"{k},v\n1,2\n"), Format::Csv);
-    assert_eq!(told("a.jsonl.gz", &gzip(b"\n")), Format::Ndjson);
-    assert_eq!(told("a", b""), Format::Csv);
+    assert_eq!(told("a.csv", &parquet), Format::PARQUET);
+    assert_eq!(told("a.csv", b"{\"k\":1}\n"), Format::NDJSON);
+    assert_eq!(told("a.txt", b"{k},v\n1,2\n"), Format::CSV);
+    assert_eq!(told("a.jsonl.gz", &gzip(b"\n")), Format::NDJSON);
+    assert_eq!(told("a", b""), Format::CSV);
     // Its name says what it should be.
     let damaged = |name: &str, bytes: &[u8]| opened(name, bytes, None).unwrap_err().to_string();
     assert!(damaged("a.parquet", b"").contains("cannot be read as Parquet"));
     assert!(damaged("a.feather", b"k\n1\n").contains("cannot be read as an Arrow file"));
     assert!(damaged("a.jsonl", b"k\n1\n").contains("row 1 (line 1): the line is not valid JSON"));
     // A request overrides both.
-    assert_eq!(opened("b.jsonl", b"k\n1\n", Some(Format::Csv)).unwrap(), Format::Csv);
-    assert_eq!(opened("b.csv", b"{\"k\":1}\n", Some(Format::Csv)).unwrap(), Format::Csv);
-    let refused = opened("b", &parquet, Some(Format::Csv)).unwrap_err().to_string();
+    assert_eq!(opened("b.jsonl", b"k\n1\n", Some(Format::CSV)).unwrap(), Format::CSV);
+    assert_eq!(opened("b.csv", b"{\"k\":1}\n", Some(Format::CSV)).unwrap(), Format::CSV);
+    let refused = opened("b", &parquet, Some(Format::CSV)).unwrap_err().to_string();
     assert!(refused.contains("seems to be a Parquet file"), "{refused}");
 }

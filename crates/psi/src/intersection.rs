@@ -38,7 +38,7 @@ impl Protocol {
     /// Agrees on the protocol and the sizes with a receiver, for a set of this number of items.
     ///
     /// # Errors
-    /// Those of [`send`] that concern sizes.
+    /// The errors of [`send`] about sizes.
     pub fn with_receiver(
         &self,
         items: usize,
@@ -52,7 +52,7 @@ impl Protocol {
     /// Agrees on the protocol and the sizes with a sender, as [`Protocol::with_receiver`] with a receiver.
     ///
     /// # Errors
-    /// Those of [`send`] that concern sizes.
+    /// The errors of [`send`] about sizes.
     pub fn with_sender(
         &self,
         items: usize,

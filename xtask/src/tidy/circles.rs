@@ -30,7 +30,6 @@ const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/psi/src/error.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/memory.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/parts/items.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/parts/session.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/payload.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/functionality.rs", "crates/psi/src/protocol.rs"],
     ["crates/psi/src/intersection.rs", "crates/psi/src/protocol.rs"],

@@ -245,8 +245,8 @@ impl<O: Codec<Block>> Receiver<O> {
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
         let workspaces = placed.send_masked(&self.share.share().a, h, channel, rng)?;
-        // O4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party before S has
-        // answered for it.
+        // O4. Decoding does not need w, and S may still be computing. Nothing that depends on c leaves this party
+        // before S has answered for it.
         let mut values = placed.decode(self.share.share(), &workspaces, |_, _| ());
         self.share.verify(channel)?;
         let mut other = [Block::ZERO];

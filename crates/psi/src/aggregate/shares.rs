@@ -152,7 +152,7 @@ impl Outline {
     }
 }
 
-/// A party that gets shares of the items and values that it brings.
+/// A party that gets shares for its items and values.
 pub type Sharer = dyn for<'a> Party<Valued<'a>, Shares>;
 
 /// The sharing that an outline states.

@@ -13,7 +13,7 @@ use vesica_params::{
 use crate::Failure;
 
 /// A line of the figure: a filter's bits for sets of n items, which the receiver tests as many values with.
-struct Line {
+struct CompressionLine {
     /// Its name in the legend, and its class in the style.
     name: &'static str,
     class: &'static str,
@@ -21,23 +21,23 @@ struct Line {
 }
 
 /// With a rate of 2^-(λ + log n), in this project's encodings.
-const SOUND: [Line; 4] = [
-    Line {
+const SOUND: [CompressionLine; 4] = [
+    CompressionLine {
         name: "Bloom filter",
         class: "bloom",
         bits: |n, rate| Ok(bits(BloomShape::new(n, rate))),
     },
-    Line {
+    CompressionLine {
         name: "vacuum filter",
         class: "vacuum",
         bits: |n, rate| VacuumShape::new(n, rate).map(bits),
     },
-    Line {
+    CompressionLine {
         name: "cuckoo filter",
         class: "cuckoo",
         bits: |n, rate| CuckooShape::new(n, rate).map(bits),
     },
-    Line {
+    CompressionLine {
         name: "list, sorted and coded",
         class: "list",
         bits: |n, rate| SortedListShape::new(n, rate).map(bits),
@@ -47,18 +47,18 @@ const SOUND: [Line; 4] = [
 /// As Liang et al. count them (Table 1): 40 bits of a Bloom filter an item, over ln 2; elsewhere tags of 48 bits
 /// and a byte a bucket. They have no formula for vacuum filters, and say that below 2^16 items these are as
 /// cuckoo filters.
-const PUBLISHED: [Line; 3] = [
-    Line {
+const PUBLISHED: [CompressionLine; 3] = [
+    CompressionLine {
         name: "Bloom filter",
         class: "bloom published",
         bits: |n, _| Ok(n as f64 * f64::from(LAMBDA) / std::f64::consts::LN_2),
     },
-    Line {
+    CompressionLine {
         name: "cuckoo filter",
         class: "cuckoo published",
         bits: |n, rate| CuckooShape::new(n, rate).map(|shape| tags_and_buckets(n, shape.buckets)),
     },
-    Line {
+    CompressionLine {
         name: "vacuum filter",
         class: "vacuum published",
         bits: |n, rate| {
@@ -105,7 +105,7 @@ pub fn svg() -> Result<String, Failure> {
     Ok(text)
 }
 
-impl Line {
+impl CompressionLine {
     /// Where the line goes through, size by size.
     fn points(&self) -> Result<String, Refused> {
         let mut points = Vec::new();
@@ -174,7 +174,7 @@ fn axes(text: &mut String) {
 }
 
 /// What the lines are, from a height on.
-fn legend(text: &mut String, top: f64, title: &str, lines: &[Line]) {
+fn legend(text: &mut String, top: f64, title: &str, lines: &[CompressionLine]) {
     let left = PLOT[0] + PLOT[2] + 20.0;
     let _ = writeln!(text, r#"  <text class="title" x="{left}" y="{top}">{title}</text>"#);
     for (line, row) in lines.iter().zip(1..) {
@@ -227,7 +227,7 @@ mod tests {
     fn sound_filters_are_no_smaller_than_the_coded_list() {
         let n = 1 << 20;
         let rate = Rate::sound(Adversary::SemiHonest, n, LAMBDA).expect("2^-60");
-        let of = |lines: &[Line]| -> Vec<f64> {
+        let of = |lines: &[CompressionLine]| -> Vec<f64> {
             lines.iter().map(|line| (line.bits)(n, rate).expect("2^-60") / n as f64).collect()
         };
         let sound = of(&SOUND);

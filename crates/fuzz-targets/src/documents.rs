@@ -178,7 +178,7 @@ fn any_text(text: &str, valid: &mut Valid) {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope {
+struct DocumentEnvelope {
     payload_type: &'static str,
     payload: String,
     signatures: Vec<Signature>,
@@ -206,7 +206,7 @@ fn signed<D: Document + PartialEq>(payload: &str) -> Option<Signed<D>> {
         .collect();
     signatures.sort_by(|a, b| a.keyid.cmp(&b.keyid));
     let payload = STANDARD.encode(payload);
-    let envelope = Envelope { payload_type: D::TYPE, payload, signatures };
+    let envelope = DocumentEnvelope { payload_type: D::TYPE, payload, signatures };
     let text = serde_json::to_string_pretty(&envelope).ok()? + "\n";
     match Signed::<D>::from_json(&text) {
         Ok(signed) => {

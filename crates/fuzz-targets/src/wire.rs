@@ -25,15 +25,15 @@ const MOST: usize = 1 << 12;
 const LABEL: &str = "fuzz/step";
 
 /// A peer that has sent these bytes and is gone, and to whom everything can be sent.
-struct Sent(Cursor<Vec<u8>>);
+struct SentMessages(Cursor<Vec<u8>>);
 
-impl Read for Sent {
+impl Read for SentMessages {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.0.read(buf)
     }
 }
 
-impl Write for Sent {
+impl Write for SentMessages {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         Ok(buf.len())
     }
@@ -47,7 +47,7 @@ impl Write for Sent {
 pub fn frames(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (steps, size) = (bytes.array::<6>(), bytes.below(MOST));
-    let mut channel = Channel::new(Sent(Cursor::new(with_secrets(bytes.0))));
+    let mut channel = Channel::new(SentMessages(Cursor::new(with_secrets(bytes.0))));
     for step in steps {
         if let Err(error) = received(&mut channel, step, size) {
             // A label is the name of a step, and no content.

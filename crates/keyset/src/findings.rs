@@ -41,7 +41,7 @@ pub struct Findings {
     keyed: u64,
     /// One for each identifier.
     #[serde(skip)]
-    digits: Vec<Digits>,
+    digits: Vec<DigitRun>,
     /// Rows whose key is compared with the white space around it.
     #[serde(skip)]
     pub spaced: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Tally {
     /// The places of keys that the normalisation changes, with a hash of the key as it was.
     changed: Vec<(u32, u32)>,
     /// One for each identifier.
-    digits: Vec<Digits>,
+    digits: Vec<DigitRun>,
     null_values: u64,
     /// Whether null values count as empty in a key column.
     takes_null_values: bool,
@@ -124,7 +124,7 @@ const MANY: usize = 1 << 16;
 
 /// The keys of an identifier, as far as they are made of digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Digits {
+struct DigitRun {
     /// Keys of any kind.
     keys: u64,
     digit_keys: u64,
@@ -137,7 +137,7 @@ impl Tally {
         Self {
             hasher: RandomState::new(),
             changed: Vec::new(),
-            digits: vec![Digits::default(); identifiers],
+            digits: vec![DigitRun::default(); identifiers],
             null_values: 0,
             takes_null_values: false,
             spaced: 0,
@@ -381,7 +381,7 @@ impl Findings {
         let keyed = self.keyed;
         let mut warnings = Vec::new();
         let guessable = self.digits.iter().filter(|of_identifier| {
-            let Digits { keys, digit_keys, most } = **of_identifier;
+            let DigitRun { keys, digit_keys, most } = **of_identifier;
             keys > 0 && digit_keys * 10 >= keys * 9 && most <= GUESSABLE_DIGITS
         });
         if let Some(most) = guessable.map(|of_identifier| of_identifier.most).max() {

@@ -124,7 +124,7 @@ impl TableKeys {
 }
 
 /// Is told how many rows are done, and which part of the table that is.
-type Show<'a> = dyn FnMut(u64, f64) + 'a;
+type ShowRows<'a> = dyn FnMut(u64, f64) + 'a;
 
 /// Reads all rows and makes keys of them on this thread.
 fn alone(
@@ -132,7 +132,7 @@ fn alone(
     mut maker: Maker,
     held: &mut Holding<'_>,
     mut survey: Option<&mut Survey>,
-    show: &mut Show<'_>,
+    show: &mut ShowRows<'_>,
 ) -> Result<Table> {
     scan.rows(|row| {
         if let Some(survey) = &mut survey {
@@ -151,7 +151,7 @@ fn side_by_side(
     scan: Scan,
     maker: Maker,
     held: &mut Holding<'_>,
-    show: &mut Show<'_>,
+    show: &mut ShowRows<'_>,
 ) -> Result<Table> {
     rayon::in_place_scope(|scope| {
         let mut makers = SideBySide::new(scope, maker, scan.wanted());

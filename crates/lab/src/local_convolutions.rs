@@ -35,7 +35,7 @@ const ROWS: usize = 512;
 const WANTED_ROWS: usize = 2 * REGIONS * STATE + 128 + 60;
 
 /// One bit for each row that is used.
-type Pattern = [u64; ROWS / 64];
+type ConvolutionPattern = [u64; ROWS / 64];
 
 /// An expand–convolute code of dimension k.
 pub struct Code {
@@ -159,11 +159,12 @@ pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     for bit in 0..128 {
         span.insert(pattern(rows.iter().map(|row| compressed[*row].0 >> bit & 1 == 1)));
     }
-    let patterns: Vec<Vec<Pattern>> =
+    let patterns: Vec<Vec<ConvolutionPattern>> =
         (0..REGIONS).map(|region| backwards(code, &windows, region, &rows, &mut span)).collect();
     let found = patterns.into_iter().enumerate().flat_map(|(region, patterns)| {
-        let is_noise =
-            |pattern: &Pattern| *pattern != Pattern::default() && span.contains(*pattern);
+        let is_noise = |pattern: &ConvolutionPattern| {
+            *pattern != ConvolutionPattern::default() && span.contains(*pattern)
+        };
         let decided = windows.decided().map(|offset| (offset, &patterns[offset]));
         let offsets = decided.filter(|(_, pattern)| is_noise(pattern));
         offsets.map(|(offset, _)| region * windows.region + offset).collect::<Vec<_>>()
@@ -184,10 +185,10 @@ fn backwards(
     region: usize,
     rows: &[usize],
     span: &mut Span,
-) -> Vec<Pattern> {
+) -> Vec<ConvolutionPattern> {
     let start = region * windows.region;
     // The state comes first.
-    let mut patterns = vec![Pattern::default(); STATE + windows.len];
+    let mut patterns = vec![ConvolutionPattern::default(); STATE + windows.len];
     for (i, row) in rows.iter().enumerate() {
         for place in code.expander[*row] {
             if place as usize / windows.region == region {
@@ -212,8 +213,8 @@ fn backwards(
     patterns.split_off(STATE)
 }
 
-fn pattern(bits: impl Iterator<Item = bool>) -> Pattern {
-    let mut pattern = Pattern::default();
+fn pattern(bits: impl Iterator<Item = bool>) -> ConvolutionPattern {
+    let mut pattern = ConvolutionPattern::default();
     bits.enumerate().for_each(|(i, bit)| pattern[i / 64] |= u64::from(bit) << (i % 64));
     pattern
 }
@@ -221,11 +222,11 @@ fn pattern(bits: impl Iterator<Item = bool>) -> Pattern {
 /// A space of patterns, given by a basis in which each element has a first bit that no later one has.
 #[derive(Default)]
 struct Span {
-    basis: Vec<(usize, Pattern)>,
+    basis: Vec<(usize, ConvolutionPattern)>,
 }
 
 impl Span {
-    fn reduced(&self, mut pattern: Pattern) -> Pattern {
+    fn reduced(&self, mut pattern: ConvolutionPattern) -> ConvolutionPattern {
         for (bit, other) in &self.basis {
             if pattern[bit / 64] >> (bit % 64) & 1 == 1 {
                 pattern.iter_mut().zip(other).for_each(|(a, b)| *a ^= b);
@@ -234,11 +235,11 @@ impl Span {
         pattern
     }
 
-    fn contains(&self, pattern: Pattern) -> bool {
-        self.reduced(pattern) == Pattern::default()
+    fn contains(&self, pattern: ConvolutionPattern) -> bool {
+        self.reduced(pattern) == ConvolutionPattern::default()
     }
 
-    fn insert(&mut self, pattern: Pattern) {
+    fn insert(&mut self, pattern: ConvolutionPattern) {
         let rest = self.reduced(pattern);
         if let Some(word) = rest.iter().position(|word| *word != 0) {
             self.basis.push((64 * word + rest[word].trailing_zeros() as usize, rest));

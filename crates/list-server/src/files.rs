@@ -26,14 +26,14 @@ use crate::service::{Service, Visit};
 const PIECE: usize = 1 << 18;
 
 /// The fields of a file's response.
-struct About {
+struct FileDetails {
     media_type: &'static str,
     /// In quotation marks.
     etag: String,
     cache: &'static str,
 }
 
-impl About {
+impl FileDetails {
     /// Returns what is known of a file with this name; `None` where a list has none.
     fn of(name: &str, head: &Head) -> Option<Self> {
         let (media_type, tag, cache) = match name {
@@ -64,7 +64,7 @@ pub(crate) async fn file(
     mut request: Request,
 ) -> Response {
     let served = service.asking.served();
-    let Some(about) = About::of(&name, served.head()) else {
+    let Some(about) = FileDetails::of(&name, served.head()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let fields = request.headers_mut();

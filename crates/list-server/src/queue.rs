@@ -14,13 +14,13 @@ const OF_ALL: usize = 1 << 12;
 
 /// What waits.
 pub(crate) struct Queue<C, J> {
-    state: Mutex<State<C, J>>,
+    state: Mutex<QueueState<C, J>>,
     wake: Condvar,
     /// Questions of one client that are worked on at a time.
     at_a_time: usize,
 }
 
-struct State<C, J> {
+struct QueueState<C, J> {
     waiting: HashMap<C, VecDeque<J>>,
     /// Clients with something that waits, in the order of their turns.
     turns: VecDeque<C>,
@@ -36,7 +36,7 @@ pub(crate) struct Full;
 impl<C: Copy + Eq + Hash, J> Queue<C, J> {
     /// For so many threads, of which one is always free of any one client if there are several.
     pub(crate) fn new(threads: usize) -> Self {
-        let state = State {
+        let state = QueueState {
             waiting: HashMap::new(),
             turns: VecDeque::new(),
             running: HashMap::new(),
@@ -47,7 +47,7 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
         Self { state: Mutex::new(state), wake: Condvar::new(), at_a_time }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<C, J>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<C, J>> {
         // No code that can panic runs with the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,7 +104,7 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
     }
 }
 
-impl<C: Copy + Eq + Hash, J> State<C, J> {
+impl<C: Copy + Eq + Hash, J> QueueState<C, J> {
     fn next(&mut self, at_a_time: usize) -> Option<(C, J)> {
         let may = |client: &C| self.running.get(client).is_none_or(|running| *running < at_a_time);
         let turn = self.turns.iter().position(may)?;

@@ -78,10 +78,10 @@ pub(crate) struct Visitors {
     keys_of_all: Pace,
     /// Whether a proxy has all connections, of which none are counted for one client.
     is_proxied: bool,
-    state: Mutex<State>,
+    state: Mutex<VisitorsState>,
 }
 
-struct State {
+struct VisitorsState {
     clients: HashMap<Client, Visitor>,
     taken: [usize; PLACES],
     /// When the keys that all together asked for have passed.
@@ -114,12 +114,13 @@ impl Visitors {
             Pace::a_second(requests, 256),
             Pace::a_second(65_536.0, 16_384),
         ];
-        let state = State { clients: HashMap::new(), taken: [0; PLACES], keys: now, swept: now };
+        let state =
+            VisitorsState { clients: HashMap::new(), taken: [0; PLACES], keys: now, swept: now };
         let (keys, keys_of_all) = (Pace::of(limits.client), Pace::of(limits.all));
         Self { paces, keys, keys_of_all, is_proxied, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, VisitorsState> {
         // No code that can panic runs with the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -182,7 +183,7 @@ impl Visitors {
 
     fn check(
         &self,
-        state: &mut State,
+        state: &mut VisitorsState,
         client: Client,
         keys: usize,
         now: Instant,
@@ -205,7 +206,7 @@ impl Visitors {
     }
 }
 
-impl State {
+impl VisitorsState {
     /// What is known of a client; `None` where too many others are.
     fn visitor(&mut self, client: Client, now: Instant) -> Option<&mut Visitor> {
         if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {

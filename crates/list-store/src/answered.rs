@@ -35,10 +35,10 @@ const FRAME: usize = 4 + NONCE_LEN + MAX_TAG_LEN;
 /// The answers to the first questions of a lookup.
 pub struct Answered {
     /// Nothing if there are few items, or another process asks for the same.
-    kept: Option<Kept>,
+    kept: Option<KeptAnswers>,
 }
 
-struct Kept {
+struct KeptAnswers {
     path: PathBuf,
     file: File,
     key: LessSafeKey,
@@ -86,7 +86,7 @@ impl Answered {
         if file.try_lock().is_err() {
             return Ok((Self { kept: None }, Vec::new()));
         }
-        let mut kept = Kept { file, key: LessSafeKey::new(key), path };
+        let mut kept = KeptAnswers { file, key: LessSafeKey::new(key), path };
         let values = kept.read().map_err(failed(&kept.path))?;
         Ok((Self { kept: Some(kept) }, values))
     }
@@ -111,7 +111,7 @@ impl Answered {
     }
 }
 
-impl Kept {
+impl KeptAnswers {
     /// Reads all whole records. What comes after them, such as one that was being written, is cut off.
     fn read(&mut self) -> io::Result<Vec<Value>> {
         let mut values = Vec::new();

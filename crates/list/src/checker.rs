@@ -125,7 +125,7 @@ struct Decoder {
     header: Header,
     /// The header that came.
     found: Option<Header>,
-    step: Step,
+    step: CheckerStep,
     /// The first of the bytes that the step needs.
     buffer: Vec<u8>,
     /// Bytes of labels that are still to come. Without their keys they look random: there is nothing to check.
@@ -133,7 +133,7 @@ struct Decoder {
 }
 
 /// The step that comes next.
-enum Step {
+enum CheckerStep {
     Header,
     Directory([Shape; 2], usize),
     Tags([Shape; 2], usize, Directory, usize),
@@ -142,11 +142,11 @@ enum Step {
 
 impl Decoder {
     fn new(header: Header) -> Self {
-        Self { header, found: None, step: Step::Header, buffer: Vec::new(), labels: 0 }
+        Self { header, found: None, step: CheckerStep::Header, buffer: Vec::new(), labels: 0 }
     }
 
     fn is_at_end(&self) -> bool {
-        matches!(self.step, Step::End) && self.labels == 0
+        matches!(self.step, CheckerStep::End) && self.labels == 0
     }
 
     fn push(&mut self, mut bytes: &[u8]) -> std::result::Result<(), Fault> {
@@ -158,11 +158,11 @@ impl Decoder {
                 return Ok(());
             }
             let needed = match &self.step {
-                Step::Header => HEADER_BYTES,
-                Step::Directory(shapes, side) => shapes[*side].directory_bytes() as usize,
-                Step::Tags(_, _, directory, segment) => directory.lengths(*segment).0,
-                Step::End if bytes.is_empty() => return Ok(()),
-                Step::End => return Err(Fault::Malformed),
+                CheckerStep::Header => HEADER_BYTES,
+                CheckerStep::Directory(shapes, side) => shapes[*side].directory_bytes() as usize,
+                CheckerStep::Tags(_, _, directory, segment) => directory.lengths(*segment).0,
+                CheckerStep::End if bytes.is_empty() => return Ok(()),
+                CheckerStep::End => return Err(Fault::Malformed),
             };
             let (now, rest) = bytes.split_at(bytes.len().min(needed - self.buffer.len()));
             self.buffer.extend_from_slice(now);
@@ -177,28 +177,28 @@ impl Decoder {
 
     /// Decodes the bytes of the step.
     fn advance(&mut self) -> std::result::Result<(), Fault> {
-        self.step = match std::mem::replace(&mut self.step, Step::End) {
-            Step::Header => {
+        self.step = match std::mem::replace(&mut self.step, CheckerStep::End) {
+            CheckerStep::Header => {
                 let found = Header::decode(&self.buffer)?;
                 self.found = Some(found);
                 if found != self.header {
                     return Err(Fault::Malformed);
                 }
-                Step::Directory(found.shapes()?, 0)
+                CheckerStep::Directory(found.shapes()?, 0)
             }
-            Step::Directory(shapes, side) => {
-                Step::Tags(shapes, side, Directory::decode(shapes[side], &self.buffer)?, 0)
+            CheckerStep::Directory(shapes, side) => {
+                CheckerStep::Tags(shapes, side, Directory::decode(shapes[side], &self.buffer)?, 0)
             }
-            Step::Tags(shapes, side, directory, segment) => {
+            CheckerStep::Tags(shapes, side, directory, segment) => {
                 directory.decode_tags(segment, &self.buffer)?;
                 self.labels = directory.lengths(segment).1;
                 match segment + 1 < shapes[side].segments() {
-                    true => Step::Tags(shapes, side, directory, segment + 1),
-                    false if side == 0 => Step::Directory(shapes, 1),
-                    false => Step::End,
+                    true => CheckerStep::Tags(shapes, side, directory, segment + 1),
+                    false if side == 0 => CheckerStep::Directory(shapes, 1),
+                    false => CheckerStep::End,
                 }
             }
-            Step::End => Step::End,
+            CheckerStep::End => CheckerStep::End,
         };
         Ok(())
     }

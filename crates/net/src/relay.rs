@@ -105,7 +105,7 @@ pub enum Event {
 /// A relay.
 pub struct Relay {
     listener: TcpListener,
-    state: Arc<State>,
+    state: Arc<RelayState>,
     paces: Paces,
     proving: Vec<Proving>,
     /// The maximal number of callers that prove who they are.
@@ -116,7 +116,7 @@ pub struct Relay {
 type Observe = dyn Fn(&Event) + Send + Sync;
 
 /// The state that all pairs share.
-struct State {
+struct RelayState {
     limits: Limits,
     observe: Box<Observe>,
     /// The number of pairs of each party.
@@ -159,7 +159,7 @@ impl Relay {
         });
         let failed = |source| Error::Bind { address: address.to_owned(), source };
         let listener = bound.map_err(failed)?;
-        let state = State { limits, observe: Box::new(observe), pairs: Mutex::default() };
+        let state = RelayState { limits, observe: Box::new(observe), pairs: Mutex::default() };
         let paces = Paces::new(PACE, Clock::default());
         Ok(Self {
             listener,
@@ -352,7 +352,7 @@ impl Waiting {
     }
 }
 
-impl State {
+impl RelayState {
     fn tell(&self, event: &Event) {
         (self.observe)(event);
     }
@@ -370,13 +370,16 @@ impl State {
 
 /// The place of a pair, until it is dropped.
 struct PairPlace {
-    state: Arc<State>,
+    state: Arc<RelayState>,
     parties: [Fingerprint; 2],
 }
 
 impl PairPlace {
     /// A place, unless there are too many pairs, or too many of one of the two.
-    fn take(state: &Arc<State>, parties: [Fingerprint; 2]) -> std::result::Result<Self, Refusal> {
+    fn take(
+        state: &Arc<RelayState>,
+        parties: [Fingerprint; 2],
+    ) -> std::result::Result<Self, Refusal> {
         let mut pairs = state.pairs.lock().unwrap_or_else(PoisonError::into_inner);
         // Each pair is counted for both.
         if pairs.values().sum::<usize>() / 2 >= state.limits.pairs {

@@ -16,11 +16,11 @@ pub struct Turns(Option<Arc<Shared>>);
 
 struct Shared {
     all: usize,
-    state: Mutex<State>,
+    state: Mutex<TurnState>,
     changed: Condvar,
 }
 
-struct State {
+struct TurnState {
     free: usize,
     /// Those who wait, by numbers, in the order in which they came.
     waiting: VecDeque<u64>,
@@ -33,7 +33,7 @@ pub struct Turn(Turns);
 impl Turns {
     /// Makes this number of turns.
     pub fn new(all: usize) -> Self {
-        let state = State { free: all, waiting: VecDeque::new(), next: 0 };
+        let state = TurnState { free: all, waiting: VecDeque::new(), next: 0 };
         Self(Some(Arc::new(Shared { all, state: Mutex::new(state), changed: Condvar::new() })))
     }
 
@@ -105,7 +105,7 @@ impl Turns {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TurnState> {
         // Each change is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -77,7 +77,7 @@ pub struct Points<'a> {
 }
 
 /// The functions that both parties know: the rows of points, and the hash.
-struct Function {
+struct Cm20Function {
     matrix: Matrix,
     /// Folds points of 256 bits to 128.
     fold: Aes128,
@@ -89,14 +89,14 @@ struct Function {
 }
 
 /// Points, sorted by block.
-struct Placed {
+struct PlacedItems {
     points: Vec<Block>,
     positions: Vec<u32>,
     /// `starts[block]..starts[block + 1]` is the range of a block's points.
     starts: Vec<u32>,
 }
 
-impl Function {
+impl Cm20Function {
     fn new(matrix: Matrix, key: Block) -> Self {
         let mut keys = vec![Block::ZERO; 3 + matrix.width.div_ceil(GROUP)];
         Prg::new(&Seed::new(key)).fill(&mut keys);
@@ -114,7 +114,7 @@ impl Function {
         self.matrix.height / 128
     }
 
-    fn place(&self, points: Points<'_>) -> Placed {
+    fn place(&self, points: Points<'_>) -> PlacedItems {
         let mut folded = points.low_halves.to_vec();
         if !points.high_halves.is_empty() {
             self.fold.encrypt(&mut folded);
@@ -124,7 +124,7 @@ impl Function {
         self.block.encrypt(&mut images);
         let table = Table::simple(&BinMap::<1>::new(self.matrix.blocks).of(&images));
         let positions = table.entries().iter().map(|entry| entry.position() as u32);
-        Placed {
+        PlacedItems {
             points: table.entries().iter().map(|entry| folded[entry.position()]).collect(),
             positions: positions.collect(),
             starts: table.starts().to_vec(),
@@ -236,7 +236,7 @@ impl Function {
     }
 }
 
-impl Placed {
+impl PlacedItems {
     /// Calls `of_block` for the points of each block and the destination of their values.
     fn evaluate(
         self,
@@ -283,7 +283,7 @@ impl Sender {
         // O2.
         let mut key = [Block::ZERO];
         channel.recv_slice(KEY, &mut key)?;
-        let function = Function::new(self.matrix, key[0]);
+        let function = Cm20Function::new(self.matrix, key[0]);
         // 3 and 4.
         let column = function.column();
         let mut scratch = ZeroizingVec::<Block>::zeros(PIECE.min(self.matrix.width) * column);
@@ -372,7 +372,7 @@ impl Receiver {
         let key = declassify(Block::random(rng));
         channel.send_slice(KEY, &[key])?;
         channel.flush()?;
-        let function = Function::new(self.matrix, key);
+        let function = Cm20Function::new(self.matrix, key);
         // 3 and 4.
         let column = function.column();
         let mut scratch = vec![Block::ZERO; PIECE.min(self.matrix.width) * column];
@@ -512,7 +512,7 @@ mod tests {
     fn other_points_meet_enough_cells_that_are_not_marked() {
         let n = 1000;
         let matrix = matrix(n, n, 40);
-        let function = Function::new(matrix, Block(7));
+        let function = Cm20Function::new(matrix, Block(7));
         let [receivers, senders] = [blocks(0..n as u128), blocks(1 << 20..(1 << 20) + n as u128)];
         let mut unmarked = vec![0; n];
         for group in 0..matrix.width.div_ceil(GROUP) {

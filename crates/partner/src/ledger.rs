@@ -36,7 +36,7 @@ const LONGEST_LINE: usize = 1 << 16;
 /// A line as it stands in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct WrittenLine {
     entry: Entry,
     signature: String,
 }
@@ -253,13 +253,13 @@ pub(crate) struct Subject {
 /// A line as this party writes it.
 pub fn line(entry: Entry, me: &Identity) -> Option<String> {
     let signature = STANDARD.encode(me.sign(&message(&entry)).ok()?);
-    Some(serde_json::to_string(&Line { entry, signature }).ok()? + "\n")
+    Some(serde_json::to_string(&WrittenLine { entry, signature }).ok()? + "\n")
 }
 
 const CHANGED: &str = "was changed, or was not written by this identity";
 
 /// A line, whoever signed it.
-fn read_line(line: &str) -> std::result::Result<Line, &'static str> {
+fn read_line(line: &str) -> std::result::Result<WrittenLine, &'static str> {
     if line.len() > LONGEST_LINE {
         return Err(CHANGED);
     }

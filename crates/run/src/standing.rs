@@ -46,9 +46,9 @@ pub(super) const DONE: &str = "vesica/done";
 
 /// One run of this side. Clones are the same run.
 #[derive(Clone)]
-pub struct Standing(Arc<Mutex<State>>);
+pub struct Standing(Arc<Mutex<RunState>>);
 
-struct State {
+struct RunState {
     account: Option<Account>,
     journal: Option<Journal>,
     /// The identity of the run and the sketch of its set, once the table is read.
@@ -87,7 +87,7 @@ impl Standing {
     /// # Errors
     /// [`Error::Journal`].
     pub fn new(partnership: Option<Partnership>, resume: Option<&Resume>) -> Result<Self> {
-        Ok(Self(Arc::new(Mutex::new(State {
+        Ok(Self(Arc::new(Mutex::new(RunState {
             account: partnership.map(Account::new),
             journal: resume.map(Journal::open).transpose()?,
             run: None,
@@ -96,7 +96,7 @@ impl Standing {
         }))))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RunState> {
         // After a panic the run fails.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +148,7 @@ impl Standing {
     /// # Errors
     /// [`Error::Journal`] where the journal is of another run, or of one that was attempted too often.
     pub(crate) fn place(&self) -> Result<Place> {
-        let State { journal, run, .. } = &*self.state();
+        let RunState { journal, run, .. } = &*self.state();
         let (Some(journal), Some((run, _))) = (journal, run) else {
             return Ok(Place { begun: None, done: 0, peer_done: 0 });
         };
@@ -167,7 +167,7 @@ impl Standing {
         peer_keys: u64,
         begun: Option<&Begun>,
     ) -> Result<Option<String>> {
-        let State { account, journal, run, line, .. } = &mut *self.state();
+        let RunState { account, journal, run, line, .. } = &mut *self.state();
         let Some(account) = account else { return Ok(None) };
         let sketch = run.as_mut().and_then(|(_, sketch)| sketch.take());
         let sketch = sketch.ok_or(Error::bug("a run under an agreement has a sketch"))?;
@@ -201,7 +201,7 @@ impl Standing {
         limits: Limits,
         show: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let State { journal, run, line, limits: of_run, .. } = &mut *self.state();
+        let RunState { journal, run, line, limits: of_run, .. } = &mut *self.state();
         *of_run = limits;
         let (Some(journal), Some((run, _))) = (journal, run) else { return Ok(()) };
         journal.begin(run.clone(), Begun { line: *line, ..begun }, done, show)
@@ -216,7 +216,7 @@ impl Standing {
         partition: u32,
         commitments: Option<[[u8; 32]; 2]>,
     ) -> Result<()> {
-        let State { account, journal, limits, .. } = &mut *self.state();
+        let RunState { account, journal, limits, .. } = &mut *self.state();
         let Some(journal) = journal else { return Ok(()) };
         let tried = journal.tried(partition);
         let of_agreement = account.as_ref().map(|account| account.partnership().max_attempts());
@@ -236,7 +236,7 @@ impl Standing {
     /// [`Error::Policy`] where other keys could have been brought to it than before and there would be too many in all,
     /// [`Error::AlreadyRevealed`] and [`Error::Journal`].
     pub fn reveal_partition(&self, partition: u32) -> Result<()> {
-        let State { journal, limits, .. } = &mut *self.state();
+        let RunState { journal, limits, .. } = &mut *self.state();
         let Some(journal) = journal else { return Ok(()) };
         if journal.tried(partition).revealed > 0 {
             if limits.is_malicious {

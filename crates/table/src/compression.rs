@@ -76,7 +76,7 @@ impl Compression {
         held_bytes: u64,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(Members::new(packed)),
+            Self::Gzip => Box::new(CompressedMembers::new(packed)),
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::new(packed)?;
                 // Of 8 MiB, which every decoder should have (RFC 8878, section 3.1.1.1.2), to 128 MiB.
@@ -112,14 +112,14 @@ impl Compression {
 
 /// Reads the members of a gzip file one after the other. Zeros behind a member are filling, as of a tape or of a device with blocks,
 /// which gzip ignores as well.
-enum Members<R> {
+enum CompressedMembers<R> {
     /// Within a member.
     Inside(Box<GzDecoder<BufReader<R>>>),
     /// At the end, or where reading failed.
     Done,
 }
 
-impl<R: Read> Members<R> {
+impl<R: Read> CompressedMembers<R> {
     fn new(packed: R) -> Self {
         Self::Inside(Box::new(GzDecoder::new(BufReader::with_capacity(1 << 16, packed))))
     }
@@ -144,7 +144,7 @@ impl<R: Read> Members<R> {
     }
 }
 
-impl<R: Read> Read for Members<R> {
+impl<R: Read> Read for CompressedMembers<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if to.is_empty() {
             return Ok(0);

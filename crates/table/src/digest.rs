@@ -80,9 +80,9 @@ fn update(hash: &mut Sha256, from: &mut dyn Read) -> io::Result<u64> {
 
 /// What has come through a [`Hashing`] reader.
 #[derive(Clone)]
-pub(super) struct Seen(Arc<Mutex<State>>);
+pub(super) struct Seen(Arc<Mutex<DigestState>>);
 
-struct State {
+struct DigestState {
     /// Its hash, if that is wanted.
     hash: Option<Sha256>,
     bytes: u64,
@@ -92,10 +92,10 @@ impl Seen {
     /// Nothing so far. Its hash is taken if it is `digested`.
     pub(super) fn new(digested: bool) -> Self {
         let hash = digested.then(Sha256::new);
-        Self(Arc::new(Mutex::new(State { hash, bytes: 0 })))
+        Self(Arc::new(Mutex::new(DigestState { hash, bytes: 0 })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DigestState> {
         // Each change is one call that does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

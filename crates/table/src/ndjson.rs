@@ -364,7 +364,8 @@ fn json(text: &str) -> String {
 fn texts(bytes: &[u8]) -> std::result::Result<Reader, ArrowError> {
     let unread = |error: serde_json::Error| ArrowError::JsonError(error.to_string());
     let lines = || bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let objects = || lines().filter(|line| !line.is_empty()).map(serde_json::from_slice::<Object>);
+    let objects =
+        || lines().filter(|line| !line.is_empty()).map(serde_json::from_slice::<NdjsonObject>);
     let mut names: Vec<String> = Vec::new();
     for object in objects() {
         for (name, _) in object.map_err(unread)?.0 {
@@ -393,13 +394,13 @@ fn texts(bytes: &[u8]) -> std::result::Result<Reader, ArrowError> {
 }
 
 /// The members of an object, in their order.
-struct Object(Vec<(String, Box<RawValue>)>);
+struct NdjsonObject(Vec<(String, Box<RawValue>)>);
 
-impl<'de> Deserialize<'de> for Object {
+impl<'de> Deserialize<'de> for NdjsonObject {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
         struct Members;
         impl<'de> Visitor<'de> for Members {
-            type Value = Object;
+            type Value = NdjsonObject;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -408,12 +409,12 @@ impl<'de> Deserialize<'de> for Object {
             fn visit_map<A: MapAccess<'de>>(
                 self,
                 mut map: A,
-            ) -> std::result::Result<Object, A::Error> {
+            ) -> std::result::Result<NdjsonObject, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Object(members))
+                Ok(NdjsonObject(members))
             }
         }
         from.deserialize_map(Members)

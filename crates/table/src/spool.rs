@@ -18,9 +18,9 @@ const IN_MEMORY: usize = 1 << 26;
 
 /// A stream, and what has come of it.
 #[derive(Clone)]
-pub(crate) struct Spool(Arc<Mutex<State>>);
+pub(crate) struct Spool(Arc<Mutex<SpoolState>>);
 
-struct State {
+struct SpoolState {
     stream: Box<dyn Read + Send>,
     kept: Vec<u8>,
     has_ended: bool,
@@ -28,10 +28,10 @@ struct State {
 
 impl Spool {
     pub(crate) fn new(stream: Box<dyn Read + Send>) -> Self {
-        Self(Arc::new(Mutex::new(State { stream, kept: Vec::new(), has_ended: false })))
+        Self(Arc::new(Mutex::new(SpoolState { stream, kept: Vec::new(), has_ended: false })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SpoolState> {
         // A stream that panicked has added nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,7 +70,7 @@ impl Spool {
     }
 }
 
-impl State {
+impl SpoolState {
     /// Waits for the next piece, and says whether there was one.
     fn read_some(&mut self) -> io::Result<bool> {
         // What has come to its end is not asked again.

@@ -27,12 +27,12 @@ pub(crate) struct Stored {
 enum Place {
     File { file: Arc<Mutex<File>>, modified: Option<SystemTime> },
     Object(Object),
-    Memory(Bytes),
+    Memory(StoredBytes),
     Spilled(Spilled),
 }
 
-/// Bytes that are shared.
-type Bytes = bytes::Bytes;
+/// StoredBytes that are shared.
+type StoredBytes = bytes::Bytes;
 
 impl Stored {
     /// An open file.
@@ -55,12 +55,12 @@ impl Stored {
         Ok(Self { name: address.into(), len: object.len(), place: Place::Object(object) })
     }
 
-    /// Bytes that have been read.
+    /// StoredBytes that have been read.
     pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
     }
 
-    /// Bytes that have been read and put on disk.
+    /// StoredBytes that have been read and put on disk.
     pub(crate) fn spilled(name: &str, spilled: Spilled) -> Self {
         Self { name: name.into(), len: spilled.len(), place: Place::Spilled(spilled) }
     }
@@ -202,8 +202,8 @@ impl ChunkReader for Stored {
         Ok(io::BufReader::new(self.reader(start)))
     }
 
-    /// Bytes that are there: nothing is allocated for a length that the file only claims.
-    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+    /// StoredBytes that are there: nothing is allocated for a length that the file only claims.
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<StoredBytes> {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.len);
         let end = end.ok_or_else(|| ParquetError::EOF("beyond the end of the file".to_owned()))?;
         if let Place::Memory(bytes) = &self.place {

@@ -104,7 +104,10 @@ impl Text {
     /// The place of a row that begins at this offset. Finding it takes as long as reading what is before.
     pub(crate) fn place(&self, row: u64, offset: u64) -> Place {
         let ends = self.ends_before(offset).ok();
-        Place { row, line: ends.map(|Ends { feeds, returns, pairs }| feeds + returns + pairs + 1) }
+        Place {
+            row,
+            line: ends.map(|EndCounts { feeds, returns, pairs }| feeds + returns + pairs + 1),
+        }
     }
 
     /// Whether it begins with a byte-order mark.
@@ -118,7 +121,7 @@ impl Text {
 
     /// How its lines end, unless it cannot be read any more.
     pub(crate) fn line_ends(&self) -> Option<LineEnds> {
-        let Ends { feeds, returns, pairs } = self.ends_before(u64::MAX).ok()?;
+        let EndCounts { feeds, returns, pairs } = self.ends_before(u64::MAX).ok()?;
         Some(match (feeds > 0, returns > 0, pairs > 0) {
             (false, false, true) => LineEnds::CrLf,
             (_, false, false) => LineEnds::Lf,
@@ -127,9 +130,9 @@ impl Text {
         })
     }
 
-    fn ends_before(&self, offset: u64) -> Result<Ends> {
+    fn ends_before(&self, offset: u64) -> Result<EndCounts> {
         let mut blocks = self.blocks(false)?;
-        let (mut ends, mut is_after_return) = (Ends::default(), false);
+        let (mut ends, mut is_after_return) = (EndCounts::default(), false);
         while blocks.offset < offset && blocks.fill()? {
             let wanted = usize::try_from(offset - blocks.offset).unwrap_or(usize::MAX);
             let unread = blocks.unread();
@@ -183,7 +186,7 @@ impl LineEnds {
 
 /// The ends of lines, by their kinds.
 #[derive(Default)]
-struct Ends {
+struct EndCounts {
     /// Line feeds that follow no carriage return.
     feeds: u64,
     /// Carriage returns that no line feed follows.

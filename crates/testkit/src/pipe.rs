@@ -18,7 +18,7 @@ const CAPACITY: usize = 1 << 18;
 /// How far the clock is set forward each time that both parties wait, unless something is due earlier.
 const STEP: Duration = Duration::from_secs(10);
 
-struct State {
+struct PipeState {
     /// The bytes on their way to each end.
     to: [Lane; 2],
     /// Whether each end waits, and the other has done nothing since; or is gone.
@@ -29,7 +29,7 @@ struct State {
 }
 
 struct Pipe {
-    state: Mutex<State>,
+    state: Mutex<PipeState>,
     changed: Condvar,
     clock: Clock,
 }
@@ -53,7 +53,7 @@ pub fn pair() -> (End, End, Clock) {
 pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, Passed) {
     let to = [back, there].map(|course| Lane::new(course, CAPACITY));
     let state =
-        Mutex::new(State { to, waiting: [false; 2], gone: [false; 2], returns: [false; 2] });
+        Mutex::new(PipeState { to, waiting: [false; 2], gone: [false; 2], returns: [false; 2] });
     let pipe = Arc::new(Pipe { state, changed: Condvar::new(), clock: clock.clone() });
     let [left, right] = [0, 1].map(|me| End { pipe: pipe.clone(), me });
     (left, right, clock, Passed(pipe))
@@ -67,7 +67,7 @@ impl Passed {
     }
 }
 
-impl State {
+impl PipeState {
     /// Whether a reset has reached this end.
     fn is_reset(&self, me: usize) -> bool {
         self.to[me].is_reset_for_reader() || self.to[1 - me].is_reset_for_writer()
@@ -86,7 +86,7 @@ impl End {
         1 - self.me
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PipeState> {
         self.pipe.state.lock().unwrap()
     }
 
@@ -94,7 +94,7 @@ impl End {
     /// late, so the clock advances by a step at once.
     fn wait_for(
         &self,
-        mut attempt: impl FnMut(&mut State, Instant) -> Found<usize>,
+        mut attempt: impl FnMut(&mut PipeState, Instant) -> Found<usize>,
     ) -> io::Result<usize> {
         let mut state = self.lock();
         for waits in [true, false] {
@@ -116,7 +116,7 @@ impl End {
                 break;
             }
             state.waiting[self.me] = true;
-            let blocked = |state: &mut State| state.waiting[self.me];
+            let blocked = |state: &mut PipeState| state.waiting[self.me];
             state = self.pipe.changed.wait_timeout_while(state, POLL_INTERVAL, blocked).unwrap().0;
             state.waiting[self.me] = false;
         }
@@ -124,7 +124,7 @@ impl End {
     }
 
     /// To be called after anything that may let the other end continue.
-    fn wake_other(&self, state: &mut State) {
+    fn wake_other(&self, state: &mut PipeState) {
         state.waiting[self.other()] = false;
         self.pipe.changed.notify_all();
     }

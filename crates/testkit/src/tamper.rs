@@ -135,7 +135,7 @@ fn comes_of_other_content(error: &Error) -> bool {
     }
 }
 
-enum State {
+enum TamperState {
     /// Everything passes up to the message with this number.
     Before(usize),
     /// The message that is held back until the next one has passed it.
@@ -152,7 +152,7 @@ enum State {
 struct Tampering {
     wire: Option<Box<dyn Transport>>,
     framer: Framer,
-    state: State,
+    state: TamperState,
     tamper: Tamper,
     /// Bytes that the wire has not accepted yet.
     pending: Vec<u8>,
@@ -165,7 +165,7 @@ pub fn tamper(wire: Wire, k: usize, tamper: Tamper) -> Wire {
     let tampering = Tampering {
         wire: Some(wire.transport),
         framer: Framer::default(),
-        state: State::Before(k),
+        state: TamperState::Before(k),
         tamper,
         pending: Vec::new(),
     };
@@ -178,23 +178,23 @@ impl Tampering {
             Piece::Message(message) => message,
             Piece::Abort(code) => return self.pass(&[255, code]),
         };
-        match std::mem::replace(&mut self.state, State::After) {
-            State::Before(0) if message.is_of_protocol() => self.deviate(message),
-            State::Before(k) => {
-                self.state = State::Before(k.saturating_sub(message.is_of_protocol().into()));
+        match std::mem::replace(&mut self.state, TamperState::After) {
+            TamperState::Before(0) if message.is_of_protocol() => self.deviate(message),
+            TamperState::Before(k) => {
+                self.state = TamperState::Before(k.saturating_sub(message.is_of_protocol().into()));
                 self.pass(&message.to_bytes());
             }
             // It belongs to no step, and may come at any time.
-            State::Swapping(held) if message.label == "busy" => {
+            TamperState::Swapping(held) if message.label == "busy" => {
                 self.pass(&message.to_bytes());
-                self.state = State::Swapping(held);
+                self.state = TamperState::Swapping(held);
             }
-            State::Swapping(held) => {
+            TamperState::Swapping(held) => {
                 self.pass(&message.to_bytes());
                 self.pass(&held.to_bytes());
             }
-            State::After => self.pass(&message.to_bytes()),
-            end @ (State::Silent | State::Closed) => self.state = end,
+            TamperState::After => self.pass(&message.to_bytes()),
+            end @ (TamperState::Silent | TamperState::Closed) => self.state = end,
         }
     }
 
@@ -226,7 +226,7 @@ impl Tampering {
             }
             Tamper::Drop => {}
             Tamper::Duplicate => self.pass(&[honest.clone(), honest].concat()),
-            Tamper::SwapWithNext => self.state = State::Swapping(message),
+            Tamper::SwapWithNext => self.state = TamperState::Swapping(message),
             Tamper::Replace(other) => self.pass(&other.to_bytes()),
             Tamper::Announce(len) => self.pass(&message.announcing(len)),
             Tamper::Relabel(label) => {
@@ -237,13 +237,13 @@ impl Tampering {
                 let mut noise = vec![0; 1 << 16];
                 StdRng::seed_from_u64(9).fill_bytes(&mut noise);
                 self.pass(&noise);
-                self.state = State::Silent;
+                self.state = TamperState::Silent;
             }
-            Tamper::Stall => self.state = State::Silent,
-            Tamper::Close => self.state = State::Closed,
+            Tamper::Stall => self.state = TamperState::Silent,
+            Tamper::Close => self.state = TamperState::Closed,
             Tamper::CloseWithin => {
                 self.pass(&honest[..honest.len() / 2]);
-                self.state = State::Closed;
+                self.state = TamperState::Closed;
             }
         }
     }
@@ -262,7 +262,7 @@ impl Tampering {
         if let Some(wire) = &mut self.wire {
             wire.flush()?;
         }
-        if matches!(self.state, State::Closed) {
+        if matches!(self.state, TamperState::Closed) {
             self.wire = None;
         }
         Ok(())

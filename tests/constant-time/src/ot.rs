@@ -44,10 +44,10 @@ pub fn base<B: BaseOt>() {
 }
 
 /// A setup of one party.
-type Setup<T> = fn(&mut Channel, &mut SecretRng) -> Result<T>;
+type OtSetup<T> = fn(&mut Channel, &mut SecretRng) -> Result<T>;
 
 /// Correlated, random and chosen-message OT by an extension.
-pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
+pub fn extension<S: CotSender, R: CotReceiver>(sender: OtSetup<S>, receiver: OtSetup<R>) {
     let ((delta, sent), (choices, received)) = run(
         |channel, rng| {
             let mut ot = sender(channel, rng)?;

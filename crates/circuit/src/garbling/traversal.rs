@@ -100,19 +100,19 @@ fn load(parts: &mut Vec<Part>, circuit: &Circuit, inputs: &Labels, group: &Range
 }
 
 /// Gates that are computed between two messages.
-struct Piece {
+struct GarbledPiece {
     gates: Range<usize>,
     ands: usize,
 }
 
 /// Divides the gates into pieces, for a number of instances.
-fn pieces(circuit: &Circuit, instances: usize) -> Vec<Piece> {
+fn pieces(circuit: &Circuit, instances: usize) -> Vec<GarbledPiece> {
     let most = (TABLES_PER_MESSAGE / instances.max(1)).max(1);
     let mut pieces = Vec::new();
-    let mut piece = Piece { gates: 0..0, ands: 0 };
+    let mut piece = GarbledPiece { gates: 0..0, ands: 0 };
     for (i, gate) in circuit.gates().iter().enumerate() {
         if gate.is_and() && piece.ands == most {
-            pieces.push(std::mem::replace(&mut piece, Piece { gates: i..i, ands: 0 }));
+            pieces.push(std::mem::replace(&mut piece, GarbledPiece { gates: i..i, ands: 0 }));
         }
         piece.gates.end = i + 1;
         piece.ands += usize::from(gate.is_and());
@@ -158,7 +158,7 @@ impl Part {
         &mut self,
         side: &impl Side,
         circuit: &Circuit,
-        piece: &Piece,
+        piece: &GarbledPiece,
         instances: usize,
         first: u128,
         tables: &mut [Table],

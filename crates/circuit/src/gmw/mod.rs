@@ -12,7 +12,7 @@
 //! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way per
 //! gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in common.
 //!
-//! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
+//! GmwShares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
 //!
 //! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is sent
 //! depends on circuits and numbers of instances alone.
@@ -79,7 +79,7 @@ impl<'a> Gmw<'a> {
     }
 
     /// Computes all products of a level.
-    fn multiply(&mut self, products: &[Product], shares: &mut Shares) -> Result<()> {
+    fn multiply(&mut self, products: &[Product], shares: &mut GmwShares) -> Result<()> {
         let products = split(products, self.vectors);
         if products.is_empty() || shares.instances == 0 {
             products
@@ -138,7 +138,7 @@ impl<'a> Gmw<'a> {
     }
 
     /// A free gate.
-    fn compute(&self, gate: Gate, shares: &Shares) -> Vec<u64> {
+    fn compute(&self, gate: Gate, shares: &GmwShares) -> Vec<u64> {
         let [left, right] = gate.operands().map(|wire| shares.of(wire));
         match (gate, self.role) {
             (Gate::Not(_), Party::First) => shares.inverse(left),
@@ -167,7 +167,7 @@ impl Engine for Gmw<'_> {
 
     fn run(&mut self, circuit: &Circuit, inputs: &WireBits) -> Result<WireBits> {
         assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
-        let mut shares = Shares::new(circuit, inputs);
+        let mut shares = GmwShares::new(circuit, inputs);
         for (number, level) in circuit.levels().iter().enumerate() {
             self.channel.keep_alive()?;
             for &(wire, gate) in &level.free {
@@ -223,14 +223,14 @@ fn split(products: &[Product], vectors: bool) -> Vec<Use<'_>> {
 }
 
 /// A party's shares of the wires that are still needed.
-struct Shares {
+struct GmwShares {
     instances: usize,
     rows: Vec<Zeroizing<Vec<u64>>>,
     /// Wires, grouped by the last level that needs them.
     last_needed: Vec<Vec<Wire>>,
 }
 
-impl Shares {
+impl GmwShares {
     fn new(circuit: &Circuit, inputs: &WireBits) -> Self {
         let wires = circuit.inputs() + circuit.gates().len();
         let mut rows: Vec<_> = (0..wires).map(|_| Zeroizing::default()).collect();

@@ -68,7 +68,7 @@ pub struct Strings {
 
 /// One round of comparing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Level {
+struct DigitLevel {
     /// T: the party with the messages.
     holder: Party,
     /// Digits that are compared.
@@ -98,7 +98,7 @@ impl Strings {
     }
 
     /// The levels after the first: as few as there can be, with as few digits as these take.
-    fn levels(self) -> impl Iterator<Item = Level> {
+    fn levels(self) -> impl Iterator<Item = DigitLevel> {
         let (mut bits, mut holder) = (self.drawn() + self.bits % WORD_BITS, Party::Second);
         std::iter::from_fn(move || {
             if bits == 1 {
@@ -111,7 +111,7 @@ impl Strings {
             }
             let digits = (bits - left).div_ceil(WORD_BITS - 1);
             let kept = bits.saturating_sub(digits * WORD_BITS);
-            let level = Level { holder, digits, kept };
+            let level = DigitLevel { holder, digits, kept };
             (bits, holder) = (digits + kept, holder.other());
             Some(level)
         })
@@ -139,7 +139,7 @@ impl Strings {
 
     /// Payload bytes that a party sends while strings are compared.
     pub fn bytes(self, role: Party) -> usize {
-        let rows = |level: Level| match level.holder == role {
+        let rows = |level: DigitLevel| match level.holder == role {
             true => TABLE_BITS * level.digits,
             false => WORD_BITS * level.digits,
         };
@@ -157,7 +157,7 @@ pub struct Digits {
     role: Party,
     strings: Strings,
     held: Held,
-    chosen: Chosen,
+    chosen: ChosenDigits,
     /// For each digit of the first level the coefficients of its OTs' messages, if this is the first party.
     drawn: Vec<[Row; WORDS]>,
 }
@@ -169,7 +169,7 @@ type Row = Zeroizing<Vec<u64>>;
 struct Held([Tape; WORDS]);
 
 /// Those in which it has a choice.
-struct Chosen {
+struct ChosenDigits {
     words: [Tape; WORD_BITS],
     messages: Tape,
 }
@@ -203,7 +203,7 @@ impl Held {
     }
 }
 
-impl Chosen {
+impl ChosenDigits {
     /// `n` OTs over an extension that has been set up.
     fn make(
         n: usize,
@@ -239,10 +239,10 @@ impl Digits {
         match role {
             Party::First => {
                 held = Held::make(own, sender, channel, rng)?;
-                chosen = Chosen::make(others, receiver, channel, rng)?;
+                chosen = ChosenDigits::make(others, receiver, channel, rng)?;
             }
             Party::Second => {
-                chosen = Chosen::make(others, receiver, channel, rng)?;
+                chosen = ChosenDigits::make(others, receiver, channel, rng)?;
                 held = Held::make(own, sender, channel, rng)?;
             }
         }

@@ -100,8 +100,8 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         Ok(kinds.map(|((bits, _), (sent, received))| (bits, combine(sent, received))).collect())
     }
 
-    fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<Sent>> {
-        let mut kinds = Kinds::new(demand, Sent::with_room);
+    fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<SentOts>> {
+        let mut kinds = Kinds::new(demand, SentOts::with_room);
         let mut scratch = Scratch::new(demand);
         self.sender.send_chunks(demand.triples(), channel, &mut |mut chunk| {
             kinds.share_out(chunk.len(), |sent, bits, n| {
@@ -116,8 +116,8 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Received>> {
-        let mut kinds = Kinds::new(demand, Received::with_room);
+    ) -> Result<Vec<ReceivedOts>> {
+        let mut kinds = Kinds::new(demand, ReceivedOts::with_room);
         let mut scratch = Scratch::new(demand);
         self.receiver.receive_chunks(demand.triples(), channel, rng, &mut |mut chunk| {
             kinds.share_out(chunk.len(), |received, bits, n| {
@@ -129,9 +129,9 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
 }
 
 /// Step 3.
-fn combine(sent: Sent, received: Received) -> Shares {
-    let Received { choices: a, chosen } = received;
-    let Sent { sums: b, mut zeros } = sent;
+fn combine(sent: SentOts, received: ReceivedOts) -> Shares {
+    let ReceivedOts { choices: a, chosen } = received;
+    let SentOts { sums: b, mut zeros } = sent;
     for ((c, b), chosen) in zeros.iter_mut().zip(&b).zip(&chosen) {
         let others = a.words().iter().zip(b.words()).zip(chosen.words());
         for (c, ((a, b), chosen)) in c.words_mut().iter_mut().zip(others) {
@@ -171,14 +171,14 @@ impl<T> Kinds<T> {
 }
 
 /// What a sender makes from OTs, one tape for each bit of the vector.
-struct Sent {
+struct SentOts {
     /// m_0 ⊕ m_1.
     sums: Vec<Tape>,
     /// m_0.
     zeros: Vec<Tape>,
 }
 
-impl Sent {
+impl SentOts {
     fn with_room(bits: usize, count: usize) -> Self {
         Self { sums: tapes(bits, count), zeros: tapes(bits, count) }
     }
@@ -198,13 +198,13 @@ impl Sent {
 }
 
 /// What a receiver makes from OTs.
-struct Received {
+struct ReceivedOts {
     choices: Tape,
     /// The chosen messages, one tape for each bit.
     chosen: Vec<Tape>,
 }
 
-impl Received {
+impl ReceivedOts {
     fn with_room(bits: usize, count: usize) -> Self {
         Self { choices: Tape::with_room(count), chosen: tapes(bits, count) }
     }

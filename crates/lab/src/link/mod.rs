@@ -26,12 +26,12 @@ use crate::Result as Made;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     name: String,
-    way: Way,
+    way: LinkWay,
 }
 
 /// How it is emulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Way {
+enum LinkWay {
     /// As fast as possible.
     Memory,
     /// By the arithmetic of the shaper.
@@ -77,9 +77,9 @@ impl FromStr for Line {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let way = match text.strip_prefix(SOCKETS) {
-            _ if text == MEMORY => Way::Memory,
-            None => Way::Shaper(by_name(text).ok_or_else(|| no_line(text))?),
-            Some(rest) => Way::Sockets(by_packets(rest).ok_or_else(|| no_line(text))?),
+            _ if text == MEMORY => LinkWay::Memory,
+            None => LinkWay::Shaper(by_name(text).ok_or_else(|| no_line(text))?),
+            Some(rest) => LinkWay::Sockets(by_packets(rest).ok_or_else(|| no_line(text))?),
         };
         Ok(Self { name: text.to_owned(), way })
     }
@@ -149,14 +149,14 @@ impl fmt::Display for Line {
 impl Line {
     /// Memory, as fast as possible.
     pub fn memory() -> Self {
-        Self { name: MEMORY.to_owned(), way: Way::Memory }
+        Self { name: MEMORY.to_owned(), way: LinkWay::Memory }
     }
 
     /// Its rate and round trip; `None` for memory.
     pub fn link(&self) -> Option<Link> {
         match self.way {
-            Way::Memory => None,
-            Way::Shaper(link) | Way::Sockets(Wire { link, .. }) => Some(link),
+            LinkWay::Memory => None,
+            LinkWay::Shaper(link) | LinkWay::Sockets(Wire { link, .. }) => Some(link),
         }
     }
 
@@ -166,15 +166,15 @@ impl Line {
     /// If the system does not allow a link for sockets to be made.
     pub fn channels(&self, stall: Duration) -> Made<[Channel; 2]> {
         let ends = match self.way {
-            Way::Memory => {
+            LinkWay::Memory => {
                 let (left, right) = memory::pair();
                 [Channel::new(left), Channel::new(right)]
             }
-            Way::Shaper(link) => {
+            LinkWay::Shaper(link) => {
                 let (left, right) = memory::pair_of(on_the_way(link));
                 [left, right].map(|end| Channel::new(Shaped::new(end, link)))
             }
-            Way::Sockets(wire) => sockets::pair(wire)?.map(Channel::new),
+            LinkWay::Sockets(wire) => sockets::pair(wire)?.map(Channel::new),
         };
         Ok(ends.map(|channel| channel.with_stall_timeout(stall)))
     }
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn lines_for_sockets_are_the_same_and_more() {
         let wire = |text: &str| match text.parse::<Line>().unwrap() {
-            Line { name, way: Way::Sockets(wire) } if name == text => wire,
+            Line { name, way: LinkWay::Sockets(wire) } if name == text => wire,
             other => panic!("{other:?}"),
         };
         let plain = wire("tcp:liang-wan1");

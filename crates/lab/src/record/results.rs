@@ -21,7 +21,7 @@ pub struct Measured {
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct ResultsHeader {
     #[serde(rename = "machine")]
     host: Host,
 }
@@ -41,7 +41,7 @@ impl Measured {
         let mut lines = (1..).zip(text.lines());
         let at = |number: usize, error: serde_json::Error| format!("line {number}: {error}");
         let (number, first) = lines.next().ok_or("it is empty, and so no file of results")?;
-        let Header { host } = serde_json::from_str(first).map_err(|e| at(number, e))?;
+        let ResultsHeader { host } = serde_json::from_str(first).map_err(|e| at(number, e))?;
         let record = |(number, line)| serde_json::from_str(line).map_err(|e| at(number, e));
         Ok(Self { host, records: lines.map(record).collect::<std::result::Result<_, _>>()? })
     }
@@ -94,7 +94,7 @@ impl Results {
         let records = match measured {
             Some(measured) => measured.records,
             None => {
-                write(&mut file, &Header { host: here }).map_err(|error| of_file(&error))?;
+                write(&mut file, &ResultsHeader { host: here }).map_err(|error| of_file(&error))?;
                 Vec::new()
             }
         };
@@ -173,7 +173,7 @@ mod tests {
     fn files_that_are_none_are_refused_and_left_alone() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("results.jsonl");
-        let foreign = Header { host: Host { version: "0".to_owned(), ..Host::here() } };
+        let foreign = ResultsHeader { host: Host { version: "0".to_owned(), ..Host::here() } };
         let foreign = serde_json::to_string(&foreign).unwrap() + "\n";
         for (text, said) in [
             ("no line", "no whole line"),

@@ -36,7 +36,7 @@ pub struct Cell {
 }
 
 /// The runs of one cell, by protocol.
-type Runs<'a> = BTreeMap<&'static str, Vec<&'a protocol::Record>>;
+type AccuracyRuns<'a> = BTreeMap<&'static str, Vec<&'a protocol::Record>>;
 
 /// Whether a record counts here: it is of a protocol that the planner knows, without a filter, with one thread
 /// per party.
@@ -59,7 +59,7 @@ pub fn compare<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     figures: &Figures,
 ) -> Result<Vec<Cell>> {
-    let mut by_cell: BTreeMap<(&str, usize, usize), Runs<'_>> = BTreeMap::new();
+    let mut by_cell: BTreeMap<(&str, usize, usize), AccuracyRuns<'_>> = BTreeMap::new();
     for (key, record) in records.into_iter().filter_map(of_planned) {
         let cell = (record.link.as_str(), record.receiver_items, record.sender_items);
         by_cell.entry(cell).or_default().entry(key).or_default().push(record);
@@ -74,7 +74,7 @@ pub fn compare<'a>(
 }
 
 /// `None` if no protocol of the cell can be predicted.
-fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &Runs<'_>) -> Option<Cell> {
+fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &AccuracyRuns<'_>) -> Option<Cell> {
     let candidates: Vec<_> = runs
         .keys()
         .filter_map(|key| vesica_psi::find(key))

@@ -73,12 +73,12 @@ pub fn memory(n: usize, lpn: Lpn) -> usize {
 }
 
 /// The hashes of a session, one for each stretch of OTs.
-struct Hashes {
+struct SilentHashes {
     key: Block,
     next: u64,
 }
 
-impl Hashes {
+impl SilentHashes {
     fn new(key: Block) -> Self {
         Self { key, next: 0 }
     }
@@ -93,7 +93,7 @@ impl Hashes {
 pub struct Sender<C> {
     cot: C,
     lpn: Lpn,
-    hashes: Hashes,
+    hashes: SilentHashes,
     rng: Stream,
 }
 
@@ -104,7 +104,7 @@ impl<C: CotSender> Sender<C> {
     /// If the values of the noise are not uniform.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert_eq!(lpn.values, Values::Uniform, "of a VOLE");
-        let hashes = Hashes::new(session::draw(SESSION, channel, rng)?);
+        let hashes = SilentHashes::new(session::draw(SESSION, channel, rng)?);
         channel.flush()?;
         Ok(Self { cot, lpn, hashes, rng: Stream::new(rng) })
     }
@@ -168,7 +168,7 @@ fn messages(hash: &CorrelationRobust, offsets: &[Block; WORDS], rows: &[Block]) 
 pub struct Receiver<C> {
     cot: C,
     lpn: Lpn,
-    hashes: Hashes,
+    hashes: SilentHashes,
     rng: Stream,
 }
 
@@ -188,7 +188,7 @@ impl<C: CotReceiver> Receiver<C> {
     /// If the values of the noise are not uniform.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert_eq!(lpn.values, Values::Uniform, "of a VOLE");
-        let hashes = Hashes::new(session::learn(SESSION, channel)?);
+        let hashes = SilentHashes::new(session::learn(SESSION, channel)?);
         Ok(Self { cot, lpn, hashes, rng: Stream::new(rng) })
     }
 

@@ -17,7 +17,7 @@ pub enum Excess {
 }
 
 /// A line fitted to measured failures at one number of keys: 2^-λ with λ = slope · width − offset.
-struct Line {
+struct BandLine {
     /// log2 of the number of keys.
     keys: u32,
     /// In units of 10^-5.
@@ -26,14 +26,14 @@ struct Line {
     offset: u64,
 }
 
-const fn line(keys: u32, slope: u64, offset: u64) -> Line {
-    Line { keys, slope, offset }
+const fn line(keys: u32, slope: u64, offset: u64) -> BandLine {
+    BandLine { keys, slope, offset }
 }
 
 /// The smallest number of keys with a line.
 const FEWEST: usize = 1 << 10;
 
-const PERCENT_3: [Line; 6] = [
+const PERCENT_3: [BandLine; 6] = [
     line(10, 8047, 3464),
     line(14, 8253, 5751),
     line(16, 8241, 7023),
@@ -42,7 +42,7 @@ const PERCENT_3: [Line; 6] = [
     line(24, 8253, 14_671),
 ];
 
-const PERCENT_5: [Line; 6] = [
+const PERCENT_5: [BandLine; 6] = [
     line(10, 13_880, 4424),
     line(14, 13_890, 6976),
     line(16, 13_990, 8942),
@@ -51,7 +51,7 @@ const PERCENT_5: [Line; 6] = [
     line(24, 13_760, 16_741),
 ];
 
-const PERCENT_7: [Line; 5] = [
+const PERCENT_7: [BandLine; 5] = [
     line(10, 19_470, 5383),
     line(14, 19_260, 8150),
     line(16, 19_610, 10_430),
@@ -59,7 +59,7 @@ const PERCENT_7: [Line; 5] = [
     line(20, 19_390, 14_100),
 ];
 
-const PERCENT_10: [Line; 6] = [
+const PERCENT_10: [BandLine; 6] = [
     line(10, 27_470, 6296),
     line(14, 26_850, 9339),
     line(16, 27_400, 11_610),
@@ -81,7 +81,7 @@ impl Excess {
         }
     }
 
-    fn lines(self) -> &'static [Line] {
+    fn lines(self) -> &'static [BandLine] {
         match self {
             Self::Percent3 => &PERCENT_3,
             Self::Percent5 => &PERCENT_5,

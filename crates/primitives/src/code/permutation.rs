@@ -19,9 +19,9 @@ const BUCKETS: usize = 1 << 8;
 const BATCH: usize = 256;
 
 /// The cache, beginning with the permutation whose last use is longest ago.
-static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<KeptPermutation>> = Mutex::new(Vec::new());
 
-struct Kept {
+struct KeptPermutation {
     round: u32,
     places: Arc<[u32]>,
 }
@@ -43,7 +43,7 @@ pub fn permutation(length: usize, round: u32) -> Arc<[u32]> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept.iter().position(|kept| kept.round == round && kept.places.len() == length);
     let own = found.map_or_else(
-        || Kept { round, places: shuffle(length, &seed(length, round)).into() },
+        || KeptPermutation { round, places: shuffle(length, &seed(length, round)).into() },
         |at| kept.remove(at),
     );
     let places = own.places.clone();

@@ -145,13 +145,13 @@ type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
 /// The steps of a query whose shares are numbers `N`.
 #[derive(Debug)]
-struct Program<N> {
+struct CircuitProgram<N> {
     plan: Plan,
     query: Query,
     number: PhantomData<N>,
 }
 
-impl<N: Number> Program<N> {
+impl<N: Number> CircuitProgram<N> {
     fn new(query: Query) -> Self {
         let values = match query.aggregate {
             Aggregate::Products => Some(Masking::WideSum),
@@ -288,7 +288,7 @@ impl Ots {
     /// Sets up the sessions: the first party's as the sender first, then the second party's.
     fn setup<N: Number>(
         role: Party,
-        program: &Program<N>,
+        program: &CircuitProgram<N>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
@@ -336,7 +336,7 @@ fn repeat(matches: &WireBits, times: usize) -> Bits {
 
 /// Step 5, from this party's share of the result. `rng` makes this party's part of the noise.
 fn conclude<N: Number>(
-    program: &Program<N>,
+    program: &CircuitProgram<N>,
     role: Party,
     (share, triples): (&Share, Triples),
     channel: &mut Channel,
@@ -380,14 +380,14 @@ fn conclude<N: Number>(
 
 /// The sender.
 struct SumSender<M: Construction, N> {
-    program: Program<N>,
+    program: CircuitProgram<N>,
     party: Sending<M>,
     ots: Ots,
 }
 
 impl<M: Construction, N: Number> SumSender<M, N> {
     fn prepare(query: Query, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let program = Program::new(query);
+        let program = CircuitProgram::new(query);
         let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Party::First, &program, channel, rng)?;
         Ok(Self { program, party, ots })
@@ -425,7 +425,7 @@ impl<M: Construction, N: Number> SumSender<M, N> {
         input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Program<N>, Share, Triples)> {
+    ) -> Result<(CircuitProgram<N>, Share, Triples)> {
         let Self { program, party, mut ots } = self;
         let Valued { items, values } = input;
         let SenderBins { matches, masks, triples } = party.bins(items, values, channel, rng)?;
@@ -470,14 +470,14 @@ impl<M: Construction, N: Number> SumSender<M, N> {
 
 /// The receiver.
 struct SumReceiver<M: Construction, N> {
-    program: Program<N>,
+    program: CircuitProgram<N>,
     party: Receiving<M>,
     ots: Ots,
 }
 
 impl<M: Construction, N: Number> SumReceiver<M, N> {
     fn prepare(query: Query, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let program = Program::new(query);
+        let program = CircuitProgram::new(query);
         let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Party::Second, &program, channel, rng)?;
         Ok(Self { program, party, ots })
@@ -516,7 +516,7 @@ impl<M: Construction, N: Number> SumReceiver<M, N> {
         input: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Program<N>, Share, Triples)> {
+    ) -> Result<(CircuitProgram<N>, Share, Triples)> {
         let Self { program, party, mut ots } = self;
         let Valued { items, values } = input;
         let ReceiverBins { matches, values: theirs, items, triples } =
@@ -569,7 +569,7 @@ fn open<N: Number>(
     channel: &mut Channel,
     (rng, noise): (&mut dyn CryptoRng, &mut dyn CryptoRng),
 ) -> Result<Option<Output>> {
-    let program = Program::<N>::new(query);
+    let program = CircuitProgram::<N>::new(query);
     let triples = match program.circuit() {
         Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, rng)?,
         None => Triples::default(),

@@ -17,9 +17,9 @@ use crate::{
 pub(crate) const CITATION: &str = "Rindal, Schoppmann (EUROCRYPT 2021)";
 
 /// PaXoS of the size that semi-honest parties need, with elements of GF(2^128) as in the paper.
-struct WithPaxos;
+struct Rs21WithPaxos;
 
-impl Variant for WithPaxos {
+impl Variant for Rs21WithPaxos {
     const MEMORY: PerItem = PerItem::new([85.0, 126.0], [292.0, 22.0]);
 
     type Store = Paxos;
@@ -53,12 +53,12 @@ impl Variant for WithOneWayPaxos {
     type Store = Paxos;
 
     fn shape(items: usize, lambda: u32) -> Shape {
-        WithPaxos::shape(items, lambda).one_way()
+        Rs21WithPaxos::shape(items, lambda).one_way()
     }
 }
 
 /// The paper's protocol for semi-honest parties.
-pub static SEMI_HONEST: Protocol = whole::<WithPaxos>(About {
+pub static SEMI_HONEST: Protocol = whole::<Rs21WithPaxos>(About {
     key: "rs21",
     title: "VOLE-based OPRF with PaXoS",
     citation: CITATION,

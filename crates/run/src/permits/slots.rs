@@ -25,14 +25,14 @@ pub struct Begun {
 /// The slots of this side in one session.
 #[derive(Default)]
 pub struct Slots {
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     changed: Condvar,
     /// The bytes of all attempts.
     cost: Mutex<Meter>,
 }
 
 #[derive(Default)]
-struct State {
+struct SlotState {
     /// Slots that wait for a partition.
     idle: usize,
     /// Partitions for them.
@@ -65,7 +65,7 @@ impl Slots {
         slots
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         // A slot that panicked ends the run by what it did not do.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +80,11 @@ impl Slots {
         self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, SlotState>,
+        time: Duration,
+    ) -> MutexGuard<'a, SlotState> {
         self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 

@@ -160,10 +160,10 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
 
     /// Inserts an item, moving others if both of its buckets are full. The search is breadth first, so the
     /// first free slot found is at the end of a shortest path, which visits no bucket twice.
-    fn insert(&mut self, item: Block, search: &mut Vec<Step>) -> bool {
+    fn insert(&mut self, item: Block, search: &mut Vec<BucketStep>) -> bool {
         let (bucket, tag) = self.place(item);
         search.clear();
-        let root = |bucket| Step { bucket, before: 0, slot: 0 };
+        let root = |bucket| BucketStep { bucket, before: 0, slot: 0 };
         search.extend([bucket, self.pairing.other(bucket, tag)].map(root));
         let mut looked_at = 0;
         for before in 0.. {
@@ -180,7 +180,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
             let bucket = search[before].bucket;
             for (slot, tag) in self.slots[bucket].iter().enumerate() {
                 let bucket = self.pairing.other(bucket, tag >> 1);
-                search.push(Step { bucket, before: before as u32, slot: slot as u32 });
+                search.push(BucketStep { bucket, before: before as u32, slot: slot as u32 });
             }
         }
         false
@@ -188,9 +188,9 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
 
     /// Moves each tag along the path that ends in a free slot, and puts the new one at the start of the path,
     /// which is one of the first two steps.
-    fn shift(&mut self, search: &[Step], mut at: usize, mut free: usize, new: u128) {
+    fn shift(&mut self, search: &[BucketStep], mut at: usize, mut free: usize, new: u128) {
         while at >= 2 {
-            let Step { bucket, before, slot } = search[at];
+            let BucketStep { bucket, before, slot } = search[at];
             let from = search[before as usize].bucket;
             self.slots[bucket][free] = self.slots[from][slot as usize];
             (at, free) = (before as usize, slot as usize);
@@ -201,7 +201,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
 
 /// A bucket on the way to a free slot, and the step and slot from which a tag would move there.
 #[derive(Clone, Copy)]
-struct Step {
+struct BucketStep {
     bucket: usize,
     before: u32,
     slot: u32,

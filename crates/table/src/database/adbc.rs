@@ -27,7 +27,7 @@ use super::Place;
 
 /// What was being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum AdbcStep {
     Load,
     Open,
     Begin,
@@ -43,17 +43,17 @@ enum Step {
 /// What went wrong with a database.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
-    step: Step,
+    step: AdbcStep,
     reason: Option<&'static str>,
     sqlstate: Option<String>,
 }
 
 impl Fault {
-    fn at(step: Step) -> Self {
+    fn at(step: AdbcStep) -> Self {
         Self { step, reason: None, sqlstate: None }
     }
 
-    fn of(step: Step, error: &Error) -> Self {
+    fn of(step: AdbcStep, error: &Error) -> Self {
         let code: String = error.sqlstate.iter().map(|byte| char::from(*byte as u8)).collect();
         let is_code = code.chars().all(|c| c.is_ascii_alphanumeric()) && code != "00000";
         let sqlstate = is_code.then_some(code);
@@ -100,19 +100,19 @@ fn reason_of(status: Status) -> Option<&'static str> {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.step {
-            Step::Load => {
+            AdbcStep::Load => {
                 "the driver cannot be loaded; install it so that its manifest or library is found by this name, or give \
                  the path of its library; VESICA_ADBC_ENTRYPOINT names the entry point if it is not the usual one"
             }
-            Step::Open => "the database cannot be opened; check VESICA_ADBC_URI and the credentials in the environment",
-            Step::Begin => "the database begins no transaction",
-            Step::Query => "the database does not run the query",
-            Step::Read => "the rows of the query could not be read to their end; run again when the database can be reached",
-            Step::Batch => "the driver hands over more rows at once than --memory allows; raise it, or ask for fewer columns",
-            Step::Exists => "there is a table of this name already; name another, or drop that one first",
-            Step::Create => "the table cannot be created",
-            Step::Write => "the rows cannot be written into the table",
-            Step::Commit => "the transaction was not confirmed; look whether the table is there before you run again",
+            AdbcStep::Open => "the database cannot be opened; check VESICA_ADBC_URI and the credentials in the environment",
+            AdbcStep::Begin => "the database begins no transaction",
+            AdbcStep::Query => "the database does not run the query",
+            AdbcStep::Read => "the rows of the query could not be read to their end; run again when the database can be reached",
+            AdbcStep::Batch => "the driver hands over more rows at once than --memory allows; raise it, or ask for fewer columns",
+            AdbcStep::Exists => "there is a table of this name already; name another, or drop that one first",
+            AdbcStep::Create => "the table cannot be created",
+            AdbcStep::Write => "the rows cannot be written into the table",
+            AdbcStep::Commit => "the transaction was not confirmed; look whether the table is there before you run again",
         })?;
         match (self.reason, &self.sqlstate) {
             (Some(reason), Some(code)) => write!(f, " ({reason}; SQLSTATE {code})"),
@@ -161,7 +161,7 @@ fn load(place: &Place, side: Side) -> Result<ManagedDriver, Fault> {
         let version = AdbcVersion::V110;
         ManagedDriver::load_from_name(name, entrypoint, version, LOAD_FLAG_DEFAULT, None).ok()
     });
-    loaded.next().ok_or(Fault::at(Step::Load))
+    loaded.next().ok_or(Fault::at(AdbcStep::Load))
 }
 
 /// A connection in a transaction that ends with it.
@@ -176,10 +176,10 @@ fn connect(place: &Place, side: Side) -> Result<ManagedConnection, Fault> {
         .into_iter()
         .filter_map(|(option, name)| Some((option, OptionValue::String(side.setting(name)?))));
     let opened = driver.new_database_with_opts(settings).and_then(|opened| opened.new_connection());
-    let mut connection = opened.map_err(|error| Fault::of(Step::Open, &error))?;
+    let mut connection = opened.map_err(|error| Fault::of(AdbcStep::Open, &error))?;
     let off = OptionValue::String("false".to_owned());
     let begun = connection.set_option(OptionConnection::AutoCommit, off);
-    begun.map_err(|error| Fault::of(Step::Begin, &error))?;
+    begun.map_err(|error| Fault::of(AdbcStep::Begin, &error))?;
     Ok(connection)
 }
 
@@ -200,12 +200,12 @@ impl Rows {
     /// Runs the query, in a transaction that changes nothing.
     pub(crate) fn of(place: &Place, query: &str, most_bytes: u64) -> io::Result<Self> {
         let mut connection = connect(place, Side::Input)?;
-        let failed = |error: Error| Fault::of(Step::Query, &error);
+        let failed = |error: Error| Fault::of(AdbcStep::Query, &error);
         let mut statement = connection.new_statement().map_err(failed)?;
         statement.set_sql_query(query).map_err(failed)?;
         let batches = statement.execute().map_err(failed)?;
         let stream = StreamWriter::try_new(Vec::new(), &batches.schema());
-        let stream = Some(stream.map_err(|_| Fault::at(Step::Read))?);
+        let stream = Some(stream.map_err(|_| Fault::at(AdbcStep::Read))?);
         let encoded = (Vec::new(), 0);
         Ok(Self { stream, encoded, most_bytes, batches, _statement: statement, connection })
     }
@@ -213,12 +213,12 @@ impl Rows {
     /// Encodes the next rows, or else the end.
     fn encode(&mut self) -> Result<(), Fault> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
-        let unread = |_| Fault::at(Step::Read);
+        let unread = |_| Fault::at(AdbcStep::Read);
         match self.batches.next() {
             Some(batch) => {
                 let batch = batch.map_err(unread)?;
                 if batch.get_array_memory_size() as u64 > self.most_bytes {
-                    return Err(Fault::at(Step::Batch));
+                    return Err(Fault::at(AdbcStep::Batch));
                 }
                 stream.write(&batch).map_err(unread)?;
                 self.encoded = (std::mem::take(stream.get_mut()), 0);
@@ -266,14 +266,14 @@ impl Transaction {
         let transaction = Self::begin(place)?;
         let schema = place.schema.as_deref();
         if transaction.connection.get_table_schema(None, schema, table).is_ok() {
-            return Err(Fault::at(Step::Exists).into());
+            return Err(Fault::at(AdbcStep::Exists).into());
         }
         // Some databases end a transaction in which something was not found.
         drop(transaction);
         let schema = Arc::new(Schema::new(vec![Field::new("vesica", DataType::Int64, true)]));
         let empty = RecordBatch::new_empty(schema.clone());
         let batches = RecordBatchIterator::new([Ok(empty)], schema);
-        Self::begin(place)?.ingest(place, table, Box::new(batches), Step::Create)?;
+        Self::begin(place)?.ingest(place, table, Box::new(batches), AdbcStep::Create)?;
         Ok(())
     }
 
@@ -283,7 +283,7 @@ impl Transaction {
         table: &str,
         batches: Box<dyn RecordBatchReader + Send>,
     ) -> io::Result<Self> {
-        Ok(Self::begin(place)?.ingest(place, table, batches, Step::Write)?)
+        Ok(Self::begin(place)?.ingest(place, table, batches, AdbcStep::Write)?)
     }
 
     fn begin(place: &Place) -> Result<Self, Fault> {
@@ -295,7 +295,7 @@ impl Transaction {
         place: &Place,
         table: &str,
         batches: Box<dyn RecordBatchReader + Send>,
-        step: Step,
+        step: AdbcStep,
     ) -> Result<Self, Fault> {
         let failed = |error: Error| Fault::of(step, &error);
         let mut statement = self.connection.new_statement().map_err(failed)?;
@@ -315,7 +315,7 @@ impl Transaction {
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.has_ended = true;
         let committed = self.connection.commit();
-        Ok(committed.map_err(|error| Fault::of(Step::Commit, &error))?)
+        Ok(committed.map_err(|error| Fault::of(AdbcStep::Commit, &error))?)
     }
 }
 
@@ -337,11 +337,11 @@ mod tests {
         let mut error = Error::with_message_and_status("password=Zq7", Status::Internal);
         for (code, said) in [(b"42P01", "no such table; SQLSTATE 42P01"), (b"57P01", "went away")] {
             error.sqlstate = code.map(|byte| byte as _);
-            let text = Fault::of(Step::Query, &error).to_string();
+            let text = Fault::of(AdbcStep::Query, &error).to_string();
             assert!(text.contains(said) && !text.contains("Zq7"), "{text}");
         }
         error.sqlstate = [0; 5];
-        assert_eq!(Fault::of(Step::Query, &error), Fault::at(Step::Query));
+        assert_eq!(Fault::of(AdbcStep::Query, &error), Fault::at(AdbcStep::Query));
     }
 
     #[test]

@@ -145,9 +145,9 @@ pub(super) fn members(
     line: &[u8],
     show: impl FnMut(&str, Option<&RawValue>) -> bool,
 ) -> serde_json::Result<()> {
-    struct Object<F>(F);
+    struct ParsedObject<F>(F);
 
-    impl<'de, F: FnMut(&str, Option<&RawValue>) -> bool> Visitor<'de> for Object<F> {
+    impl<'de, F: FnMut(&str, Option<&RawValue>) -> bool> Visitor<'de> for ParsedObject<F> {
         type Value = ();
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +168,7 @@ pub(super) fn members(
     }
 
     let mut reader = serde_json::Deserializer::from_slice(without_line_end(line));
-    reader.deserialize_map(Object(show))?;
+    reader.deserialize_map(ParsedObject(show))?;
     reader.end()
 }
 

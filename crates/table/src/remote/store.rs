@@ -168,11 +168,11 @@ pub(crate) struct Object {
     len: u64,
     etag: Option<String>,
     version: Option<String>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<StoreState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct StoreState {
     /// What was read last, and where it begins.
     window: (u64, Bytes),
     failure: Option<Fault>,
@@ -196,7 +196,7 @@ impl Object {
         self.len
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoreState> {
         // Each change is one assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -26,12 +26,12 @@ pub enum Choices {
 }
 
 /// Randomness whose first bytes are chosen: those that become s.
-struct Chosen<'a> {
+struct Cm20Chosen<'a> {
     first: Vec<u8>,
     then: &'a mut StdRng,
 }
 
-impl TryRng for Chosen<'_> {
+impl TryRng for Cm20Chosen<'_> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -53,7 +53,7 @@ impl TryRng for Chosen<'_> {
     }
 }
 
-impl TryCryptoRng for Chosen<'_> {}
+impl TryCryptoRng for Cm20Chosen<'_> {}
 
 /// H1 of each item: the points at which F is to be evaluated.
 pub fn hashed(items: Items<'_>) -> Vec<[Block; 2]> {
@@ -87,7 +87,7 @@ pub fn values(
         Choices::First => (0..len).map(|i| u8::from(i == 0)).collect(),
     };
     let sender =
-        oprf::Sender::setup::<Extended>(matrix, channel, &mut Chosen { first, then: rng })?;
+        oprf::Sender::setup::<Extended>(matrix, channel, &mut Cm20Chosen { first, then: rng })?;
     let [low_halves, high_halves] =
         [0, 1].map(|half| points.iter().map(|point| point[half]).collect::<Vec<_>>());
     let points = Points { low_halves: &low_halves, high_halves: &high_halves };

@@ -44,7 +44,7 @@ impl Words {
 
 /// One call, on a setup that earlier calls have used.
 #[derive(Debug, Clone, Copy)]
-enum Call {
+enum OneOfNCall {
     Random {
         ots: usize,
         words: Words,
@@ -60,22 +60,22 @@ enum Call {
     },
 }
 
-fn calls(bits: usize) -> Vec<Call> {
+fn calls(bits: usize) -> Vec<OneOfNCall> {
     let mut calls = Vec::new();
     for ots in SIZES {
-        calls.extend(Words::ALL.map(|words| Call::Random { ots, words }));
-        calls.push(Call::Pieces { ots });
+        calls.extend(Words::ALL.map(|words| OneOfNCall::Random { ots, words }));
+        calls.push(OneOfNCall::Pieces { ots });
         let fits = |(n, len): &(usize, usize)| {
             ots * n * len <= MOST_MESSAGE_BYTES && *n <= 1 << bits.min(8)
         };
         let messages = MESSAGES.into_iter().filter(fits);
-        calls.extend(messages.map(|messages| Call::Chosen { ots, messages }));
+        calls.extend(messages.map(|messages| OneOfNCall::Chosen { ots, messages }));
     }
     calls
 }
 
 /// The sender's outputs of a call.
-enum Sent {
+enum OneOfNSent {
     Random {
         /// At the words 0 to n − 1 of each OT, for a few n.
         all: Vec<Block>,
@@ -91,7 +91,7 @@ enum Sent {
     Messages(Vec<u8>),
 }
 
-enum Received {
+enum OneOfNReceived {
     Keys(Vec<Block>),
     Messages(Vec<u8>),
 }
@@ -102,13 +102,16 @@ pub fn extension<S: Sender, R: Receiver>(sender: Setup<S>, receiver: Setup<R>) {
     let calls = calls(S::WORD_BITS);
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = sender(channel, rng)?;
-        calls.iter().map(|call| call.send(&mut ot, channel, rng)).collect::<Result<Vec<Sent>>>()
+        calls
+            .iter()
+            .map(|call| call.send(&mut ot, channel, rng))
+            .collect::<Result<Vec<OneOfNSent>>>()
     };
     let receive = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = receiver(channel, rng)?;
         calls.iter().map(|call| call.receive(&mut ot, channel, rng)).collect::<Result<Vec<_>>>()
     };
-    let check = |(sent, received): (Vec<Sent>, Vec<Received>)| {
+    let check = |(sent, received): (Vec<OneOfNSent>, Vec<OneOfNReceived>)| {
         let mut seen = HashSet::new();
         for ((call, sent), received) in calls.iter().zip(&sent).zip(&received) {
             call.check(S::WORD_BITS, sent, received, &mut seen);
@@ -154,8 +157,13 @@ fn choices(ots: usize, n: usize) -> Vec<u8> {
     (0..ots).map(|_| rng.random_range(0..n) as u8).collect()
 }
 
-impl Call {
-    fn send<S: Sender>(self, ot: &mut S, channel: &mut Channel, rng: &mut StdRng) -> Result<Sent> {
+impl OneOfNCall {
+    fn send<S: Sender>(
+        self,
+        ot: &mut S,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<OneOfNSent> {
         let bits = S::WORD_BITS;
         Ok(match self {
             Self::Random { ots, words } => {
@@ -166,7 +174,7 @@ impl Call {
                 let mut uneven = vec![Block::ZERO; starts[ots]];
                 let word = |point| uneven_word(&starts, &words, bits, point);
                 keys.evaluate(|ot| starts[ot], word, &mut uneven);
-                Sent::Random {
+                OneOfNSent::Random {
                     all: keys.all(few(ots, bits)),
                     same: keys.at(&words),
                     other: keys.at(&one_off(&words, bits)),
@@ -178,13 +186,13 @@ impl Call {
                 ot.send_random_pieces(ots, channel, rng, |piece| {
                     keys.extend(piece.at(&words[keys.len()..][..piece.len()]));
                 })?;
-                Sent::Pieces(keys)
+                OneOfNSent::Pieces(keys)
             }
             Self::Chosen { ots, messages: (n, len) } => {
                 let mut messages = vec![0; ots * n * len];
                 StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
                 ot.send_chosen(&messages, (n, len), channel, rng)?;
-                Sent::Messages(messages)
+                OneOfNSent::Messages(messages)
             }
         })
     }
@@ -194,30 +202,36 @@ impl Call {
         ot: &mut R,
         channel: &mut Channel,
         rng: &mut StdRng,
-    ) -> Result<Received> {
+    ) -> Result<OneOfNReceived> {
         Ok(match self {
             Self::Random { ots, words } => {
                 let words = words.make(ots, R::WORD_BITS);
-                Received::Keys(ot.receive_random(&words, channel, rng)?)
+                OneOfNReceived::Keys(ot.receive_random(&words, channel, rng)?)
             }
             Self::Pieces { ots } => {
                 let words = Words::Random.make(ots, R::WORD_BITS);
-                Received::Keys(ot.receive_random(&words, channel, rng)?)
+                OneOfNReceived::Keys(ot.receive_random(&words, channel, rng)?)
             }
             Self::Chosen { ots, messages } => {
                 let choices = choices(ots, messages.0);
-                Received::Messages(ot.receive_chosen(&choices, messages, channel, rng)?)
+                OneOfNReceived::Messages(ot.receive_chosen(&choices, messages, channel, rng)?)
             }
         })
     }
 
     /// `seen` holds the receiver's keys of all calls so far: no key may repeat.
-    fn check(self, bits: usize, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
+    fn check(
+        self,
+        bits: usize,
+        sent: &OneOfNSent,
+        received: &OneOfNReceived,
+        seen: &mut HashSet<Block>,
+    ) {
         match (self, sent, received) {
             (
                 Self::Random { ots, words },
-                Sent::Random { all, same, other, uneven: values },
-                Received::Keys(keys),
+                OneOfNSent::Random { all, same, other, uneven: values },
+                OneOfNReceived::Keys(keys),
             ) => {
                 assert_eq!(keys, same, "{self:?}: keys at the receiver's words");
                 let (words, n) = (words.make(ots, bits), few(ots, bits));
@@ -236,15 +250,15 @@ impl Call {
                     }
                 }
             }
-            (Self::Pieces { ots }, Sent::Pieces(same), Received::Keys(keys)) => {
+            (Self::Pieces { ots }, OneOfNSent::Pieces(same), OneOfNReceived::Keys(keys)) => {
                 assert_eq!(keys.len(), ots);
                 assert_eq!(keys, same, "{self:?}");
                 assert!(keys.iter().all(|key| seen.insert(*key)), "{self:?}: a key comes twice");
             }
             (
                 Self::Chosen { ots, messages: (n, len) },
-                Sent::Messages(messages),
-                Received::Messages(chosen),
+                OneOfNSent::Messages(messages),
+                OneOfNReceived::Messages(chosen),
             ) => {
                 assert_eq!(chosen.len(), ots * len, "{self:?}");
                 let of_each = messages.chunks(n * len).zip(chosen.chunks(len));

@@ -54,24 +54,24 @@ enum Variant {
 
 /// One call, on a setup that earlier calls have used.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct OtCall {
     n: usize,
     choices: Choices,
     variant: Variant,
 }
 
-fn calls() -> Vec<Call> {
+fn calls() -> Vec<OtCall> {
     let mut calls = Vec::new();
     for n in SIZES {
         for choices in Choices::ALL {
-            calls.extend([Variant::Correlated, Variant::Random].map(|variant| Call {
+            calls.extend([Variant::Correlated, Variant::Random].map(|variant| OtCall {
                 n,
                 choices,
                 variant,
             }));
         }
         let fits = |len: &usize| n * 2 * len <= MOST_MESSAGE_BYTES;
-        calls.extend(MESSAGE_LENS.into_iter().filter(fits).map(|len| Call {
+        calls.extend(MESSAGE_LENS.into_iter().filter(fits).map(|len| OtCall {
             n,
             choices: Choices::Random,
             variant: Variant::Chosen(len),
@@ -80,7 +80,7 @@ fn calls() -> Vec<Call> {
     calls
 }
 
-enum Sent {
+enum OtSent {
     Correlated(Vec<Block>),
     Random(Vec<[Block; 2]>),
     Chosen(Vec<u8>),
@@ -95,7 +95,7 @@ enum Received {
 pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = sender(channel, rng)?;
-        let sent: Result<Vec<Sent>> =
+        let sent: Result<Vec<OtSent>> =
             calls().into_iter().map(|c| c.send(&mut ot, channel)).collect();
         Ok::<_, Error>((ot.delta().expose()[0], sent?))
     };
@@ -109,7 +109,7 @@ pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup
     check((sent, received));
 }
 
-fn check(((delta, sent), received): ((Block, Vec<Sent>), Vec<Received>)) {
+fn check(((delta, sent), received): ((Block, Vec<OtSent>), Vec<Received>)) {
     assert!(delta.0.count_ones() > 20, "Δ looks random");
     let mut seen = HashSet::new();
     for ((call, sent), received) in calls().into_iter().zip(&sent).zip(&received) {
@@ -117,16 +117,16 @@ fn check(((delta, sent), received): ((Block, Vec<Sent>), Vec<Received>)) {
     }
 }
 
-impl Call {
-    fn send(self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<Sent> {
+impl OtCall {
+    fn send(self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<OtSent> {
         Ok(match self.variant {
-            Variant::Correlated => Sent::Correlated(ot.send_correlated(self.n, channel)?),
-            Variant::Random => Sent::Random(ot.send_random(self.n, channel)?),
+            Variant::Correlated => OtSent::Correlated(ot.send_correlated(self.n, channel)?),
+            Variant::Random => OtSent::Random(ot.send_random(self.n, channel)?),
             Variant::Chosen(len) => {
                 let mut messages = vec![0; 2 * self.n * len];
                 StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
                 ot.send_chosen(&messages, len, channel)?;
-                Sent::Chosen(messages)
+                OtSent::Chosen(messages)
             }
         })
     }
@@ -141,17 +141,17 @@ impl Call {
     }
 
     /// `seen` holds the blocks of all calls so far: none may repeat.
-    fn check(self, delta: Block, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
+    fn check(self, delta: Block, sent: &OtSent, received: &Received, seen: &mut HashSet<Block>) {
         let choices = self.choices.make(self.n);
         match (sent, received) {
-            (Sent::Correlated(q), Received::Blocks(t)) => {
+            (OtSent::Correlated(q), Received::Blocks(t)) => {
                 assert_eq!([q.len(), t.len()], [self.n; 2], "{self:?}");
                 for ((q, t), c) in q.iter().zip(t).zip(choices.iter()) {
                     assert_eq!(*t, *q ^ (delta & Block::mask(c)), "{self:?}");
                     assert!(seen.insert(*q) && seen.insert(*q ^ delta), "{self:?}: repeated");
                 }
             }
-            (Sent::Random(pairs), Received::Blocks(chosen)) => {
+            (OtSent::Random(pairs), Received::Blocks(chosen)) => {
                 assert_eq!([pairs.len(), chosen.len()], [self.n; 2], "{self:?}");
                 for ((pair, chosen), c) in pairs.iter().zip(chosen).zip(choices.iter()) {
                     assert_eq!(*chosen, pair[usize::from(c)], "{self:?}");
@@ -159,7 +159,7 @@ impl Call {
                     assert!(seen.insert(pair[0]) && seen.insert(pair[1]), "{self:?}: repeated");
                 }
             }
-            (Sent::Chosen(messages), Received::Messages(chosen)) => {
+            (OtSent::Chosen(messages), Received::Messages(chosen)) => {
                 let Variant::Chosen(len) = self.variant else { unreachable!() };
                 assert_eq!(chosen.len(), self.n * len, "{self:?}");
                 let pairs = messages.chunks(2 * len).zip(chosen.chunks(len));

@@ -52,15 +52,15 @@ impl<F: Filter> Plan for Filled<F> {
     fn build<'a>(&'a self, items: &'a [Block], _: &mut dyn Rng) -> Option<Box<dyn Held + 'a>> {
         let filter = F::build(items, self.shape).ok()?;
         let encoding = filter.encode();
-        (encoding.len() == self.bytes()).then(|| Box::new(Sent { filter }) as _)
+        (encoding.len() == self.bytes()).then(|| Box::new(SentFilter { filter }) as _)
     }
 }
 
-struct Sent<F> {
+struct SentFilter<F> {
     filter: F,
 }
 
-impl<F: Filter> Held for Sent<F> {
+impl<F: Filter> Held for SentFilter<F> {
     fn found(&self, values: &[Block]) -> usize {
         values.iter().filter(|value| self.filter.contains(**value)).count()
     }

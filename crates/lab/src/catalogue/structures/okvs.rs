@@ -10,7 +10,7 @@ use super::{Held, Plan};
 use vesica_structures::okvs::{Codec, Free};
 
 /// The plan of a store for values of 128 bits.
-struct Encoded<S> {
+struct EncodedOkvs<S> {
     shape: Shape,
     free: Free,
     log2_risk: Option<f64>,
@@ -24,12 +24,12 @@ pub(super) fn encoded<S: Codec<Block> + 'static>(
     strictness: u32,
 ) -> Box<dyn Plan> {
     let log2_risk = Some(-f64::from(strictness));
-    Box::new(Encoded::<S> { shape, free, log2_risk, store: PhantomData })
+    Box::new(EncodedOkvs::<S> { shape, free, log2_risk, store: PhantomData })
 }
 
 /// The same for a store that always has an encoding.
 pub(super) fn always_encoded<S: Codec<Block> + 'static>(shape: Shape) -> Box<dyn Plan> {
-    Box::new(Encoded::<S> { shape, free: Free::Zero, log2_risk: None, store: PhantomData })
+    Box::new(EncodedOkvs::<S> { shape, free: Free::Zero, log2_risk: None, store: PhantomData })
 }
 
 /// The value of a key that is an item.
@@ -37,7 +37,7 @@ fn value(key: Block) -> Block {
     Block(!key.0.rotate_left(32))
 }
 
-impl<S: Codec<Block>> Plan for Encoded<S> {
+impl<S: Codec<Block>> Plan for EncodedOkvs<S> {
     fn log2_risk(&self) -> Option<f64> {
         self.log2_risk
     }
@@ -50,16 +50,16 @@ impl<S: Codec<Block>> Plan for Encoded<S> {
         let store = S::new(self.shape, Block::random(rng));
         let keys = store.place(items);
         let columns = store.encode(&keys, |_, key| value(key), self.free, rng).ok()?;
-        Some(Box::new(Columns { store, columns }))
+        Some(Box::new(OkvsColumns { store, columns }))
     }
 }
 
-struct Columns<S> {
+struct OkvsColumns<S> {
     store: S,
     columns: Vec<Block>,
 }
 
-impl<S: Codec<Block>> Held for Columns<S> {
+impl<S: Codec<Block>> Held for OkvsColumns<S> {
     fn found(&self, values: &[Block]) -> usize {
         let keys = self.store.place(values);
         let decoded = self.store.decode(&keys, &self.columns);

@@ -89,9 +89,9 @@ pub(super) struct Sheet<'a> {
 }
 
 /// The runs of one job.
-struct Runs<'a>(Vec<&'a protocol::Record>);
+struct DocumentRuns<'a>(Vec<&'a protocol::Record>);
 
-impl Runs<'_> {
+impl DocumentRuns<'_> {
     fn median(&self, figure: impl Fn(&protocol::Record) -> Option<f64>) -> Option<f64> {
         median(self.0.iter().filter_map(|run| figure(run)))
     }
@@ -125,9 +125,9 @@ impl Sheet<'_> {
         self.records.iter().filter(|record| job.gave(record)).collect()
     }
 
-    fn runs(&self, work: Work, items: usize, line: &Line) -> Runs<'_> {
+    fn runs(&self, work: Work, items: usize, line: &Line) -> DocumentRuns<'_> {
         let records = self.of(&job(work, items, line.clone()));
-        Runs(
+        DocumentRuns(
             records
                 .into_iter()
                 .filter_map(|record| match record {

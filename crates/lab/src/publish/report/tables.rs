@@ -7,29 +7,29 @@ use crate::{Record, record::results::Measured};
 use super::escaped::Escaped;
 
 /// A cell of a table: a text, or a figure by which rows are sorted.
-enum Cell {
+enum TableCell {
     Text(String),
     Figure(f64, usize),
     None,
 }
 
-use Cell::{Figure, Text};
+use TableCell::{Figure, Text};
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         Text(text.to_owned())
     }
 }
 
-fn count(figure: u64) -> Cell {
+fn count(figure: u64) -> TableCell {
     Figure(figure as f64, 0)
 }
 
-fn known(figure: Option<f64>, decimals: usize) -> Cell {
-    figure.map_or(Cell::None, |figure| Figure(figure, decimals))
+fn known(figure: Option<f64>, decimals: usize) -> TableCell {
+    figure.map_or(TableCell::None, |figure| Figure(figure, decimals))
 }
 
-fn yes(correct: bool) -> Cell {
+fn yes(correct: bool) -> TableCell {
     if correct { "yes" } else { "NO" }.into()
 }
 
@@ -116,7 +116,7 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
 }
 
 /// Empty if there are no rows.
-fn table(id: &str, title: &str, columns: &str, rows: Vec<Vec<Cell>>) -> String {
+fn table(id: &str, title: &str, columns: &str, rows: Vec<Vec<TableCell>>) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -137,7 +137,7 @@ fn table(id: &str, title: &str, columns: &str, rows: Vec<Vec<Cell>>) -> String {
                     let shown = grouped(&format!("{figure:.decimals$}"));
                     write!(out, "<td data-value=\"{figure}\">{shown}</td>")
                 }
-                Cell::None => write!(out, "<td data-value=\"-1\">–</td>"),
+                TableCell::None => write!(out, "<td data-value=\"-1\">–</td>"),
             };
         }
         out.push_str("</tr>");

@@ -6,7 +6,7 @@ use vesica_ot::{
     extension::{silent, softspoken::semi_honest as softspoken},
 };
 
-use super::{FIELD, LPN, Program, Silent};
+use super::{CircuitProgram, FIELD, LPN, Silent};
 use crate::{
     Cost, Memory,
     aggregate::{Aggregate, Query},
@@ -22,7 +22,7 @@ pub(super) fn cost(query: Query) -> Cost {
 }
 
 fn cost_with<N: Number>(query: Query) -> Cost {
-    let program = Program::<N>::new(query);
+    let program = CircuitProgram::<N>::new(query);
     let mut bytes = program.plan.bytes::<Silent>() + offline_bytes::<Silent>(&program.demand());
     let nothing = Bytes { to_sender: 0, to_receiver: 0 };
     let [sender, receiver] = program.products().map(|products| match products {
@@ -51,14 +51,14 @@ const PRODUCT: f64 = 64.0;
 
 /// The peak memory of each party.
 pub(super) fn memory(query: Query) -> Memory {
-    let program = Program::<u64>::new(query);
+    let program = CircuitProgram::<u64>::new(query);
     let bits = program.bits_at_once().map(|bits| bits.len()).max().unwrap_or(0);
     let products = PRODUCT * (bits * program.plan.bins()) as f64;
     circuit_psi::memory::<Silent>(&program.plan).and(products, products)
 }
 
 /// Flights, for sets whose messages are sent in one piece.
-fn rounds<N: Number>(program: &Program<N>) -> u32 {
+fn rounds<N: Number>(program: &CircuitProgram<N>) -> u32 {
     let products = match program.products() {
         [_, 0] => 6,
         [0, _] => 6,

@@ -119,13 +119,13 @@ fn cost(setting: Setting, shape: Shape) -> Cost {
 }
 
 /// The hash of step 4: of the value of R's function, that of S's, and the item.
-struct Comparison<'a> {
+struct DualExecutionComparison<'a> {
     hash: ShortHash,
     binned: &'a Binned,
     items: Items<'a>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> DualExecutionComparison<'a> {
     fn new(hashing: &Hashing, binned: &'a Binned, items: Items<'a>) -> Self {
         Self { hash: hashing.keyed("vesica rr17 dual execution v1"), binned, items }
     }
@@ -179,7 +179,7 @@ impl Party<Items<'_>, ()> for Sender {
         channel.phase("list");
         let values = values(self.setting.sizes, shape);
         let tags = tags(self.setting, shape);
-        let comparison = Comparison::new(&hashing, &binned, items);
+        let comparison = DualExecutionComparison::new(&hashing, &binned, items);
         let mut list = Vec::with_capacity(values.sender);
         binned.evaluate(&functions, shape.receiver, channel, |_, values| {
             let hashed = comparison.of(values, |entry, own| [learned[entry], own]);
@@ -218,7 +218,7 @@ impl Party<Items<'_>, Vec<u32>> for Receiver {
         channel.phase("list");
         let values = values(self.setting.sizes, shape);
         let tags = tags(self.setting, shape);
-        let comparison = Comparison::new(&hashing, &binned, items);
+        let comparison = DualExecutionComparison::new(&hashing, &binned, items);
         let mut mine = Vec::with_capacity(values.receiver);
         binned.evaluate(&functions, shape.sender, channel, |_, values| {
             let hashed = comparison.of(values, |entry, own| [own, learned[entry]]);

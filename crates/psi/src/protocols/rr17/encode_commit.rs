@@ -251,7 +251,7 @@ impl Party<Items<'_>, Vec<u32>> for Receiver {
         channel.phase("commitments");
         let hashes = Hashes::new(&hashing);
         let keys = hashes.keys(&values, &binned, items);
-        let expected = keys.into_iter().enumerate().map(|(entry, key)| Expected {
+        let expected = keys.into_iter().enumerate().map(|(entry, key)| ExpectedCommitments {
             // By hints entries are found, which takes time that depends on them.
             key: Key { hint: declassify(key.hint), ..key },
             slot: slots.of_entry[entry] / shape.bins as u32,
@@ -299,7 +299,7 @@ fn open(entry: &[u8], expected: &ByHint, hashes: &Hashes, items: Items<'_>) -> V
 
 /// An item of R in a slot.
 #[derive(Clone, Copy)]
-struct Expected {
+struct ExpectedCommitments {
     key: Key,
     slot: u32,
     position: u32,
@@ -308,14 +308,14 @@ struct Expected {
 /// Items indexed by hint and slot.
 struct ByHint {
     /// Ordered by hint.
-    sorted: Vec<Expected>,
+    sorted: Vec<ExpectedCommitments>,
     /// Where the hints with each value of their first bits start, followed by the end of the last.
     starts: Vec<u32>,
     shift: u32,
 }
 
 impl ByHint {
-    fn new(mut sorted: Vec<Expected>) -> Self {
+    fn new(mut sorted: Vec<ExpectedCommitments>) -> Self {
         sorted.sort_unstable_by_key(|expected| expected.key.hint);
         let bits = sorted.len().next_power_of_two().ilog2().clamp(1, 31);
         let shift = u32::BITS - bits;
@@ -326,7 +326,7 @@ impl ByHint {
         Self { sorted, starts, shift }
     }
 
-    fn at(&self, hint: u32, slot: u32) -> impl Iterator<Item = &Expected> {
+    fn at(&self, hint: u32, slot: u32) -> impl Iterator<Item = &ExpectedCommitments> {
         let number = (hint >> self.shift) as usize;
         let [start, end] = [self.starts[number], self.starts[number + 1]].map(|i| i as usize);
         self.sorted[start..end].iter().filter(move |e| e.key.hint == hint && e.slot == slot)

@@ -203,7 +203,7 @@ impl Binned {
     ///
     /// # Errors
     /// [`Error::HashingFailure`] if a bin has more items than slots.
-    fn fill(&self, slots: usize, rng: &mut dyn CryptoRng) -> Result<Slots> {
+    fn fill(&self, slots: usize, rng: &mut dyn CryptoRng) -> Result<Rr17Slots> {
         if self.table.max_load() > slots {
             return Err(Error::HashingFailure);
         }
@@ -221,7 +221,7 @@ impl Binned {
                 of_entry.push((order[i] * bins + bin) as u32);
             }
         }
-        Ok(Slots { points, of_entry })
+        Ok(Rr17Slots { points, of_entry })
     }
 
     /// Evaluates the functions of `slots` slots per bin at all entries, some slots at a time: passes on each
@@ -261,14 +261,14 @@ fn dummy(rng: &mut dyn CryptoRng) -> Block {
 }
 
 /// The contents of a party's slots. The instance of slot i of a bin has the number i·b + bin.
-struct Slots {
+struct Rr17Slots {
     /// The point of each instance.
     points: Vec<Block>,
     /// The instance of each entry.
     of_entry: Vec<u32>,
 }
 
-impl Slots {
+impl Rr17Slots {
     /// Selects each entry's value from values given for each instance.
     fn pick(&self, of_instances: &[Block]) -> Vec<Block> {
         self.of_entry.iter().map(|instance| of_instances[*instance as usize]).collect()

@@ -8,7 +8,7 @@
 //! 3. Go through the determined columns from the last to the first: each equals its value plus the sum of the
 //!    other columns of its reduced row.
 //!
-//! Step 1 does not look at values. For each row it records the columns whose reduced rows were added; these
+//! EliminationStep 1 does not look at values. For each row it records the columns whose reduced rows were added; these
 //! are few and near the start, and are stored in as many words as needed.
 
 use vesica_primitives::{BinaryVector, Block};
@@ -26,13 +26,13 @@ pub struct Elimination {
     /// One bit for each column: whether it is determined.
     determined: Vec<u64>,
     /// The rows in the order in which they were reduced.
-    steps: Vec<Step>,
+    steps: Vec<EliminationStep>,
     /// The columns that the steps refer to.
     added: Vec<u64>,
 }
 
 /// How a row was reduced.
-struct Step {
+struct EliminationStep {
     /// The number of its key.
     key: u32,
     /// The column that it determines, or [`DEPENDENT`].
@@ -47,7 +47,7 @@ struct Step {
 const DEPENDENT: u32 = u32::MAX;
 
 impl Elimination {
-    /// Step 1.
+    /// EliminationStep 1.
     pub fn solve(&mut self, store: &Band, keys: &[Block]) -> Result<(), Error> {
         let shape = store.shape();
         if keys.len() > shape.capacity {
@@ -122,13 +122,13 @@ impl Elimination {
             self.added.push(added);
         }
         let words = (self.added.len() - before) as u32;
-        self.steps.push(Step { key, column, first: first as u32, words });
+        self.steps.push(EliminationStep { key, column, first: first as u32, words });
     }
 
     /// Steps 2 and 3: makes the keys that were last solved decode to `values`.
     pub fn fill<V: BinaryVector>(&self, values: &[V], columns: &mut [V]) -> Result<(), Error> {
         let mut added = self.added.iter();
-        for Step { key, column, first, words } in &self.steps {
+        for EliminationStep { key, column, first, words } in &self.steps {
             let mut value = values[*key as usize];
             for (word, bits) in (*first as usize..).zip(added.by_ref().take(*words as usize)) {
                 let mut bits = *bits;
@@ -147,7 +147,7 @@ impl Elimination {
         Ok(())
     }
 
-    /// Step 3.
+    /// EliminationStep 3.
     fn substitute<V: BinaryVector>(&self, columns: &mut [V]) {
         let mut sums = Sums::new(self.words);
         let rows = self.reduced.chunks_exact(self.words);

@@ -41,7 +41,7 @@ pub fn entry_bits(columns: usize, inputs: usize, queries: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::okvs::shape;
+    use crate::okvs::{paxos, shape};
 
     #[test]
     fn equals_what_rs21_computes() {
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// The table on the page of `prty20-malicious`.
+    /// The tables on the page of `prty20-malicious` and `prty20-malicious-paxos`.
     #[test]
     fn inputs_are_those_that_the_page_states() {
         let stated = [
@@ -92,6 +92,16 @@ mod tests {
         ];
         for (n, columns, inputs) in stated {
             assert_eq!(shape(n, 1 << 15, LAMBDA).columns(), columns, "{n} items");
+            assert_eq!([64, 100, 128].map(|q| effective_inputs(columns, q)), inputs, "{n} items");
+        }
+        let with_paxos = [
+            (100, 290, [520, 1017, 3586]),
+            (1 << 10, 2512, [4309, 8132, 24_480]),
+            (1 << 16, 157_350, [250_228, 444_425, 1_082_642]),
+            (1 << 20, 2_516_651, [3_815_780, 6_547_413, 14_420_203]),
+        ];
+        for (n, columns, inputs) in with_paxos {
+            assert_eq!(paxos(n, LAMBDA).columns(), columns, "{n} items");
             assert_eq!([64, 100, 128].map(|q| effective_inputs(columns, q)), inputs, "{n} items");
         }
     }

@@ -25,6 +25,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &prty19::LOW,
     &prty20::CLUSTERED,
     &prty20::MALICIOUS,
+    &prty20::MALICIOUS_WITH_PAXOS,
     &prty20::WITH_PAXOS,
     &pssz15::PROTOCOL,
     &circuit_psi::psty19::PROTOCOL,

@@ -52,6 +52,13 @@ pub static MALICIOUS: Protocol = Protocol {
     ..entry::<Checked>()
 };
 
+/// Against malicious parties, with the paper's own OKVS.
+pub static MALICIOUS_WITH_PAXOS: Protocol = Protocol {
+    key: "prty20-malicious-paxos",
+    title: "PaXoS in an OT extension under a linear code, all steps checked",
+    ..entry::<CheckedWithPaxos>()
+};
+
 /// The components of the protocol.
 trait Variant: Send + 'static {
     /// Memory for each item.
@@ -114,6 +121,20 @@ impl Variant for Checked {
 
     fn shape(items: usize, lambda: u32) -> Shape {
         Clustered::shape(items, lambda)
+    }
+}
+
+struct CheckedWithPaxos;
+
+impl Variant for CheckedWithPaxos {
+    const MEMORY: PerItem = PerItem::new([102.0, 208.0], [445.0, 26.0]);
+
+    type Construction = Malicious;
+
+    type Store = Paxos;
+
+    fn shape(items: usize, lambda: u32) -> Shape {
+        WithPaxos::shape(items, lambda)
     }
 }
 

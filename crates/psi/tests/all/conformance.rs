@@ -21,6 +21,11 @@ psi_conformance!(prty19_fast, &vesica_psi::protocols::prty19::FAST, Budget::Symm
 psi_conformance!(prty19_low, &vesica_psi::protocols::prty19::LOW, Budget::Symmetric);
 psi_conformance!(prty20, &vesica_psi::protocols::prty20::CLUSTERED, Budget::Symmetric);
 psi_conformance!(prty20_malicious, &vesica_psi::protocols::prty20::MALICIOUS, Budget::Symmetric);
+psi_conformance!(
+    prty20_malicious_paxos,
+    &vesica_psi::protocols::prty20::MALICIOUS_WITH_PAXOS,
+    Budget::Symmetric
+);
 psi_conformance!(prty20_paxos, &vesica_psi::protocols::prty20::WITH_PAXOS, Budget::Symmetric);
 psi_conformance!(pssz15, &vesica_psi::protocols::pssz15::PROTOCOL, Budget::Symmetric);
 psi_conformance!(psty19, &vesica_psi::circuit_psi::psty19::PROTOCOL, Budget::GroupOperations);
@@ -68,6 +73,7 @@ fn no_protocol_is_left_out() {
         "prty19-low",
         "prty20",
         "prty20-malicious",
+        "prty20-malicious-paxos",
         "prty20-paxos",
         "pssz15",
         "psty19",
@@ -143,6 +149,12 @@ fn prty20_large() {
 #[ignore = "assure: a million items a side take a minute"]
 fn prty20_malicious_large() {
     large(&vesica_psi::protocols::prty20::MALICIOUS);
+}
+
+#[test]
+#[ignore = "assure: a million items a side take a minute"]
+fn prty20_malicious_paxos_large() {
+    large(&vesica_psi::protocols::prty20::MALICIOUS_WITH_PAXOS);
 }
 
 #[test]

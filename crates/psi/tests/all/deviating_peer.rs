@@ -108,6 +108,7 @@ deviating! {
     prty19_low: &protocols::prty19::LOW, SIZES, SHARED;
     prty20: &protocols::prty20::CLUSTERED, SIZES, SHARED;
     prty20_malicious: &protocols::prty20::MALICIOUS, SIZES, SHARED;
+    prty20_malicious_paxos: &protocols::prty20::MALICIOUS_WITH_PAXOS, SIZES, SHARED;
     prty20_paxos: &protocols::prty20::WITH_PAXOS, SIZES, SHARED;
     pssz15: &protocols::pssz15::PROTOCOL, SIZES, SHARED;
     psty19: &circuit_psi::psty19::PROTOCOL, SIZES, SHARED;

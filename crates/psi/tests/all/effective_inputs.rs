@@ -26,10 +26,12 @@ fn bounds() -> Vec<(&'static str, Bound)> {
     fn of_okvs<M: Construction>(items: usize, queries: u32) -> Option<usize> {
         Some(effective_inputs(M::shape(items).columns(), queries))
     }
+    fn of_prty20<V: prty20::Variant>(items: usize, queries: u32) -> Option<usize> {
+        Some(effective_inputs(V::shape(items).columns(), queries))
+    }
     vec![
-        ("prty20-malicious", |items, queries| {
-            Some(effective_inputs(prty20::shape(items).columns(), queries))
-        }),
+        ("prty20-malicious", of_prty20::<prty20::Clustered>),
+        ("prty20-malicious-paxos", of_prty20::<prty20::WithPaxos>),
         ("rr16", |items, queries| {
             let sizes = Sizes { sender: items, receiver: items };
             (rr16::PROTOCOL.limits)(sizes).ok()?;

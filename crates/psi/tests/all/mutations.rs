@@ -438,6 +438,7 @@ macro_rules! mutations {
 mutations!(cm20_malicious_sender, &vesica_psi::protocols::cm20::MALICIOUS_SENDER, SIZES);
 mutations!(naive, &vesica_psi::protocols::naive::PROTOCOL, SIZES);
 mutations!(prty20_malicious, &vesica_psi::protocols::prty20::MALICIOUS, SIZES);
+mutations!(prty20_malicious_paxos, &vesica_psi::protocols::prty20::MALICIOUS_WITH_PAXOS, SIZES);
 mutations!(rr16, &vesica_psi::protocols::rr16::PROTOCOL, SIZES);
 mutations!(rr17_de, &vesica_psi::protocols::rr17::DUAL_EXECUTION, SIZES);
 mutations!(rr17_ec, &vesica_psi::protocols::rr17::ENCODE_COMMIT, SIZES);
@@ -453,6 +454,7 @@ fn every_protocol_that_holds_against_somebody_is_here() {
         "cm20-malicious-sender",
         "naive",
         "prty20-malicious",
+        "prty20-malicious-paxos",
         "rr16",
         "rr17-de",
         "rr17-ec",

@@ -1,6 +1,10 @@
-//! The parties of `prty20-malicious`, with each step replaceable.
+//! The parties of `prty20-malicious` and `prty20-malicious-paxos`, which differ in their OKVS, with each step replaceable.
 
-use std::{collections::HashSet, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
+use std::{
+    collections::HashSet,
+    marker::PhantomData,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use bytemuck::Zeroable;
 use rand::rngs::StdRng;
@@ -19,9 +23,9 @@ use vesica_primitives::{
     code::{Code, Concatenated, LinearCode, Row as _},
     hash::truncate,
 };
-use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS};
+use vesica_psi::{Error, Items, Protocol, Sizes, protocols::prty20};
 use vesica_structures::{
-    okvs::{Codec, Okvs, rr22::Rr22},
+    okvs::{Codec, Okvs, paxos::Paxos, rr22::Rr22},
     tag_list,
 };
 
@@ -30,7 +34,8 @@ use crate::conformance::psi::Sets;
 
 /// A row of the OT extension: a codeword, or the sum of a codeword and others.
 pub type Row = <Concatenated as LinearCode>::Row;
-type Element = Words<10>;
+/// A row as the OKVS decodes it.
+pub type Element = Words<10>;
 
 /// The sender's block, bound to the session.
 fn bound(drawn: Block, channel: &Channel) -> Block {
@@ -39,9 +44,42 @@ fn bound(drawn: Block, channel: &Channel) -> Block {
     truncate(&hasher.finalize())
 }
 
-/// The shape of the OKVS for `items` items.
-pub fn shape(items: usize) -> Shape {
-    okvs::shape(items, 1 << 15, LAMBDA)
+/// One of the protocols.
+pub trait Variant {
+    /// Its OKVS.
+    type Store: Codec<Block> + Codec<Element>;
+
+    /// The protocol.
+    const PROTOCOL: &'static Protocol;
+
+    /// The shape of its OKVS.
+    fn shape(items: usize) -> Shape;
+}
+
+/// `prty20-malicious`.
+pub struct Clustered;
+
+impl Variant for Clustered {
+    type Store = Rr22;
+
+    const PROTOCOL: &'static Protocol = &prty20::MALICIOUS;
+
+    fn shape(items: usize) -> Shape {
+        okvs::shape(items, 1 << 15, LAMBDA)
+    }
+}
+
+/// `prty20-malicious-paxos`.
+pub struct WithPaxos;
+
+impl Variant for WithPaxos {
+    type Store = Paxos;
+
+    const PROTOCOL: &'static Protocol = &prty20::MALICIOUS_WITH_PAXOS;
+
+    fn shape(items: usize) -> Shape {
+        okvs::paxos(items, LAMBDA)
+    }
 }
 
 fn pieces(shape: Shape) -> Pieces {
@@ -53,17 +91,17 @@ fn digests(items: Items<'_>) -> Digests<'_> {
 }
 
 /// Items by their OKVS keys, with the values that both parties know.
-struct Known {
+struct Known<V: Variant> {
     construction: Malicious,
-    okvs: Rr22,
+    okvs: V::Store,
     keys: Vec<Block>,
     high_halves: Vec<Block>,
 }
 
-impl Known {
+impl<V: Variant> Known<V> {
     fn new(shape: Shape, session: Block, seed: Block, items: Items<'_>) -> Self {
         let construction = Malicious::new(session, seed);
-        let okvs = Rr22::new(shape, construction.okvs_seed());
+        let okvs = V::Store::new(shape, construction.okvs_seed());
         let keys = construction.okvs_keys(digests(items));
         Self { construction, okvs, keys, high_halves: items.high_halves().to_vec() }
     }
@@ -73,11 +111,8 @@ impl Known {
     }
 
     /// The decoded value of each item. Sets are small here, so there is one cluster.
-    fn decode<V: vesica_primitives::BinaryVector>(&self, columns: &[V]) -> Vec<V>
-    where
-        Rr22: Codec<V>,
-    {
-        let mut values = vec![V::default(); self.keys.len()];
+    fn decode(&self, columns: &[Element]) -> Vec<Element> {
+        let mut values = vec![Element::default(); self.keys.len()];
         self.okvs.decode_cluster(&self.keys, columns, &mut values);
         values
     }
@@ -90,13 +125,13 @@ impl Known {
 }
 
 /// A sender that has passed the check and has not sent its list.
-pub struct Sending {
-    known: Known,
+pub struct Sending<V: Variant> {
+    known: Known<V>,
     q: Vec<Row>,
     delta: Row,
 }
 
-impl Sending {
+impl<V: Variant> Sending<V> {
     /// Starts with this session, and otherwise with random values.
     pub fn start(
         sets: &Sets,
@@ -105,9 +140,9 @@ impl Sending {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello_of_sender(&MALICIOUS, sizes.sender, channel)?;
+        hello_of_sender(V::PROTOCOL, sizes.sender, channel)?;
         channel.send_slice("prty20/session", &[session])?;
-        let shape = shape(sizes.receiver);
+        let shape = V::shape(sizes.receiver);
         let extension = checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
         let mut seed = [Block::ZERO];
         channel.recv_slice("prty20/seed", &mut seed)?;
@@ -117,13 +152,13 @@ impl Sending {
             delta = *of;
         })?;
         let session = bound(session, channel);
-        let known = Known::new(shape, session, seed[0], sets.sender.items());
+        let known = Known::<V>::new(shape, session, seed[0], sets.sender.items());
         Ok(Self { known, q, delta })
     }
 
     /// The values of the items, after `change` has modified the row and codeword of each.
     pub fn values(&self, change: impl Fn(usize, &mut Row, &mut Row, &mut Row)) -> Vec<Block> {
-        let decoded: Vec<Element> = self.known.decode(bytemuck::cast_slice(&self.q));
+        let decoded = self.known.decode(bytemuck::cast_slice(&self.q));
         let mut codewords = vec![Row::zeroed(); decoded.len()];
         Concatenated::new().encode(&self.known.words(), &mut codewords);
         let rows = decoded.into_iter().zip(codewords).enumerate();
@@ -179,7 +214,7 @@ impl LinearCode for Lying {
 }
 
 /// A receiver that has sent its seed.
-pub struct Receiving {
+pub struct Receiving<V: Variant> {
     /// The agreed sizes.
     pub sizes: Sizes,
     /// The shape of the OKVS.
@@ -187,9 +222,10 @@ pub struct Receiving {
     session: Block,
     seed: Block,
     extension: checked::Receiver<Lying>,
+    variant: PhantomData<V>,
 }
 
-impl Receiving {
+impl<V: Variant> Receiving<V> {
     /// Runs the steps up to the seed, with flipped bits in the columns as in [`Lying`].
     pub fn start(
         sets: &Sets,
@@ -198,21 +234,22 @@ impl Receiving {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello_of_receiver(&MALICIOUS, sizes.receiver, channel)?;
+        hello_of_receiver(V::PROTOCOL, sizes.receiver, channel)?;
         let mut session = [Block::ZERO];
         channel.recv_slice("prty20/session", &mut session)?;
-        let shape = shape(sizes.receiver);
+        let shape = V::shape(sizes.receiver);
         let extension = checked::Receiver::setup(Lying::new(flips), pieces(shape), channel, rng)?;
         let seed = Block::random(rng);
         channel.send_slice("prty20/seed", &[seed])?;
-        Ok(Self { sizes, shape, session: bound(session[0], channel), seed, extension })
+        let session = bound(session[0], channel);
+        Ok(Self { sizes, shape, session, seed, extension, variant: PhantomData })
     }
 
     /// P for these items, which may be more than announced; `None` if there are too many.
     pub fn encode(&self, items: Items<'_>) -> Option<Vec<Block>> {
         // Rows depend on the shape, but not on the number of keys it is for.
         let shape = Shape { capacity: items.len(), ..self.shape };
-        let known = Known::new(shape, self.session, self.seed, items);
+        let known = Known::<V>::new(shape, self.session, self.seed, items);
         let mut columns = vec![Block::ZERO; shape.columns()];
         let (keys, words) = (&known.keys, known.words());
         let solved = known.okvs.encode_cluster(keys, &words, &mut columns, &mut Default::default());
@@ -221,7 +258,7 @@ impl Receiving {
 
     /// h of the first of these items.
     pub fn word(&self, items: Items<'_>) -> Block {
-        Known::new(self.shape, self.session, self.seed, items).words()[0]
+        Known::<V>::new(self.shape, self.session, self.seed, items).words()[0]
     }
 
     /// Uses P, and returns how many of the `tried` items are on the list.
@@ -239,8 +276,8 @@ impl Receiving {
         channel.recv_slice("prty20/list", &mut words)?;
         let list = layout.decode(words).and_then(|list| list.iter().collect());
         let list: HashSet<u128> = list.expect("an honest sender's list");
-        let known = Known::new(self.shape, self.session, self.seed, tried);
-        let values = known.hash(&known.decode::<Element>(bytemuck::cast_slice(&t)));
+        let known = Known::<V>::new(self.shape, self.session, self.seed, tried);
+        let values = known.hash(&known.decode(bytemuck::cast_slice(&t)));
         Ok(values.iter().filter(|value| list.contains(&value.0)).count())
     }
 

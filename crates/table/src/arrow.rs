@@ -22,7 +22,7 @@ use crate::{
     batches::{Batches, in_order},
     content::{Content, MAX_ROWS},
     digest::InputDigest,
-    format::{self, Form, Format, FormatKind, Opened, StoredOpening},
+    format::{self, Format, FormatKind, OpenedTable, Recognition, StoredOpening},
     guard::guarded,
     header::Header,
     ingest::Reader,
@@ -44,7 +44,7 @@ static FILE: FormatKind = FormatKind {
     title: "an Arrow file",
     endings: &["arrow", "feather", "ipc"],
     header_grows: false,
-    form: Form::Stored(&StoredOpening {
+    recognition: Recognition::Stored(&StoredOpening {
         begins: |head| format::begins_with(b"ARROW1\0\0", head),
         open: |stored, most_bytes| Arrow::open(stored, false, most_bytes).map(Arrow::opened),
     }),
@@ -59,7 +59,7 @@ static STREAM: FormatKind = FormatKind {
     title: "an Arrow stream",
     endings: &["arrows"],
     header_grows: false,
-    form: Form::Stored(&StoredOpening {
+    recognition: Recognition::Stored(&StoredOpening {
         begins: |head| match format::begins_with(b"\xff\xff\xff\xff", head)? {
             true => Ok(true),
             false => is_old_stream(head),
@@ -210,7 +210,7 @@ impl Arrow {
     ///
     /// # Errors
     /// [`InputFault::TooManyRows`].
-    pub(crate) fn in_memory(name: String, table: ArrowTable) -> Result<Opened> {
+    pub(crate) fn in_memory(name: String, table: ArrowTable) -> Result<OpenedTable> {
         let survey = Survey { rows: table.rows(), ..Survey::default() };
         let kept = Kept::Memory(name, table);
         if survey.rows > MAX_ROWS {
@@ -240,8 +240,8 @@ impl Arrow {
     }
 
     /// The table with its header.
-    fn opened(self) -> Opened {
-        Opened { header: self.header(), rows: self.rows(), content: Box::new(self) }
+    fn opened(self) -> OpenedTable {
+        OpenedTable { header: self.header(), rows: self.rows(), content: Box::new(self) }
     }
 
     fn damaged(&self, part: impl Into<String>) -> Error {

@@ -15,7 +15,7 @@ use crate::{
     content::{Content, MAX_ROWS},
     digest::InputDigest,
     foreign::SAMPLE,
-    format::{Beginning, Form, Format, FormatKind, TextOpening},
+    format::{Beginning, Format, FormatKind, Recognition, TextOpening},
     head::{self, Delimiter, Head, SNIFFED_ROWS, terminated, without_line_end},
     header::Header,
     ingest::{Reader, Texts},
@@ -36,7 +36,7 @@ static KIND: FormatKind = FormatKind {
     title: "CSV",
     endings: &["csv", "tsv", "tab", "psv"],
     header_grows: false,
-    form: Form::Text(&OPENING),
+    recognition: Recognition::Text(&OPENING),
     batches,
 };
 

@@ -30,13 +30,13 @@ pub(crate) struct FormatKind {
     /// Whether a row may have a column that the header lacks.
     pub(crate) header_grows: bool,
     /// How it is recognized and opened.
-    pub(crate) form: Form,
+    pub(crate) recognition: Recognition,
     /// Returns rows that were written in it, in text with this delimiter if it has one, as batches.
     pub(crate) batches: fn(Vec<u8>, Delimiter) -> Result<Reader>,
 }
 
 /// The way in which a format is recognized and opened.
-pub(crate) enum Form {
+pub(crate) enum Recognition {
     /// Text, which may be packed with gzip or Zstandard, and is read from its beginning.
     Text(&'static TextOpening),
     /// Any other bytes, of which metadata says what is where.
@@ -71,11 +71,11 @@ pub(crate) struct StoredOpening {
     /// Whether a file that begins with these bytes is of the format; `Err` where it takes more of them to tell.
     pub(crate) begins: fn(&[u8]) -> std::result::Result<bool, ()>,
     /// Opens a table; no part that has to be in memory whole may have more than this many bytes.
-    pub(crate) open: fn(Stored, u64) -> Result<Opened>,
+    pub(crate) open: fn(Stored, u64) -> Result<OpenedTable>,
 }
 
 /// A table of which the metadata has been read.
-pub(crate) struct Opened {
+pub(crate) struct OpenedTable {
     pub(crate) header: Header,
     pub(crate) rows: u64,
     pub(crate) content: Box<dyn Content>,
@@ -107,7 +107,7 @@ impl Format {
 
     /// Returns whether it is text, and may be packed with gzip or Zstandard.
     pub fn is_text(self) -> bool {
-        matches!(self.0.form, Form::Text(_))
+        matches!(self.0.recognition, Recognition::Text(_))
     }
 
     /// Returns rows that were written in it, in text with this delimiter if it has one, as batches.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     compression::ending,
     csv,
-    format::{Form, Format, TextOpening},
+    format::{Format, Recognition, TextOpening},
 };
 
 const FORMATS: &[Format] =
@@ -24,7 +24,7 @@ impl Format {
     /// Returns the format that the first bytes of a file tell; `None` for text. `Err` where more of them are needed.
     pub(crate) fn of_beginning(head: &[u8]) -> Result<Option<Self>, ()> {
         for format in Self::ALL {
-            if let Form::Stored(stored) = format.0.form
+            if let Recognition::Stored(stored) = format.0.recognition
                 && (stored.begins)(head)?
             {
                 return Ok(Some(format));
@@ -47,9 +47,9 @@ impl Format {
 }
 
 fn texts() -> impl Iterator<Item = (Format, &'static TextOpening)> {
-    Format::ALL.into_iter().filter_map(|format| match format.0.form {
-        Form::Text(text) => Some((format, text)),
-        Form::Stored(_) => None,
+    Format::ALL.into_iter().filter_map(|format| match format.0.recognition {
+        Recognition::Text(text) => Some((format, text)),
+        Recognition::Stored(_) => None,
     })
 }
 

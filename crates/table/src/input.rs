@@ -19,7 +19,7 @@ use crate::{
     directory,
     disk::File,
     foreign::{self, SAMPLE},
-    format::{Beginning, Form, Format, OpenText, Opened, TextOpening},
+    format::{Beginning, Format, OpenText, OpenedTable, Recognition, TextOpening},
     head::Head,
     header::Header,
     rows::Scan,
@@ -165,7 +165,7 @@ impl Opening {
         let promised = self.promised.filter(|_| packing.is_none());
         let wanted = self.dialect.format.or(binary).or(promised);
         if let Some(format) = wanted
-            && let Form::Stored(opening) = format.0.form
+            && let Recognition::Stored(opening) = format.0.recognition
         {
             // The name promises another format than the content has.
             if self.dialect.format.is_none()
@@ -232,7 +232,7 @@ impl Opening {
     /// What a text is: by what it was said to be, by its first line, or by its name.
     fn text_format(&self, head: Head<'_>, ended: bool) -> (Format, &'static TextOpening) {
         if let Some(format) = self.dialect.format
-            && let Form::Text(text) = format.0.form
+            && let Recognition::Text(text) = format.0.recognition
         {
             return (format, text);
         }
@@ -253,8 +253,8 @@ impl Opening {
 }
 
 impl Input {
-    fn stored(name: String, format: Format, opened: Opened) -> Self {
-        let Opened { header, rows, content } = opened;
+    fn stored(name: String, format: Format, opened: OpenedTable) -> Self {
+        let OpenedTable { header, rows, content } = opened;
         let header = header.of_rows(rows);
         Self { name, format, header, is_empty: rows == 0, body: Body::Stored(content) }
     }

@@ -16,7 +16,7 @@ use self::members::{Members, broken, members};
 use crate::{
     content::{Content, MAX_ROWS},
     digest::InputDigest,
-    format::{Beginning, Columns, Form, Format, FormatKind, TextOpening},
+    format::{Beginning, Columns, Format, FormatKind, Recognition, TextOpening},
     head::{Delimiter, Head, terminated},
     header::Header,
     ingest::{Reader, Texts},
@@ -36,7 +36,7 @@ static KIND: FormatKind = FormatKind {
     endings: &["ndjson", "jsonl", "json"],
     // A later line may have what the first one lacks.
     header_grows: true,
-    form: Form::Text(&TextOpening {
+    recognition: Recognition::Text(&TextOpening {
         is_line: |line| line.starts_with(b"{") && names(line).is_ok(),
         // No name of a column looks like this: it is an object that is broken.
         is_like_line: |line| {

@@ -50,7 +50,7 @@ use crate::{
     batches::{Batches, in_order},
     content::{Content, MAX_ROWS},
     digest::InputDigest,
-    format::{self, Form, Format, FormatKind, Opened, StoredOpening},
+    format::{self, Format, FormatKind, OpenedTable, Recognition, StoredOpening},
     guard::guarded,
     header::Header,
     ingest::Reader,
@@ -70,7 +70,7 @@ static KIND: FormatKind = FormatKind {
     title: "Parquet",
     endings: &["parquet", "pq"],
     header_grows: false,
-    form: Form::Stored(&StoredOpening { begins, open }),
+    recognition: Recognition::Stored(&StoredOpening { begins, open }),
     batches: |bytes, _| {
         let table = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes));
         let rows = table.and_then(ParquetRecordBatchReaderBuilder::build);
@@ -92,9 +92,9 @@ fn begins(head: &[u8]) -> std::result::Result<bool, ()> {
     format::begins_with(MAGIC, head)
 }
 
-fn open(stored: Stored, most_bytes: u64) -> Result<Opened> {
+fn open(stored: Stored, most_bytes: u64) -> Result<OpenedTable> {
     let table = Parquet::open(stored, most_bytes)?;
-    Ok(Opened { header: table.header(), rows: table.rows(), content: Box::new(table) })
+    Ok(OpenedTable { header: table.header(), rows: table.rows(), content: Box::new(table) })
 }
 
 /// How many rows are decoded at a time.

@@ -23,7 +23,7 @@ use vesica_table::output::Access;
 
 use crate::{
     disclosure::{Fact, Measure, Scenario, Secret},
-    gather::{ByPartitions, End, Pieces},
+    gather::{ByPartitions, End, FoundPieces},
     interface::{
         Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
         RevealStep, Task, Unrevealed,
@@ -473,7 +473,7 @@ impl ByPartitions for Adding {
 
     fn add_up<'a>(
         self,
-        pieces: Pieces<NumberPiece>,
+        pieces: FoundPieces<NumberPiece>,
         _: Option<&'a Partitions>,
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,

@@ -57,7 +57,7 @@ pub(crate) trait ByPartitions: Clone + Send + Sync + 'static {
     /// As [`Gather::finish`].
     fn add_up<'a>(
         self,
-        pieces: Pieces<Self::Piece>,
+        pieces: FoundPieces<Self::Piece>,
         partitions: Option<&'a Partitions>,
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,
@@ -71,12 +71,12 @@ pub(crate) enum End<Sender, Receiver> {
 }
 
 /// A prepared party with its method.
-pub(crate) struct Prepared<M: ByPartitions> {
+pub(crate) struct PreparedMethod<M: ByPartitions> {
     pub(crate) method: M,
     pub(crate) party: M::Party,
 }
 
-impl<M: ByPartitions> Prepared<M> {
+impl<M: ByPartitions> PreparedMethod<M> {
     pub(crate) fn new(
         method: M,
         channel: &mut Channel,
@@ -87,7 +87,7 @@ impl<M: ByPartitions> Prepared<M> {
     }
 }
 
-impl<M: ByPartitions> PartitionParty for Prepared<M> {
+impl<M: ByPartitions> PartitionParty for PreparedMethod<M> {
     fn run(
         self: Box<Self>,
         partition: &Partition,
@@ -107,7 +107,7 @@ impl<M: ByPartitions> Gather for M {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
-        Ok(Box::new(Prepared::new(self.clone(), channel, rng)?))
+        Ok(Box::new(PreparedMethod::new(self.clone(), channel, rng)?))
     }
 
     fn finish<'a>(
@@ -117,18 +117,18 @@ impl<M: ByPartitions> Gather for M {
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let pieces = Pieces { layout: self.layout(), pieces };
+        let pieces = FoundPieces { layout: self.layout(), pieces };
         self.add_up(pieces, partitions, channel, randomness)
     }
 }
 
 /// The pieces of all partitions, on disk.
-pub(crate) struct Pieces<P: Piece> {
+pub(crate) struct FoundPieces<P: Piece> {
     layout: P::Layout,
     pieces: pieces::Pieces,
 }
 
-impl<P: Piece> Pieces<P> {
+impl<P: Piece> FoundPieces<P> {
     /// Returns the directory that they are in.
     pub(crate) fn directory(&self) -> &Path {
         self.pieces.directory()
@@ -145,7 +145,7 @@ impl<P: Piece> Pieces<P> {
     /// Reads one after the other, on a side that finds something in each partition.
     ///
     /// # Errors
-    /// As [`Pieces::iter`], and [`Error::Bug`] for each that is not there.
+    /// As [`FoundPieces::iter`], and [`Error::Bug`] for each that is not there.
     pub(crate) fn of_all(&self) -> impl Iterator<Item = Result<P>> {
         self.iter().map(|piece| piece?.ok_or(Error::bug("a partition without a piece")))
     }

@@ -15,7 +15,7 @@ use vesica_table::{
 use zeroize::Zeroizing;
 
 use crate::{
-    gather::Pieces,
+    gather::FoundPieces,
     interface::Call,
     joined::Joined,
     piece::{JoinLayout, JoinPiece, row_of},
@@ -57,7 +57,7 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
 ///
 /// # Errors
 /// [`Error::Output`] of the directory.
-pub(super) fn joined(pieces: Pieces<JoinPiece>, call: Call) -> Result<Joined> {
+pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joined> {
     let Call { sent, types, unmatched, rows: table_rows, .. } = call;
     let sent = sent.ok_or(Error::bug("in a join columns are sent"))?;
     let directory = pieces.directory().to_owned();

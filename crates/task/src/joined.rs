@@ -39,7 +39,7 @@ impl Joined {
 }
 
 /// The payloads of the receiver's rows, in the order in which these are written.
-struct Payloads {
+struct HeldPayloads {
     sent: SentColumns,
     types: Vec<SentType>,
     opened: Opened,
@@ -81,11 +81,12 @@ pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
         }
     }
     let matches = opened.positions().len() as u64;
-    let received = Some(Box::new(Payloads { sent, types, opened, of_rows }) as Box<dyn Received>);
+    let received =
+        Some(Box::new(HeldPayloads { sent, types, opened, of_rows }) as Box<dyn Received>);
     Joined { matches, unreadable, rows: Matched { rows, ids: None, received } }
 }
 
-impl Received for Payloads {
+impl Received for HeldPayloads {
     fn names(&self) -> &[String] {
         &self.sent.columns
     }

@@ -28,7 +28,7 @@ use vesica_table::output::Access;
 
 use crate::{
     disclosure::{Fact, Scenario, Secret},
-    gather::{ByPartitions, End, Pieces, Prepared},
+    gather::{ByPartitions, End, FoundPieces, PreparedMethod},
     interface::{
         Call, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal, Task,
         Unrevealed,
@@ -168,7 +168,7 @@ impl Method for Carrier {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Prepared::new(Joining { protocol: self.0, call }, channel, rng)?))
+        Ok(Box::new(PreparedMethod::new(Joining { protocol: self.0, call }, channel, rng)?))
     }
 }
 
@@ -218,7 +218,7 @@ impl ByPartitions for Joining {
 
     fn add_up<'a>(
         self,
-        pieces: Pieces<JoinPiece>,
+        pieces: FoundPieces<JoinPiece>,
         _: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,
@@ -231,7 +231,7 @@ impl ByPartitions for Joining {
     }
 }
 
-impl Party for Prepared<Joining> {
+impl Party for PreparedMethod<Joining> {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,

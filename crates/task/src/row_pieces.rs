@@ -12,7 +12,7 @@ use vesica_table::written::Matched;
 
 use crate::{
     aligned::matched,
-    gather::Pieces,
+    gather::FoundPieces,
     interface::{Call, Content, Found},
     outcome::Outcome,
     piece::RowsPiece,
@@ -40,7 +40,7 @@ pub(super) fn piece(
 }
 
 /// The matches in all pieces; `None` where this side does not know those of some partition.
-pub(super) fn matches(pieces: &Pieces<RowsPiece>) -> Result<Option<u64>> {
+pub(super) fn matches(pieces: &FoundPieces<RowsPiece>) -> Result<Option<u64>> {
     let mut all = Some(0);
     for piece in pieces.iter() {
         all = all.zip(piece?).map(|(all, piece)| all + piece.matches);
@@ -50,7 +50,7 @@ pub(super) fn matches(pieces: &Pieces<RowsPiece>) -> Result<Option<u64>> {
 
 /// Reveals the matches that have not been revealed with their partition.
 pub(super) fn reveal(
-    pieces: &Pieces<RowsPiece>,
+    pieces: &FoundPieces<RowsPiece>,
     call: &Call,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,

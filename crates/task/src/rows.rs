@@ -21,7 +21,7 @@ use vesica_table::output::Access;
 use crate::{
     aligned::matched,
     disclosure::{Fact, Scenario, Secret},
-    gather::{ByPartitions, End, Pieces, Prepared},
+    gather::{ByPartitions, End, FoundPieces, PreparedMethod},
     interface::{
         Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
         RevealStep, Task, Unrevealed,
@@ -128,7 +128,7 @@ impl Method for &'static Protocol {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        let intersection = Intersection { protocol: self, call: call.clone() };
+        let intersection = Intersecting { protocol: self, call: call.clone() };
         self.splits().then(|| Box::new(intersection) as Box<dyn Gather>)
     }
 
@@ -145,13 +145,13 @@ impl Method for &'static Protocol {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Prepared::new(Intersection { protocol: self, call }, channel, rng)?))
+        Ok(Box::new(PreparedMethod::new(Intersecting { protocol: self, call }, channel, rng)?))
     }
 }
 
 /// A PSI protocol in a run.
 #[derive(Clone)]
-struct Intersection {
+struct Intersecting {
     protocol: &'static Protocol,
     call: Call,
 }
@@ -192,7 +192,7 @@ fn reveal(
     Ok(())
 }
 
-impl Party for Prepared<Intersection> {
+impl Party for PreparedMethod<Intersecting> {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -200,7 +200,7 @@ impl Party for Prepared<Intersection> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
-        let Self { method: Intersection { call, .. }, party } = *self;
+        let Self { method: Intersecting { call, .. }, party } = *self;
         let setting = call.request.setting();
         let mut matches = party.matches(items, channel, rng)?;
         let shared = matches.as_ref().map(|matches| matches.len() as u64);
@@ -225,7 +225,7 @@ impl Party for Prepared<Intersection> {
     }
 }
 
-impl ByPartitions for Intersection {
+impl ByPartitions for Intersecting {
     type Party = Ends;
     type Piece = RowsPiece;
 
@@ -263,7 +263,7 @@ impl ByPartitions for Intersection {
 
     fn add_up<'a>(
         self,
-        pieces: Pieces<RowsPiece>,
+        pieces: FoundPieces<RowsPiece>,
         partitions: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,

@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     disclosure::{Fact, Scenario, Secret},
-    gather::{ByPartitions, Pieces, Prepared},
+    gather::{ByPartitions, FoundPieces, PreparedMethod},
     interface::{
         Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
         Task, Unrevealed, WriteText,
@@ -140,7 +140,7 @@ impl Method for &'static Sharing {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        Ok(Box::new(Prepared::new(InShares { call }, channel, rng)?))
+        Ok(Box::new(PreparedMethod::new(InShares { call }, channel, rng)?))
     }
 }
 
@@ -150,7 +150,7 @@ struct InShares {
     call: Call,
 }
 
-impl Party for Prepared<InShares> {
+impl Party for PreparedMethod<InShares> {
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -209,7 +209,7 @@ impl ByPartitions for InShares {
 
     fn add_up<'a>(
         self,
-        pieces: Pieces<BinsPiece>,
+        pieces: FoundPieces<BinsPiece>,
         _: Option<&'a Partitions>,
         _: &mut Channel,
         _: &mut Randomness<'_>,

@@ -11,7 +11,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 
 use crate::{
-    Result, Setting, Sizes,
+    Items, Result, Setting, Sizes,
     parts::session::{SIZE, agree},
 };
 
@@ -30,6 +30,12 @@ pub trait Party<Input, Output>: Send {
         rng: &mut dyn CryptoRng,
     ) -> Result<Output>;
 }
+
+/// The party that does not learn the intersection. It learns only the size of the receiver's set.
+pub type Sender = dyn for<'a> Party<Items<'a>, ()>;
+
+/// The party that learns the intersection: the positions of its items that the sender has too, in ascending order.
+pub type Receiver = dyn for<'a> Party<Items<'a>, Vec<u32>>;
 
 /// The part of a computation that needs only what both parties know, such as base OTs; it returns a party that is
 /// ready for its input.

@@ -6,14 +6,9 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 
 use crate::{
-    Error, Functionality, Items, Party, Protocol, Result, Setting, Sizes, parts::session::agree,
+    Error, Functionality, Items, Protocol, Receiver, Result, Sender, Setting, Sizes,
+    parts::session::agree,
 };
-
-/// The party that does not learn the intersection. It learns only the size of the receiver's set.
-pub type Sender = dyn for<'a> Party<Items<'a>, ()>;
-
-/// The party that learns the intersection: the positions of its items that the sender has too, in ascending order.
-pub type Receiver = dyn for<'a> Party<Items<'a>, Vec<u32>>;
 
 /// An intersection of two sets of agreed sizes by a protocol.
 pub type Intersection<'a> = Functionality<Sender, Receiver, (&'a Protocol, Setting)>;

@@ -13,6 +13,7 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod aggregate;
+mod carrying;
 pub mod catalogue;
 pub mod circuit_psi;
 pub mod error;
@@ -24,16 +25,17 @@ mod parts;
 pub mod payload;
 pub mod protocol;
 pub mod protocols;
+mod setting;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use functionality::{Functionality, Party, Prepare};
-pub use intersection::{Intersection, Receiver, Sender, receive, send};
+pub use functionality::{Functionality, Party, Prepare, Receiver, Sender};
+pub use intersection::{Intersection, receive, send};
 pub use memory::Memory;
 pub use parts::{
     items::{DigestLength, Items, Set},
     reveal,
-    session::MAX_ITEMS,
 };
-pub use protocol::{Cost, Leakage, Limit, List, Parties, Protocol, Setting, Sizes, Status};
+pub use protocol::{Leakage, Parties, Protocol, Status};
+pub use setting::{Cost, Limit, List, MAX_ITEMS, Setting, Sizes};
 pub use vesica_params::Adversary;

@@ -27,12 +27,6 @@ const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/net/src/connect/parallel.rs", "crates/net/src/channel.rs"],
     ["crates/net/src/connect/porter.rs", "crates/net/src/connect/mod.rs"],
     ["crates/net/src/connect/reception.rs", "crates/net/src/connect/mod.rs"],
-    ["crates/psi/src/error.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/memory.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/parts/items.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/payload.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/functionality.rs", "crates/psi/src/protocol.rs"],
-    ["crates/psi/src/intersection.rs", "crates/psi/src/protocol.rs"],
 ];
 
 /// A file and one that it imports.

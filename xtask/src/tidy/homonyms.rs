@@ -6,13 +6,29 @@ use super::{Finding, code, shipped};
 use crate::repository::Tree;
 
 /// The number of names that at least [`MANY`] types share. It may only shrink; the goal is 20.
-const SHARED: usize = 102;
+const SHARED: usize = 60;
 
 /// The number of types from which on a name has too many meanings.
 const MANY: usize = 3;
 
-/// Names with many meanings on purpose: the roles of two parties, and types that every crate or command has.
-const BY_DESIGN: [&str; 4] = ["Sender", "Receiver", "Error", "Args"];
+/// Names with one meaning that many files define on purpose: the roles of two parties and their parts in the files of papers,
+/// types that every crate or command has, and twins of kernels for other processors.
+const BY_DESIGN: [&str; 14] = [
+    "Args",
+    "Base",
+    "Error",
+    "Factor",
+    "Flags",
+    "Oprf",
+    "Points",
+    "Public",
+    "Receiver",
+    "Receiving",
+    "Result",
+    "Sender",
+    "Sending",
+    "Workspace",
+];
 
 /// No more names than before have many meanings outside tests.
 pub(super) fn few_names_have_many_meanings(tree: &Tree) -> Vec<Finding> {

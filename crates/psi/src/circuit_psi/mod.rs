@@ -46,7 +46,7 @@ use crate::{
         coin::permute,
         lists::{self, word},
     },
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The dimensions of an OPPRF.

@@ -2,8 +2,6 @@
 
 use vesica_primitives::Block;
 
-use crate::{Error, Protocol, Result};
-
 /// How much of each key's digest a protocol takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestLength {
@@ -89,16 +87,9 @@ impl<'a> Items<'a> {
         Set { low_halves: pick(self.low_halves), high_halves: pick(self.high_halves) }
     }
 
-    /// As much of each digest as `protocol` takes.
-    ///
-    /// # Errors
-    /// [`Error::ShortDigests`] if it takes more than is available.
-    pub fn cut_for(self, protocol: &Protocol) -> Result<Self> {
-        match protocol.digest {
-            DigestLength::Short => Ok(Self { high_halves: &[], ..self }),
-            DigestLength::Long if self.high_halves.len() == self.low_halves.len() => Ok(self),
-            DigestLength::Long => Err(Error::ShortDigests { protocol: protocol.key }),
-        }
+    /// The low halves of the digests.
+    pub(crate) fn short(self) -> Self {
+        Self { high_halves: &[], ..self }
     }
 }
 
@@ -112,20 +103,6 @@ impl<'a> From<&'a [Block]> for Items<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocols::naive;
-
-    const LONG: Protocol = Protocol { digest: DigestLength::Long, ..naive::PROTOCOL };
-
-    #[test]
-    fn a_protocol_gets_what_it_takes() {
-        let set = Set::long(vec![Block(1), Block(2)], vec![Block(3), Block(4)]);
-        let short = set.items().cut_for(&naive::PROTOCOL).unwrap();
-        assert_eq!((short.low_halves(), short.high_halves()), (&[Block(1), Block(2)][..], &[][..]));
-        let long = set.items().cut_for(&LONG).unwrap();
-        assert_eq!(long.high_halves(), [Block(3), Block(4)]);
-        assert!(matches!(short.cut_for(&LONG), Err(Error::ShortDigests { protocol: "naive" })));
-        assert!(Set::default().items().cut_for(&LONG).is_ok());
-    }
 
     #[test]
     fn some_of_a_set() {

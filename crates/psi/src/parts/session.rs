@@ -5,11 +5,7 @@ use std::ops::RangeInclusive;
 use rand::CryptoRng;
 use vesica_net::Channel;
 
-use crate::{Error, Result};
-
-/// The maximal number of items of a set: positions are 32 bits wide with two to spare, and the parameters of
-/// every protocol are valid up to this size.
-pub const MAX_ITEMS: usize = 1 << 28;
+use crate::{Error, MAX_ITEMS, Result};
 
 pub(crate) const SIZE: &str = "psi/size";
 

@@ -32,7 +32,7 @@ use vesica_primitives::{
 
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
-    Setting, Sizes, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Setting, Sizes, Status, memory::PerItem, parts::tags::Tags, setting::any_sizes,
 };
 
 /// For semi-honest parties.

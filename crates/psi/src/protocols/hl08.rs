@@ -26,7 +26,7 @@ use crate::{
         coin::permute,
         tags::{Tags, refuse_duplicates},
     },
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The entry of the variant over a curve.

@@ -39,7 +39,7 @@ use crate::{
         tags::Tags,
     },
     payload::{Opened, ReceiverInput, SenderInput},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// Its entry in the catalogue.

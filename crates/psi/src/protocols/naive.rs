@@ -19,7 +19,7 @@ use crate::{
     Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// Its entry in the catalogue.

@@ -34,7 +34,7 @@ use crate::{
     Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The one with the fewest bytes: a single polynomial.

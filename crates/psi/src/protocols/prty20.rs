@@ -26,7 +26,7 @@ use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
 
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
-    Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Setting, Status, memory::PerItem, parts::tags::Tags, setting::any_sizes,
 };
 
 const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";

@@ -43,7 +43,7 @@ use crate::{
     Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin::permute, tags::refuse_duplicates},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// Under garbling.

@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Adversary, DigestLength, Leakage, List, Memory, Parties, Protocol, Result, Setting, Status,
-    memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    memory::PerItem, parts::tags::Tags, setting::any_sizes,
 };
 
 /// The entry of the variant with random summands.

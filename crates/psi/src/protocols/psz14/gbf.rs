@@ -33,7 +33,7 @@ use crate::{
     memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::Tags},
-    protocol::OF_RECEIVER,
+    setting::OF_RECEIVER,
 };
 
 /// k = κ, as in the paper.

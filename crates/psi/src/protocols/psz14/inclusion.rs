@@ -15,7 +15,7 @@ use crate::{
     Protocol, Result, Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The maximal number of values that S computes and holds: 1 GiB.

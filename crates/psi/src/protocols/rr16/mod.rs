@@ -40,7 +40,7 @@ use crate::{
         coin,
         tags::{self, Tags},
     },
-    protocol::OF_RECEIVER,
+    setting::OF_RECEIVER,
 };
 
 #[cfg(test)]

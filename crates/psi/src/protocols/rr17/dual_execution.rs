@@ -33,7 +33,7 @@ use crate::{
     Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, tags::Tags},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// Its entry in the catalogue.

@@ -31,7 +31,7 @@ use zeroize::Zeroizing;
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
-    Setting, Sizes, Status, memory::PerItem, parts::coin, protocol::any_sizes,
+    Setting, Sizes, Status, memory::PerItem, parts::coin, setting::any_sizes,
 };
 
 /// Its entry in the catalogue.

@@ -18,7 +18,7 @@ use crate::{
     memory::PerItem,
     parts::{sealed, session::with_ots, tags::Tags},
     payload::{CarryingReceiver, CarryingSender, Opened, ReceiverInput, SenderInput},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The entry of a variant.

@@ -17,7 +17,7 @@ use crate::{
     Setting, Sizes,
     parts::{sealed, session::with_ots, tags::Tags},
     payload::{CarryingReceiver, CarryingSender, Opened, ReceiverInput, SenderInput},
-    protocol::any_sizes,
+    setting::any_sizes,
 };
 
 /// The entry of a variant with elements of minimal length.

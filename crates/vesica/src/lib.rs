@@ -74,6 +74,8 @@ pub use vesica_task::{
 
 pub use self::{check::check, plan::plan};
 
+pub use vesica_spec as spec;
+
 /// How a job reads its table, what it plans with, and files that appear whole or not at all.
 pub mod files {
     pub use vesica_core::host::budget as memory_budget;

@@ -1,0 +1,130 @@
+//! Rules about several options: which exclude each other, and which require others.
+
+use crate::Fault;
+
+/// Options that exclude all others of their group. A flag replaces the others of its group in a project file.
+pub(crate) const ALTERNATIVES: &[&[&str]] =
+    &[&["listen", "connect", "relay", "exchange-dir"], &["query", "query-file"]];
+
+/// Options that exclude each other.
+const EXCLUDES: &[(&str, &str)] = &[
+    ("agreement", "peer"),
+    ("send", "receive"),
+    ("send", "answer"),
+    ("receive", "answer"),
+    ("align", "send"),
+    ("align", "receive"),
+    ("epsilon", "minimum"),
+];
+
+/// Options that require another one.
+const REQUIRES: &[(&str, &str)] = &[
+    ("side", "exchange-dir"),
+    ("agreement-hash", "agreement"),
+    ("send-bytes", "send"),
+    ("clamp", "epsilon"),
+    ("label-bytes", "labels"),
+];
+
+/// Options that require another one, unless an agreement says the same.
+const REQUIRES_OR_AGREEMENT: &[(&str, &str)] = &[("join", "receive")];
+
+/// Options that are for runs under an agreement.
+pub(crate) const UNDER_AGREEMENT: &[&str] = &["ledger", "record"];
+
+/// Options that an agreement settles.
+pub(crate) const SETTLED: &[&str] = &[
+    "learns",
+    "normalize",
+    "null-values",
+    "send",
+    "send-bytes",
+    "receive",
+    "align",
+    "scale",
+    "minimum",
+    "epsilon",
+    "clamp",
+    "protocol",
+    "security",
+    "diagnose",
+    "max-peer-rows",
+    "allow-research",
+];
+
+/// Refuses options that the agreement settles, also at their default: a user who names one thinks that it counts.
+pub(crate) fn check_settled(named: &[&'static str]) -> Result<(), Fault> {
+    let options: Vec<_> = named.iter().copied().filter(|name| SETTLED.contains(name)).collect();
+    match named.contains(&"agreement") && !options.is_empty() {
+        true => Err(Fault::Settled { options }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses options that cannot be set together.
+pub(crate) fn check(named: &[&'static str]) -> Result<(), Fault> {
+    let find = |name: &str| named.iter().copied().find(|known| *known == name);
+    let is_agreed = find("agreement").is_some();
+    for all in ALTERNATIVES {
+        let mut named = all.iter().filter_map(|name| find(name));
+        if let (Some(option), Some(other)) = (named.next(), named.next()) {
+            return Err(Fault::Excludes { option, other });
+        }
+    }
+    for (option, other) in EXCLUDES {
+        if let (Some(option), Some(other)) = (find(option), find(other)) {
+            return Err(Fault::Excludes { option, other });
+        }
+    }
+    let unless_agreed = REQUIRES_OR_AGREEMENT.iter().filter(|_| !is_agreed);
+    for (option, other) in REQUIRES.iter().chain(unless_agreed) {
+        if find(option).is_some() && find(other).is_none() {
+            return Err(Fault::Requires { option, other });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Job, List, Options, Service, Terms};
+
+    #[test]
+    fn rules_are_about_options_that_there_are() {
+        let all = [Job::described(), List::described(), Service::described()].concat();
+        let alternatives = ALTERNATIVES.concat();
+        let pairs = EXCLUDES.iter().chain(REQUIRES).chain(REQUIRES_OR_AGREEMENT);
+        let named = pairs.flat_map(|(one, other)| [*one, *other]).chain(alternatives);
+        for name in named.chain(UNDER_AGREEMENT.iter().copied()) {
+            assert!(all.iter().any(|known| known.name == name), "{name}");
+        }
+    }
+
+    /// A column of values is named under an agreement too.
+    #[test]
+    fn an_agreement_settles_all_terms_but_the_answer() {
+        let names = Terms::described().into_iter().map(|known| known.name);
+        let mut terms: Vec<_> = names.filter(|name| *name != "answer").collect();
+        let mut settled = SETTLED.to_vec();
+        terms.sort();
+        settled.sort();
+        assert_eq!(terms, settled);
+    }
+
+    #[test]
+    fn faults_name_both_options() {
+        for (named, said) in [
+            (&["listen", "relay"][..], "--listen and --relay exclude each other"),
+            (&["clamp"], "--clamp requires --epsilon"),
+            (&["join"], "--join requires --receive"),
+        ] {
+            assert_eq!(check(named).unwrap_err().to_string(), said);
+        }
+        assert_eq!(check(&["agreement", "join", "answer"]), Ok(()));
+        let settled = check_settled(&["agreement", "scale", "answer", "learns"]).unwrap_err();
+        let said = "the agreement settles --scale and --learns: leave them out";
+        assert_eq!(settled.to_string(), said);
+        assert_eq!(check_settled(&["scale", "learns"]), Ok(()));
+    }
+}

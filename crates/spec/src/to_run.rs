@@ -1,0 +1,381 @@
+//! From a specification to a run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_core::{error, parties::Learns};
+use vesica_net::{Fingerprint, Identity};
+use vesica_normalize::normalize::Normalize;
+use vesica_partner::{
+    agreement::Agreement, partnership::Partnership, policy::Policy, signed::Signed,
+    summary::Summary,
+};
+use vesica_planner::Figures;
+use vesica_run::{
+    job,
+    journal::{JournalSecret, Resume},
+    meet::Way,
+};
+use vesica_table::{
+    destination::Destination,
+    sent_columns::SentColumns,
+    source::{Delimiter, Dialect, Source},
+    target::Protected,
+};
+use vesica_task::{
+    noise::Noise,
+    query::{Query, ResultForm},
+};
+
+use crate::{
+    Answer, Error, Fault, Job, Join, Limits, Result, Stamp, Table, Terms, job::WAYS, rules,
+};
+
+/// The name of a ledger if nobody names one.
+pub const LEDGER: &str = "vesica.ledger";
+
+/// The program around a job.
+#[derive(Debug, Default)]
+pub struct Around {
+    /// The table, if it is not the one that `input` names.
+    pub source: Option<Source>,
+    /// The identity of this side, which encrypts a journal. A run without an identity is not resumed.
+    pub identity: Option<Arc<Identity>>,
+    /// The agreement, from [`Job::partnership`].
+    pub partnership: Option<Partnership>,
+    /// The figures of this machine, to choose a protocol by.
+    pub figures: Figures,
+    /// Files that no result may replace.
+    pub protected: Vec<Protected>,
+    /// The destination of matched rows if `output` names none.
+    pub rows: Option<Destination>,
+    /// The destination of a number if `output` names none. The report has the number in any case.
+    pub number: Option<Destination>,
+}
+
+impl Table {
+    /// Returns the dialect in which the table is read.
+    pub fn dialect(&self) -> Dialect {
+        Dialect { format: self.format, delimiter: self.delimiter(), ..Dialect::default() }
+    }
+
+    /// Returns the delimiter that is named, or that the name of the table promises.
+    pub fn delimiter(&self) -> Delimiter {
+        let of_name = || self.input.as_deref().map(Delimiter::of_name);
+        self.delimiter.or_else(of_name).unwrap_or_default()
+    }
+
+    /// Returns the table that is read: `source`, or else the table of `input`, or the rows of the query there.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the query cannot be read, and [`Error::Run`] if the table takes no query.
+    pub fn source(&self, source: Option<Source>) -> Result<Source> {
+        queried(source, self.input.as_deref(), self.query.as_deref(), self.query_file.as_deref())
+    }
+}
+
+pub(crate) fn queried(
+    source: Option<Source>,
+    input: Option<&Path>,
+    query: Option<&str>,
+    query_file: Option<&Path>,
+) -> Result<Source> {
+    let source = source.or_else(|| input.map(Source::from_path));
+    let source =
+        source.ok_or(Fault::Missing { options: &["input"], purpose: "which table to read" })?;
+    let query = match query_file {
+        Some(file) => Some(fs::read_to_string(file).map_err(|error| {
+            let message = format!("{}: the query cannot be read: {error}", file.display());
+            error::Error::Usage(message)
+        })?),
+        None => query.map(str::to_owned),
+    };
+    Ok(source.with_query(query)?)
+}
+
+impl Limits {
+    /// Returns the limits as a policy.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            min_set: self.min_set,
+            min_result: self.min_result,
+            threshold_first: self.threshold_first,
+            max_result: self.max_result,
+            max_result_total: self.max_result_total,
+            epsilon_total: self.epsilon_total,
+            max_runs_per_day: self.max_runs_per_day,
+            max_runs: self.max_runs,
+            max_attempts: self.max_attempts,
+            min_change: self.min_change,
+            hours: self.hours,
+            expires: self.expires,
+        }
+    }
+}
+
+impl Terms {
+    /// Makes the offer to the other side about keys of these columns. At most `rows` rows of a key are sent.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] and [`Fault::Profiles`].
+    pub fn offer(&self, key: &[Vec<String>], rows: u32) -> Result<Offer, Fault> {
+        let missing = Fault::Missing { options: &["learns"], purpose: "who learns the result" };
+        let (names, identifiers) = identifiers(key);
+        let mut offer =
+            Offer::new(profiles(names.len(), &self.normalize)?, self.learns.ok_or(missing)?);
+        let Answer { query, column } = &self.answer;
+        offer.protocol.clone_from(&self.protocol);
+        offer.security = self.security;
+        offer.identifiers = identifiers;
+        offer.max_peer_rows = self.max_peer_rows;
+        offer.allow_research = self.allow_research;
+        offer.query = if self.send.is_some() || self.receive { Query::JOIN } else { *query };
+        offer.sends = self.sent(rows);
+        offer.align = self.align;
+        offer.brings_values = column.is_some();
+        offer.minimum = self.minimum;
+        offer.noise = self.epsilon.map(|epsilon| Noise { epsilon, clamp: self.clamp });
+        offer.scale = self.scale;
+        offer.diagnose = self.diagnose;
+        offer.null_values = self.null_values.clone().unwrap_or_default();
+        Ok(offer)
+    }
+
+    /// Returns the columns that this side sends, with at most this number of rows for a key.
+    pub fn sent(&self, rows: u32) -> Option<SentColumns> {
+        let columns = self.send.clone()?;
+        Some(SentColumns { columns, bytes: self.send_bytes, rows })
+    }
+}
+
+impl Job {
+    /// Reads the agreement, if the job names one.
+    ///
+    /// # Errors
+    /// [`Error::File`], also for an agreement with another hash than the job says.
+    pub fn agreement(&self) -> Result<Option<Signed<Agreement>>> {
+        let file = self.parties.agreement.as_deref();
+        file.map(|file| read_agreement(file, self.parties.agreement_hash.as_deref())).transpose()
+    }
+
+    /// Binds the job to its agreement, if it names one. Only then is the identity loaded.
+    ///
+    /// # Errors
+    /// As [`Job::agreement`]; [`Fault::Requires`] for options that require an agreement, and [`Error::Run`] if the
+    /// agreement is between others.
+    pub fn partnership<E: From<Error>>(
+        &self,
+        me: impl FnOnce() -> Result<Arc<Identity>, E>,
+    ) -> Result<Option<Partnership>, E> {
+        let Some(agreement) = self.agreement()? else {
+            self.alone()?;
+            return Ok(None);
+        };
+        let (ledger, file) = (self.ledger(), self.parties.agreement.clone());
+        let own = self.limits.policy();
+        let partnership = Partnership::new(me()?, agreement, ledger.unwrap_or_default(), own);
+        let mut partnership = partnership.map_err(Error::from)?;
+        partnership.file = file;
+        partnership.record.clone_from(&self.parties.record);
+        Ok(Some(partnership))
+    }
+
+    /// Returns the ledger of the runs under the agreement.
+    pub fn ledger(&self) -> Option<PathBuf> {
+        let beside = || Some(self.parties.agreement.as_deref()?.with_file_name(LEDGER));
+        self.parties.ledger.clone().or_else(beside)
+    }
+
+    /// Refuses options that are for runs under an agreement.
+    fn alone(&self) -> Result<()> {
+        let written = crate::Options::written(self);
+        let limits = <Limits as crate::Options>::described().into_iter().map(|known| known.name);
+        let mut all = rules::UNDER_AGREEMENT.iter().copied().chain(limits);
+        match all.find(|name| written.contains_key(*name)) {
+            Some(option) => Err(Fault::Requires { option, other: "agreement" }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the other party, which the agreement names, or else `peer`.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] if nobody is named, and [`Fault::Unfit`] if it is this side itself.
+    pub fn peer(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Fingerprint> {
+        let agreed = partnership.map(|partnership| partnership.peer().fingerprint());
+        let missing = Fault::Missing { options: &["peer"], purpose: "who the other side is" };
+        match agreed.or(self.parties.peer).ok_or(missing)? {
+            peer if peer == me => {
+                let why = "is this side's own fingerprint: nobody compares a table with itself";
+                Err(Fault::Unfit { option: "peer", why }.into())
+            }
+            peer => Ok(peer),
+        }
+    }
+
+    /// Returns how to reach the other side: as the job says, or else the agreement.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] if neither says it.
+    pub fn way(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Way> {
+        let connection = &self.connection;
+        let folder = connection.exchange_dir.clone();
+        let exchange = folder.map(|folder| Way::Exchange { folder, role: connection.side });
+        let way = connection.connect.clone().map(Way::Connect);
+        let way = way.or_else(|| connection.listen.clone().map(Way::Listen));
+        let way = way.or_else(|| connection.relay.clone().map(Way::Relay)).or(exchange);
+        let agreed = || Way::agreed(partnership?.agreement().document(), me);
+        let missing = Fault::Missing { options: WAYS, purpose: "how to reach the other side" };
+        Ok(way.or_else(agreed).ok_or(missing)?)
+    }
+
+    /// Makes the offer to the other side.
+    ///
+    /// # Errors
+    /// As [`Terms::offer`]; [`Fault::KeyColumns`] and [`Fault::AgreedAnswer`] for a job that does not fit its agreement.
+    pub fn offer(&self, partnership: Option<&Partnership>) -> Result<Offer> {
+        let Some(partnership) = partnership else {
+            return Ok(self.terms.offer(&self.table.key, self.table.duplicates.rows)?);
+        };
+        let offer = partnership.offer()?;
+        let (names, identifiers) = identifiers(&self.table.key);
+        if names.len() != offer.keys.len() || identifiers != offer.identifiers {
+            let (agreed, named) = (offer.keys.len(), names.len());
+            return Err(Fault::KeyColumns { agreed, named }.into());
+        }
+        let Answer { query, column } = &self.terms.answer;
+        let is_named = *query != Query::ROWS || column.is_some();
+        if is_named && *query != offer.query || offer.brings_values != column.is_some() {
+            let (answer, brings_values) = (offer.query.describe(), offer.brings_values);
+            return Err(Fault::AgreedAnswer { answer, brings_values }.into());
+        }
+        Ok(offer)
+    }
+
+    /// Returns what such a run would disclose, without contacting anybody.
+    ///
+    /// # Errors
+    /// As [`Job::offer`].
+    pub fn summary(&self, partnership: Option<&Partnership>) -> Result<Summary> {
+        Ok(match partnership {
+            Some(partnership) => partnership.summary()?,
+            None => Summary::of_offer(&self.offer(None)?)?,
+        })
+    }
+
+    /// Puts the stamp of a run into the paths of its results.
+    pub fn stamp(&mut self, stamp: &Stamp) {
+        let results =
+            [&mut self.outputs.output, &mut self.messages.report, &mut self.parties.record];
+        results.into_iter().flatten().for_each(|path| *path = stamp.path(path));
+    }
+
+    /// Turns the specification into a run.
+    ///
+    /// # Errors
+    /// As [`Job::offer`] and [`Table::source`]; [`Fault::Missing`] if the result has no place to go.
+    pub fn to_run(&self, around: Around) -> Result<job::Job> {
+        let offer = self.offer(around.partnership.as_ref())?;
+        let form = offer.query.result_form();
+        if self.outputs.select.is_some() && form != ResultForm::Rows {
+            let why = "is for rows, and this run is for something else";
+            return Err(Fault::Unfit { option: "select", why }.into());
+        }
+        let missing = |purpose| Fault::Missing { options: &["output"], purpose };
+        let output = match (&self.outputs.output, form) {
+            _ if offer.learns == Learns::Peer => None,
+            (Some(path), _) => Some(Destination::Path(path.clone())),
+            (None, ResultForm::Rows) => {
+                Some(around.rows.ok_or(missing("where the matched rows go"))?)
+            }
+            (None, ResultForm::File) => return Err(missing("where the shares go").into()),
+            (None, ResultForm::Line) => around.number,
+        };
+        let resume = match (&self.resources.resume, &around.identity) {
+            (None, _) => None,
+            (Some(journal), Some(me)) => {
+                Some(Resume { journal: journal.clone(), secret: JournalSecret::of(me) })
+            }
+            (Some(_), None) => {
+                let why = "is for runs of parties with identities";
+                return Err(Fault::Unfit { option: "resume", why }.into());
+            }
+        };
+        Ok(job::Job {
+            format: self.table.format,
+            delimiter: self.table.delimiter(),
+            spill: self.resources.spill.clone(),
+            resume,
+            values: self.terms.answer.column.clone(),
+            nulls: self.table.nulls,
+            duplicates: self.table.duplicates.how,
+            allow_empty: self.table.allow_empty,
+            output,
+            select: self.outputs.select.clone(),
+            unmatched: self.outputs.join == Join::Left,
+            formulas: self.outputs.formulas,
+            report: self.messages.report.clone(),
+            protected: around.protected,
+            threads: self.resources.threads,
+            planner: PlannerInputs {
+                figures: around.figures,
+                bits_per_second: self.connection.bandwidth,
+                memory: self.resources.memory,
+                partitions: self.resources.partitions,
+            },
+            partnership: around.partnership,
+            ..job::Job::new(self.table.source(around.source)?, self.table.key.concat(), offer)
+        })
+    }
+}
+
+/// Reads the agreement in a file. It must have this hash, if one is given.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn read_agreement(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>> {
+    let failed = |fault: String| Error::File { path: file.to_owned(), fault };
+    let text = fs::read_to_string(file).map_err(|error| {
+        failed(match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                "there is no agreement yet; the other side's reply makes it: \
+                                             `vesica confirm REPLY`"
+                    .to_owned()
+            }
+            _ => format!("the agreement cannot be read: {error}"),
+        })
+    })?;
+    let found = Signed::<Agreement>::from_file(&text).map_err(|error| failed(error.to_string()))?;
+    match hash.is_none_or(|hash| hash == found.hash()) {
+        true => Ok(found),
+        false => Err(failed(format!(
+            "the job is for another agreement than the one in this file, which is between {} and {}; put the right one \
+             back, or change `agreement-hash` of the job to {}",
+            found.document().proposal.inviter.fingerprint(),
+            found.document().accepter.fingerprint(),
+            found.hash()
+        ))),
+    }
+}
+
+/// Returns the columns of all identifiers, and the number of columns of each; no numbers if there is one identifier.
+pub fn identifiers(key: &[Vec<String>]) -> (Vec<String>, Vec<u8>) {
+    // A key with more columns than this is refused for their number.
+    let columns = key.iter().map(|names| names.len().min(u8::MAX.into()) as u8);
+    (key.concat(), if key.len() > 1 { columns.collect() } else { Vec::new() })
+}
+
+/// Returns the profile of each of this number of key columns, one for all or one each.
+///
+/// # Errors
+/// [`Fault::Profiles`].
+pub fn profiles(columns: usize, normalize: &[Normalize]) -> Result<Vec<Normalize>, Fault> {
+    if normalize.len() != 1 && normalize.len() != columns {
+        return Err(Fault::Profiles { profiles: normalize.len(), columns });
+    }
+    Ok(normalize.iter().cycle().take(columns).cloned().collect())
+}

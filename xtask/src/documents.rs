@@ -24,7 +24,7 @@ struct Part {
 }
 
 /// Documents that need the program come last, because it has to be built.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 12] = [
     Part {
         path: "docs/assurance.md",
         marker: None,
@@ -44,9 +44,24 @@ const PARTS: [Part; 9] = [
         generate: |repository| printed(repository, &["reference"]),
     },
     Part {
+        path: "docs/job.schema.json",
+        marker: None,
+        generate: |repository| schema(repository, "job"),
+    },
+    Part {
         path: "docs/project.schema.json",
         marker: None,
-        generate: |repository| printed(repository, &["reference", "--project-schema"]),
+        generate: |repository| schema(repository, "project"),
+    },
+    Part {
+        path: "docs/list.schema.json",
+        marker: None,
+        generate: |repository| schema(repository, "list"),
+    },
+    Part {
+        path: "docs/service.schema.json",
+        marker: None,
+        generate: |repository| schema(repository, "service"),
     },
     Part { path: "docs/protocols/README.md", marker: Some("protocols"), generate: protocols },
     Part {
@@ -59,6 +74,11 @@ const PARTS: [Part; 9] = [
 /// The catalogue's table, as the program prints it.
 fn protocols(repository: &Repository) -> Result<String, Failure> {
     printed(repository, &["protocols", "--markdown"])
+}
+
+/// The JSON Schema of a specification, as the program prints it.
+fn schema(repository: &Repository, specification: &str) -> Result<String, Failure> {
+    printed(repository, &["reference", "--schema", specification])
 }
 
 /// What the program prints for these arguments.

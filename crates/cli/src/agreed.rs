@@ -2,38 +2,22 @@
 
 use std::path::Path;
 
-use vesica::partnership::{Agreement, Signed, Summary};
-
-use crate::{
-    document::{of_file, read},
-    exit::Failure,
+use vesica::{
+    partnership::{Agreement, Signed, Summary},
+    spec,
 };
 
-/// The agreement in a file. It must have this hash, where one is given.
-pub fn agreement_of(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>, Failure> {
-    let found = agreement(file)?;
-    match hash.is_none_or(|hash| hash == found.hash()) {
-        true => Ok(found),
-        false => Err(Failure::input(format!(
-            "{}: the job is for another agreement than the one in this file, which is between {} and {}; put the right one \
-             back, or change `agreement-hash` of the job to {}",
-            file.display(),
-            found.document().proposal.inviter.fingerprint(),
-            found.document().accepter.fingerprint(),
-            found.hash()
-        ))),
-    }
+use crate::exit::Failure;
+
+/// Returns the agreement in a file.
+pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
+    Ok(spec::read_agreement(file, None)?)
 }
 
-/// The agreement in a file.
-pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
-    if !file.exists() {
-        return Err(Failure::input(format!(
-            "{}: there is no agreement yet; the other side's reply makes it: `vesica confirm REPLY`",
-            file.display()
-        )));
-    }
-    Signed::from_file(&read(file)?).map_err(|error| of_file(file, &error))
+/// Returns the agreement of a job, if there is one yet.
+pub fn of_job(job: &spec::Job) -> Result<Option<Signed<Agreement>>, Failure> {
+    let is_there = job.parties.agreement.as_ref().is_some_and(|file| file.exists());
+    if is_there { Ok(job.agreement()?) } else { Ok(None) }
 }
 
 /// What runs disclose, and what binds the sides, in lines.

@@ -1,19 +1,14 @@
 //! `agreement`: shows one, invites to another one in its place, or revokes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use vesica::partnership::{Agreement, Invitation, Partnership, Policy, Signed};
+use vesica::{
+    partnership::{Agreement, Invitation, Partnership, Policy, Signed},
+    spec,
+};
 use vesica_net::Fingerprint;
 
-use crate::{
-    agreed,
-    document::put_new,
-    exit::Failure,
-    keygen,
-    policy::PolicyArgs,
-    project::{LEDGER, Project},
-    run,
-};
+use crate::{agreed, document::put_new, exit::Failure, flags::Flags, keygen, project::Project};
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -57,7 +52,7 @@ struct RenewArgs {
     project: Option<PathBuf>,
     /// The rules of the new agreement take the place of all of the old ones
     #[command(flatten)]
-    policy: PolicyArgs,
+    policy: Flags<spec::Limits>,
 }
 
 #[derive(clap::Args)]
@@ -83,8 +78,8 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let project = Project::open(args.project.as_deref());
     let file = match (&project, which.to_str()) {
         (Ok(project), Some(job)) if !which.exists() && project.jobs().iter().any(|j| j == job) => {
-            let args = run::Args::of_job(project, job)?;
-            args.under().0.map(Path::to_owned).ok_or_else(|| no_agreement(job))?
+            let specified = project.specified(job, Vec::new())?;
+            specified.parties.agreement.ok_or_else(|| no_agreement(job))?
         }
         _ => which.to_owned(),
     };
@@ -124,9 +119,9 @@ fn no_agreement(job: &str) -> Failure {
 fn renew(args: &RenewArgs) -> Result<(), Failure> {
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
-    let old = run::Args::of_job(&project, &args.job)?;
-    let agreement = old.agreement()?.ok_or_else(|| no_agreement(&args.job))?;
-    let policy = match args.policy.policy() {
+    let old = project.specified(&args.job, Vec::new())?;
+    let agreement = agreed::of_job(&old)?.ok_or_else(|| no_agreement(&args.job))?;
+    let policy = match args.policy.value()?.policy() {
         policy if policy != Policy::default() => policy,
         // Without the day that is over or soon will be.
         _ => Policy { expires: None, ..agreement.document().proposal.policy.clone() },
@@ -155,10 +150,9 @@ fn renew(args: &RenewArgs) -> Result<(), Failure> {
 fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
-    let job = run::Args::of_job(&project, &args.job)?;
-    let agreement = job.agreement()?.ok_or_else(|| no_agreement(&args.job))?;
-    let file = job.under().0.unwrap_or(Path::new("")).to_owned();
-    let ledger = job.ledger().unwrap_or_else(|| file.with_file_name(LEDGER));
+    let job = project.specified(&args.job, Vec::new())?;
+    let agreement = agreed::of_job(&job)?.ok_or_else(|| no_agreement(&args.job))?;
+    let ledger = job.ledger().ok_or_else(|| no_agreement(&args.job))?;
     Partnership::new(me.into(), agreement, ledger, Policy::default())?.revoke()?;
     crate::say(&format!(
         "The agreement of job `{0}` is revoked: this side refuses further runs, and tells the other side so when it calls. The \

@@ -6,17 +6,17 @@ use vesica::{
     Normalize, Source,
     files::{Delimiter, Dialect, Format, KeyColumn, NullValues},
     report::{Check, ColumnFindings, Oddity, counted, grouped},
+    spec::{self, NullValuesForm, Parsed},
 };
 
 use crate::{
     columns::{self, Names},
     delimiter::DelimiterArg,
     exit::Failure,
-    memory,
+    flags, numbers,
     project::{FILE, Project},
     query,
-    run::{self, JobTable},
-    terms,
+    run::JobTable,
 };
 
 #[derive(clap::Args)]
@@ -38,19 +38,19 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["key", "json"])]
     columns: bool,
     /// Values that count as empty in key columns that are normalised, as in `run`
-    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
-    null_values: Option<Names>,
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true, value_parser = flags::read::<NullValuesForm>)]
+    null_values: Option<NullValues>,
     /// How keys are made comparable, as in `run`: one for all columns, or one a column [default: none]
-    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = terms::normalize)]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = flags::read::<Parsed<Normalize>>)]
     normalize: Vec<Normalize>,
     /// The table's format, as in `run` [default: told from its content, or else its name]
-    #[arg(long, value_name = "FORMAT", value_parser = run::format)]
+    #[arg(long, value_name = "FORMAT", value_parser = flags::word::<Format>())]
     format: Option<Format>,
     #[command(flatten)]
     delimiter: DelimiterArg,
     /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
     /// ulimit allow]
-    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    #[arg(long, value_name = "SIZE", value_parser = numbers::amount)]
     memory: Option<u64>,
     /// Print JSON
     #[arg(long)]
@@ -82,7 +82,7 @@ impl Args {
     /// Returns the table; flags come before the keys of its job.
     fn looked(&self) -> Result<Looked, Failure> {
         let of_job = match self.job()? {
-            Some((project, name)) => Some(run::Args::of_job(&project, name)?.table()?),
+            Some((project, name)) => Some(JobTable::of(&project.specified(name, Vec::new())?)?),
             None => None,
         };
         let (input, mut dialect, key, normalize, null_values) = match of_job {
@@ -103,18 +103,16 @@ impl Args {
         dialect.format = self.format.or(dialect.format);
         dialect.delimiter = self.delimiter.named.unwrap_or(dialect.delimiter);
         dialect.most_bytes = self.memory.or(dialect.most_bytes);
-        let key = if self.key.is_empty() { &key } else { &self.key };
+        let named: Vec<_> = self.key.iter().map(|Names(names)| names.clone()).collect();
+        let key = if named.is_empty() { key } else { named };
         let normalize = if self.normalize.is_empty() { &normalize } else { &self.normalize };
-        let null_values = match &self.null_values {
-            Some(_) => terms::null_values(self.null_values.as_ref())?,
-            None => null_values,
-        };
-        let (names, identifiers) = columns::identifiers(key);
+        let null_values = self.null_values.clone().unwrap_or(null_values);
+        let (names, identifiers) = spec::identifiers(&key);
         let none = [Normalize::None];
         let normalize = if normalize.is_empty() { &none[..] } else { normalize };
         let profiles = match self.columns {
             true => Vec::new(),
-            false => terms::profiles(names.len(), normalize)?,
+            false => spec::profiles(names.len(), normalize)?,
         };
         let column = |(name, normalize)| KeyColumn { name, normalize };
         let keys = names.into_iter().zip(profiles).map(column).collect();

@@ -4,13 +4,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args as _;
+use vesica::spec::{self, Options as _};
 
-use crate::{
-    columns::Names,
-    project::{self, FILE, JobEntry, Project},
-    run,
-};
+use crate::project::{FILE, JobEntry, Project};
 
 /// A job of a project file.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,11 +15,11 @@ pub struct Job {
     pub name: String,
     /// Its keys in the file.
     pub keys: Vec<String>,
-    /// Its flags as `vesica run` gets them, or why it gets none.
+    /// Its options as `vesica run` gets them, or why it gets none.
     pub flags: Result<Flags, String>,
 }
 
-/// The flags of a job, as they are read from the command line that the job becomes.
+/// The options of a job that are not at their default.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Flags {
     /// Their names.
@@ -59,14 +55,9 @@ fn read(text: &str) -> Result<Project, String> {
 }
 
 fn flags(project: &Project, name: &str) -> Result<Flags, String> {
-    // What is required is another matter.
-    let command = run::Args::augment_args(clap::Command::new("run"));
-    let mut command = command.mut_args(|arg| arg.required(false));
-    command.build();
-    let flags = project.flags(name, &command, &[]).map_err(|failure| failure.message)?;
-    let line = std::iter::once("run".into()).chain(flags);
-    let given = command.clone().try_get_matches_from(line).map_err(|error| error.to_string())?;
-    let key = given.get_many::<Names>("key").into_iter().flatten();
-    let key = key.map(|Names(names)| names.clone()).collect();
-    Ok(Flags { names: project::names(&given, &command), key })
+    let job = project.read_job(name, Vec::new()).map_err(|failure| failure.message)?;
+    let written = job.written();
+    let names = spec::Job::described().into_iter().map(|known| known.name);
+    let names = names.filter(|name| written.contains_key(*name)).map(str::to_owned).collect();
+    Ok(Flags { names, key: job.table.key })
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use vesica::files::Delimiter;
 
-use crate::terms;
+use crate::flags;
 
 /// The delimiter, where it is named.
 #[derive(Debug, Clone, clap::Args)]
 #[group(skip)]
 pub struct DelimiterArg {
-    /// What separates the fields: comma, semicolon, tab, bar or auto [default: a tab where the name ends in .tsv or
-    /// .tab, a bar where it ends in .psv, and else a comma]
-    #[arg(id = "delimiter", long, value_name = "DELIMITER", value_parser = named)]
+    /// The separator of the fields [default: a tab if the name ends in .tsv or .tab, a bar if it ends in .psv, and else a
+    /// comma]
+    #[arg(id = "delimiter", long, value_name = "DELIMITER", value_parser = flags::word::<Delimiter>())]
     pub named: Option<Delimiter>,
 }
 
@@ -21,8 +21,4 @@ impl DelimiterArg {
     pub fn of(&self, table: &Path) -> Delimiter {
         self.named.unwrap_or_else(|| Delimiter::of_name(table))
     }
-}
-
-fn named(name: &str) -> Result<Delimiter, String> {
-    terms::choice(name, Delimiter::ALL, Delimiter::name)
 }

@@ -246,7 +246,7 @@ mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
     use super::*;
-    use crate::{Cli, project::CommandLine};
+    use crate::{Cli, Command};
 
     const FINGERPRINT: &str = "vesica1-cb6k-2h9h-zv5y-vbs9-x9hk-7s17-nebt-btgk-93tr";
 
@@ -265,9 +265,11 @@ mod tests {
                 if ["vesica run acme", "vesica preview acme"].contains(&&*line) {
                     words.extend(["--project".into(), file.clone().into()]);
                 }
-                let words = CommandLine::new(words, &Cli::command()).ok().unwrap();
-                let read = Cli::try_parse_from(words.arguments).map(|_| ());
-                assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+                let read = Cli::try_parse_from(words);
+                let read = read.unwrap_or_else(|error| panic!("{line}: {error}"));
+                if let Command::Run(args) | Command::Preview(args) = read.command {
+                    assert!(args.run(command).is_ok(), "{line}");
+                }
             }
         }
     }

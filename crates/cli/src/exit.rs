@@ -1,6 +1,6 @@
 //! Exit codes, and which error has which.
 
-use vesica::{Class, Shortfall};
+use vesica::{Class, Shortfall, spec};
 
 /// What each code means, for `--help`.
 pub const CODES: &str = "\
@@ -106,6 +106,22 @@ impl From<vesica::Error> for Failure {
             Class::Bug => BUG,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<spec::Fault> for Failure {
+    fn from(fault: spec::Fault) -> Self {
+        Self::usage(fault.to_string())
+    }
+}
+
+impl From<spec::Error> for Failure {
+    fn from(error: spec::Error) -> Self {
+        match error {
+            spec::Error::Run(error) => error.into(),
+            error if error.class() == Class::Input => Self::input(error.to_string()),
+            error => Self::usage(error.to_string()),
+        }
     }
 }
 

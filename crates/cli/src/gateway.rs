@@ -17,15 +17,15 @@ use vesica::{
     files::{PlannerInputs, Protected, check_results},
     partnership::Partnership,
     report::{Progress, Unit, described},
+    spec::{self, LEDGER},
 };
 use vesica_net::{Proxy, connect};
 
 use crate::{
     agreed, cancel,
     exit::{self, Failure},
-    heading, keygen, memory, numbers,
-    policy::PolicyArgs,
-    run,
+    flags::{self, Flags},
+    heading, keygen, numbers,
     serve::{Counted, Form, Log, turned_away},
 };
 
@@ -66,10 +66,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
-    policy: PolicyArgs,
+    policy: Flags<spec::Limits>,
     /// The memory that a task of the cluster may use, as in 1G: the sets are compared in so many partitions that each
     /// fits
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory::amount)]
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = numbers::amount)]
     task_memory: u64,
     /// Compare the sets in at least so many partitions, rounded up to a power of two: each is a task
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
@@ -81,13 +81,13 @@ pub struct Args {
     #[arg(long)]
     allow_empty: bool,
     /// Wait this long for the other side to appear, also after it was lost
-    #[arg(long, default_value = "3600", value_name = "SECONDS", value_parser = run::seconds)]
+    #[arg(long, default_value = "3600", value_name = "SECONDS", value_parser = numbers::seconds)]
     wait: Duration,
     /// Give up on the other side after this long without a sign of life
-    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
+    #[arg(long, default_value = flags::default::<spec::Connection>("stall-timeout"), value_name = "SECONDS", value_parser = numbers::seconds)]
     stall_timeout: Duration,
     /// Stop if the run lasts longer than this; the default is a day
-    #[arg(long, default_value = "86400", value_name = "SECONDS", value_parser = run::seconds)]
+    #[arg(long, default_value = flags::default::<spec::Connection>("deadline"), value_name = "SECONDS", value_parser = numbers::seconds)]
     deadline: Duration,
     /// Reach the other side through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT
     #[arg(long, value_name = "URL", env = "VESICA_PROXY", hide_env_values = true)]
@@ -133,7 +133,7 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
         .or_else(|| Way::agreed(agreement.document(), me.fingerprint()));
     let way = way
         .ok_or_else(|| Failure::usage("say how to reach the other side: --listen or --connect"))?;
-    let beside = || args.agreement.with_file_name("vesica.ledger");
+    let beside = || args.agreement.with_file_name(LEDGER);
     let ledger = args.ledger.clone().unwrap_or_else(beside);
     let file = |what, path: &PathBuf| Protected::new(what, path);
     let kept = [
@@ -146,7 +146,8 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     let others = others.into_iter().filter_map(|(what, path)| Some(file(what, path.as_ref()?)));
     let results: Vec<_> = [file("the journal", &args.journal)].into_iter().chain(others).collect();
     check_results(&results, &kept, None)?;
-    let mut partnership = Partnership::new(me.clone(), agreement, ledger, args.policy.policy())?;
+    let mut partnership =
+        Partnership::new(me.clone(), agreement, ledger, args.policy.value()?.policy())?;
     partnership.file = Some(args.agreement.clone());
     partnership.record = args.record;
     let serving = Serving {

@@ -1,115 +1,40 @@
 //! The headings under which help lists options.
 
+use std::sync::LazyLock;
+
 use clap::Arg;
+use vesica::spec::{Described, Job, Options as _};
 
-/// The heading of the limits on what runs may reveal.
-const POLICY: &str = "Policy";
-
-/// Each heading with the options below it. Commands that share an option list it under the same heading.
-const HEADINGS: [(&str, &[&str]); 9] = [
-    (
-        "Parties and agreement",
-        &[
-            "project",
-            "identity",
-            "peer",
-            "partner",
-            "agreement",
-            "agreement_hash",
-            "ledger",
-            "record",
-        ],
-    ),
-    (
-        "Connection",
-        &[
-            "listen",
-            "connect",
-            "address",
-            "relay",
-            "exchange_dir",
-            "side",
-            "bandwidth",
-            "wait",
-            "stall_timeout",
-            "deadline",
-            "proxy",
-        ],
-    ),
+/// Each heading with the options below it that jobs lack.
+const HEADINGS: [(&str, &[&str]); 4] = [
+    ("Parties and agreement", &["project"]),
+    ("Connection", &["address"]),
     ("Cluster", &["cluster", "token", "journal", "task_memory"]),
-    (
-        "Table",
-        &[
-            "input",
-            "query",
-            "query_file",
-            "format",
-            "delimiter",
-            "key",
-            "nulls",
-            "duplicates",
-            "allow_empty",
-        ],
-    ),
-    (
-        "Terms",
-        &[
-            "answer",
-            "learns",
-            "normalize",
-            "null_values",
-            "send",
-            "send_bytes",
-            "receive",
-            "align",
-            "scale",
-            "minimum",
-            "epsilon",
-            "clamp",
-            "protocol",
-            "security",
-            "diagnose",
-            "max_peer_rows",
-            "allow_research",
-        ],
-    ),
-    (
-        POLICY,
-        &[
-            "min_set",
-            "min_result",
-            "threshold_first",
-            "max_result",
-            "max_result_total",
-            "epsilon_total",
-            "max_runs_per_day",
-            "max_runs",
-            "max_attempts",
-            "min_change",
-            "hours",
-            "expires",
-        ],
-    ),
-    ("Result", &["output", "select", "join", "formulas"]),
-    ("Memory and interruptions", &["memory", "partitions", "spill", "resume", "threads"]),
-    ("Reports and messages", &["report", "json", "progress", "quiet", "log"]),
+    ("Reports and messages", &["log"]),
 ];
 
-/// Puts an option below its heading; one that has none stays among the others.
+/// Puts an option below its heading. Commands that share an option with jobs list it under the same heading; one that has
+/// none stays among the others.
 pub fn placed(arg: Arg) -> Arg {
+    static OPTIONS: LazyLock<Vec<Described>> = LazyLock::new(Job::described);
     let has_it = |(_, options): &&(&str, &[&str])| options.contains(&arg.get_id().as_str());
-    match HEADINGS.iter().find(has_it) {
-        Some((heading, _)) => arg.help_heading(*heading),
+    let own = HEADINGS.iter().find(has_it).map(|(heading, _)| *heading);
+    let of_job = || OPTIONS.iter().find(|known| arg.get_long() == Some(known.name));
+    match own.or_else(|| Some(of_job()?.heading)) {
+        Some(heading) => arg.help_heading(heading),
         None => arg,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::{Args as _, Command, CommandFactory as _};
+    use clap::{Command, CommandFactory as _};
+    use vesica::spec::Limits;
 
     use super::*;
-    use crate::{Cli, policy::PolicyArgs};
+    use crate::Cli;
+
+    const POLICY: &str = "Policy";
 
     /// The options of a command that are below a heading.
     fn below(command: &Command, heading: Option<&str>) -> Vec<String> {
@@ -124,8 +49,7 @@ mod tests {
         const WITH_LIMITS: [&str; 4] = ["run", "preview", "gateway", "invite"];
         let mut program = Cli::command();
         program.build();
-        let limits = PolicyArgs::augment_args(Command::new("limits"));
-        let limits: Vec<_> = limits.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+        let limits: Vec<_> = Limits::described().iter().map(|known| known.name).collect();
         for name in WITH_LIMITS {
             let command = program.find_subcommand(name).unwrap();
             assert_eq!(below(command, Some(POLICY)), limits, "{name}");

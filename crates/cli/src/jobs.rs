@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use vesica::partnership::Outlook;
 
-use crate::{exit::Failure, keygen, project::Project, run, stamp::Stamp};
+use crate::{exit::Failure, keygen, project::Project};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -56,10 +56,9 @@ fn row(project: &Project, name: &str) -> Row {
 }
 
 fn fill(project: &Project, row: &mut Row) -> Result<(), Failure> {
-    let args = run::Args::of_job(project, &row.job)?;
-    let (agreement, partner) = args.under();
-    row.partner = partner.map(str::to_owned);
-    let Some(agreement) = agreement else {
+    let job = project.specified(&row.job, Vec::new())?;
+    row.partner.clone_from(&job.parties.partner);
+    let Some(agreement) = &job.parties.agreement else {
         row.note = Some("under no agreement".to_owned());
         return Ok(());
     };
@@ -67,7 +66,11 @@ fn fill(project: &Project, row: &mut Row) -> Result<(), Failure> {
         row.note = Some("waits for the reply to the invitation".to_owned());
         return Ok(());
     }
-    let Some(partnership) = args.partnership(&Stamp::now()?)? else { return Ok(()) };
+    let me = || job.parties.identity.as_deref().map(keygen::load);
+    let me = || me().ok_or(Failure::bug("a job of a project has an identity"))?;
+    let Some(partnership) = job.partnership(|| Ok::<_, Failure>(me()?.into()))? else {
+        return Ok(());
+    };
     let fingerprint = partnership.peer().fingerprint().to_string();
     row.partner.get_or_insert_with(|| fingerprint.clone());
     row.fingerprint = Some(fingerprint);

@@ -16,7 +16,6 @@ use crate::{
     exit::Failure,
     keygen,
     project::Project,
-    run,
 };
 
 #[derive(clap::Args)]
@@ -228,15 +227,18 @@ impl Called {
         let mut given = given.to_vec();
         if let Ok(project) = Project::open(project) {
             for name in project.jobs() {
-                let Ok(args) = run::Args::of_job(&project, &name) else { continue };
-                let (Some(file), Some(partner)) = args.under() else { continue };
-                let Ok(agreement) = agreed::agreement(file) else { continue };
+                let Ok(job) = project.specified(&name, Vec::new()) else { continue };
+                let (Some(file), Some(partner)) = (job.parties.agreement, job.parties.partner)
+                else {
+                    continue;
+                };
+                let Ok(agreement) = agreed::agreement(&file) else { continue };
                 let agreement = agreement.document();
                 let parties = [&agreement.proposal.inviter, &agreement.accepter];
                 let me = own(&project);
                 let peer = parties.map(|party| party.fingerprint()).into_iter();
                 given.extend(
-                    peer.filter(|peer| Some(*peer) != me).map(|peer| (peer, partner.to_owned())),
+                    peer.filter(|peer| Some(*peer) != me).map(|peer| (peer, partner.clone())),
                 );
             }
             if let (Some(me), Some(name)) = (own(&project), project.own_name()) {

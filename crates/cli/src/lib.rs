@@ -19,6 +19,7 @@ mod demo;
 mod document;
 mod examples;
 mod exit;
+mod flags;
 mod gateway;
 mod heading;
 mod itself;
@@ -27,12 +28,10 @@ mod keygen;
 mod ledger;
 mod lookup;
 mod meet;
-mod memory;
 mod numbers;
 mod panics;
 mod partner;
 mod plan;
-mod policy;
 mod progress;
 mod project;
 mod protocols;
@@ -42,9 +41,7 @@ mod reference;
 mod relay;
 mod run;
 mod serve;
-mod stamp;
 mod terminal;
-mod terms;
 
 use std::{ffi::OsString, sync::LazyLock};
 
@@ -55,7 +52,6 @@ pub use self::{itself::started_by, panics::hide_panics};
 
 use self::{
     exit::Failure,
-    project::CommandLine,
     terminal::{print, print_lines, say},
 };
 
@@ -169,21 +165,13 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
              arguments of programs: if the text is secret, treat it as known",
         ));
     }
-    let line = match CommandLine::new(arguments, &Cli::command()) {
-        Ok(line) => line,
-        Err(failure) => return failed(&failure),
-    };
-    let cli = match Cli::try_parse_from(&line.arguments) {
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(said) => match line.fault(&said) {
-            Some(failure) => return failed(&failure),
-            // Help is no error, and has the code of success.
-            None => {
-                let said = project::only_given(said, &line.arguments);
-                let _ = said.print();
-                return said.exit_code() as u8;
-            }
-        },
+        // Help has the code of success.
+        Err(said) => {
+            let _ = said.print();
+            return said.exit_code() as u8;
+        }
     };
     let ended = std::panic::catch_unwind(|| match cli.command {
         Command::Demo(args) => demo::run(args),
@@ -205,7 +193,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Verify(args) => ledger::verify(&args),
         Command::Report(args) => ledger::report(&args),
         Command::Check(args) => check::run(&args),
-        Command::Run(args) => run::run(*args),
+        Command::Run(args) => run::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Protocols(args) => protocols::run(&args),

@@ -8,11 +8,12 @@ use rand::{
 };
 use vesica::{
     Normalize, Source,
-    files::{Dialect, Format, KeyColumn, Nulls},
+    files::{Dialect, Format, Formulas, KeyColumn, NullValues, Nulls},
     lists::{
         DEFAULT_QUESTION, ListOrigin, LookUp, MAX_QUESTION, Subscription, lists_cache, look_up,
     },
     report::{counted, grouped},
+    spec::{self, NullValuesForm, Parsed},
 };
 use vesica_net::Fingerprint;
 
@@ -20,9 +21,9 @@ use crate::{
     columns::{self, Names},
     delimiter::DelimiterArg,
     exit::Failure,
-    memory,
+    flags, numbers,
     progress::Show,
-    query, run, terms,
+    query,
 };
 
 #[derive(clap::Args)]
@@ -48,11 +49,11 @@ pub struct Args {
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "value")]
     key: Option<Names>,
     /// How keys are made comparable, which has to be as in the list: one for all columns, or one a column
-    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = terms::normalize)]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = flags::read::<Parsed<Normalize>>)]
     normalize: Vec<Normalize>,
     /// Values that count as empty in key columns that are normalised, as in `run`. A list that counts others is refused
-    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
-    null_values: Option<Names>,
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true, value_parser = flags::read::<NullValuesForm>)]
+    null_values: Option<NullValues>,
     /// The file for the rows that are in the list, with its labels in further columns; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -61,14 +62,14 @@ pub struct Args {
     all: bool,
     /// Keep labels that a spreadsheet would take for formulas as they are in CSV, or escape them with an apostrophe before
     /// each
-    #[arg(long, value_enum, default_value = "keep")]
-    formulas: run::FormulaTexts,
+    #[arg(long, default_value = "keep", value_parser = flags::word::<Formulas>())]
+    formulas: Formulas,
     /// The directory in which lists are kept from one time to the next [default: vesica/lists below $XDG_CACHE_HOME or
     /// ~/.cache]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Refuse a list of more bytes than this, as in 2G
-    #[arg(long, value_name = "SIZE", value_parser = memory::amount, default_value = "4G")]
+    #[arg(long, value_name = "SIZE", value_parser = numbers::amount, default_value = "4G")]
     budget: u64,
     /// Keys in a question
     #[arg(long, value_name = "N", default_value_t = DEFAULT_QUESTION as u32, value_parser = clap::value_parser!(u32).range(1..=MAX_QUESTION as i64))]
@@ -77,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     token: Option<PathBuf>,
     /// The table's format [default: told from its content, or else its name]
-    #[arg(long, value_name = "FORMAT", value_parser = run::format)]
+    #[arg(long, value_name = "FORMAT", value_parser = flags::word::<Format>())]
     format: Option<Format>,
     #[command(flatten)]
     delimiter: DelimiterArg,
@@ -94,7 +95,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(Names(names)) => names.clone(),
         None => vec!["key".to_owned()],
     };
-    let profiles = terms::profiles(names.len(), &args.normalize)?;
+    let profiles = spec::profiles(names.len(), &args.normalize)?;
     let column = |(name, normalize)| KeyColumn { name, normalize };
     let input = match &args.input {
         Some(path) => args.rows.source(path)?,
@@ -105,11 +106,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         input,
         dialect: Dialect { format: args.format, delimiter, ..Dialect::default() },
         columns: names.into_iter().zip(profiles).map(column).collect(),
-        null_values: terms::null_values(args.null_values.as_ref())?,
+        null_values: args.null_values.clone().unwrap_or_default(),
         nulls: Nulls::Skip,
         output: args.output.clone().into(),
         all: args.all,
-        formulas: args.formulas.into(),
+        formulas: args.formulas,
         batch: args.batch as usize,
     };
     let cache = args.cache.clone().or_else(lists_cache);

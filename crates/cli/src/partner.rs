@@ -7,10 +7,11 @@ use std::{
 };
 
 use vesica::{
-    Job, Learns, Offer, Source,
+    Job, Learns, Normalize, Offer, Source,
     files::{Delimiter, KeyColumn},
     partnership::{Agreement, Invitation, Place, Signed},
     report::{counted, grouped},
+    spec::{self, Parsed},
 };
 
 use crate::{
@@ -19,10 +20,9 @@ use crate::{
     delimiter::DelimiterArg,
     document::{of_file, put_new, read},
     exit::Failure,
-    keygen, numbers,
-    policy::PolicyArgs,
+    flags::{self, Flags},
+    heading, keygen, numbers,
     project::{self, JobEntry, Project},
-    terms::{self, QueryArg, TermsArgs},
 };
 
 /// The size of a table, in bytes, beyond which only its header is read before an agreement is made.
@@ -36,6 +36,7 @@ pub struct InitArgs {
 }
 
 #[derive(clap::Args)]
+#[command(mut_args = heading::placed)]
 pub struct InviteArgs {
     /// The name of the agreement, and of the job in vesica.toml: letters, digits, hyphens and underscores
     name: String,
@@ -47,12 +48,10 @@ pub struct InviteArgs {
     /// The relay to which both sides connect, if neither can listen
     #[arg(long, value_name = "ADDR")]
     relay: Option<String>,
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query, help = terms::query_help())]
-    answer: QueryArg,
     #[command(flatten)]
-    terms: TermsArgs,
+    terms: Flags<spec::Terms>,
     #[command(flatten)]
-    policy: PolicyArgs,
+    policy: Flags<spec::Limits>,
 }
 
 #[derive(clap::Args)]
@@ -68,19 +67,19 @@ pub struct AcceptArgs {
     #[arg(long, value_name = "ADDR")]
     address: Option<String>,
     /// How this side's keys are made comparable, where its columns differ from those of the inviting side, as in `run`
-    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = terms::normalize)]
-    normalize: Vec<vesica::Normalize>,
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = flags::read::<Parsed<Normalize>>)]
+    normalize: Vec<Normalize>,
     /// In a join in which this side sends: the columns
     #[arg(long, value_name = "COLS", value_parser = columns::key)]
     send: Option<Names>,
     /// With --send: bytes that a row's values are padded to, as in `run`
-    #[arg(long, value_name = "N", default_value_t = vesica::files::DEFAULT_BYTES, requires = "send")]
+    #[arg(long, value_name = "N", default_value = flags::default::<spec::Terms>("send-bytes"), requires = "send")]
     send_bytes: u32,
     /// This side's column of values, where it brings one
     #[arg(long, value_name = "COL")]
     values: Option<String>,
     /// The most distinct keys that the inviting side may bring
-    #[arg(long, default_value = "100,000,000", value_name = "N", value_parser = numbers::number)]
+    #[arg(long, default_value = flags::default::<spec::Terms>("max-peer-rows"), value_name = "N", value_parser = numbers::number)]
     max_peer_rows: u64,
     /// Allow a protocol that is not for real data, which the invitation names
     #[arg(long)]
@@ -131,7 +130,7 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
         Failure::input(format!("{}: cannot be created: {error}", path.display()))
     };
     fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
-    let (file, identity) = (directory.join(project::FILE), directory.join(project::IDENTITY));
+    let (file, identity) = (directory.join(project::FILE), directory.join(spec::IDENTITY));
     if file.exists() {
         let message = format!("{}: exists already; nothing was changed", file.display());
         return Err(Failure::input(message));
@@ -155,18 +154,21 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
 pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let project = Project::open(args.job.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
-    let offer = args.terms.offer(&args.job.key, &args.answer, 1)?;
+    let terms = args.terms.value()?;
+    let values = terms.answer.column.as_deref();
+    let offer = terms.offer(&args.job.key(), 1)?;
     let place = match (&args.address, &args.relay) {
         (Some(address), _) => Place::Here(address.clone()),
         (None, Some(relay)) => Place::Relay(relay.clone()),
         (None, None) => Place::There,
     };
-    let invitation = Invitation::new(&me, &args.name, &offer, place, args.policy.policy())?;
+    let invitation =
+        Invitation::new(&me, &args.name, &offer, place, args.policy.value()?.policy())?;
     let summary = invitation.proposal().summary()?;
     let file = project.path(format!("{}.invite", args.name));
-    let entry = args.job.entry(&args.name, &offer, args.answer.column.as_deref());
+    let entry = args.job.entry(&args.name, &offer, values);
     project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
-    args.job.check_table(&project, &offer, args.answer.column.as_deref())?;
+    args.job.check_table(&project, &offer, values)?;
     let text = invitation.to_text();
     put_new(&file, &text)?;
     project.add(&entry)?;
@@ -190,7 +192,7 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     // The name is a proposal too: what it is called here is for this side to say.
     let name = args.name.as_ref().unwrap_or(&proposal.name);
     let mut offer = invitation.answer()?;
-    let (names, identifiers) = columns::identifiers(&args.job.key);
+    let (names, identifiers) = spec::identifiers(&args.job.key());
     if names.len() != offer.keys.len() || identifiers != offer.identifiers {
         return Err(Failure::usage(format!(
             "the invitation compares {}, and --key names {}",
@@ -201,7 +203,7 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     offer.allow_research = args.allow_research;
     offer.max_peer_rows = args.max_peer_rows;
     if !args.normalize.is_empty() {
-        offer.keys = terms::profiles(names.len(), &args.normalize)?;
+        offer.keys = spec::profiles(names.len(), &args.normalize)?;
     }
     if let Some(Names(columns)) = &args.send {
         let (columns, bytes) = (columns.clone(), args.send_bytes);
@@ -313,6 +315,11 @@ fn confirmed_before(
 }
 
 impl JobArgs {
+    /// Returns the columns of each identifier.
+    fn key(&self) -> Vec<Vec<String>> {
+        self.key.iter().map(|Names(names)| names.clone()).collect()
+    }
+
     fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> JobEntry {
         let learns = offer.learns != Learns::Peer;
         let input = self.input.clone();
@@ -324,7 +331,7 @@ impl JobArgs {
         JobEntry {
             name: name.to_owned(),
             input,
-            key: self.key.iter().map(|Names(names)| names.clone()).collect(),
+            key: self.key(),
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
             output_is_default: self.output.is_none(),
@@ -341,10 +348,10 @@ impl JobArgs {
         offer: &Offer,
         values: Option<&str>,
     ) -> Result<(), Failure> {
-        let is_local = |input: &&PathBuf| project::is_file(&input.to_string_lossy());
+        let is_local = |input: &&PathBuf| spec::is_file(&input.to_string_lossy());
         let Some(input) = self.input.as_ref().filter(is_local) else { return Ok(()) };
         let path = project.path(input);
-        let (columns, identifiers) = columns::identifiers(&self.key);
+        let (columns, identifiers) = spec::identifiers(&self.key());
         let job = Job {
             delimiter: self.delimiter.of(&path),
             values: values.map(str::to_owned),

@@ -3,10 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use vesica::{
-    Offer, Security,
+    Learns, Offer, Security,
     files::PlannerInputs,
     planning::{ListPlan, Plan, Prospect, money},
     report::grouped,
+    spec::{Answer, AnswerForm},
 };
 use vesica_lab::{
     record::results::Measured,
@@ -18,12 +19,7 @@ use vesica_planner::{
     unit::{Unit, percent},
 };
 
-use crate::{
-    bench::count,
-    exit::Failure,
-    memory, numbers,
-    terms::{self, QueryArg, Who},
-};
+use crate::{bench::count, exit::Failure, flags, numbers};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -45,14 +41,14 @@ pub struct Args {
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
     rtt: f64,
     /// The least security accepted
-    #[arg(long, default_value = "semi-honest", value_parser = terms::security, value_name = "LEVEL")]
+    #[arg(long, default_value = "semi-honest", value_parser = flags::word::<Security>(), value_name = "LEVEL")]
     security: Security,
     /// Who learns the result
-    #[arg(long, value_enum, default_value = "me")]
-    learns: Who,
+    #[arg(long, value_name = "WHO", default_value = "me", value_parser = flags::word::<Learns>())]
+    learns: Learns,
     /// What to find out, as in `run`
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query)]
-    answer: QueryArg,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = flags::read::<AnswerForm>)]
+    answer: Answer,
     /// The minimum of a number, as in `run`
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
@@ -73,7 +69,7 @@ pub struct Args {
     check: Vec<PathBuf>,
     /// Leave out protocols that would use more memory than this on either side, as in 2G or 512M [default: as in
     /// `run`]
-    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    #[arg(long, value_name = "SIZE", value_parser = numbers::amount)]
     memory: Option<u64>,
     /// Print JSON
     #[arg(long)]
@@ -119,7 +115,7 @@ impl Args {
 
     /// The prices of the regions, except where a number is given.
     fn prices(&self) -> Prices {
-        let mine_sends = self.learns == Who::Peer;
+        let mine_sends = self.learns == Learns::Peer;
         let paid = self.prices.map(|Hired(mine, theirs)| match (theirs, mine_sends) {
             (None, true) => Paid::Sender(mine),
             (None, false) => Paid::Receiver(mine),
@@ -136,7 +132,7 @@ impl Args {
 
     /// What this side would offer.
     fn offer(&self) -> Offer {
-        let mut offer = Offer::new(Vec::new(), self.learns.into());
+        let mut offer = Offer::new(Vec::new(), self.learns);
         offer.security = self.security;
         offer.query = self.answer.query;
         offer.brings_values = self.answer.column.is_some();

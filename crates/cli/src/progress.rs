@@ -11,6 +11,7 @@ use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 use vesica::{
     Observer,
     report::{Progress, Unit, counted, described, waited_for},
+    spec,
 };
 
 /// How progress is shown.
@@ -22,6 +23,16 @@ pub enum Show {
     Plain,
     /// Nothing.
     Off,
+}
+
+impl From<spec::Progress> for Show {
+    fn from(progress: spec::Progress) -> Self {
+        match progress {
+            spec::Progress::Auto => Self::Auto,
+            spec::Progress::Plain => Self::Plain,
+            spec::Progress::Off => Self::Off,
+        }
+    }
 }
 
 impl Show {

@@ -1,11 +1,9 @@
 //! `vesica.toml`: the identity and the jobs of a project.
 //!
-//! A job is a table in which each flag of `run` has its key. The job becomes a command line, which is read like any other: so
-//! there is one list of flags, and one judge of what they may be.
+//! `vesica::spec` says what it may hold. Here the file is found, read and changed, and its faults are put into words.
 
 mod binding;
 mod files;
-mod line;
 
 use std::{
     ffi::OsString,
@@ -14,48 +12,23 @@ use std::{
     time::SystemTime,
 };
 
-use clap::{ArgAction, Command};
 use toml::{Table, Value};
-
-pub use self::{
-    files::LEDGER,
-    line::{CommandLine, names, only_given},
-};
+use vesica::spec::{self, Fault, Given, Job, Options as _, Stamp, is_file};
 
 use crate::{document, exit::Failure};
 
 /// The name of the file.
 pub const FILE: &str = "vesica.toml";
 
-/// The name of the identity's file where the project names none.
-pub const IDENTITY: &str = "vesica.identity";
-
 /// What a new project file holds.
 pub const TEMPLATE: &str = include_str!("vesica.toml");
-
-/// Flags whose values are paths, which are relative to the project file.
-const PATHS: [&str; 11] = [
-    "identity",
-    "agreement",
-    "ledger",
-    "record",
-    "input",
-    "output",
-    "report",
-    "resume",
-    "spill",
-    "query-file",
-    "exchange-dir",
-];
-
-/// Flags that say how to reach the other side: one of them is enough.
-const WAYS: [&str; 4] = ["listen", "connect", "relay", "exchange-dir"];
 
 /// A project file that was read.
 pub struct Project {
     file: PathBuf,
     text: String,
     table: Table,
+    spec: spec::Project,
     /// When the file had been written last before it was read.
     modified: Option<SystemTime>,
 }
@@ -150,26 +123,17 @@ impl Project {
             let what = format!("{}: line {}: {}", file.display(), ends + 1, error.message());
             Failure::input(what)
         })?;
-        let project = Self { file, text, table, modified: None };
-        for (key, value) in &project.table {
-            let (is_right, form) = match key.as_str() {
-                "identity" => (value.is_str(), "the name of a file"),
-                "name" => (value.is_str(), "this side's name for people"),
-                "jobs" => {
-                    let jobs = value.as_table();
-                    let are_tables = jobs.is_some_and(|jobs| jobs.values().all(Value::is_table));
-                    (are_tables, "a table for each job, such as [jobs.example]")
-                }
-                _ => {
-                    let what = format!("there is no key `{key}`; there are identity, name, jobs");
-                    return Err(project.failed(&what));
-                }
-            };
-            if !is_right {
-                return Err(project.failed(&format!("key `{key}`: it is {form}")));
+        let failed = |what: &str| Failure::input(format!("{}: {what}", file.display()));
+        let given = Given { table: object(&table), ..Given::default() };
+        let spec = spec::Project::of(given).map_err(|fault| match fault {
+            Fault::Unknown { option } => {
+                let known =
+                    spec::Project::described().iter().map(|known| known.name).collect::<Vec<_>>();
+                failed(&format!("there is no key `{option}`; there are {}", known.join(", ")))
             }
-        }
-        Ok(project)
+            fault => failed(&fault.words(|option| format!("key `{option}`"))),
+        })?;
+        Ok(Self { file, text, table, spec, modified: None })
     }
 
     fn failed(&self, what: &str) -> Failure {
@@ -212,13 +176,12 @@ impl Project {
 
     /// The file of the identity.
     pub fn identity(&self) -> PathBuf {
-        let named = self.table.get("identity").and_then(Value::as_str);
-        self.path(named.unwrap_or(IDENTITY))
+        self.path(&self.spec.identity)
     }
 
     /// This side's name for people, if it has one.
     pub fn own_name(&self) -> Option<&str> {
-        self.table.get("name").and_then(Value::as_str)
+        self.spec.name.as_deref()
     }
 
     /// A job.
@@ -230,6 +193,63 @@ impl Project {
                 true => format!("there is no job `{name}`, nor any other"),
                 false => format!("there is no job `{name}`; there are {}", names.join(", ")),
             })
+        })
+    }
+
+    /// Returns the specification of a job, in which flags replace keys.
+    ///
+    /// # Errors
+    /// Any fault of the job, also that it lacks an option that every run has.
+    pub fn specified(
+        &self,
+        name: &str,
+        flags: Vec<(String, Vec<OsString>)>,
+    ) -> Result<Job, Failure> {
+        let job = self.read_job(name, flags)?;
+        let lacks = |key| format!("{}: job `{name}` has no `{key}`", self.file.display());
+        missing(&job).map_or(Ok(job), |key| Err(Failure::usage(lacks(key))))
+    }
+
+    /// Reads a job, which may lack an option.
+    pub fn read_job(
+        &self,
+        name: &str,
+        flags: Vec<(String, Vec<OsString>)>,
+    ) -> Result<Job, Failure> {
+        self.job(name)?;
+        let given: Vec<_> = flags.iter().map(|(flag, _)| flag.clone()).collect();
+        let is_flag = |option: &str| given.iter().any(|flag| flag == option);
+        let notation = |option: &str| match is_flag(option) {
+            true => format!("--{option}"),
+            false => format!("key `{option}`"),
+        };
+        self.spec.job(name, &self.path(""), flags).map_err(|fault| match &fault {
+            Fault::Unknown { option } => self.failed(&format!(
+                "job `{name}`, key `{option}`: there is no such option of `vesica run`; its help lists them all"
+            )),
+            Fault::Value { option, .. } if !is_flag(option) => {
+                self.failed(&format!("job `{name}`, {}", fault.words(notation)))
+            }
+            _ => Failure::usage(format!(
+                "{}: job `{name}`: {}",
+                self.file.display(),
+                fault.words(notation)
+            )),
+        })
+    }
+
+    /// Refuses a command that names neither a job nor files.
+    pub fn without_job(&self, command: &str) -> Failure {
+        let (file, jobs) = (self.file.display(), self.jobs());
+        Failure::usage(match jobs.first() {
+            Some(first) => {
+                let all = jobs.join(", ");
+                format!("name a job, as in `vesica {command} {first}`; the jobs of {file}: {all}")
+            }
+            None => format!(
+                "{file} has no job yet: `vesica invite` and `vesica accept` add jobs. Without a job, `vesica {command}` \
+                 takes --identity, --input and --key"
+            ),
         })
     }
 
@@ -254,7 +274,7 @@ impl Project {
         new.insert("record".to_owned(), entry.record().into());
         for key in ["output", "report", "resume"] {
             let old = new.get(key).and_then(Value::as_str).map(str::to_owned);
-            if let Some(old) = old.filter(|old| is_file(old) && !crate::stamp::is_pattern(old)) {
+            if let Some(old) = old.filter(|old| is_file(old) && !Stamp::is_in(old)) {
                 let extension = Path::new(&old).extension().and_then(|end| end.to_str());
                 let file = format!("{name}.{}", extension.unwrap_or(key));
                 let beside = Path::new(&old).with_file_name(file);
@@ -279,84 +299,22 @@ impl Project {
             ))),
         }
     }
-
-    /// The job as flags, without those that are `given` already.
-    pub fn flags(
-        &self,
-        name: &str,
-        run: &Command,
-        given: &[String],
-    ) -> Result<Vec<OsString>, Failure> {
-        let mut flags = Vec::new();
-        let mut job = self.job(name)?.clone();
-        if let (Some(identity), false) = (self.table.get("identity"), job.contains_key("identity"))
-        {
-            job.insert("identity".to_owned(), identity.clone());
-        }
-        if !job.contains_key("identity") {
-            job.insert("identity".to_owned(), IDENTITY.into());
-        }
-        for (key, value) in &job {
-            let fault = |what: &str| self.failed(&format!("job `{name}`, key `{key}`: {what}"));
-            let known = |arg: &&clap::Arg| arg.get_long() == Some(key) && key != "project";
-            let arg = run.get_arguments().find(known).ok_or_else(|| {
-                fault("there is no such flag of `vesica run`; its help lists them all")
-            })?;
-            let takes_way = WAYS.contains(&key.as_str());
-            if given.iter().any(|id| id == key || takes_way && WAYS.contains(&id.as_str())) {
-                continue;
-            }
-            let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
-            let values = match value {
-                Value::Boolean(set) if is_switch => {
-                    flags.extend(set.then(|| OsString::from(format!("--{key}"))));
-                    continue;
-                }
-                _ if is_switch => return Err(fault("it is true or false")),
-                Value::Array(values) if values.iter().all(Value::is_array) => values
-                    .iter()
-                    .map(|value| value.as_array().map_or(&[][..], Vec::as_slice))
-                    .map(list)
-                    .collect::<Option<Vec<_>>>(),
-                Value::Array(values) => list(values).map(|list| vec![list]),
-                value => scalar(value).map(|value| vec![value]),
-            };
-            let values =
-                values.ok_or_else(|| fault("it is a text, a number, or a list of these"))?;
-            for value in values {
-                let is_path = PATHS.contains(&key.as_str()) && is_file(&value);
-                let value = if is_path { self.path(&value).into_os_string() } else { value.into() };
-                let mut flag = OsString::from(format!("--{key}="));
-                flag.push(value);
-                flags.push(flag);
-            }
-        }
-        Ok(flags)
-    }
 }
 
-/// Whether a place is a file, and not a stream, an object or a database.
-pub fn is_file(place: &str) -> bool {
-    place != "-" && !place.contains("://") && !place.starts_with("adbc:")
+/// The first option that every run has and this job lacks.
+pub fn missing(job: &Job) -> Option<&'static str> {
+    let has = [
+        ("identity", job.parties.identity.is_some()),
+        ("input", job.table.input.is_some()),
+        ("key", !job.table.key.is_empty()),
+    ];
+    has.into_iter().find(|(_, has)| !has).map(|(option, _)| option)
 }
 
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Float(number) => Some(number.to_string()),
-        Value::Datetime(date) => Some(date.to_string()),
-        Value::Boolean(_) | Value::Array(_) | Value::Table(_) => None,
-    }
-}
-
-/// Names as the command line takes them: with commas between them, and quotes around one that holds a comma.
-fn list(values: &[Value]) -> Option<String> {
-    let name = |value: &Value| {
-        let name = scalar(value)?;
-        Some(if is_quoted(&name) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name })
-    };
-    Some(values.iter().map(name).collect::<Option<Vec<_>>>()?.join(","))
+/// Returns a table as JSON has it.
+fn object(table: &Table) -> serde_json::Map<String, serde_json::Value> {
+    let value = serde_json::to_value(table).unwrap_or_default();
+    value.as_object().cloned().unwrap_or_default()
 }
 
 /// Whether a name stands in quotes on the command line.
@@ -367,6 +325,7 @@ fn is_quoted(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::{INPUT, USAGE};
 
     fn project(text: &str) -> Result<Project, String> {
         Project::read(FILE.into(), text.to_owned()).map_err(|failure| failure.message)
@@ -385,14 +344,70 @@ mod tests {
                 "identities = 1",
                 "vesica.toml: there is no key `identities`; there are identity, name, jobs",
             ),
-            ("identity = 5", "vesica.toml: key `identity`: it is the name of a file"),
-            ("jobs = 5", "key `jobs`: it is a table for each job, such as [jobs.example]"),
-            ("[[jobs]]", "key `jobs`: it is a table for each job"),
-            ("jobs.a = 5", "key `jobs`: it is a table for each job"),
+            ("identity = 5", "vesica.toml: key `identity`: a path"),
+            ("jobs = 5", "key `jobs`: a table for each job, such as [jobs.example]"),
+            ("[[jobs]]", "key `jobs`: a table for each job"),
+            ("jobs.a = 5", "key `jobs`: a table for each job"),
         ] {
             assert!(refused(text).contains(said), "{text}: {}", refused(text));
         }
         assert!(project(TEMPLATE).is_ok() && project("").is_ok());
+    }
+
+    /// The fault of the job `cnt` with these keys and of these flags.
+    fn fault(keys: &str, flags: &[(&str, &str)]) -> (u8, String) {
+        let project = project(&format!("[jobs.cnt]\n{keys}")).unwrap();
+        let flag = |(name, text): &(&str, &str)| ((*name).to_owned(), vec![text.into()]);
+        let failure = project.specified("cnt", flags.iter().map(flag).collect()).unwrap_err();
+        (failure.code, failure.message.replace("vesica.toml: ", ""))
+    }
+
+    #[test]
+    fn faults_of_a_job_are_in_words_of_its_file() {
+        const AGREED: &str = "agreement = \"cnt.agreement\"\ninput = \"in.csv\"\nkey = \"k\"\n";
+        for (keys, flags, code, said) in [
+            (
+                "",
+                &[("learns", "both")][..],
+                USAGE,
+                "job `cnt`: the agreement settles --learns: leave it out",
+            ),
+            (
+                "learns = \"me\"\nalign = false\n",
+                &[],
+                USAGE,
+                "job `cnt`: the agreement settles key `learns` and key `align`: leave them out",
+            ),
+            (
+                "memory = 100\n",
+                &[],
+                INPUT,
+                "job `cnt`, key `memory`: an amount with its unit, such as 2G, 1.5G or 512M, or a number of bytes from \
+                 1048576 on",
+            ),
+            (
+                "join = \"outer\"\n",
+                &[],
+                INPUT,
+                "job `cnt`, key `join`: possible values: inner, left",
+            ),
+            (
+                "listen = \"a:1\"\nconnect = \"b:1\"\n",
+                &[],
+                USAGE,
+                "job `cnt`: key `listen` and key `connect` exclude each other",
+            ),
+            (
+                "memory = \"1G\"\n",
+                &[("memory", "2X")],
+                USAGE,
+                "job `cnt`: --memory: an amount with its unit",
+            ),
+        ] {
+            let (found, message) = fault(&format!("{AGREED}{keys}"), flags);
+            assert!(found == code && message.starts_with(said), "{found}: {message}");
+        }
+        assert_eq!(fault("key = \"k\"\n", &[]), (USAGE, "job `cnt` has no `input`".to_owned()));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The query for the rows of a database.
 
-use std::{fs, path::PathBuf};
+use std::path::{Path, PathBuf};
 
-use vesica::Source;
+use vesica::{Source, spec};
 
 use crate::exit::Failure;
 
@@ -18,14 +18,10 @@ pub struct Args {
 }
 
 impl Args {
-    /// What is read: the table of this path, or the rows of the query there.
-    pub fn source(&self, path: &std::path::Path) -> Result<Source, Failure> {
-        let query = match &self.query_file {
-            Some(file) => Some(fs::read_to_string(file).map_err(|error| {
-                Failure::usage(format!("{}: the query cannot be read: {error}", file.display()))
-            })?),
-            None => self.query.clone(),
-        };
-        Ok(Source::from_path(path).with_query(query)?)
+    /// Returns the table of this path, or the rows of the query there.
+    pub fn source(&self, path: &Path) -> Result<Source, Failure> {
+        let (query, query_file) = (self.query.clone(), self.query_file.clone());
+        let table = spec::Table { query, query_file, ..spec::Table::default() };
+        Ok(table.source(Some(Source::from_path(path)))?)
     }
 }

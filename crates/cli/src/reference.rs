@@ -3,9 +3,9 @@
 
 use std::{fmt::Write as _, fs, io, path::PathBuf};
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueEnum};
 use clap_complete::Shell;
-use serde_json::{Map, Value, json};
+use vesica::spec::{Job, List, Project, Service};
 
 use crate::exit::Failure;
 
@@ -37,17 +37,31 @@ pub fn man(args: &ManArgs, program: Command) -> Result<(), Failure> {
 
 #[derive(clap::Args)]
 pub struct ReferenceArgs {
-    /// Print the JSON Schema of project files instead
-    #[arg(long)]
-    project_schema: bool,
+    /// Print the JSON Schema of this specification instead
+    #[arg(long, value_enum)]
+    schema: Option<Specification>,
 }
 
-/// Prints every command and flag as Markdown, or what a project file may hold.
+/// A specification that has a JSON Schema.
+#[derive(Clone, Copy, ValueEnum)]
+enum Specification {
+    Job,
+    Project,
+    List,
+    Service,
+}
+
+/// Prints every command and flag as Markdown, or a JSON Schema.
 pub fn reference(args: &ReferenceArgs, mut program: Command) -> Result<(), Failure> {
     program.build();
-    if args.project_schema {
-        let run = program.find_subcommand("run").ok_or(Failure::bug("there is a command `run`"))?;
-        let schema = serde_json::to_string_pretty(&project_schema(run));
+    if let Some(specification) = args.schema {
+        let schema = match specification {
+            Specification::Job => Job::schema(),
+            Specification::Project => Project::schema(),
+            Specification::List => List::schema(),
+            Specification::Service => Service::schema(),
+        };
+        let schema = serde_json::to_string_pretty(&schema);
         return crate::print(&(schema.map_err(|_| Failure::bug("a schema has JSON"))? + "\n"));
     }
     let mut out = String::from(
@@ -59,58 +73,6 @@ pub fn reference(args: &ReferenceArgs, mut program: Command) -> Result<(), Failu
         section(&mut out, command);
     }
     crate::print(&out)
-}
-
-/// The JSON Schema of project files, in which each flag of `run` has its key.
-fn project_schema(run: &Command) -> Value {
-    let is_key = |arg: &&Arg| {
-        !["help", "project"].contains(&arg.get_id().as_str()) && arg.get_long().is_some()
-    };
-    let keys: Map<String, Value> = run
-        .get_arguments()
-        .filter(is_key)
-        .map(|arg| (arg.get_long().unwrap_or_default().to_owned(), key_schema(arg)))
-        .collect();
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A project of vesica",
-        "description": "What vesica.toml may hold. Generated from the definitions of the flags of `vesica run`.",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "identity": {
-                "description": "The file with this side's identity, relative to the project file.",
-                "type": "string"
-            },
-            "name": {
-                "description": "This side's name for people, on pages",
-                "type": "string",
-            },
-            "jobs": {
-                "description": "The jobs, by name.",
-                "type": "object",
-                "additionalProperties": {
-                    "type": "object",
-                    "additionalProperties": false,
-                    "properties": keys
-                }
-            }
-        }
-    })
-}
-
-/// What a key may hold: true or false, one of some words, or a text, a number, or a list of these.
-fn key_schema(arg: &Arg) -> Value {
-    let description = words(arg);
-    if !arg.get_action().takes_values() {
-        return json!({ "description": description, "type": "boolean" });
-    }
-    let possible: Vec<String> =
-        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    match possible.is_empty() {
-        true => json!({ "description": description, "type": ["string", "number", "array"] }),
-        false => json!({ "description": description, "enum": possible }),
-    }
 }
 
 /// What a flag does, in one line.

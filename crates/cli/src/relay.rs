@@ -10,7 +10,7 @@ use vesica_net::{
 use crate::{
     cancel,
     exit::Failure,
-    memory, numbers, run,
+    numbers,
     serve::{Counted, Form, Log},
 };
 
@@ -33,13 +33,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "8", value_parser = numbers::number)]
     party_pairs: u64,
     /// The most bytes of a pair, both ways together, as in 50G
-    #[arg(long, value_name = "SIZE", default_value = "1T", value_parser = memory::amount)]
+    #[arg(long, value_name = "SIZE", default_value = "1T", value_parser = numbers::amount)]
     quota: u64,
     /// How long a party may wait for another
-    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = run::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = numbers::seconds)]
     wait: Duration,
     /// How long a pair may be silent
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = run::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = numbers::seconds)]
     idle: Duration,
     /// How to write what happens to standard error: text or json, a line for each event
     #[arg(long, value_enum, default_value = "text")]

@@ -10,7 +10,7 @@ mod metrics;
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::{Discriminant, discriminant},
-    path::PathBuf,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -20,9 +20,9 @@ use std::{
 };
 
 use vesica::{
-    Class, Report, Role,
+    Class, Report, Role, Source,
     partnership::{Agreement, Partnership, Signed},
-    to_bind,
+    spec, to_bind,
 };
 use vesica_net::{
     AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace, Turns,
@@ -34,11 +34,12 @@ use self::log::{Fact, Facts};
 
 use self::metrics::Metrics;
 use crate::{
-    cancel,
+    agreed, cancel,
     exit::{self, Failure},
-    keygen, memory, numbers,
+    flags::Flags,
+    keygen,
     project::Project,
-    run,
+    run::{self, Run},
 };
 
 /// How long a partner may take from its handshake to saying which agreement it means.
@@ -55,38 +56,8 @@ const CONNECTIONS: usize = 64;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The project file, which is read again when it changes [default: vesica.toml]
-    #[arg(long, value_name = "FILE")]
-    project: Option<PathBuf>,
-    /// Listen at this address [default: where the agreements say that this side listens]
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<String>,
-    /// The most runs at a time; others wait for their turn, the first come first [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = numbers::number)]
-    runs: Option<u64>,
-    /// The most memory that all runs together may use, of which each has an equal part, as in 2G [default: three
-    /// quarters of what the machine, its control group or ulimit allow]
-    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
-    memory: Option<u64>,
-    /// Answer health checks and show metrics (OpenMetrics) at this address of this machine, as in 127.0.0.1:9788, or at
-    /// this path as a Unix socket
-    #[arg(long, value_name = "PLACE")]
-    metrics: Option<String>,
-    /// How to write what happens to standard error: text or json, a line for each event
-    #[arg(long, value_enum, default_value = "text")]
-    log: Form,
-    /// When asked to stop, wait this long for runs to end
-    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
-    grace: Duration,
-    /// A partner that has this side wait for longer than this, without data to show for it, loses its turn if others
-    /// wait for theirs. It may take a second longer for every 10,000 bytes that have moved, and time that this side
-    /// computes does not count
-    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
-    hold: Duration,
-    /// Calls of one partner in a minute, after as many at once: one that calls more often is asked to call again
-    /// later, which its program does as long as its --wait allows
-    #[arg(long, value_name = "N", default_value = "30", value_parser = numbers::number)]
-    partner_rate: u64,
+    #[command(flatten)]
+    service: Flags<spec::Service>,
     #[command(flatten)]
     list: list::Args,
 }
@@ -96,7 +67,7 @@ struct Job {
     name: String,
     /// The other party of its agreement.
     peer: Fingerprint,
-    args: run::Args,
+    run: Run,
 }
 
 /// All jobs under agreements in which this side listens, by the hash of the agreement.
@@ -127,11 +98,13 @@ struct Service {
 }
 
 pub fn serve(args: &Args) -> Result<(), Failure> {
+    let list = &args.list;
+    let args = args.service.value()?;
+    let log = Log::new(args.log.into());
     let asked_to_stop = cancel::on_signal_within(args.grace)?;
-    if args.list.list.is_some() {
-        let log = Log::new(args.log);
+    if list.list.is_some() {
         let places = (args.listen.as_deref(), args.metrics.as_deref());
-        return list::serve(&args.list, places, &log, &asked_to_stop);
+        return list::serve(list, places, &log, &asked_to_stop);
     }
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
@@ -143,7 +116,6 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     };
     let mut state = State { written: project.written(), fault: None };
     let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
-    let log = Log::new(args.log);
     jobs.tell_since(&Jobs::default(), log);
     let address = match (&args.listen, jobs.addresses.len()) {
         (Some(address), _) => address.clone(),
@@ -184,7 +156,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     while !asked_to_stop.is_cancelled() {
         if looked.elapsed() >= RELOAD {
             looked = Instant::now();
-            reload(args, &mut state, &mut jobs, &mut server, (me.fingerprint(), share), log);
+            reload(&args, &mut state, &mut jobs, &mut server, (me.fingerprint(), share), log);
             threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
             strangers.look();
         }
@@ -256,7 +228,7 @@ struct State {
 
 /// Reads the project again if its file or an agreement changed. One that cannot be used changes nothing.
 fn reload(
-    args: &Args,
+    args: &spec::Service,
     state: &mut State,
     jobs: &mut Jobs,
     server: &mut Server,
@@ -290,16 +262,41 @@ fn reload(
     }
 }
 
+impl Share {
+    /// Lets a job use no more memory than this, and as many threads unless the job says otherwise.
+    fn apply_to(self, job: &mut spec::Job) {
+        let resources = &mut job.resources;
+        resources.memory = Some(resources.memory.map_or(self.memory, |most| most.min(self.memory)));
+        resources.threads = if resources.threads == 0 { self.threads } else { resources.threads };
+    }
+}
+
+/// Returns the input of a job, if it is a file that is not there.
+fn missing_input(job: &spec::Job) -> Option<&Path> {
+    let input = job.table.input.as_deref()?;
+    let is_file = matches!(Source::from_path(input), Source::File(_));
+    (is_file && !input.exists()).then_some(input)
+}
+
+impl From<spec::LogForm> for Form {
+    fn from(form: spec::LogForm) -> Self {
+        match form {
+            spec::LogForm::Text => Self::Text,
+            spec::LogForm::Json => Self::Json,
+        }
+    }
+}
+
 impl Jobs {
     fn read(project: &Project, me: Fingerprint, share: Share) -> Result<Self, Failure> {
         let mut all = Self::default();
         project.check_files()?;
         for name in project.jobs() {
-            let mut args = run::Args::of_job(project, &name)?;
-            if let Some(input) = args.missing_input() {
+            let mut job = project.specified(&name, Vec::new())?;
+            if let Some(input) = missing_input(&job) {
                 all.without_input.insert(name.clone(), input.display().to_string());
             }
-            let (agreement, address, peer) = match served(&args, me) {
+            let (agreement, address, peer) = match served(&job, me) {
                 Ok(served) => served,
                 Err(failure) => {
                     if failure.code == exit::INPUT {
@@ -311,9 +308,9 @@ impl Jobs {
             };
             all.addresses.insert(address);
             all.partners.insert(peer);
-            args.within(share.memory, share.threads);
-            args.of_project(project.protected(&name), agreement.hash());
-            all.jobs.insert(agreement.hash(), Arc::new(Job { name, peer, args }));
+            share.apply_to(&mut job);
+            let run = Run::served(job, project.protected(&name), agreement.hash());
+            all.jobs.insert(agreement.hash(), Arc::new(Job { name, peer, run }));
         }
         Ok(all)
     }
@@ -342,12 +339,13 @@ impl Jobs {
 /// # Errors
 /// The reason for which the job is not served.
 fn served(
-    args: &run::Args,
+    job: &spec::Job,
     me: Fingerprint,
 ) -> Result<(Signed<Agreement>, String, Fingerprint), Failure> {
-    let file = args.agreement_file().ok_or_else(|| Failure::usage("it is under no agreement"))?;
+    let file = job.parties.agreement.as_ref();
+    let file = file.ok_or_else(|| Failure::usage("it is under no agreement"))?;
     let missing = || Failure::usage(format!("there is no agreement {} (yet)", file.display()));
-    let agreement = args.agreement()?.ok_or_else(missing)?;
+    let agreement = agreed::of_job(job)?.ok_or_else(missing)?;
     let address = agreement.document().listens(me).map(to_bind);
     let there = || Failure::usage("under its agreement this side does not listen");
     let address = address.ok_or_else(there)?;
@@ -399,7 +397,7 @@ impl Service {
             let channel = channel.take().ok_or(Failure::bug("a channel is used once"))?;
             Ok((Role::B, channel))
         };
-        let (report, _) = job.args.carried_out(&self.stop, &mut meet);
+        let (report, _) = job.run.carried_out(&self.stop, &mut meet);
         if let Some(mut channel) = channel {
             channel.abort(reason(&report));
         }

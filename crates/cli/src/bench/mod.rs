@@ -105,7 +105,7 @@ impl FromStr for SetSizes {
 
 /// Reads a number of items, such as `1000` or `2^20`.
 pub fn count(text: &str) -> Result<usize, String> {
-    let parsed = crate::numbers::whole(text).and_then(|count| usize::try_from(count).ok());
+    let parsed = vesica::spec::whole(text).and_then(|count| usize::try_from(count).ok());
     parsed.filter(|count| *count <= MAX_ITEMS).ok_or_else(|| {
         format!("`{text}` is no set size: write 1000, 100,000, 2M or 2^20, at most {MAX_ITEMS}")
     })

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
-use vesica::files::{Protected, check_results};
+use vesica::{
+    files::{Protected, check_results},
+    spec::{LEDGER, Stamp, is_file},
+};
 
-use super::{JobEntry, Project, is_file};
-use crate::{exit::Failure, stamp};
+use super::{JobEntry, Project};
+use crate::exit::Failure;
 
 /// Keys of a job whose files a run reads or adds to, and what these are.
 const KEPT: [(&str, &str); 5] = [
@@ -27,9 +30,6 @@ const REPLACED: [(&str, &str); 4] = [
 
 /// Extensions of files beside an agreement, and what these are.
 const BESIDE: [(&str, &str); 2] = [("invite", "the invitation"), ("reply", "the reply")];
-
-/// The name of a ledger where the job names none.
-pub const LEDGER: &str = "vesica.ledger";
 
 impl Project {
     /// The files that no result of this job may replace: all files of other jobs, the job's own input and the like, and the
@@ -112,7 +112,7 @@ impl Project {
     fn files_of(&self, name: &str, job: &Table, kinds: &[(&str, &str)]) -> Vec<Protected> {
         let place = |key: &str| job.get(key).and_then(Value::as_str);
         let named = kinds.iter().filter_map(|(key, what)| Some((place(key)?, what)));
-        let named = named.filter(|(place, _)| *place != "-" && !stamp::is_pattern(place));
+        let named = named.filter(|(place, _)| *place != "-" && !Stamp::is_in(place));
         let file = |(place, what): (&str, &&str)| {
             let path = if is_file(place) { self.path(place) } else { PathBuf::from(place) };
             Protected::new(format!("{what} of job `{name}`"), path)

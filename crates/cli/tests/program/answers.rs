@@ -99,7 +99,7 @@ fn noise_that_is_none_is_refused() {
         (&["--answer", "count", "--epsilon", "11"], "hides nothing"),
         (&["--answer", "count", "--clamp", "1", "--epsilon", "1"], "no values to clamp"),
         (&["--answer", "sum:v", "--epsilon", "1"], "add --clamp"),
-        (&["--answer", "count", "--epsilon", "1", "--minimum", "3"], "cannot be used with"),
+        (&["--answer", "count", "--epsilon", "1", "--minimum", "3"], "exclude each other"),
         (
             &["--answer", "count", "--epsilon", "1", "--diagnose"],
             "run it on its own, without --epsilon",

@@ -227,5 +227,5 @@ fn nobody_meets_itself() {
     let own = &lab.prints[Connecting as usize];
     let way = ["--connect", "127.0.0.1:1"];
     let alone = Running::start(lab.command(Connecting, &way, &["--peer", own])).end();
-    alone.assert(2, &["the other side's fingerprint is this side's own"]);
+    alone.assert(2, &["--peer is this side's own fingerprint"]);
 }

@@ -570,10 +570,10 @@ fn a_project_file_that_is_wrong_is_named_with_the_place() {
         (
             "\nkey = \"email\"",
             "\nkeys = \"email\"",
-            "job `acme`, key `keys`: there is no such flag",
+            "job `acme`, key `keys`: there is no such option",
         ),
         ("\nkey = \"email\"", "\nkey = 1.5.2", "vesica.toml: line"),
-        ("\nkey = \"email\"", "\nkey = \"email\"\nquiet = 3", "key `quiet`: it is true or false"),
+        ("\nkey = \"email\"", "\nkey = \"email\"\nquiet = 3", "key `quiet`: true or false"),
         ("[jobs.acme]", "[jobs.other]", "there is no job `acme`; there are other"),
         ("identity =", "identities =", "there is no key `identities`"),
     ] {
@@ -584,7 +584,7 @@ fn a_project_file_that_is_wrong_is_named_with_the_place() {
     // What an agreement settles, no flag changes.
     projects
         .ended(Inviter, &["run", "acme", "--learns", "me"])
-        .assert(2, &["key `agreement` and --learns exclude each other"]);
+        .assert(2, &["the agreement settles --learns: leave it out"]);
     projects
         .ended(Inviter, &["run", "acme", "--answer", "count"])
         .assert(2, &["the answer is rows"]);

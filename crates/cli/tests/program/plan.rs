@@ -230,7 +230,7 @@ fn what_a_list_cannot_do_is_not_offered() {
     assert!(list["total_price"].as_f64().unwrap() < list["runs_price"].as_f64().unwrap());
     assert!(list["why"].as_str().unwrap().contains("costs less"));
     with_figures("/no/such/file", &[&["plan"], &unequal[..], &["--runs", "0"]].concat())
-        .assert(2, &["a number from 1 on"]);
+        .assert(2, &["a whole number from 1 on"]);
 }
 
 #[test]

@@ -77,3 +77,10 @@ fn keys_have_three_notations() {
     assert_eq!(key(r#"[["a"], ["b", "c"]]"#), [vec!["a"], vec!["b", "c"]]);
     assert_eq!(key(r#"["a", ["b", "c"]]"#), [vec!["a"], vec!["b", "c"]]);
 }
+
+#[test]
+fn the_job_of_the_documentation_is_one() {
+    let page = include_str!("../../../docs/embedding.md");
+    let block = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(job(block).unwrap().table.key, [["first", "last"]]);
+}

@@ -1,24 +1,28 @@
 //! Agreements and records, and the disclosures of planned runs.
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
 use vesica::{
     Class, Error, Role,
-    partnership::{Agreement, Record, Signed, Statement, Summary},
+    partnership::{Agreement, Record, Signed, Statement},
     report::{Names, Tense},
+    spec,
 };
 use vesica_net::Fingerprint;
 
-use crate::{
-    errors,
-    request::{Asked, Keys, Rest, offered},
-};
+use crate::{errors, request::specified};
 
 /// Why there is no answer.
 struct Fault(Class, String);
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
+        Self(error.class(), error.to_string())
+    }
+}
+
+impl From<spec::Error> for Fault {
+    fn from(error: spec::Error) -> Self {
         Self(error.class(), error.to_string())
     }
 }
@@ -70,15 +74,22 @@ fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
     [agreement.proposal.inviter.fingerprint(), agreement.accepter.fingerprint()]
 }
 
-/// Predicts the disclosures of a run with these terms, as JSON.
+/// Predicts the disclosures of a run with these terms, or under an agreement as this party sees it; returns JSON.
 ///
 /// # Errors
 /// The package's exceptions.
 #[pyfunction]
-pub fn preview(py: Python<'_>, keys: Keys, terms: (Asked, Rest)) -> PyResult<String> {
-    let (asked, rest) = terms;
-    let made = || Ok(Summary::of_offer(&offered(&keys, &asked, &rest)?)?.to_json());
-    finished(py, made())
+#[pyo3(signature = (options, me = None))]
+pub fn preview(options: &Bound<'_, PyDict>, me: Option<&str>) -> PyResult<String> {
+    let job: spec::Job = specified(options)?;
+    let made = || {
+        let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
+        Ok(match job.agreement()? {
+            Some(agreement) => agreement.document().summary(me)?.to_json(),
+            None => job.summary(None)?.to_json(),
+        })
+    };
+    finished(options.py(), made())
 }
 
 /// Checks that exactly these parties signed a record and nobody changed it since; returns its contents as JSON.

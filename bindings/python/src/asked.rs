@@ -2,76 +2,67 @@
 
 use std::{sync::mpsc, thread, time::Duration};
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 use vesica::{
-    Error, Misuse,
+    Error,
     files::{PlannerInputs, figures},
     planning::Prospect,
+    spec,
 };
 
-use crate::{
-    errors,
-    request::{Asked, Keys},
-    table,
-};
+use crate::{errors, request, table};
 
 /// What a run would make of a table, as JSON.
 ///
 /// # Errors
 /// The package's exceptions, and what a signal's handler raises.
 #[pyfunction]
-pub fn check(table: &Bound<'_, PyAny>, keys: Keys) -> PyResult<String> {
+pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<String> {
     let py = table.py();
     let source = table::source(table)?;
+    let job: spec::Job = request::specified(options)?;
     let found = meanwhile(py, move || {
-        let (columns, null_values) = (keys.key_columns()?, keys.null_values()?);
-        let (source, dialect) = (keys.source(source)?, keys.dialect()?);
-        vesica::check(source, dialect, &columns, &keys.identifiers(), &null_values)
+        let columns = request::key_columns(&job)?;
+        let (_, identifiers) = spec::identifiers(&job.table.key);
+        let dialect = request::dialect(&job, &source);
+        let source = job.table.source(Some(source))?;
+        let null_values = job.terms.null_values.unwrap_or_default();
+        Ok(vesica::check(source, dialect, &columns, &identifiers, &null_values)?)
     })?;
-    let found = found.map_err(|error| errors::of(py, &error))?;
+    let found = found.map_err(|error: spec::Error| errors::of_spec(py, &error))?;
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
-/// What a run is predicted to take, as JSON, and what a published list takes. The sizes are those of this side and the
-/// other, and how many times one asks; the limits are the bandwidth in bits per second, the round trip in seconds, and the
-/// memory in bytes.
+/// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The sizes are the keys of this
+/// side, the keys of the other side and the number of lookups; the round trip is in milliseconds.
 ///
 /// # Errors
 /// The package's exceptions.
 #[pyfunction]
 pub fn plan(
-    py: Python<'_>,
+    options: &Bound<'_, PyDict>,
     sizes: (usize, usize, u64),
-    asked: Asked,
-    limits: (Option<u64>, f64, Option<u64>),
+    round_trip: f64,
 ) -> PyResult<String> {
-    let ((mine, theirs, runs), (bandwidth, round_trip, memory)) = (sizes, limits);
-    let planned = || {
-        if !(0.0..=1e3).contains(&round_trip) {
-            return Err(Error::usage(
-                Misuse::Argument,
-                "a round trip takes from 0 to 1000 seconds",
-            ));
-        }
-        if runs == 0 {
-            return Err(Error::usage(Misuse::Argument, "runs is a number from 1 on"));
-        }
-        vesica::plan(&Prospect {
-            offer: asked.offer(Vec::new())?,
+    let (py, (mine, theirs, runs)) = (options.py(), sizes);
+    let job: spec::Job = request::specified(options)?;
+    let planned = || -> spec::Result<_> {
+        Ok(vesica::plan(&Prospect {
+            offer: job.terms.offer(&[], 1)?,
             mine,
             theirs,
             runs,
-            round_trip: Duration::from_secs_f64(round_trip),
+            round_trip: Duration::from_secs_f64(round_trip / 1e3),
             prices: Default::default(),
             planner: PlannerInputs {
                 figures: figures()?,
-                bits_per_second: bandwidth,
-                memory,
+                bits_per_second: job.connection.bandwidth,
+                memory: job.resources.memory,
                 ..PlannerInputs::default()
             },
-        })
+        })?)
     };
-    let plan = py.detach(planned).map_err(|error| errors::of(py, &error))?;
+    let plan = py.detach(planned).map_err(|error| errors::of_spec(py, &error))?;
     Ok(serde_json::to_string(&plan).unwrap_or_default())
 }
 
@@ -97,7 +88,7 @@ fn meanwhile<T: Send + 'static>(
             Ok(found) => return Ok(found),
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let error = Error::bug("the place is in the line before");
+                let error = Error::Bug("the place is in the line before");
                 return Err(errors::of(py, &error));
             }
         }

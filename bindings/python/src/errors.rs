@@ -1,7 +1,7 @@
 //! Faults as exceptions of the package.
 
 use pyo3::prelude::*;
-use vesica::Class;
+use vesica::{Class, spec};
 
 /// The exception of the package for a fault of this class, with the words of the command line and, where there is one, the
 /// report of the run.
@@ -25,6 +25,11 @@ pub fn exception(py: Python<'_>, class: Class, message: &str, report: Option<Str
 
 /// A fault of the façade, without a report.
 pub fn of(py: Python<'_>, error: &vesica::Error) -> PyErr {
+    exception(py, error.class(), &error.to_string(), None)
+}
+
+/// A fault of a specification.
+pub fn of_spec(py: Python<'_>, error: &spec::Error) -> PyErr {
     exception(py, error.class(), &error.to_string(), None)
 }
 

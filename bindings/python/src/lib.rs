@@ -37,6 +37,7 @@ mod native {
         identity::Identity,
         lists::{LookedUp, lookup, publish},
         local::{LocalEnd, local_pair},
+        request::{job_schema, written},
         run::{Cancel, Ended, run},
         table::Table,
     };

@@ -2,45 +2,26 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
 };
 use vesica::{
     Error, Misuse, Result, Source,
-    files::{Destination, Duplicates, Formulas, MatchedTable, Nulls},
-    lists::{
-        Asked, Found, ListOrigin, LookUp, Origin, Publication, Published, Subscription,
-        lists_cache, look_up,
-    },
+    files::{Destination, Formulas, MatchedTable, Nulls},
+    lists::{Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, lists_cache, look_up},
+    spec,
 };
 use vesica_net::{CancelToken, Fingerprint};
 
 use crate::{
     errors,
     identity::Identity,
-    request::Keys,
+    request::{dialect, input, key_columns, specified},
     run::{Cancel, observed},
     table::{self, Table},
 };
-
-/// What a publisher says of its list.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct Publishing {
-    list: PathBuf,
-    labels: Option<Vec<String>>,
-    label_bytes: u32,
-    name: String,
-    queries: u64,
-    lambda: u32,
-    capacity: Option<u64>,
-    valid: f64,
-    new_epoch: bool,
-    allow_empty: bool,
-    memory: Option<u64>,
-}
 
 /// What a client asks, and whom.
 #[derive(FromPyObject)]
@@ -74,8 +55,8 @@ pub struct LookedUp {
     beyond_promise: bool,
 }
 
-fn usage<T>(message: &str) -> Result<T> {
-    Err(Error::usage(Misuse::Argument, message))
+fn usage<T>(message: &str) -> spec::Result<T> {
+    Err(Error::usage(Misuse::Argument, message).into())
 }
 
 fn random() -> Result<StdRng> {
@@ -90,55 +71,22 @@ fn random() -> Result<StdRng> {
 #[pyfunction]
 pub fn publish(
     table: &Bound<'_, PyAny>,
-    keys: Keys,
-    publishing: Publishing,
+    options: &Bound<'_, PyDict>,
     identity: &Identity,
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
 ) -> PyResult<String> {
     let py = table.py();
     let source = table::source(table)?;
-    let job = publishing.job(&keys, source).map_err(|error| errors::of(py, &error))?;
+    let mut list: spec::List = specified(options)?;
+    list.input = input(&source);
+    let job = list.to_publication(Some(source)).map_err(|error| errors::of_spec(py, &error))?;
     let (me, token) = (identity.0.clone(), cancel.token());
     let published = observed(observer, cancel, move |observer| {
         vesica::lists::publish(&job, &me, &observer, &token, &mut random()?)
     })?;
     let published = published.map_err(|error| errors::of(py, &error))?;
     Ok(told(&published, &identity.0.fingerprint()).to_string())
-}
-
-impl Publishing {
-    fn job(self, keys: &Keys, source: Source) -> Result<Publication> {
-        /// A century.
-        const LONGEST: f64 = 24.0 * 36_525.0;
-        if !(0.0..=LONGEST).contains(&self.valid) {
-            return usage("valid is a number of hours, at most a century");
-        }
-        if !(10..=80).contains(&self.lambda) {
-            return usage("lambda_ is a number of bits from 10 to 80");
-        }
-        if !keys.identifiers().is_empty() {
-            return usage("a list is of one identifier; publish a list for each");
-        }
-        Ok(Publication {
-            input: keys.source(source)?,
-            dialect: keys.dialect()?,
-            columns: keys.key_columns()?,
-            null_values: keys.null_values()?,
-            nulls: Nulls::Skip,
-            duplicates: Duplicates::First,
-            allow_empty: self.allow_empty,
-            labels: self.labels.map(|columns| (columns, self.label_bytes)),
-            directory: self.list,
-            name: self.name,
-            lambda: self.lambda,
-            queries: self.queries,
-            capacity: self.capacity,
-            valid: Duration::from_secs_f64(self.valid * 3600.0),
-            new_epoch: self.new_epoch,
-            memory: self.memory,
-        })
-    }
 }
 
 fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
@@ -170,7 +118,7 @@ fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
 #[pyfunction]
 pub fn lookup(
     table: &Bound<'_, PyAny>,
-    keys: Keys,
+    options: &Bound<'_, PyDict>,
     asking: Asking,
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
@@ -178,8 +126,8 @@ pub fn lookup(
     let py = table.py();
     let source = table::source(table)?;
     let rows = MatchedTable::default();
-    let ready = asking.ready(&keys, source, rows.clone(), cancel.token());
-    let (job, mut origin, subscription) = ready.map_err(|error| errors::of(py, &error))?;
+    let ready = asking.ready(specified(options)?, source, rows.clone(), cancel.token());
+    let (job, mut origin, subscription) = ready.map_err(|error| errors::of_spec(py, &error))?;
     let found = observed(observer, cancel, move |observer| {
         look_up(&job, &mut origin, &subscription, &observer, &mut random()?)
     })?;
@@ -192,15 +140,15 @@ pub fn lookup(
 impl Asking {
     fn ready(
         self,
-        keys: &Keys,
+        spec: spec::Job,
         source: Source,
         rows: MatchedTable,
         cancel: CancelToken,
-    ) -> Result<(LookUp, Stoppable, Subscription)> {
+    ) -> spec::Result<(LookUp, Stoppable, Subscription)> {
         if !(1..=vesica::lists::MAX_QUESTION).contains(&self.batch) {
             return usage("batch is a number of keys from 1 to 4096");
         }
-        if !keys.identifiers().is_empty() {
+        if spec.table.key.len() > 1 {
             return usage("a list is of one identifier; name one key");
         }
         let publisher = self.publisher.parse();
@@ -212,10 +160,10 @@ impl Asking {
             return usage("say with cache where lists are kept");
         };
         let job = LookUp {
-            input: keys.source(source)?,
-            dialect: keys.dialect()?,
-            columns: keys.key_columns()?,
-            null_values: keys.null_values()?,
+            dialect: dialect(&spec, &source),
+            input: spec.table.source(Some(source))?,
+            columns: key_columns(&spec)?,
+            null_values: spec.terms.null_values.unwrap_or_default(),
             nulls: Nulls::Skip,
             output: match self.output {
                 Some(path) => Destination::Path(path),

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
@@ -25,8 +25,10 @@ use vesica_net::{
 };
 
 use crate::{
-    errors, local,
-    request::{self, Asked, Keys, Other, Partner, Rest, Run},
+    errors,
+    identity::Identity,
+    local::{self, LocalEnd},
+    request::{self, Other, Run},
     table::{self, Table},
 };
 
@@ -83,16 +85,17 @@ enum Said {
 #[pyfunction]
 pub fn run(
     table: &Bound<'_, PyAny>,
-    keys: Keys,
-    terms: (Asked, Rest),
-    partner: Partner,
+    options: &Bound<'_, PyDict>,
+    identity: Option<Py<Identity>>,
+    local: Option<Py<LocalEnd>>,
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
 ) -> PyResult<Ended> {
-    let (py, (asked, rest)) = (table.py(), terms);
+    let py = table.py();
     let source = table::source(table)?;
-    let ready = request::run(source, (&keys, &asked, rest), &partner);
-    let ready = ready.map_err(|error| errors::of(py, &error))?;
+    let identity = identity.map(|identity| identity.get().0.clone());
+    let ready = request::run(source, request::specified(options)?, identity, local);
+    let ready = ready.map_err(|error| errors::of_spec(py, &error))?;
     let rows = ready.rows.clone();
     let report_file = ready.job.report.clone();
     let token = cancel.token();
@@ -217,6 +220,7 @@ fn attempt(
     report: &mut Report,
 ) -> vesica::Result<Vec<String>> {
     let partnership = run.job.partnership.clone();
+    let connection = &run.spec.connection;
     let (mine, its) = match &run.other {
         Other::Local(end) => {
             let role = end.get().role;
@@ -230,13 +234,13 @@ fn attempt(
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Error::bug("the operating system gives no randomness"))?;
     let (role, channel): (Role, Channel) = match &run.other {
-        Other::Local(end) => (end.get().role, end.get().meet(run.wait, cancel)?),
+        Other::Local(end) => (end.get().role, end.get().meet(connection.wait, cancel)?),
         Other::Remote { me, peer, way, proxy } => {
             let meeting = Meeting {
                 me,
                 peer,
-                wait: run.wait,
-                stall: run.stall,
+                wait: connection.wait,
+                stall: connection.stall_timeout,
                 proxy: proxy.as_ref(),
                 cancel,
                 observer: &|event| met(event, said),
@@ -246,8 +250,8 @@ fn attempt(
     };
     let parties = Parties { role, me: mine, peer: its };
     let mut channel = channel
-        .with_stall_timeout(run.stall)
-        .with_deadline(run.deadline)
+        .with_stall_timeout(connection.stall_timeout)
+        .with_deadline(connection.deadline)
         .with_cancel_token(cancel.clone());
     let observer = Arc::new(Speaker(said.clone()));
     let shortfalls = vesica::run(ready, &parties, &mut channel, observer, rng, report)?;

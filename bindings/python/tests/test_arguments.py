@@ -44,12 +44,14 @@ def test_an_agreement_settles(agreed: dict[str, Path], name: str) -> None:
     """Also where the value is the default: whoever names it thinks that it counts."""
     numbers = ("minimum", "epsilon", "clamp", "scale")
     call: Any = vesica.count if name in numbers else vesica.intersect
-    with pytest.raises(vesica.UsageError, match=f"the agreement settles {name}: leave out"):
+    with pytest.raises(vesica.UsageError, match=f"the agreement settles {name}: leave it out"):
         call(TABLE, key="k", wait=1.0, **agreed, **{name: SETTLED[name]})
 
 
 def test_each_argument_that_an_agreement_settles_is_named(agreed: dict[str, Path]) -> None:
-    with pytest.raises(vesica.UsageError, match="settles learns, normalize, align:"):
+    with pytest.raises(
+        vesica.UsageError, match="settles learns, normalize and align: leave them out"
+    ):
         vesica.intersect(TABLE, key="k", align=True, learns="me", normalize="none", **agreed)
 
 
@@ -87,50 +89,47 @@ def plan(**given: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "given", "words"),
     [
-        (intersect, {"key": 0}, "key is the name of a column"),
-        (intersect, {"key": [0, 1]}, "key is a name"),
-        (intersect, {"key": None}, "key is the name"),
-        (intersect, {"normalize": 3}, "normalize is a name"),
-        (intersect, {"learns": 1}, "learns is text"),
-        (intersect, {"wait": "5"}, "wait is a number of seconds, not str"),
-        (intersect, {"wait": [1, 2]}, "wait is a number of seconds, not list"),
-        (intersect, {"wait": 0}, "wait is a number of seconds from 0.1"),
-        (intersect, {"stall_timeout": float("nan")}, "stall_timeout is a number of seconds"),
-        (intersect, {"deadline": 1e9}, "deadline is a number of seconds"),
-        (intersect, {"memory": []}, "memory is an amount such as '2G'"),
-        (intersect, {"memory": "2"}, "memory is an amount such as '2G'"),
-        (intersect, {"memory": 2}, "memory is an amount such as '2G'"),
-        (intersect, {"memory": True}, "memory is an amount such as '2G'"),
-        (intersect, {"bandwidth": 10**9}, "bandwidth is a number of Mbit/s"),
-        (intersect, {"bandwidth": 0}, "bandwidth is a number of Mbit/s"),
-        (intersect, {"bandwidth": "50"}, "bandwidth is a number of Mbit/s, not str"),
-        (intersect, {"threads": 1.5}, "threads is a whole number"),
-        (intersect, {"partitions": -1}, "partitions is a whole number"),
-        (intersect, {"send": 5}, "send is a name"),
-        (intersect, {"select": [1]}, "select is a name"),
-        (intersect, {"receive": "yes"}, "receive is True or False"),
-        (intersect, {"duplicates": 0}, "duplicates is a whole number"),
-        (intersect, {"output": 5}, "output is a path"),
-        (intersect, {"join": 5}, "join is text"),
-        (intersect, {"join": "outer"}, "join is inner or left"),
+        (intersect, {"key": 0}, "key: the name of a column"),
+        (intersect, {"key": [0, 1]}, "key: the name of a column"),
+        (intersect, {"normalize": 3}, "normalize: a profile"),
+        (intersect, {"learns": 1}, "learns: possible values: me"),
+        (intersect, {"wait": [1, 2]}, "wait: a number of seconds"),
+        (intersect, {"wait": 0}, "wait: a number of seconds from 0.1"),
+        (intersect, {"stall_timeout": float("nan")}, "stall_timeout: a number of seconds"),
+        (intersect, {"deadline": 1e9}, "deadline: a number of seconds"),
+        (intersect, {"memory": []}, "memory: an amount with its unit, such as 2G"),
+        (intersect, {"memory": "2"}, "memory: an amount with its unit, such as 2G"),
+        (intersect, {"memory": 2}, "memory: an amount with its unit, such as 2G"),
+        (intersect, {"memory": True}, "memory: an amount with its unit, such as 2G"),
+        (intersect, {"bandwidth": 10**9}, "bandwidth: a number of Mbit/s"),
+        (intersect, {"bandwidth": 0}, "bandwidth: a number of Mbit/s"),
+        (intersect, {"threads": 1.5}, "threads: a whole number"),
+        (intersect, {"partitions": -1}, "partitions: a whole number"),
+        (intersect, {"send": 5}, "send: a name"),
+        (intersect, {"select": [1]}, "select: a name"),
+        (intersect, {"receive": "yes"}, "receive: true or false"),
+        (intersect, {"duplicates": 0}, "duplicates: all:N takes a whole number"),
+        (intersect, {"output": 5}, "output: a path"),
+        (intersect, {"join": 5}, "join: possible values"),
+        (intersect, {"join": "outer"}, "join: possible values: inner, left"),
         (intersect, {"to": 5}, "to is arrow, polars"),
         (intersect, {"partner": 5}, "agreement is a path"),
         (intersect, {"identity": 5}, "identity is a path"),
-        (count, {"minimum": "2"}, "minimum is a whole number"),
-        (count, {"epsilon": []}, "epsilon is a number"),
-        (count, {"scale": "2"}, "scale is a whole number"),
-        (publish, {"labels": 5}, "labels is a name"),
-        (publish, {"valid": "week"}, "valid is a number of hours"),
-        (publish, {"lambda_": 9}, "lambda_ is a whole number from 10 to 80"),
-        (publish, {"memory": "lots"}, "memory is an amount"),
+        (count, {"minimum": "some"}, "minimum: a whole number"),
+        (count, {"epsilon": []}, "epsilon: a"),
+        (count, {"scale": 19}, "scale: a whole number from 0 to 18"),
+        (publish, {"labels": 5}, "labels: a name"),
+        (publish, {"valid": "week"}, "valid: a number of hours"),
+        (publish, {"lambda_": 9}, "lambda_: a whole number from 10 to 80"),
+        (publish, {"memory": "lots"}, "memory: an amount"),
         (lookup, {"batch": 0}, "batch is a whole number from 1 to 4096"),
         (lookup, {"publisher": 5}, "publisher is text"),
         (lookup, {"all": 1}, "all is True or False"),
-        (check, {"key": 0}, "key is the name"),
-        (check, {"null_values": 5}, "null_values is a name"),
-        (plan, {"bandwidth": 1e7}, "bandwidth is a number of Mbit/s from 0.001"),
+        (check, {"key": 0}, "key: the name"),
+        (check, {"null_values": 5}, "null_values: a value"),
+        (plan, {"bandwidth": 1e7}, "bandwidth: a number of Mbit/s from 0.001"),
         (plan, {"round_trip": 20_000}, "round_trip is a number of ms from 0 to 10000"),
-        (plan, {"memory": 5}, "memory is an amount"),
+        (plan, {"memory": 5}, "memory: an amount"),
         (plan, {"mine": -1}, "mine is a whole number"),
     ],
 )
@@ -159,7 +158,7 @@ def test_names_may_be_those_of_a_frame() -> None:
     )
     assert mine.rows.columns.tolist() == ["n", "k"]
     for names in ({"k"}, {"k": 1}, b"k", ["k", 1]):
-        with pytest.raises(vesica.UsageError, match="select is a name"):
+        with pytest.raises(vesica.UsageError, match="select: a name"):
             intersect(select=names)
 
 

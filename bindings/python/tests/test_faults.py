@@ -32,17 +32,21 @@ def told(error: vesica.Error) -> str:
     ("given", "kind", "words"),
     [
         ({"key": "mail"}, vesica.InputError, "has no column"),
-        ({"key": "k", "normalize": "nothing"}, vesica.UsageError, "nothing"),
-        ({"key": "k", "learns": "them"}, vesica.UsageError, "me, peer, both or nobody"),
+        ({"key": "k", "normalize": "nothing"}, vesica.UsageError, "normalize: possible"),
+        ({"key": "k", "learns": "them"}, vesica.UsageError, "me, peer, both, nobody"),
         ({"key": "k", "learns": None}, vesica.UsageError, "who learns"),
         ({"key": "k", "to": "numpy"}, vesica.UsageError, "polars, pandas"),
-        ({"key": "k", "join": "outer"}, vesica.UsageError, "inner or left"),
-        ({"key": "k", "nulls": "drop"}, vesica.UsageError, "skip or error"),
+        ({"key": "k", "join": "outer"}, vesica.UsageError, "inner, left"),
+        ({"key": "k", "nulls": "drop"}, vesica.UsageError, "skip, error"),
         ({"key": "k", "resume": "journal"}, vesica.UsageError, "resume"),
         ({"key": "k", "output": "/no/such/place"}, vesica.InputError, "cannot be written"),
         ({"key": "k", "wait": 0.0}, vesica.UsageError, "number of seconds"),
         ({"key": "k", "protocol": "rot13"}, vesica.UsageError, "rot13"),
-        ({"key": ["k", "n"], "normalize": ["trim"] * 3}, vesica.UsageError, "3 profiles for 2"),
+        (
+            {"key": ["k", "n"], "normalize": ["trim"] * 3},
+            vesica.UsageError,
+            "3 profiles, and the key has 2",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], kind: type, words: str) -> None:

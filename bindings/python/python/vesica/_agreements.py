@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-from vesica import _api, _native
 from vesica import _arguments as arguments
-from vesica._errors import InputError, MissingFileError
+from vesica import _native
+from vesica._errors import InputError, MissingFileError, UsageError
 from vesica._native import Identity
 from vesica._partner import identity_of
 from vesica._types import Key, Learns, NumberOptions, Path, Unpack
@@ -131,17 +131,21 @@ def preview(
     'a'
 
     """
-    given: dict[str, Any] = {"send": send, "receive": receive, "align": align, **options}
-    if agreement is not None:
-        named = {"learns": learns, "normalize": normalize, "answer": answer, **given}
-        arguments.refuse_settled(named)
-        me = None if identity is None else identity_of(identity).fingerprint
-        text = _read("agreement", agreement)
-        summary: dict[str, Any] = json.loads(_native.agreement(text, me))["summary"]
-        return summary
-    keys = _api.read_keys(key, normalize, given)
-    asked = _api.read_asked(arguments.text("answer", answer or "rows"), learns, given)
-    found: dict[str, Any] = json.loads(_native.preview(keys, (asked, _api.read_rest(given))))
+    if agreement is not None and answer is not None:
+        raise UsageError("the agreement settles answer: leave it out")
+    given: dict[str, Any] = {
+        "agreement": agreement,
+        "key": key,
+        "normalize": normalize,
+        "learns": learns,
+        "answer": answer,
+        "send": send,
+        "receive": receive,
+        "align": align,
+        **options,
+    }
+    me = None if identity is None else identity_of(identity).fingerprint
+    found: dict[str, Any] = json.loads(_native.preview(arguments.options(given), me))
     return found
 
 

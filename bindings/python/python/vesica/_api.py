@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from contextvars import ContextVar
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Literal
 
 from vesica import _arguments as arguments
 from vesica import _native
@@ -34,35 +34,19 @@ canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=N
 """What stops the calls of this context from another thread."""
 
 
-def read_keys(
-    key: Key | Sequence[Key], normalize: str | Sequence[str] | None, given: dict[str, Any]
-) -> dict[str, Any]:
-    """Read the making of a table's keys, from the arguments of a call."""
-    return {
-        "key": arguments.key_columns(key),
-        "normalize": arguments.profiles(normalize),
-        **arguments.taken(arguments.KEYS, given),
-    }
-
-
-def read_asked(answer: str, learns: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    """Read the answer and who learns it, from the arguments of a call."""
-    learns = None if learns is None else arguments.text("learns", learns)
-    return {"answer": answer, "learns": learns, **arguments.taken(arguments.ASKED, given)}
-
-
-def read_rest(given: dict[str, Any]) -> dict[str, Any]:
-    """Read all other arguments of a call."""
-    rest = arguments.taken(arguments.REST, given)
-    rest["duplicates"], rest["send_rows"] = rest["duplicates"]
-    rest["left"] = rest.pop("join")
-    if given:
-        raise TypeError(f"unexpected options: {', '.join(sorted(given))}")
-    return rest
+_OPTIONS = NumberOptions.__optional_keys__ | {
+    "send",
+    "receive",
+    "send_bytes",
+    "join",
+    "align",
+    "select",
+    "output",
+}
 
 
 def _run(
-    answer: str,
+    answer: str | None,
     table: Path | ArrowStream,
     partner: Partner | Path,
     identity: Identity | Path | None,
@@ -75,7 +59,7 @@ def _run(
 
 
 def _run_with(
-    answer: str,
+    answer: str | None,
     table: Path | ArrowStream,
     partner: Partner,
     identity: Identity | Path | None,
@@ -87,29 +71,30 @@ def _run_with(
     progress: bool | None = None,
     **given: Any,
 ) -> Run:
-    is_agreed = partner._is_agreed  # pyright: ignore[reportPrivateUsage]
-    if is_agreed:
-        arguments.refuse_settled({"learns": learns, "normalize": normalize, **given})
-    keys = read_keys(key, normalize, given)
-    asked = read_asked(answer, learns, given)
-    rest = read_rest(given)
-    other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
-    opened = open_table(table, to, is_written=rest["output"] is not None)
-    kind, _, column = answer.partition(":")
+    unknown = sorted(given.keys() - _OPTIONS)
+    if unknown:
+        raise TypeError(f"unexpected options: {', '.join(unknown)}")
+    here = {"answer": answer, "key": key, "normalize": normalize, "learns": learns, **given}
+    there, me, local = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
+    options = arguments.options({**here, **there})
+    opened = open_table(table, to, is_written="output" in options)
+    kind, _, column = (answer or "").partition(":")
     if kind in ("sum", "products", "shares") and column:
         refuse_floats(opened, column)
-    if rest["select"] is not None and rest["output"] is None and opened.kind == "pandas":
-        rest["select"] += [name for name in opened.index if name not in rest["select"]]
+    select = options.get("select")
+    if select is not None and "output" not in options and opened.kind == "pandas":
+        select = arguments.names("select", select)
+        options["select"] = select + [name for name in opened.index if name not in select]
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     with tempfile.TemporaryDirectory(prefix="vesica-") as scratch:
-        if is_agreed and rest["record"] is None:
-            rest["record"] = FilePath(scratch) / "record.json"
+        if "agreement" in options:
+            options.setdefault("record", FilePath(scratch) / "record.json")
         try:
-            ended = _native.run(opened.stream, keys, (asked, rest), other, listener, cancel)
+            ended = _native.run(opened.stream, options, me, local, listener, cancel)
         finally:
             listener.close()
-        record = FilePath(rest["record"]) if rest["record"] else None
+        record = FilePath(options["record"]) if "record" in options else None
         signed = record.read_text("utf-8") if record and record.exists() else None
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
@@ -128,7 +113,7 @@ def intersect(
     send: str | Sequence[str] | None = None,
     receive: bool | None = None,
     send_bytes: int | None = None,
-    join: str = "inner",
+    join: Literal["inner", "left"] | None = None,
     align: bool | None = None,
     select: str | Sequence[str] | None = None,
     to: Kind | None = None,
@@ -175,7 +160,7 @@ def intersect(
 
     """
     return _run(
-        "rows",
+        None,
         table,
         partner,
         identity,
@@ -371,7 +356,7 @@ def check(
     normalize: str | Sequence[str] | None = None,
     null_values: str | Sequence[str] | None = None,
     format: str | None = None,
-    delimiter: str = "comma",
+    delimiter: str | None = None,
     query: str | None = None,
 ) -> dict[str, Any]:
     """Count rows, empty and repeated keys of a table, and warn of weaknesses; nobody else is asked.
@@ -385,10 +370,11 @@ def check(
         "format": format,
         "delimiter": delimiter,
         "query": query,
+        "key": key,
+        "normalize": normalize,
     }
-    keys = read_keys(key, normalize, given)
     opened = open_table(table, "arrow")
-    found: dict[str, Any] = json.loads(_native.check(opened.stream, keys))
+    found: dict[str, Any] = json.loads(_native.check(opened.stream, arguments.options(given)))
     return found
 
 
@@ -398,9 +384,9 @@ def plan(
     *,
     runs: int = 1,
     learns: Learns = "me",
-    answer: str = "rows",
-    security: str = "semi-honest",
-    minimum: int = 0,
+    answer: str | None = None,
+    security: str | None = None,
+    minimum: int | None = None,
     bandwidth: float | None = None,
     round_trip: float = 20,
     memory: int | str | None = None,
@@ -415,13 +401,16 @@ def plan(
     >>> vesica.plan(1_000_000, 1_000_000)["protocol"]
     'rr22'
     """
-    asked = read_asked(answer, learns, {"security": security, "minimum": minimum})
+    given: dict[str, Any] = {
+        "learns": learns,
+        "answer": answer,
+        "security": security,
+        "minimum": minimum,
+        "bandwidth": bandwidth,
+        "memory": memory,
+    }
     size = arguments.whole(0)
     sizes = (size("mine", mine), size("theirs", theirs), arguments.whole(1)("runs", runs))
-    limits = (
-        None if bandwidth is None else arguments.rate("bandwidth", bandwidth),
-        arguments.milliseconds("round_trip", round_trip) / 1000,
-        None if memory is None else arguments.amount("memory", memory),
-    )
-    planned: dict[str, Any] = json.loads(_native.plan(sizes, asked, limits))
+    delay = arguments.milliseconds("round_trip", round_trip)
+    planned: dict[str, Any] = json.loads(_native.plan(arguments.options(given), sizes, delay))
     return planned

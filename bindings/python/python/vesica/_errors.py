@@ -17,7 +17,15 @@ def in_python(message: str) -> str:
     command = "show it with `vesica fingerprint`"
     message = message.replace(command, "read it with Identity.load or Identity.load_or_create")
     flag = r"(?<![^\s(`'])--([a-z]+(?:-[a-z]+)*)"
-    return masked(re.sub(flag, lambda found: found[1].replace("-", "_"), message))
+
+    def name(found: re.Match[str]) -> str:
+        return _NAMES.get(found[1], found[1].replace("-", "_"))
+
+    return masked(re.sub(flag, name, message))
+
+
+_NAMES = {"exchange-dir": "exchange", "lambda": "lambda_", "peer": "fingerprint"}
+"""Options that arguments have under another name."""
 
 
 _NOT_FOUND = "(os error 2)"

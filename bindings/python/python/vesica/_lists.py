@@ -8,7 +8,7 @@ from typing import Any
 
 from vesica import _arguments as arguments
 from vesica import _native
-from vesica._api import canceller, read_keys
+from vesica._api import canceller
 from vesica._native import Identity, LookedUp
 from vesica._partner import identity_of
 from vesica._progress import Listener
@@ -69,7 +69,7 @@ def lookup(
     key: str | Sequence[str],
     list: Path,
     publisher: str,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     null_values: str | Sequence[str] | None = None,
     ask: str | None = None,
     token: str | None = None,
@@ -80,7 +80,7 @@ def lookup(
     budget: int | str = 4 << 30,
     batch: int = 1024,
     format: str | None = None,
-    delimiter: str = "comma",
+    delimiter: str | None = None,
     query: str | None = None,
     progress: bool | None = None,
 ) -> Lookup:
@@ -123,6 +123,8 @@ def lookup(
         "format": format,
         "delimiter": delimiter,
         "query": query,
+        "key": key,
+        "normalize": normalize,
     }
     asking: dict[str, Any] = {
         # The native part tells an address from a directory.
@@ -136,12 +138,12 @@ def lookup(
         "batch": arguments.whole(1, 4096)("batch", batch),
         "output": arguments.optional(arguments.path, "output", output),
     }
-    keys = read_keys(key, normalize, given)
+    options = arguments.options(given)
     opened = open_table(table, to, is_written=output is not None)
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     try:
-        found = _native.lookup(opened.stream, keys, asking, listener, cancel)
+        found = _native.lookup(opened.stream, options, asking, listener, cancel)
     finally:
         listener.close()
     return Lookup(found, None if found.rows is None else convert(found.rows, opened))
@@ -153,19 +155,19 @@ def publish(
     key: str | Sequence[str],
     list: Path,
     identity: Identity | Path,
-    normalize: str | Sequence[str] = "none",
+    normalize: str | Sequence[str] | None = None,
     labels: str | Sequence[str] | None = None,
-    label_bytes: int = 64,
-    name: str = "",
-    queries: int = 4096,
-    lambda_: int = 40,
+    label_bytes: int | None = None,
+    name: str | None = None,
+    queries: int | None = None,
+    lambda_: int | None = None,
     capacity: int | None = None,
-    valid: float = 168.0,
+    valid: float | None = None,
     new_epoch: bool = False,
     allow_empty: bool = False,
     null_values: str | Sequence[str] | None = None,
     format: str | None = None,
-    delimiter: str = "comma",
+    delimiter: str | None = None,
     query: str | None = None,
     memory: int | str | None = None,
     progress: bool | None = None,
@@ -182,12 +184,14 @@ def publish(
         identity: The publisher's identity, or its file: it signs the list.
         normalize: How keys are made comparable, as for ``vesica.intersect``.
         labels: Columns that those receive who ask for the key, of the first row with it.
-        label_bytes: Bytes that a row's labels are padded to.
+        label_bytes: Bytes that a row's labels are padded to; the default is 64.
         name: What the list is called.
-        queries: How many keys one client may look up in an epoch with the promise of right answers.
-        lambda_: Some one of these answers is wrong with a probability of at most 2^-lambda_.
+        queries: The number of keys that one client may look up in an epoch with the promise of
+            right answers; the default is 4,096.
+        lambda_: Any of these answers is wrong with a probability of at most 2^-lambda_; the default
+            is 40.
         capacity: The most items of the list in this epoch; the default is the next power of two.
-        valid: How many hours the list is valid.
+        valid: The number of hours for which the list is valid; the default is a week.
         new_epoch: Begin a new epoch, with a new key; clients then fetch all of the list.
         allow_empty: Accept a table without rows.
         null_values: Values that count as empty in key columns that are normalised.
@@ -208,31 +212,31 @@ def publish(
 
     """
     given: dict[str, Any] = {
+        "list": list,
+        "key": key,
+        "normalize": normalize,
         "null_values": null_values,
         "format": format,
         "delimiter": delimiter,
         "query": query,
-    }
-    publishing: dict[str, Any] = {
-        "list": arguments.path("list", list),
-        "labels": arguments.optional(arguments.names, "labels", labels),
-        "label_bytes": arguments.whole(1, 2**32 - 1)("label_bytes", label_bytes),
-        "name": arguments.text("name", name),
-        "queries": arguments.whole(1)("queries", queries),
-        "lambda": arguments.whole(10, 80)("lambda_", lambda_),
-        "capacity": arguments.optional(arguments.whole(1), "capacity", capacity),
-        "valid": arguments.number(0, 24 * 36_525, "hours")("valid", valid),
-        "new_epoch": arguments.flag("new_epoch", new_epoch),
-        "allow_empty": arguments.flag("allow_empty", allow_empty),
-        "memory": arguments.optional(arguments.amount, "memory", memory),
+        "labels": labels,
+        "label_bytes": label_bytes,
+        "name": name,
+        "queries": queries,
+        "lambda": lambda_,
+        "capacity": capacity,
+        "valid": valid,
+        "new_epoch": new_epoch,
+        "allow_empty": allow_empty,
+        "memory": memory,
     }
     me = identity_of(identity)
-    keys = read_keys(key, normalize, given)
+    options = arguments.options(given)
     opened = open_table(table, "arrow")
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     try:
-        told = _native.publish(opened.stream, keys, publishing, me, listener, cancel)
+        told = _native.publish(opened.stream, options, me, listener, cancel)
     finally:
         listener.close()
     published: dict[str, Any] = json.loads(told)

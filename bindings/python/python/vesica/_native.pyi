@@ -72,20 +72,18 @@ class Ended:
 
 def run(
     table: str | PathLike[str] | ArrowStream,
-    keys: Mapping[str, Any],
-    terms: tuple[Mapping[str, Any], Mapping[str, Any]],
-    partner: Mapping[str, Any],
+    options: Mapping[str, Any],
+    identity: Identity | None,
+    local: LocalEnd | None,
     observer: Observer,
     cancel: Cancel,
 ) -> Ended: ...
-def check(table: str | PathLike[str] | ArrowStream, keys: Mapping[str, Any]) -> str: ...
-def plan(
-    sizes: tuple[int, int, int],
-    asked: Mapping[str, Any],
-    limits: tuple[int | None, float, int | None],
-) -> str: ...
+def check(table: str | PathLike[str] | ArrowStream, options: Mapping[str, Any]) -> str: ...
+def plan(options: Mapping[str, Any], sizes: tuple[int, int, int], round_trip: float) -> str: ...
+def written(options: Mapping[str, Any]) -> str: ...
+def job_schema() -> str: ...
 def agreement(text: str, me: str | None = None) -> str: ...
-def preview(keys: Mapping[str, Any], terms: tuple[Mapping[str, Any], Mapping[str, Any]]) -> str: ...
+def preview(options: Mapping[str, Any], me: str | None = None) -> str: ...
 def verify(text: str, named: Sequence[str]) -> str: ...
 
 @final
@@ -105,15 +103,14 @@ class LookedUp:
 
 def publish(
     table: str | PathLike[str] | ArrowStream,
-    keys: Mapping[str, Any],
-    publishing: Mapping[str, Any],
+    options: Mapping[str, Any],
     identity: Identity,
     observer: Observer,
     cancel: Cancel,
 ) -> str: ...
 def lookup(
     table: str | PathLike[str] | ArrowStream,
-    keys: Mapping[str, Any],
+    options: Mapping[str, Any],
     asking: Mapping[str, Any],
     observer: Observer,
     cancel: Cancel,

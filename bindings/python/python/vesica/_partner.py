@@ -54,10 +54,15 @@ class Partner:
             "local": None,
         }
 
-    def _native(self, identity: Identity | Path | None) -> dict[str, Any]:
-        """Give the fields that the native part takes."""
+    def _native(
+        self, identity: Identity | Path | None
+    ) -> tuple[dict[str, Any], Identity | None, _native.LocalEnd | None]:
+        """Give the options of a job, this side's identity, and the end in this process."""
         me = None if identity is None else identity_of(identity)
-        return {**self._fields, "identity": me}
+        options = {**self._fields, "peer": self._fields["fingerprint"]}
+        options["exchange_dir"] = options.pop("exchange")
+        del options["fingerprint"]
+        return options, me, options.pop("local")
 
     @contextmanager
     def _held(self) -> Generator[None]:

@@ -23,7 +23,6 @@ from typing import Any
 
 from vesica import _arguments as arguments
 from vesica import _native
-from vesica._api import read_keys
 from vesica._cluster import (
     DIGEST,
     Ended,
@@ -177,7 +176,7 @@ class _Table:
         kinds = dict(zip(self._own, (field.dataType for field in self._fields), strict=True))
         keys = [types.to_arrow_type(kinds[own]) for own in self._keys]
         empty = arrow.schema(list(zip(self.names, keys, strict=True))).empty_table()
-        _native.check(empty, read_keys(self.names, None, {}))
+        _native.check(empty, {"key": self.names})
 
     def digests(self, wanted: str) -> Any:
         """Give the digest of each row's key."""

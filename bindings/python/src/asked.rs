@@ -88,7 +88,7 @@ fn meanwhile<T: Send + 'static>(
             Ok(found) => return Ok(found),
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let error = Error::Bug("the place is in the line before");
+                let error = Error::bug("the place is in the line before");
                 return Err(errors::of(py, &error));
             }
         }

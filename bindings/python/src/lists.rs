@@ -10,7 +10,9 @@ use rand::{
 use vesica::{
     Error, Misuse, Result, Source,
     files::{Destination, Formulas, MatchedTable, Nulls},
-    lists::{Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, lists_cache, look_up},
+    lists::{
+        Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, lists_cache, look_up,
+    },
     spec,
 };
 use vesica_net::{CancelToken, Fingerprint};

@@ -150,7 +150,7 @@ impl std::error::Error for Fault {}
 
 impl From<Fault> for vesica_core::error::Error {
     fn from(fault: Fault) -> Self {
-        Self::Usage(fault.to_string())
+        Self::usage(vesica_core::error::Misuse::Argument, fault.to_string())
     }
 }
 

@@ -22,7 +22,7 @@ impl Stamp {
         let mut random = [0; 8];
         SysRng
             .try_fill_bytes(&mut random)
-            .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
         let moment: String =
             Moment::now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
         Ok(Self(format!("{moment}-{:016x}", u64::from_le_bytes(random))))

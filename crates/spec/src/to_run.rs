@@ -90,7 +90,7 @@ pub(crate) fn queried(
     let query = match query_file {
         Some(file) => Some(fs::read_to_string(file).map_err(|error| {
             let message = format!("{}: the query cannot be read: {error}", file.display());
-            error::Error::Usage(message)
+            error::Error::usage(error::Misuse::Argument, message)
         })?),
         None => query.map(str::to_owned),
     };

@@ -52,7 +52,8 @@ fn answer(text: &str, cancel: &CancelToken) -> Value {
 fn run(mut job: Job, cancel: &CancelToken, report: &mut Report) -> Result<Vec<String>> {
     job.stamp(&Stamp::now()?);
     let file = job.parties.identity.as_deref();
-    let file = file.ok_or(Fault::Missing { options: &["identity"], purpose: "who this side is" })?;
+    let file =
+        file.ok_or(Fault::Missing { options: &["identity"], purpose: "who this side is" })?;
     let me = Arc::new(load_identity(file)?);
     let partnership = job.partnership(|| Ok::<_, Error>(me.clone()))?;
     let peer = job.peer(me.fingerprint(), partnership.as_ref())?;
@@ -82,7 +83,7 @@ fn run(mut job: Job, cancel: &CancelToken, report: &mut Report) -> Result<Vec<St
         .with_cancel_token(cancel.clone());
     let parties = Parties { role, me: me.fingerprint().to_string(), peer: peer.to_string() };
     let mut rng = StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| vesica::Error::Bug("the operating system gives no randomness"))?;
+        .map_err(|_| vesica::Error::bug("the operating system gives no randomness"))?;
     let observer = Arc::new(NoObserver);
     let shortfalls = vesica::run(ready, &parties, &mut channel, observer, &mut rng, report)?;
     Ok(shortfalls.iter().map(ToString::to_string).collect())

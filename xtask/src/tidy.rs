@@ -3,6 +3,7 @@
 mod circles;
 mod citations;
 mod code;
+mod examples;
 mod homonyms;
 pub mod layers;
 mod lints;
@@ -65,6 +66,7 @@ const RULES: &[Rule] = &[
     places::no_path_of_a_developers_machine,
     places::packages_come_from_crates_io,
     citations::cited_files_are_there,
+    examples::examples_are_in_sources,
     tiers::every_test_is_in_a_tier,
     tuples::no_tuple_is_a_parameter,
     homonyms::few_names_have_many_meanings,

@@ -13,6 +13,8 @@ pub mod destination;
 pub mod digest;
 mod directory;
 pub mod disk;
+#[cfg(test)]
+mod example;
 mod foreign;
 pub mod format;
 mod formats;

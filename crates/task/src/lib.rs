@@ -9,6 +9,8 @@
 pub mod aggregates;
 mod aligned;
 pub mod disclosure;
+#[cfg(test)]
+mod example;
 mod gather;
 pub mod interface;
 mod join_pieces;

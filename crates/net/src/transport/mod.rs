@@ -1,5 +1,7 @@
 //! Byte streams for a [`Channel`](crate::Channel).
 
+#[cfg(all(test, unix))]
+mod example;
 pub mod files;
 pub mod memory;
 pub mod proxy;

@@ -5,6 +5,8 @@ pub mod blind_rsa;
 pub mod cm20;
 pub mod dcw13;
 pub mod dh;
+#[cfg(test)]
+mod example;
 pub mod hl08;
 pub mod kkrt16;
 pub mod naive;

@@ -18,14 +18,14 @@ use crate::{accepted::AcceptedHead, refusal::Refusal, values::Values};
 
 /// What was provided of a part's file, by where it begins, and what is missing.
 #[derive(Default)]
-struct Pieces {
+struct CopyPieces {
     provided: BTreeMap<u64, Vec<u8>>,
     missing: Option<Range<u64>>,
 }
 
 /// Reads what was provided, and notes what was not.
 #[derive(Clone, Default)]
-struct Provided(Rc<RefCell<Pieces>>);
+struct Provided(Rc<RefCell<CopyPieces>>);
 
 impl Stored for Provided {
     fn read(&self, range: Range<u64>) -> vesica_list::Result<Vec<u8>> {

@@ -24,21 +24,21 @@ pub struct LocalEnd {
 /// The meeting place of the two ends.
 #[derive(Default)]
 struct Place {
-    state: Mutex<State>,
+    state: Mutex<LocalState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct LocalState {
     /// Left by the first end for the second.
     left: Option<Memory>,
     /// The calls of both ends.
-    calls: [Call; 2],
+    calls: [LocalCall; 2],
 }
 
 /// The call that an end is in, or was in last.
 #[derive(Default)]
-struct Call {
+struct LocalCall {
     is_running: bool,
     /// Whether it met the other end, or gave up because that one failed.
     has_met: bool,
@@ -73,7 +73,7 @@ impl LocalEnd {
                 format!("{} is in use by a call that has not ended", self.name()),
             ));
         }
-        *call = Call { is_running: true, ..Call::default() };
+        *call = LocalCall { is_running: true, ..LocalCall::default() };
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl LocalEnd {
 }
 
 impl Place {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LocalState> {
         // Whatever is changed is whole after each assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -100,8 +100,10 @@ fn arg(known: &Described) -> Arg {
     let may_hold_secret = known.schema.get("writeOnly").is_some();
     let arg = if !known.words.is_empty() {
         // The documentation may say what each word does.
-        arg.hide_possible_values(words.clone().all(|(word, _)| short.contains(word)))
-            .value_parser(PossibleValuesParser::new(words.map(possible)).map(OsString::from))
+        arg.hide_possible_values(words.clone().all(|(word, _)| short.contains(word))).value_parser(
+            PossibleValuesParser::new(words.map(|(word, meaning)| possible(word, meaning)))
+                .map(OsString::from),
+        )
     } else if known.is_path || may_hold_secret {
         // A message about a wrong value would repeat it.
         let hint = if known.is_path { ValueHint::AnyPath } else { ValueHint::Other };
@@ -119,10 +121,10 @@ fn sentence(text: &str) -> String {
     text.strip_suffix('.').unwrap_or(text).to_owned()
 }
 
-fn possible((word, meaning): &(&'static str, &'static str)) -> PossibleValue {
-    match *meaning {
-        "" => PossibleValue::new(*word),
-        meaning => PossibleValue::new(*word).help(meaning),
+fn possible(word: &'static str, meaning: &'static str) -> PossibleValue {
+    match meaning {
+        "" => PossibleValue::new(word),
+        meaning => PossibleValue::new(word).help(meaning),
     }
 }
 
@@ -150,7 +152,7 @@ pub fn read<F: Form>(text: &str) -> Result<F::Value, String> {
 
 /// Reads one of the words of a type, and lets help list them.
 pub fn word<T: Words>() -> impl TypedValueParser<Value = T> {
-    let words = T::all().into_iter().map(|(_, word, meaning)| possible(&(word, meaning)));
+    let words = T::all().into_iter().map(|(_, word, meaning)| possible(word, meaning));
     PossibleValuesParser::new(words).try_map(|word| read::<Word<T>>(&word))
 }
 

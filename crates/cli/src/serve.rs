@@ -110,11 +110,11 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     let me = keygen::load(&project.identity())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let runs = args.runs.map_or(processors, |runs| runs.clamp(1, CONNECTIONS as u64) as usize);
-    let share = Share {
+    let share = ServeShare {
         memory: args.memory.unwrap_or_else(vesica::files::memory_budget) / runs as u64,
         threads: (processors / runs).max(1),
     };
-    let mut state = State { written: project.written(), fault: None };
+    let mut state = ServeState { written: project.written(), fault: None };
     let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
     jobs.tell_since(&Jobs::default(), log);
     let address = match (&args.listen, jobs.addresses.len()) {
@@ -200,7 +200,7 @@ fn pace(a_minute: u64) -> Pace {
 
 /// The part of the machine that each run has.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+struct ServeShare {
     memory: u64,
     threads: usize,
 }
@@ -219,7 +219,7 @@ pub fn turned_away(why: &vesica_net::Error) -> Facts {
 }
 
 /// The state of the project when it was looked at last.
-struct State {
+struct ServeState {
     /// When its files had been written.
     written: Vec<Option<SystemTime>>,
     /// The fault of the project file, if it could not be read.
@@ -229,10 +229,10 @@ struct State {
 /// Reads the project again if its file or an agreement changed. One that cannot be used changes nothing.
 fn reload(
     args: &spec::Service,
-    state: &mut State,
+    state: &mut ServeState,
     jobs: &mut Jobs,
     server: &mut Server,
-    (me, share): (Fingerprint, Share),
+    (me, share): (Fingerprint, ServeShare),
     log: Log,
 ) {
     let project = match Project::open(args.project.as_deref()) {
@@ -262,7 +262,7 @@ fn reload(
     }
 }
 
-impl Share {
+impl ServeShare {
     /// Lets a job use no more memory than this, and as many threads unless the job says otherwise.
     fn apply_to(self, job: &mut spec::Job) {
         let resources = &mut job.resources;
@@ -288,7 +288,7 @@ impl From<spec::LogForm> for Form {
 }
 
 impl Jobs {
-    fn read(project: &Project, me: Fingerprint, share: Share) -> Result<Self, Failure> {
+    fn read(project: &Project, me: Fingerprint, share: ServeShare) -> Result<Self, Failure> {
         let mut all = Self::default();
         project.check_files()?;
         for name in project.jobs() {

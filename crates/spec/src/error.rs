@@ -1,4 +1,4 @@
-//! What can be wrong with a specification and the files that it names.
+//! Errors of a specification and of the files that it names.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use vesica_core::words::counted;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is no such option.
+    /// The option does not exist.
     Unknown {
         /// The name.
         option: String,
@@ -17,7 +17,7 @@ pub enum Fault {
     Value {
         /// The option.
         option: &'static str,
-        /// The values that it can have, or why it is none of them.
+        /// The values that it can have, or why it cannot have this one.
         said: String,
     },
     /// Two options exclude each other.
@@ -67,11 +67,11 @@ pub enum Fault {
         /// The number of columns that are named.
         named: usize,
     },
-    /// `answer` is not that of the agreement.
+    /// `answer` differs from the agreement's answer.
     AgreedAnswer {
         /// The answer of the agreement.
         answer: String,
-        /// Whether this side brings values under the agreement.
+        /// Whether this side contributes values under the agreement.
         brings_values: bool,
     },
 }

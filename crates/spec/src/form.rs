@@ -18,7 +18,7 @@ pub enum Kind {
     Many,
 }
 
-/// How the value of an option is written.
+/// A notation for the value of an option.
 pub trait Form {
     /// The type of the value.
     type Value: Clone + PartialEq + Debug + Send + Sync + 'static;

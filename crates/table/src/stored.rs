@@ -31,7 +31,7 @@ enum Place {
     Spilled(Spilled),
 }
 
-/// StoredBytes that are shared.
+/// Bytes that are shared.
 type StoredBytes = bytes::Bytes;
 
 impl Stored {
@@ -55,12 +55,12 @@ impl Stored {
         Ok(Self { name: address.into(), len: object.len(), place: Place::Object(object) })
     }
 
-    /// StoredBytes that have been read.
+    /// Bytes that have been read.
     pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
     }
 
-    /// StoredBytes that have been read and put on disk.
+    /// Bytes that have been read and put on disk.
     pub(crate) fn spilled(name: &str, spilled: Spilled) -> Self {
         Self { name: name.into(), len: spilled.len(), place: Place::Spilled(spilled) }
     }
@@ -202,7 +202,7 @@ impl ChunkReader for Stored {
         Ok(io::BufReader::new(self.reader(start)))
     }
 
-    /// StoredBytes that are there: nothing is allocated for a length that the file only claims.
+    /// Bytes that are there: nothing is allocated for a length that the file only claims.
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<StoredBytes> {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.len);
         let end = end.ok_or_else(|| ParquetError::EOF("beyond the end of the file".to_owned()))?;

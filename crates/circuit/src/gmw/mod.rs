@@ -12,7 +12,7 @@
 //! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way per
 //! gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in common.
 //!
-//! GmwShares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
+//! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
 //!
 //! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is sent
 //! depends on circuits and numbers of instances alone.

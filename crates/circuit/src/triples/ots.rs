@@ -102,7 +102,7 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
 
     fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<SentOts>> {
         let mut kinds = Kinds::new(demand, SentOts::with_room);
-        let mut scratch = Scratch::new(demand);
+        let mut scratch = OtsScratch::new(demand);
         self.sender.send_chunks(demand.triples(), channel, &mut |mut chunk| {
             kinds.share_out(chunk.len(), |sent, bits, n| {
                 sent.take(bits, n, &mut chunk, &mut scratch);
@@ -118,7 +118,7 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<ReceivedOts>> {
         let mut kinds = Kinds::new(demand, ReceivedOts::with_room);
-        let mut scratch = Scratch::new(demand);
+        let mut scratch = OtsScratch::new(demand);
         self.receiver.receive_chunks(demand.triples(), channel, rng, &mut |mut chunk| {
             kinds.share_out(chunk.len(), |received, bits, n| {
                 received.take(bits, n, &mut chunk, &mut scratch);
@@ -183,7 +183,7 @@ impl SentOts {
         Self { sums: tapes(bits, count), zeros: tapes(bits, count) }
     }
 
-    fn take(&mut self, bits: usize, n: usize, chunk: &mut SentChunk<'_>, scratch: &mut Scratch) {
+    fn take(&mut self, bits: usize, n: usize, chunk: &mut SentChunk<'_>, scratch: &mut OtsScratch) {
         if let ([sums], [zeros]) = (&mut self.sums[..], &mut self.zeros[..]) {
             return chunk.take_bits(n, |[zero, one], count| {
                 zeros.push(zero, count);
@@ -214,7 +214,7 @@ impl ReceivedOts {
         bits: usize,
         n: usize,
         chunk: &mut ReceivedChunk<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut OtsScratch,
     ) {
         if let [tape] = &mut self.chosen[..] {
             return chunk.take_bits(n, |[choices, chosen], count| {
@@ -234,14 +234,14 @@ fn tapes(bits: usize, count: usize) -> Vec<Tape> {
 }
 
 /// Scratch space for the messages of a batch of OTs, and for their bits in columns.
-struct Scratch {
+struct OtsScratch {
     /// A message of σ bits.
     long: Zeroizing<Vec<Block>>,
     rows: Zeroizing<Vec<Block>>,
     columns: Zeroizing<Vec<Block>>,
 }
 
-impl Scratch {
+impl OtsScratch {
     fn new(demand: &Demand) -> Self {
         let bits = demand.counts().map(|(bits, _)| bits).max().unwrap_or(0);
         let scratch = |blocks| Zeroizing::new(vec![Block::ZERO; blocks]);

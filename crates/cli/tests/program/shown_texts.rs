@@ -222,7 +222,9 @@ fn an_invitation_with_such_a_text_is_refused() {
         let refused = projects
             .ended(Inviter, &[&["invite", "b"], &invite[2..], &["--send", &named]].concat());
         assert_eq!(refused.code, Some(2), "{text:?}: {refused:?}");
-        projects.ended(Inviter, &["publish", "--name", text]).assert(2, &["a name has no control"]);
+        projects
+            .ended(Inviter, &["publish", "--name", text])
+            .assert(2, &["a name without control"]);
     }
 }
 

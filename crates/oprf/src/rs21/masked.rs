@@ -34,14 +34,14 @@ pub(super) struct Placed<'a, O> {
 }
 
 /// Scratch space of one thread, for one cluster after another.
-struct Scratch<A, W> {
+struct MaskedScratch<A, W> {
     workspace: W,
     hashes: Vec<A>,
     columns: Vec<A>,
     bytes: Vec<u8>,
 }
 
-impl<A, W: Default> Default for Scratch<A, W> {
+impl<A, W: Default> Default for MaskedScratch<A, W> {
     fn default() -> Self {
         let workspace = W::default();
         Self { workspace, hashes: Vec::new(), columns: Vec::new(), bytes: Vec::new() }
@@ -89,9 +89,9 @@ impl<O: Okvs> Placed<'_, O> {
         cluster * width..(cluster + 1) * width
     }
 
-    fn scratch<A>(&self) -> Vec<Scratch<A, O::Workspace>> {
+    fn scratch<A>(&self) -> Vec<MaskedScratch<A, O::Workspace>> {
         let threads = rayon::current_num_threads().min(self.okvs.clusters());
-        (0..threads).map(|_| Scratch::default()).collect()
+        (0..threads).map(|_| MaskedScratch::default()).collect()
     }
 
     /// Step O2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
@@ -143,12 +143,12 @@ impl<O: Okvs> Placed<'_, O> {
         a: &[A],
         h: &impl Fn(Range<usize>, &mut Vec<A>),
         free: Seed,
-        scratch: &mut Scratch<A, O::Workspace>,
+        scratch: &mut MaskedScratch<A, O::Workspace>,
     ) -> Result<(), okvs::Error>
     where
         O: Codec<A>,
     {
-        let Scratch { workspace, hashes, columns, bytes } = scratch;
+        let MaskedScratch { workspace, hashes, columns, bytes } = scratch;
         hashes.clear();
         h(self.points.cluster(cluster), hashes);
         columns.resize(self.okvs.cluster_columns(), A::default());

@@ -49,7 +49,7 @@ pub static WITH_PAXOS: Protocol = Protocol {
 pub static MALICIOUS: Protocol = Protocol {
     key: "prty20-malicious",
     title: "OKVS in an OT extension under a linear code, all steps checked",
-    ..entry::<Checked>()
+    ..entry::<Prty20Checked>()
 };
 
 /// Against malicious parties, with the paper's own OKVS.
@@ -110,9 +110,9 @@ impl Variant for WithPaxos {
     }
 }
 
-struct Checked;
+struct Prty20Checked;
 
-impl Variant for Checked {
+impl Variant for Prty20Checked {
     const MEMORY: PerItem = PerItem::new([102.0, 120.0], [270.0, 26.0]);
 
     type Construction = Malicious;

@@ -69,9 +69,9 @@ impl ShortVariant for Low {
 
 /// Clusters twice as large as in the fast variant, because an entry costs twice as many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do, but
 /// sums of bits use tables and are decoded three times as fast.
-struct Checked;
+struct Rr22Checked;
 
-impl Variant for Checked {
+impl Variant for Rr22Checked {
     const MEMORY: PerItem = PerItem::new([118.0, 78.0], [215.0, 27.0]);
 
     type Store = Rr22;
@@ -114,7 +114,7 @@ pub static LOW: Protocol = short::<Low>(About {
 });
 
 /// Against malicious parties.
-pub static MALICIOUS: Protocol = malicious::<Checked>(About {
+pub static MALICIOUS: Protocol = malicious::<Rr22Checked>(About {
     key: "rr22-malicious",
     title: "VOLE-based OPRF with a clustered OKVS, all steps checked",
     citation: CITATION,

@@ -155,8 +155,10 @@ impl Form for Amount {
     }
 
     fn write(value: &u64) -> Value {
-        let unit =
-            ["T", "G", "M"].iter().zip([40, 30, 20]).find(|(_, bits)| value % (1 << bits) == 0);
+        let unit = ["T", "G", "M"]
+            .iter()
+            .zip([40, 30, 20])
+            .find(|(_, bits)| value.is_multiple_of(1 << bits));
         match unit {
             Some((unit, bits)) => format!("{}{unit}", value >> bits).into(),
             None if *value >= LEAST => (*value).into(),

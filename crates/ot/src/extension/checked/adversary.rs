@@ -185,7 +185,7 @@ fn deviate<E: Extension>(
 ) -> Vec<Block> {
     let bits = Bits::from_blocks(attempt.choices.clone(), rows.len());
     let choices = receiver.masked(&bits);
-    let mut columns = Columns::new(rows);
+    let mut columns = CheckedColumns::new(rows);
     let piece = columns.pieces().next().unwrap();
     let len = piece.len() / WIDTH;
     assert_eq!(len, choices.len(), "attempts fit one piece");

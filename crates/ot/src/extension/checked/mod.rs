@@ -131,7 +131,7 @@ impl<C: ColumnSender> CotSender for Sender<C> {
             return Ok(());
         }
         // 1.
-        let mut columns = Columns::new(out);
+        let mut columns = CheckedColumns::new(out);
         for piece in columns.pieces() {
             self.columns.correlate(piece, channel)?;
         }
@@ -190,7 +190,7 @@ impl<C: ColumnReceiver> CotReceiver for Receiver<C> {
         }
         // 1.
         let choices = self.masked(choices);
-        let mut columns = Columns::new(out);
+        let mut columns = CheckedColumns::new(out);
         let mut rest = &choices[..];
         for piece in columns.pieces() {
             let (choices, later) = rest.split_at(piece.len() / 128);
@@ -208,14 +208,14 @@ impl<C: ColumnReceiver> CotReceiver for Receiver<C> {
 /// become.
 ///
 /// A piece of up to [`CHUNK_ROWS`] rows is 128 columns one after another, and takes as many blocks as rows.
-struct Columns<'a> {
+struct CheckedColumns<'a> {
     whole: &'a mut [Block],
     rest: &'a mut [Block],
     /// The columns of the remaining rows, padded to a multiple of 128, and of the masks.
     tail: Vec<Block>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> CheckedColumns<'a> {
     /// Space for the columns of as many rows as `out` has blocks, and of the masks.
     fn new(out: &'a mut [Block]) -> Self {
         let (whole, rest) = out.split_at_mut(out.len() / CHUNK_ROWS * CHUNK_ROWS);
@@ -365,7 +365,7 @@ mod tests {
     fn columns_become_the_rows_asked_for() {
         for n in [1, 127, 128, 129, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS] {
             let mut rows = vec![Block::ZERO; n];
-            let mut columns = Columns::new(&mut rows);
+            let mut columns = CheckedColumns::new(&mut rows);
             // Bit r of column i is bit i of a number that belongs to row r.
             let number = |row: usize| (row as u128 + 1).wrapping_mul(u128::MAX / 977);
             let mut first = 0;

@@ -32,14 +32,14 @@ const MIN_LEAVES: usize = 256;
 const LEVELS: usize = 3;
 
 /// Space for adding up the streams of a tree.
-struct Scratch {
+struct SmallFieldScratch {
     /// The streams of neighbouring leaves.
     streams: [Block; MAX_COLUMN << LEVELS],
     /// Sums of streams below nodes whose sibling is not complete yet, one for each height.
     pending: [[Block; MAX_COLUMN]; SmallField::MAX_BITS],
 }
 
-impl Scratch {
+impl SmallFieldScratch {
     const fn new() -> Self {
         Self {
             streams: [Block::ZERO; MAX_COLUMN << LEVELS],
@@ -59,12 +59,12 @@ fn fold(
     mut stream: impl FnMut(usize, &mut [Block]),
     columns: &mut [Block],
     total: &mut [Block],
-    scratch: &mut Scratch,
+    scratch: &mut SmallFieldScratch,
 ) {
     let len = total.len();
     columns.fill(Block::ZERO);
     let levels = field.bits().min(LEVELS);
-    let Scratch { streams, pending } = scratch;
+    let SmallFieldScratch { streams, pending } = scratch;
     let streams = &mut streams[..len << levels];
     for node in 0..1 << (field.bits() - levels) {
         for (out, x) in streams.chunks_exact_mut(len).zip(node << levels..) {
@@ -167,7 +167,7 @@ impl ColumnSender for Sender {
             .zip(self.streams.par_chunks_exact_mut(known))
             .zip(self.corrections.par_chunks_exact(len));
         let trees = trees.enumerate().with_min_len(MIN_LEAVES.div_ceil(known));
-        let scratch = || (Scratch::new(), [Block::ZERO; MAX_COLUMN]);
+        let scratch = || (SmallFieldScratch::new(), [Block::ZERO; MAX_COLUMN]);
         trees.for_each_init(scratch, |(scratch, total), (i, ((columns, streams), correction))| {
             let stream = |y: usize, out: &mut [Block]| match y.checked_sub(1) {
                 Some(known) => streams[known].fill(out),
@@ -251,7 +251,7 @@ impl Receiver {
             .zip(self.streams.par_chunks_exact_mut(leaves))
             .zip(self.corrections.par_chunks_exact_mut(len));
         let trees = trees.with_min_len(MIN_LEAVES.div_ceil(leaves));
-        trees.for_each_init(Scratch::new, |scratch, ((columns, streams), correction)| {
+        trees.for_each_init(SmallFieldScratch::new, |scratch, ((columns, streams), correction)| {
             fold(field, |x, out| streams[x].fill(out), columns, correction, scratch);
             add_to(correction, choices);
         });
@@ -313,7 +313,7 @@ mod tests {
                 let mut columns = vec![Block(9); scratch * len];
                 let mut total = vec![Block(9); len];
                 let stream = |x: usize, out: &mut [Block]| (0..len).for_each(|i| out[i] = r(x, i));
-                fold(field, stream, &mut columns, &mut total, &mut Scratch::new());
+                fold(field, stream, &mut columns, &mut total, &mut SmallFieldScratch::new());
                 for i in 0..len {
                     assert_eq!(total[i], sum(i, &|_| true), "k = {bits}");
                     for b in 0..scratch {

@@ -8,7 +8,7 @@
 //! 3. Go through the determined columns from the last to the first: each equals its value plus the sum of the
 //!    other columns of its reduced row.
 //!
-//! EliminationStep 1 does not look at values. For each row it records the columns whose reduced rows were added; these
+//! Step 1 does not look at values. For each row it records the columns whose reduced rows were added; these
 //! are few and near the start, and are stored in as many words as needed.
 
 use vesica_primitives::{BinaryVector, Block};
@@ -47,7 +47,7 @@ struct EliminationStep {
 const DEPENDENT: u32 = u32::MAX;
 
 impl Elimination {
-    /// EliminationStep 1.
+    /// Step 1.
     pub fn solve(&mut self, store: &Band, keys: &[Block]) -> Result<(), Error> {
         let shape = store.shape();
         if keys.len() > shape.capacity {
@@ -147,7 +147,7 @@ impl Elimination {
         Ok(())
     }
 
-    /// EliminationStep 3.
+    /// Step 3.
     fn substitute<V: BinaryVector>(&self, columns: &mut [V]) {
         let mut sums = Sums::new(self.words);
         let rows = self.reduced.chunks_exact(self.words);

@@ -76,7 +76,8 @@ fn lost(_: ArrowError) -> Error {
     Error::bug("the written rows cannot be read")
 }
 
-/// Returns whether this is a stream of a version before 0.15: it begins with the length of the first message, without a mark before it.
+/// Returns whether this is a stream of a version before 0.15: it begins with the length of the first message, without a
+/// mark before it.
 fn is_old_stream(head: &[u8]) -> std::result::Result<bool, ()> {
     /// A schema is hardly longer, and the head of a message hardly larger.
     const LONGEST: usize = 1 << 20;

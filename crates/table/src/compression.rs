@@ -159,7 +159,7 @@ impl<R: Read> Read for CompressedMembers<R> {
     }
 }
 
-/// Returns the ending of a file's name in small letters, without that of a packed file.
+/// Returns the ending of a file's name in small letters; `csv` for a packed `a.csv.gz`.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     let packed = Compression::of_name(path).is_some();
     let name = if packed { path.file_stem().map(Path::new)? } else { path };

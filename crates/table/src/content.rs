@@ -15,21 +15,21 @@ use crate::{
 /// The most rows of a table: on disk, their numbers have 40 bits.
 pub const MAX_ROWS: u64 = 1 << 40;
 
-/// A table of one format. It is read as often as somebody asks: once for its keys, of which only the columns that are
-/// wanted are decoded, and once more to write the rows that matched.
+/// A table of one format. It is read as often as somebody asks: once for its keys, which decodes only the columns that are
+/// wanted, and once more to write the rows that matched.
 pub(crate) trait Content: Send {
-    /// Shows every row in order, of which the fields in `columns`, by their positions in the header, are decoded. Returns
-    /// the number of rows, at most [`MAX_ROWS`].
+    /// Shows every row in order, with the fields in `columns`, positions in the header, decoded. Returns the number of
+    /// rows, at most [`MAX_ROWS`].
     ///
     /// # Errors
-    /// [`Error::Input`](vesica_core::error::Error::Input), and whatever `show` returns.
+    /// [`Error::Input`](vesica_core::error::Error::Input), and the errors of `show`.
     fn read(
         &mut self,
         columns: &[usize],
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64>;
 
-    /// Where a row that was shown, counted from 0, is.
+    /// Returns the place of a row that was shown, counted from 0.
     fn place(&self, row: u64) -> Place;
 
     /// Writes a table of these rows and columns. Says now and then how many rows are done.
@@ -70,7 +70,7 @@ pub(crate) trait Content: Send {
         None
     }
 
-    /// What separates the fields of a row, where something does.
+    /// Returns the name of the delimiter, where there is one.
     fn delimiter(&self) -> Option<&'static str> {
         None
     }

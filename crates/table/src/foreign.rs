@@ -1,6 +1,6 @@
-//! Files that are no tables, by their first bytes.
+//! Files of other kinds than tables, by their first bytes.
 
-/// How much of a text is looked at to tell its kind.
+/// The number of a text's bytes that are examined for its kind.
 pub(crate) const SAMPLE: usize = 1 << 16;
 
 /// The mark some programs put before UTF-8 text.
@@ -72,7 +72,7 @@ const LATER: [(usize, &[u8], Foreign); 2] = [
     (257, b"ustar", ("a tar archive", "unpack it first, for example with `tar -x`")),
 ];
 
-/// Formats of text that are no tables, by their beginnings in small letters.
+/// Formats of text other than tables, by their beginnings in small letters.
 const DOCUMENTS: [(&[u8], Foreign); 4] = [
     (b"<!doctype html", HTML),
     (b"<html", HTML),
@@ -80,7 +80,7 @@ const DOCUMENTS: [(&[u8], Foreign); 4] = [
     (b"<stata_dta>", ("a Stata file", EXPORT)),
 ];
 
-/// What the bytes seem to be where they are no text in UTF-8 or a relative of it.
+/// Returns the format that bytes seem to have, if it is something else than text in UTF-8 or a relative of it.
 pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     if let Some((_, found)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         let sample = &bytes[..bytes.len().min(SAMPLE)];
@@ -113,8 +113,8 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
         let advice = "write one object on each line, for example with `jq -c '.[]'`";
         return Some(("a JSON array", advice));
     }
-    // Western text in UTF-16 has a zero byte in every second place. The first line alone is looked at: some rows of a table that
-    // is taken are a table that is taken, too.
+    // Western text in UTF-16 has a zero byte in every second place. Only the first line is examined: some rows of a table
+    // that is taken are a table that is taken, too.
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     let is_end = |byte: &u8| b"\r\n".contains(byte);
     let mut lines = sample.split(is_end).filter(|line| !line.is_empty());

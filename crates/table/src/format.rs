@@ -29,7 +29,7 @@ pub(crate) struct FormatKind {
     pub(crate) endings: &'static [&'static str],
     /// Whether a row may have a column that the header lacks.
     pub(crate) header_grows: bool,
-    /// How it is recognized and opened.
+    /// Its recognition and opening.
     pub(crate) recognition: Recognition,
     /// Returns rows that were written in it, in text with this delimiter if it has one, as batches.
     pub(crate) batches: fn(Vec<u8>, Delimiter) -> Result<Reader>,
@@ -39,7 +39,7 @@ pub(crate) struct FormatKind {
 pub(crate) enum Recognition {
     /// Text, which may be packed with gzip or Zstandard, and is read from its beginning.
     Text(&'static TextOpening),
-    /// Any other bytes, of which metadata says what is where.
+    /// Any other bytes, whose metadata says what is where.
     Stored(&'static StoredOpening),
 }
 
@@ -47,9 +47,9 @@ pub(crate) enum Recognition {
 pub(crate) struct TextOpening {
     /// Whether this line, the first that is not blank, is certainly of the format.
     pub(crate) is_line: fn(&[u8]) -> bool,
-    /// Whether the line is of the format if it is of none whose name the file bears.
+    /// Whether the line is probably of the format, unless the file's name promises another.
     pub(crate) is_like_line: fn(&[u8]) -> bool,
-    /// Whether this beginning of a text has the whole header, and enough to tell the delimiter by.
+    /// Whether this beginning of a text has the whole header, and enough rows to recognize the delimiter.
     pub(crate) is_enough: fn(Head<'_>, Delimiter) -> bool,
     /// Reads the header of a text with this beginning.
     pub(crate) begin: fn(Head<'_>, Delimiter) -> Result<Beginning>,
@@ -68,13 +68,13 @@ pub(crate) type OpenText = Box<dyn FnOnce(Text, Columns<'_>) -> (Header, Box<dyn
 
 /// The opening of other bytes.
 pub(crate) struct StoredOpening {
-    /// Whether a file that begins with these bytes is of the format; `Err` where it takes more of them to tell.
+    /// Whether a file that begins with these bytes is of the format; `Err` where that takes more of them.
     pub(crate) begins: fn(&[u8]) -> std::result::Result<bool, ()>,
-    /// Opens a table; no part that has to be in memory whole may have more than this many bytes.
+    /// Opens a table; no part that must be in memory whole may have more than this many bytes.
     pub(crate) open: fn(Stored, u64) -> Result<OpenedTable>,
 }
 
-/// A table of which the metadata has been read.
+/// A table whose metadata has been read.
 pub(crate) struct OpenedTable {
     pub(crate) header: Header,
     pub(crate) rows: u64,
@@ -84,13 +84,13 @@ pub(crate) struct OpenedTable {
 /// The columns that a run reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Columns<'a> {
-    /// Those that make up the key.
+    /// The columns of the key.
     pub keys: &'a [&'a str],
-    /// That of the values.
+    /// The column of values.
     pub values: Option<&'a str>,
-    /// Those that are sent.
+    /// The columns that are sent.
     pub sent: &'a [&'a str],
-    /// Those that are written, if not all are.
+    /// The columns that are written, if not all are.
     pub select: &'a [&'a str],
 }
 
@@ -119,8 +119,8 @@ impl Format {
     }
 }
 
-/// Returns whether a file that begins with these bytes begins with all of the magic ones; `Err` where it takes more of
-/// them to tell.
+/// Returns whether a file that begins with these bytes begins with all of the magic ones; `Err` where that takes more of
+/// them.
 pub(crate) fn begins_with(magic: &[u8], head: &[u8]) -> std::result::Result<bool, ()> {
     match head.starts_with(magic) {
         false if magic.starts_with(head) => Err(()),

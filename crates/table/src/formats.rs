@@ -15,13 +15,13 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; FORMATS.len()] = *FORMATS.first_chunk().expect("all of the list");
 
-    /// Returns the format that a file's name promises, whatever the file is packed with; `None` where it promises none.
+    /// Returns the format that the name of a file promises, which may be packed; `None` where it promises none.
     pub fn of_name(path: &Path) -> Option<Self> {
         let ending = ending(path)?;
         Self::ALL.into_iter().find(|format| format.0.endings.contains(&&*ending))
     }
 
-    /// Returns the format that the first bytes of a file tell; `None` for text. `Err` where more of them are needed.
+    /// Returns the format whose files begin with these bytes; `None` for text. `Err` where more of them are needed.
     pub(crate) fn of_beginning(head: &[u8]) -> Result<Option<Self>, ()> {
         for format in Self::ALL {
             if let Recognition::Stored(stored) = format.0.recognition
@@ -33,7 +33,7 @@ impl Format {
         Ok(None)
     }
 
-    /// Returns the format of a text with this first line that is not blank, of which this may be a part only.
+    /// Returns the format of a text whose first line that is not blank, or the beginning of that, is this.
     pub(crate) fn of_line(
         line: &[u8],
         is_whole: bool,

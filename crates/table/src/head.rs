@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct Head<'a> {
     name: &'a str,
     bytes: &'a [u8],
-    /// Where the text begins, after a byte-order mark if there is one.
+    /// The offset of the text, after a byte-order mark if there is one.
     body: usize,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
     &line[..line.len() - line_end(line).len()]
 }
 
-/// What separates the fields of a row.
+/// The separator of a row's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Delimiter {
     /// `,`
@@ -129,7 +129,7 @@ impl Delimiter {
     }
 }
 
-/// How many rows the sniffer compares.
+/// The number of rows that the sniffer compares.
 pub(crate) const SNIFFED_ROWS: usize = 20;
 
 /// The delimiter that cuts the header and the first rows into equally many fields, the most of them.

@@ -117,7 +117,7 @@ impl Method for Leaving {
     }
 }
 
-/// A party that finds matching rows, of which the others are written.
+/// A party that finds matching rows, and writes all others.
 struct Rest(Box<dyn Party>);
 
 impl Party for Rest {

@@ -16,16 +16,16 @@ pub trait Piece: Sized {
     /// The facts of a run on which the layout depends.
     type Layout;
 
-    /// Returns the bytes, of which there are some.
+    /// Returns the bytes, at least one.
     fn encode(self) -> Zeroizing<Vec<u8>>;
 
     /// Reads the bytes of a piece. Returns `None` for bytes that [`Piece::encode`] never makes in this layout.
     fn decode(bytes: &[u8], layout: &Self::Layout) -> Option<Self>;
 
-    /// Reads the bytes that a party left of a partition. Returns `None` where there are none.
+    /// Reads the bytes that a party left of a partition. Returns `None` where it left nothing.
     ///
     /// # Errors
-    /// [`Error::Bug`] for bytes that are no piece.
+    /// [`Error::Bug`] for any other bytes.
     fn read(bytes: &[u8], layout: &Self::Layout) -> Result<Option<Self>> {
         match bytes {
             [] => Ok(None),
@@ -43,11 +43,11 @@ pub trait Piece: Sized {
 pub struct RowsPiece {
     /// The number of matches.
     pub matches: u64,
-    /// How many of them are of each identifier.
+    /// The number of matches of each identifier.
     pub of_identifiers: Vec<u64>,
-    /// The rows that bear the matching keys, counted from 0.
+    /// The rows with the matching keys, counted from 0.
     pub rows: Vec<u64>,
-    /// Where matches are numbered, the number of each row's match, counted from 1 in each partition.
+    /// The number of each row's match, counted from 1 in each partition, where matches are numbered.
     pub ids: Option<Vec<u64>>,
     /// The items of the matches, where this side is yet to reveal them.
     pub unrevealed: Option<Set>,
@@ -78,7 +78,7 @@ impl RowsLayout {
 const UNREVEALED: u64 = 1 << 63;
 
 impl RowsPiece {
-    /// Returns the piece of a side that learns only how many keys match, each row of which has one identifier.
+    /// Returns the piece of a side with one identifier a row that sees how many keys match, and no rows.
     pub fn counted(matches: u64) -> Self {
         Self { matches, of_identifiers: vec![matches], ..Self::default() }
     }
@@ -125,7 +125,7 @@ impl Piece for RowsPiece {
     }
 }
 
-/// Reads items: so many low halves, and as many high halves where items have them.
+/// Reads items: this number of low halves, and as many high halves where items have them.
 fn set(bytes: &[u8], count: usize, length: DigestLength) -> Set {
     let (blocks, _) = bytes.as_chunks();
     let mut low: Vec<_> = blocks.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
@@ -138,7 +138,7 @@ fn set(bytes: &[u8], count: usize, length: DigestLength) -> Set {
 
 /// The rows of a join that a receiver found in a partition.
 ///
-/// Its bytes are the number of matches, that of matches whose payload cannot be read, and the records.
+/// Its bytes are the number of matches, the number of matches whose payload cannot be read, and the records.
 pub struct JoinPiece {
     /// The number of matches.
     pub matches: u64,
@@ -196,7 +196,7 @@ pub(crate) fn row_of(record: &[u8]) -> u64 {
 pub struct NumberPiece {
     /// The share.
     pub share: Share,
-    /// How many of this side's keys have values that were clamped.
+    /// The number of this side's keys whose values were clamped.
     pub clamped: u64,
 }
 

@@ -5,7 +5,7 @@ use crate::repository::Tree;
 
 const DOCUMENT: &str = "CONTRIBUTING.md";
 
-/// Every block of Rust in the document stands in a source, whatever its indentation.
+/// Every block of Rust in the document stands in a source, with any indentation.
 pub(super) fn examples_are_in_sources(tree: &Tree) -> Vec<Finding> {
     let Some(document) = tree.text(DOCUMENT) else { return Vec::new() };
     let sources: Vec<_> = tree.sources().map(|(_, text)| plain(text.lines())).collect();

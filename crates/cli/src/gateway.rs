@@ -13,7 +13,7 @@ use rand::{
 };
 use vesica::{
     Observer, Report, Way,
-    cluster::{Event, Serving, Token},
+    cluster::{GatewayEvent, Serving, Token},
     files::{PlannerInputs, Protected, check_results},
     partnership::Partnership,
     report::{Progress, Unit, described},
@@ -175,7 +175,7 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     let (form, mut report) = (args.log, Report::begin());
     let strangers = Arc::new(Counted::new(Log::new(form)));
     let counted = strangers.clone();
-    let tell = move |event: &Event<'_>| tell(Log::new(form), &counted, event);
+    let tell = move |event: &GatewayEvent<'_>| tell(Log::new(form), &counted, event);
     let ended = serving.run(Arc::new(Teller(form)), tell, &cancel, rng, &mut report);
     strangers.end();
     match ended {
@@ -206,29 +206,31 @@ enum Stranger {
     Here(Discriminant<vesica_net::Error>),
 }
 
-fn tell(log: Log, strangers: &Counted<Stranger>, event: &Event<'_>) {
+fn tell(log: Log, strangers: &Counted<Stranger>, event: &GatewayEvent<'_>) {
     strangers.look();
     match event {
-        Event::Serving { address } => {
+        GatewayEvent::Serving { address } => {
             log.event("serving", &[("cluster", address.to_string().into())])
         }
-        Event::Meeting(connect::Event::Listening { address }) => {
+        GatewayEvent::Meeting(connect::Event::Listening { address }) => {
             log.event("listening", &[("address", address.to_string().into())]);
         }
-        Event::Meeting(connect::Event::Waiting { place, left, .. }) => {
+        GatewayEvent::Meeting(connect::Event::Waiting { place, left, .. }) => {
             let facts = [("at", (*place).into()), ("seconds", left.as_secs().into())];
             log.event("waiting for the other side", &facts);
         }
-        Event::Meeting(connect::Event::TurnedAway { why }) => {
+        GatewayEvent::Meeting(connect::Event::TurnedAway { why }) => {
             let facts = turned_away(why);
             strangers.event(Stranger::There(discriminant(*why)), "turned away", facts);
         }
-        Event::TurnedAway { why } => {
+        GatewayEvent::TurnedAway { why } => {
             let from = [("from", "the cluster".into())];
             let facts = from.into_iter().chain(turned_away(why)).collect();
             strangers.event(Stranger::Here(discriminant(*why)), "turned away", facts);
         }
-        Event::Lost { why } => log.event("lost the other side", &[("why", why.to_string().into())]),
+        GatewayEvent::Lost { why } => {
+            log.event("lost the other side", &[("why", why.to_string().into())])
+        }
         _ => {}
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use vesica::{
     Role,
     files::{Protected, check_results},
-    partnership::{self, Entry, Event, Ledger, Record, Signed},
+    partnership::{self, Entry, Ledger, LedgerEvent, Record, Signed},
     report::{Names, Tense, counted, shown},
 };
 use vesica_net::{Certificate, Fingerprint};
@@ -160,7 +160,7 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
             return Err(Failure::input(message));
         };
         let is_noted = entries.iter().any(
-            |entry| matches!(&entry.event, Event::Succeeded { record, .. } if *record == hash),
+            |entry| matches!(&entry.event, LedgerEvent::Succeeded { record, .. } if *record == hash),
         );
         let lines = entries.len() as u64;
         if lines < mine.ledger.lines || !is_noted {
@@ -384,7 +384,7 @@ mod tests {
             name: "ac\u{2028}me".to_owned(),
             peer: text(),
             owner: None,
-            event: Event::Failed { run: None, class: Class::Peer, reason },
+            event: LedgerEvent::Failed { run: None, class: Class::Peer, reason },
         };
         let line = line(&entry, 0);
         let said =

@@ -9,7 +9,7 @@ use std::{
 use vesica::{
     Job, Learns, Normalize, Offer, Source,
     files::{Delimiter, KeyColumn},
-    partnership::{Agreement, Invitation, Place, Signed},
+    partnership::{Agreement, Invitation, MeetingPlace, Signed},
     report::{counted, grouped},
     spec::{self, Parsed},
 };
@@ -158,9 +158,9 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let values = terms.answer.column.as_deref();
     let offer = terms.offer(&args.job.key(), 1)?;
     let place = match (&args.address, &args.relay) {
-        (Some(address), _) => Place::Here(address.clone()),
-        (None, Some(relay)) => Place::Relay(relay.clone()),
-        (None, None) => Place::There,
+        (Some(address), _) => MeetingPlace::Here(address.clone()),
+        (None, Some(relay)) => MeetingPlace::Relay(relay.clone()),
+        (None, None) => MeetingPlace::There,
     };
     let invitation =
         Invitation::new(&me, &args.name, &offer, place, args.policy.value()?.policy())?;

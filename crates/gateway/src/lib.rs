@@ -100,7 +100,7 @@ pub struct Serving {
 /// What happens at a gateway besides the run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum GatewayEvent<'a> {
     /// It listens for its cluster.
     Serving {
         /// Where.
@@ -120,7 +120,7 @@ pub enum Event<'a> {
     },
 }
 
-type Tell = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
+type Tell = Arc<dyn Fn(&GatewayEvent<'_>) + Send + Sync>;
 
 /// The offer of a run, and everything that lives as long as its gateway.
 #[derive(Clone, Copy)]
@@ -169,7 +169,7 @@ impl Serving {
     pub fn run(
         self,
         observer: Arc<dyn Observer>,
-        tell: impl Fn(&Event<'_>) + Send + Sync + 'static,
+        tell: impl Fn(&GatewayEvent<'_>) + Send + Sync + 'static,
         cancel: &CancelToken,
         rng: &mut (dyn CryptoRng + Send),
         report: &mut Report,
@@ -187,10 +187,10 @@ impl Serving {
         let cluster = Cluster::new(wanted, self.stall);
         let until = CancelToken::default();
         let said = tell.clone();
-        let turned_away = move |why: &vesica_net::Error| said(&Event::TurnedAway { why });
+        let turned_away = move |why: &vesica_net::Error| said(&GatewayEvent::TurnedAway { why });
         let (address, serving) =
             cluster.serve(&self.cluster, &self.me, &self.token, turned_away, until.clone())?;
-        tell(&Event::Serving { address });
+        tell(&GatewayEvent::Serving { address });
         let run = Surroundings {
             offer: &offer,
             observer: &observer,
@@ -243,7 +243,7 @@ impl Serving {
                 stall: self.stall,
                 proxy: self.proxy.as_ref(),
                 cancel,
-                observer: &|event| tell(&Event::Meeting(event)),
+                observer: &|event| tell(&GatewayEvent::Meeting(event)),
             };
             let (role, channel) = self.way.meet(&meeting, Some(&self.partnership))?;
             let parties = Parties { role, me: me.clone(), peer: its.clone() };
@@ -267,7 +267,7 @@ impl Serving {
             if !is_lost(&error) || began.elapsed() >= self.deadline {
                 return Err(error);
             }
-            tell(&Event::Lost { why: &error });
+            tell(&GatewayEvent::Lost { why: &error });
             thread::sleep(PAUSE);
         }
     }

@@ -18,7 +18,7 @@ use vesica_table::output::{Access, Output};
 use vesica_task::disclosure::Disclosure;
 
 use super::{
-    entry::{Event, Head},
+    entry::{Head, LedgerEvent},
     history::Runs,
     partnership::Partnership,
     policy::Intent,
@@ -178,12 +178,12 @@ impl Account {
             policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
             if let (Some(earlier), Some(session)) = (earlier, session) {
                 run = Some(earlier);
-                return Ok(Some(Event::WentOn { run: earlier, session }));
+                return Ok(Some(LedgerEvent::WentOn { run: earlier, session }));
             }
             warning = past.warning(&sketch, policies);
             let [keys, peer_keys] = keys;
             let peer_ledger = self.peer_ledger.clone();
-            Ok(Some(Event::Began { keys, peer_keys, sketch: runs.keep(sketch), peer_ledger }))
+            Ok(Some(LedgerEvent::Began { keys, peer_keys, sketch: runs.keep(sketch), peer_ledger }))
         })?;
         let run = run.or(added).ok_or(Error::bug("a run has a line"))?;
         let [keys, peer_keys] = keys;
@@ -211,7 +211,7 @@ impl Account {
         self.partnership.ledger().add(me, &self.partnership.subject(), |runs: &Runs| {
             let past = self.partnership.past(runs, Some(run));
             policies.iter().try_for_each(|policy| policy.check_result(matches, &past))?;
-            Ok(Some(Event::Revealed { run, matches }))
+            Ok(Some(LedgerEvent::Revealed { run, matches }))
         })?;
         self.revealed = Some(matches);
         Ok(())
@@ -258,7 +258,7 @@ impl Account {
             Role::A => &record.document().b,
             Role::B => &record.document().a,
         };
-        let event = Event::Succeeded {
+        let event = LedgerEvent::Succeeded {
             run: begun.run,
             matches: end.shared,
             disclosure: Some(Box::new(end.noted)),

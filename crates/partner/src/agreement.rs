@@ -87,7 +87,7 @@ pub struct Agreement {
 
 /// Where two sides meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum MeetingPlace {
     /// Where the inviting side listens.
     Here(String),
     /// Where the accepting side listens, as it says.
@@ -161,7 +161,7 @@ impl Invitation {
         me: &Identity,
         name: &str,
         offer: &Offer,
-        place: Place,
+        place: MeetingPlace,
         policy: Policy,
     ) -> Result<Self> {
         let offer = limited(offer, &policy)?;
@@ -169,9 +169,9 @@ impl Invitation {
         check_name(name)?;
         policy.check_day(Moment::now())?;
         let (address, relay) = match place {
-            Place::Here(address) => (Some(address), None),
-            Place::Relay(relay) => (None, Some(relay)),
-            Place::There => (None, None),
+            MeetingPlace::Here(address) => (Some(address), None),
+            MeetingPlace::Relay(relay) => (None, Some(relay)),
+            MeetingPlace::There => (None, None),
         };
         address.iter().chain(&relay).try_for_each(|address| check_address(address))?;
         let mut proposal = Signed::new(Proposal {
@@ -200,9 +200,9 @@ impl Invitation {
         let mut offer = agreement.offer_of(me.fingerprint())?;
         offer.agreement = None;
         let place = match (agreement.listens(me.fingerprint()), agreement.relay()) {
-            (Some(address), _) => Place::Here(address.to_owned()),
-            (None, Some(relay)) => Place::Relay(relay.to_owned()),
-            (None, None) => Place::There,
+            (Some(address), _) => MeetingPlace::Here(address.to_owned()),
+            (None, Some(relay)) => MeetingPlace::Relay(relay.to_owned()),
+            (None, None) => MeetingPlace::There,
         };
         Self::new(me, name, &offer, place, policy)
     }

@@ -33,13 +33,13 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Party>,
     /// What happened.
-    pub event: Event,
+    pub event: LedgerEvent,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Event {
+pub enum LedgerEvent {
     /// A run began: sizes are known, and nothing is told yet.
     Began {
         /// Distinct keys of this side.
@@ -116,7 +116,7 @@ pub enum KeptSet {
     Line(u64),
 }
 
-impl Event {
+impl LedgerEvent {
     /// The number of the line where the run began, for a line about a run that had begun before.
     pub fn run(&self) -> Option<u64> {
         match self {

@@ -8,7 +8,7 @@ use vesica_keyset::sketch::Sketch;
 use vesica_task::noise::Epsilon;
 
 use super::{
-    entry::{Entry, Event, Head, KeptSet},
+    entry::{Entry, Head, KeptSet, LedgerEvent},
     policy::Past,
 };
 
@@ -45,20 +45,22 @@ impl History {
         let runs = self.0.entry(entry.agreement.clone()).or_default();
         runs.last_call = entry.event.call().map(|call| (call, entry.time));
         match &entry.event {
-            Event::Began { sketch, peer_ledger, .. } => {
+            LedgerEvent::Began { sketch, peer_ledger, .. } => {
                 runs.begun.insert(entry.number, entry.time);
                 if let KeptSet::Sketch(sketch) = sketch {
                     runs.sets.insert(entry.number, (**sketch).clone());
                 }
                 runs.see(peer_ledger.as_ref());
             }
-            Event::Revealed { run, matches } => runs.reveal(*run, *matches),
-            Event::Succeeded { run, matches, peer_ledger, .. } => {
+            LedgerEvent::Revealed { run, matches } => runs.reveal(*run, *matches),
+            LedgerEvent::Succeeded { run, matches, peer_ledger, .. } => {
                 runs.reveal(*run, matches.unwrap_or_default());
                 runs.see(peer_ledger.as_ref());
             }
-            Event::Revoked {} => runs.revoked = true,
-            Event::WentOn { .. } | Event::Refused { .. } | Event::Failed { .. } => {}
+            LedgerEvent::Revoked {} => runs.revoked = true,
+            LedgerEvent::WentOn { .. }
+            | LedgerEvent::Refused { .. }
+            | LedgerEvent::Failed { .. } => {}
         }
     }
 
@@ -113,7 +115,7 @@ impl Runs {
     }
 
     /// Whether this is the failure of a call that the newest line has noted already, within a day.
-    pub(crate) fn repeats(&self, event: &Event, now: Moment) -> bool {
+    pub(crate) fn repeats(&self, event: &LedgerEvent, now: Moment) -> bool {
         let Some((last, time)) = &self.last_call else { return false };
         event.call().as_ref() == Some(last) && *time > now.minus(REPEATED)
     }

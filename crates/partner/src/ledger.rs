@@ -22,7 +22,7 @@ use vesica_net::{Certificate, Fingerprint, Identity};
 
 use super::{
     checked::{self, Checked},
-    entry::{Entry, Event, Head},
+    entry::{Entry, Head, LedgerEvent},
     history::{History, Runs},
     signed::hex,
 };
@@ -195,7 +195,7 @@ impl Ledger {
         &self,
         me: &Identity,
         about: &Subject,
-        decide: impl FnOnce(&Runs) -> Result<Option<Event>>,
+        decide: impl FnOnce(&Runs) -> Result<Option<LedgerEvent>>,
     ) -> Result<Option<u64>> {
         let failed = |error: io::Error| self.fault(error.to_string());
         let mut options = OpenOptions::new();

@@ -20,7 +20,7 @@ use vesica_table::target::Protected;
 
 use super::{
     agreement::{Agreement, limited},
-    entry::Event,
+    entry::LedgerEvent,
     history::Runs,
     ledger::{Ledger, Subject},
     outlook::Outlook,
@@ -168,7 +168,7 @@ impl Partnership {
     /// # Errors
     /// [`Error::Ledger`].
     pub fn revoke(&self) -> Result<()> {
-        let add = |runs: &Runs| Ok(runs.require_valid().is_ok().then_some(Event::Revoked {}));
+        let add = |runs: &Runs| Ok(runs.require_valid().is_ok().then_some(LedgerEvent::Revoked {}));
         self.ledger().add(&self.me, &self.subject(), add).map(drop)
     }
 
@@ -227,9 +227,9 @@ impl Partnership {
     pub fn failed(&self, run: Option<u64>, error: &Error) -> Result<()> {
         let event = match error {
             Error::Policy(Refusal { rule, reason }) => {
-                Event::Refused { run, rule: (*rule).to_owned(), reason: reason.clone() }
+                LedgerEvent::Refused { run, rule: (*rule).to_owned(), reason: reason.clone() }
             }
-            error => Event::Failed { run, class: error.class(), reason: error.to_string() },
+            error => LedgerEvent::Failed { run, class: error.class(), reason: error.to_string() },
         };
         let add = |runs: &Runs| Ok((!runs.repeats(&event, Moment::now())).then_some(event));
         self.ledger().add(&self.me, &self.subject(), add).map(drop)

@@ -13,7 +13,7 @@ use vesica_core::{
 use vesica_keyset::profile::Profile;
 use vesica_net::{Certificate, Channel, Identity, transport::memory};
 use vesica_partner::{
-    entry::{Entry, Event, Head},
+    entry::{Entry, Head, LedgerEvent},
     ledger::{self, Ledger},
 };
 use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
@@ -65,7 +65,7 @@ pub fn ledger(text: &str, of: &Certificate) -> Result<Head> {
 pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Option<String> {
     let mut text = String::new();
     for event in events {
-        let event: Event = serde_json::from_str(event).ok()?;
+        let event: LedgerEvent = serde_json::from_str(event).ok()?;
         let head = Ledger::new("ledger").check_all(&text, &me.certificate()).ok()?.1;
         let entry = Entry {
             number: head.lines,

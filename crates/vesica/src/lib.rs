@@ -1,25 +1,21 @@
 //! Find what two tables have in common, without either side showing the other anything else.
 //!
-//! A [`Job`] says what one side brings to a run: its table, its key columns, where its result goes, and an [`Offer`] of
-//! what to find out ([`Query`]) and who learns it. [`run()`] carries it out with the other side over a
-//! [`Channel`](vesica_net::Channel) and fills in a [`Report`]. Here are both sides in one process:
+//! # A first run
+//!
+//! A [`Job`] is one side's part in a run: its table, its key columns, the place of its result, and an [`Offer`] that says what
+//! to find out ([`Query`]) and who learns it. A [`Runner`] carries it out with the other side over a
+//! [`Channel`](vesica_net::Channel) and returns a [`Report`]. Here are both sides in one process:
 //!
 //! ```
-//! use std::{fs, path::Path, sync::Arc, thread};
-//! use rand::{SeedableRng, rngs::StdRng};
-//! use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Report, Role, Source};
+//! use std::{fs, path::Path, thread};
+//! use vesica::{Job, Learns, Normalize, Offer, Report, Role, Runner, Source};
 //! use vesica_net::{Channel, transport::memory};
 //!
 //! fn side(role: Role, table: &str, output: &Path, end: memory::Memory) -> vesica::Result<Report> {
 //!     let offer = Offer::new(vec![Normalize::Email], Learns::Both);
 //!     let input = Source::Memory { name: "customers".into(), bytes: table.into() };
 //!     let job = Job { output: Some(output.into()), ..Job::new(input, ["email"], offer) };
-//!     // Over a network, `vesica_net::connect` makes the channel and tells the two fingerprints.
-//!     let parties = Parties { role, me: format!("{role:?}"), peer: format!("{:?}", role.other()) };
-//!     let (mut channel, mut report) = (Channel::new(end), Report::begin());
-//!     let mut rng = StdRng::try_from_rng(&mut rand::rngs::SysRng).expect("the system has randomness");
-//!     vesica::run(job.prepare()?, &parties, &mut channel, Arc::new(NoObserver), &mut rng, &mut report)?;
-//!     Ok(report)
+//!     Ok(Runner::new(job, role).run(&mut Channel::new(end))?.report)
 //! }
 //!
 //! # let scratch = tempfile::tempdir().unwrap();
@@ -34,8 +30,22 @@
 //! # Ok::<(), vesica::Error>(())
 //! ```
 //!
-//! [`check()`] reads one table alone and says what a run would make of it. [`files`] has what concerns reading and
-//! writing files, [`report`] the parts of a report and of progress messages.
+//! Over a network, `vesica_net::connect` returns the channel and the two fingerprints, which
+//! [`Runner::between`] takes.
+//!
+//! # Where to go on
+//!
+//! | to | see |
+//! |---|---|
+//! | look at a table before a run | [`check()`] |
+//! | predict the time and the price of a run | [`plan()`] and [`planning`] |
+//! | read other formats, stage results, resume | [`files`] |
+//! | show progress, read a report | [`Observer`], [`report`] |
+//! | tell errors apart | [`Error`], its [`Class`] and its [`Misuse`] |
+//! | run again and again with a partner, under rules | [`partnership`] |
+//! | ask or publish a list | [`lists`] |
+//! | compare partitions in a cluster | [`cluster`] |
+//! | take jobs from JSON or TOML, for a service of your own | [`spec`] |
 //!
 //! **Must never import** the command line: there are no flags and no terminal here. No value of a table ever gets into
 //! an error, a report or an observer.
@@ -46,6 +56,7 @@ pub mod decoders;
 mod figures;
 mod identity;
 mod plan;
+mod runner;
 
 #[cfg(test)]
 mod surfaces;
@@ -72,7 +83,11 @@ pub use vesica_task::{
     query::Query,
 };
 
-pub use self::{check::check, plan::plan};
+pub use self::{
+    check::check,
+    plan::plan,
+    runner::{Finished, Runner},
+};
 
 pub use vesica_spec as spec;
 
@@ -120,7 +135,8 @@ pub mod planning {
 /// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
 pub mod cluster {
     pub use vesica_gateway::{
-        ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
+        ClusterResult, Ended, Failed, Gateway, GatewayEvent, Here, Keys, Serving, Sketched, Tasks,
+        Token,
     };
 }
 
@@ -151,8 +167,8 @@ pub mod partnership {
 
     pub use vesica_core::moment::{Day, Hours, Moment};
     pub use vesica_partner::{
-        agreement::{Agreement, Invitation, Place, Proposal, check_name},
-        entry::{Entry, Event, Head, KeptSet},
+        agreement::{Agreement, Invitation, MeetingPlace, Proposal, check_name},
+        entry::{Entry, Head, KeptSet, LedgerEvent},
         ledger::Ledger,
         outlook::{Next, Outlook},
         page::{of as page, of_ledger as ledger_page},

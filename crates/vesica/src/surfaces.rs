@@ -15,7 +15,7 @@ use vesica_core::{
 use vesica_keyset::counts::RowCounts;
 use vesica_net::{Channel, Identity, transport::memory};
 use vesica_partner::{
-    entry::{Entry, Event, Head},
+    entry::{Entry, Head, LedgerEvent},
     page,
     party::Party,
     policy::Policy,
@@ -387,7 +387,7 @@ fn every_surface_has_the_facts_of_every_run() {
 }
 
 fn in_ledger(account: &Disclosure, role: Role) {
-    let event = Event::Succeeded {
+    let event = LedgerEvent::Succeeded {
         run: 0,
         matches: None,
         disclosure: Some(Box::new(account.clone())),

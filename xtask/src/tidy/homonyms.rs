@@ -6,7 +6,7 @@ use super::{Finding, code, shipped};
 use crate::repository::Tree;
 
 /// The number of names that at least [`MANY`] types share. It may only shrink; the goal is 20.
-const SHARED: usize = 59;
+const SHARED: usize = 58;
 
 /// The number of types from which on a name has too many meanings.
 const MANY: usize = 3;

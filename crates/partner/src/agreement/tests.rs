@@ -13,12 +13,15 @@ fn offer() -> Offer {
     Offer::new(vec![Normalize::Email], Learns::Both)
 }
 
-fn invited(me: &Identity, place: Place) -> Invitation {
+fn invited(me: &Identity, place: MeetingPlace) -> Invitation {
     Invitation::new(me, "acme", &offer(), place, Policy::default()).unwrap()
 }
 
 /// An invitation of one party, at this place, and the agreement of the other.
-fn agreed(place: Place, address: Option<&str>) -> ([Identity; 2], Invitation, Signed<Agreement>) {
+fn agreed(
+    place: MeetingPlace,
+    address: Option<&str>,
+) -> ([Identity; 2], Invitation, Signed<Agreement>) {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let invitation = invited(&parties[0], place);
     let answer = invitation.answer().unwrap();
@@ -67,7 +70,8 @@ fn names_and_addresses_are_plain() {
 
 #[test]
 fn both_sides_sign_one_agreement_with_one_phrase() {
-    let ([inviter, accepter], invitation, reply) = agreed(Place::Here(HERE.to_owned()), None);
+    let ([inviter, accepter], invitation, reply) =
+        agreed(MeetingPlace::Here(HERE.to_owned()), None);
     let [me, other] = [&inviter, &accepter].map(Identity::fingerprint);
     assert_eq!(Invitation::from_text(&invitation.to_text()).as_ref(), Ok(&invitation));
     let read = Signed::<Agreement>::from_text(&reply.to_text()).unwrap();
@@ -95,7 +99,7 @@ fn both_sides_sign_one_agreement_with_one_phrase() {
 fn each_side_has_its_own_part() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let mine = Offer::new(vec![Normalize::Email], Learns::Me);
-    let place = Place::Relay(HERE.to_owned());
+    let place = MeetingPlace::Relay(HERE.to_owned());
     let invitation = Invitation::new(&parties[0], "acme", &mine, place, Policy::default()).unwrap();
     let answer = invitation.answer().unwrap();
     assert_eq!(answer.learns, Learns::Peer);
@@ -112,7 +116,7 @@ fn each_side_has_its_own_part() {
 
 #[test]
 fn one_side_says_where_it_listens() {
-    let (parties, _, agreement) = agreed(Place::There, Some("b.example:1"));
+    let (parties, _, agreement) = agreed(MeetingPlace::There, Some("b.example:1"));
     let [me, other] = parties.each_ref().map(Identity::fingerprint);
     let agreement = agreement.document();
     assert_eq!(agreement.connects(me), Some("b.example:1"));
@@ -122,20 +126,22 @@ fn one_side_says_where_it_listens() {
         let answer = invitation.answer().unwrap();
         usage(invitation.accept(&parties[1], &answer, address.map(str::to_owned)))
     };
-    assert!(accept(Place::There, None).contains("say where this side does"));
-    assert!(accept(Place::There, Some("nowhere")).contains("a host and a port"));
-    for place in [Place::Here(HERE.to_owned()), Place::Relay(HERE.to_owned())] {
+    assert!(accept(MeetingPlace::There, None).contains("say where this side does"));
+    assert!(accept(MeetingPlace::There, Some("nowhere")).contains("a host and a port"));
+    for place in [MeetingPlace::Here(HERE.to_owned()), MeetingPlace::Relay(HERE.to_owned())] {
         assert!(accept(place, Some(HERE)).contains("this side needs no address"));
     }
-    let own = invited(&parties[0], Place::There);
+    let own = invited(&parties[0], MeetingPlace::There);
     let answer = own.answer().unwrap();
     let said = usage(own.accept(&parties[0], &answer, Some(HERE.to_owned())));
     assert!(said.contains("is this side's own"), "{said}");
-    for place in [Place::Here("nowhere".to_owned()), Place::Relay("nowhere".to_owned())] {
+    for place in
+        [MeetingPlace::Here("nowhere".to_owned()), MeetingPlace::Relay("nowhere".to_owned())]
+    {
         let new = Invitation::new(&parties[0], "a", &offer(), place, Policy::default());
         assert!(usage(new).contains("a host and a port"));
     }
-    let new = Invitation::new(&parties[0], "a/b", &offer(), Place::There, Policy::default());
+    let new = Invitation::new(&parties[0], "a/b", &offer(), MeetingPlace::There, Policy::default());
     assert!(usage(new).contains("letters, digits"));
 }
 
@@ -143,7 +149,7 @@ fn one_side_says_where_it_listens() {
 fn an_invitation_that_is_over_or_other_terms_are_refused() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let over = Policy { expires: "2020-01-01".parse().ok(), ..Policy::default() };
-    let place = Place::Here(HERE.to_owned());
+    let place = MeetingPlace::Here(HERE.to_owned());
     let error = Invitation::new(&parties[0], "acme", &offer(), place.clone(), over).unwrap_err();
     assert_eq!(error.class(), Class::Policy, "{error}");
     let invitation = invited(&parties[0], place);
@@ -156,7 +162,7 @@ fn an_invitation_that_is_over_or_other_terms_are_refused() {
 #[test]
 fn a_proposal_that_is_none_is_refused_though_it_is_signed() {
     let me = Identity::generate().unwrap();
-    let good = invited(&me, Place::Here(HERE.to_owned()));
+    let good = invited(&me, MeetingPlace::Here(HERE.to_owned()));
     type Change = fn(&mut Proposal);
     let changes: [Change; 6] = [
         |proposal| proposal.version = 2,
@@ -172,7 +178,9 @@ fn a_proposal_that_is_none_is_refused_though_it_is_signed() {
         let is_refused = matches!(error, Err(SignedError::Unusable(Proposal::NAME, _)));
         assert!(is_refused, "{number}: {error:?}");
     }
-    for good in [invited(&me, Place::There), invited(&me, Place::Relay(HERE.to_owned()))] {
+    for good in
+        [invited(&me, MeetingPlace::There), invited(&me, MeetingPlace::Relay(HERE.to_owned()))]
+    {
         assert_eq!(Invitation::from_text(&good.to_text()), Ok(good));
     }
     let unsigned = Invitation(changed(&good.0, &[], |_| {})).to_text();
@@ -182,7 +190,7 @@ fn a_proposal_that_is_none_is_refused_though_it_is_signed() {
 
 #[test]
 fn an_agreement_that_is_none_is_refused_though_it_is_signed() {
-    let ([inviter, accepter], _, good) = agreed(Place::Here(HERE.to_owned()), None);
+    let ([inviter, accepter], _, good) = agreed(MeetingPlace::Here(HERE.to_owned()), None);
     type Change = fn(&mut Agreement);
     let changes: [Change; 7] = [
         |agreement| agreement.version = 2,
@@ -212,8 +220,9 @@ fn an_agreement_that_is_none_is_refused_though_it_is_signed() {
 
 #[test]
 fn a_reply_to_something_else_is_not_confirmed() {
-    let ([inviter, accepter], invitation, reply) = agreed(Place::Here(HERE.to_owned()), None);
-    let another = invited(&inviter, Place::Here(HERE.to_owned()));
+    let ([inviter, accepter], invitation, reply) =
+        agreed(MeetingPlace::Here(HERE.to_owned()), None);
+    let another = invited(&inviter, MeetingPlace::Here(HERE.to_owned()));
     let said = usage(reply.clone().confirm(&inviter, &another));
     assert!(said.contains("to another invitation"), "{said}");
     let stranger = Identity::generate().unwrap();
@@ -270,13 +279,13 @@ fn each_side_reads_where_the_sides_meet() {
     let both = "both sides connect to the relay at a.example:7788";
     for (place, address, said) in [
         (
-            Place::Here(here()),
+            MeetingPlace::Here(here()),
             None,
             ["this side listens at a.example:7788", "the other side listens at a.example:7788"],
         ),
-        (Place::Relay(here()), None, [both; 2]),
+        (MeetingPlace::Relay(here()), None, [both; 2]),
         (
-            Place::There,
+            MeetingPlace::There,
             Some(here()),
             ["the other side listens at a.example:7788", "this side listens at a.example:7788"],
         ),
@@ -307,7 +316,7 @@ fn each_side_reads_where_the_sides_meet() {
 fn a_renewed_agreement_has_the_same_terms() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let asks = Offer { query: Query::COUNT, scale: 0, minimum: 7, ..offer() };
-    let place = Place::Here(HERE.to_owned());
+    let place = MeetingPlace::Here(HERE.to_owned());
     let first = Invitation::new(&parties[0], "a", &asks, place, Policy::default()).unwrap();
     let agreement = first.accept(&parties[1], &first.answer().unwrap(), None).unwrap();
     let policy = Policy { max_runs: Some(9), ..Policy::default() };
@@ -336,7 +345,7 @@ fn every_invitation_is_another() {
 fn an_agreement_knows_its_noise() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let counted = Offer { query: Query::COUNT, noise: Some(noise()), ..offer() };
-    let place = Place::Here(HERE.to_owned());
+    let place = MeetingPlace::Here(HERE.to_owned());
     let invitation = Invitation::new(&parties[0], "a", &counted, place, Policy::default()).unwrap();
     let agreement = invitation.accept(&parties[1], &invitation.answer().unwrap(), None).unwrap();
     assert_eq!(agreement.document().noise(), Some(noise()));

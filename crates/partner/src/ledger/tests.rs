@@ -36,12 +36,12 @@ impl Bench {
         let sketch = Sketch::of(&SketchSecret::new([7; 32]), &keys);
         let began = |runs: &Runs| {
             let sketch = runs.keep(sketch);
-            Ok(Some(Event::Began { keys: 1, peer_keys: 1, sketch, peer_ledger: None }))
+            Ok(Some(LedgerEvent::Began { keys: 1, peer_keys: 1, sketch, peer_ledger: None }))
         };
         self.ledger().add(&self.me, &self.about, began).unwrap().unwrap()
     }
 
-    fn add(&self, event: Event) -> Option<u64> {
+    fn add(&self, event: LedgerEvent) -> Option<u64> {
         let add = |runs: &Runs| Ok((!runs.repeats(&event, Moment::now())).then_some(event));
         self.ledger().add(&self.me, &self.about, add).unwrap()
     }
@@ -120,7 +120,7 @@ fn a_set_that_is_compared_again_takes_no_room() {
     bench.begin(1);
     assert!(len(&bench) - one < 1000, "{one} {}", len(&bench));
     let (entries, _) = bench.ledger().read(&bench.me.certificate()).unwrap();
-    let Event::Began { sketch, .. } = &entries[1].event else { panic!("{entries:?}") };
+    let LedgerEvent::Began { sketch, .. } = &entries[1].event else { panic!("{entries:?}") };
     assert_eq!(*sketch, KeptSet::Line(first));
     assert_eq!(bench.history().unwrap().0.of("hash").past(None, None).sketches.len(), 1);
 }
@@ -128,12 +128,12 @@ fn a_set_that_is_compared_again_takes_no_room() {
 #[test]
 fn a_call_that_fails_again_and_again_is_noted_once() {
     let bench = Bench::new();
-    let refused = |rule: &str| Event::Refused {
+    let refused = |rule: &str| LedgerEvent::Refused {
         run: None,
         rule: rule.to_owned(),
         reason: format!("at {}", Moment::now()),
     };
-    let failed = Event::Failed { run: None, class: Class::Network, reason: "x".to_owned() };
+    let failed = LedgerEvent::Failed { run: None, class: Class::Network, reason: "x".to_owned() };
     assert_eq!(bench.add(refused("max-runs")), Some(0));
     assert_eq!(bench.add(refused("max-runs")), None);
     assert_eq!(bench.add(refused("hours")), Some(1));
@@ -141,7 +141,8 @@ fn a_call_that_fails_again_and_again_is_noted_once() {
     assert_eq!(bench.add(failed.clone()), None);
     // What happens in a run is always noted, and so is the next call after it.
     let run = bench.begin(1);
-    let in_run = Event::Failed { run: Some(run), class: Class::Network, reason: "x".to_owned() };
+    let in_run =
+        LedgerEvent::Failed { run: Some(run), class: Class::Network, reason: "x".to_owned() };
     assert_eq!([bench.add(in_run.clone()), bench.add(in_run)], [Some(4), Some(5)]);
     assert_eq!(bench.add(failed), Some(6));
 }

@@ -9,8 +9,8 @@ use vesica_keyset::sketch::SketchSecret;
 use vesica_net::Identity;
 use vesica_normalize::{digest::Digest, normalize::Normalize};
 use vesica_partner::{
-    agreement::{Invitation, Place as Address},
-    entry::Event,
+    agreement::{Invitation, MeetingPlace as Address},
+    entry::LedgerEvent,
     policy::Policy,
 };
 
@@ -239,12 +239,12 @@ fn compare(side: &Side, model: &Model) {
     let mut results: BTreeMap<u64, u64> = BTreeMap::new();
     for entry in &entries {
         match entry.event {
-            Event::Began { .. } => drop(results.insert(entry.number, 0)),
-            Event::Revealed { run, matches } => {
+            LedgerEvent::Began { .. } => drop(results.insert(entry.number, 0)),
+            LedgerEvent::Revealed { run, matches } => {
                 let known = results.get_mut(&run).unwrap();
                 *known = matches.max(*known);
             }
-            Event::WentOn { run, .. } => assert!(results.contains_key(&run)),
+            LedgerEvent::WentOn { run, .. } => assert!(results.contains_key(&run)),
             ref event => panic!("{event:?}"),
         }
     }

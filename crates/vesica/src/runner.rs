@@ -1,0 +1,80 @@
+//! A run with everything that has a default.
+
+use std::sync::Arc;
+
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica_core::{
+    error::{Error, Result},
+    observe::{NoObserver, Observer},
+    parties::{Parties, Role},
+};
+use vesica_net::Channel;
+use vesica_run::{
+    job::{Job, run},
+    report::Report,
+    shortfall::Shortfall,
+};
+
+/// One side of a run that has not begun.
+///
+/// By default nobody observes the run, and the sides are called by their roles in the report.
+pub struct Runner {
+    job: Job,
+    parties: Parties,
+    observer: Arc<dyn Observer>,
+}
+
+/// A run that has its result.
+#[derive(Debug)]
+pub struct Finished {
+    /// The report.
+    pub report: Report,
+    /// The faults that came after the result was in place; none as a rule.
+    pub shortfalls: Vec<Shortfall>,
+}
+
+impl Runner {
+    /// Returns the side of a run that has this job and this role: A connected to the other side, and B listened.
+    pub fn new(job: Job, role: Role) -> Self {
+        let [me, peer] = [role, role.other()].map(|role| format!("{role:?}"));
+        Self { job, parties: Parties { role, me, peer }, observer: Arc::new(NoObserver) }
+    }
+
+    /// Names the fingerprints of this side and of the other, which `vesica_net::connect` returns with a connection.
+    #[must_use]
+    pub fn between(mut self, me: impl Into<String>, peer: impl Into<String>) -> Self {
+        (self.parties.me, self.parties.peer) = (me.into(), peer.into());
+        self
+    }
+
+    /// Shows the progress and warnings of the run to an observer.
+    #[must_use]
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Carries out the run over a connection, with randomness of the operating system.
+    ///
+    /// # Errors
+    /// As [`Job::prepare`] and [`run`].
+    pub fn run(self, channel: &mut Channel) -> Result<Finished> {
+        let mut report = Report::begin();
+        let shortfalls = self.run_into(&mut report, channel)?;
+        Ok(Finished { report, shortfalls })
+    }
+
+    /// Carries out the run and fills in a report, which a run that fails has as well.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    pub fn run_into(self, report: &mut Report, channel: &mut Channel) -> Result<Vec<Shortfall>> {
+        let mut rng = StdRng::try_from_rng(&mut SysRng)
+            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
+        let ready = self.job.prepare()?;
+        run(ready, &self.parties, channel, self.observer, &mut rng, report)
+    }
+}

@@ -61,7 +61,7 @@ pub(super) fn directory_of(fetching: &Fetching<'_>) -> PathBuf {
 /// Brings the copy of a list in the cache up to date, and opens it.
 ///
 /// # Errors
-/// [`Error::List`](vesica_core::error::Error::List), those of the origin, and [`Error::Output`](vesica_core::error::Error::Output) of the cache.
+/// [`Error::List`], those of the origin, and [`Error::Output`] of the cache.
 pub fn fetch(
     origin: &mut dyn Origin,
     fetching: &Fetching<'_>,

@@ -1,9 +1,9 @@
 //! Payloads: bytes that the sender attaches to each of its items, and that the receiver gets for the common
 //! items. Of any other payload the receiver learns only the length, which is agreed on and the same for all.
 //!
-//! A protocol that supports payloads has [`Parties::Carrying`] in its entry of the catalogue. [`Protocol::carrying`]
-//! gives it a length; [`send`] and [`receive`] run the result. `parts/sealed.rs` explains how payloads are
-//! encrypted, and why.
+//! A protocol that supports payloads has [`Parties::Carrying`](crate::Parties::Carrying) in its entry of the catalogue.
+//! [`Protocol::carrying`](crate::Protocol::carrying) gives it a length; [`send`] and [`receive`] run the result.
+//! `parts/sealed.rs` explains how payloads are encrypted, and why.
 //!
 //! A malicious sender can attach anything, just as it can use any item. Even if a protocol is secure against
 //! malicious parties, it can attach bytes that mean nothing to the receiver's program. If that program ended

@@ -124,7 +124,7 @@ pub enum Kind {
     Attempt,
     /// What was found in the next partition.
     Piece,
-    /// The comparison of a partition begins: see [`Begins`].
+    /// The comparison of a partition begins: see `Begins`.
     Begins,
     /// This side is about to send that from which the other side learns which keys of this partition match.
     Reveals,

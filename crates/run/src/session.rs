@@ -1,6 +1,6 @@
 //! One run with another party, step by step: terms, sets, seed, method, end.
 //!
-//! An error in a step ends the session; [`crate()`] then tells the other side why.
+//! An error in a step ends the session; [`job::run`](crate::job::run) then tells the other side why.
 
 mod chosen;
 mod elsewhere;
@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
     /// Makes sure of the other side, agrees on terms and shows each other the signatures under the agreement, if there is one.
     ///
     /// # Errors
-    /// As [`Standing::require_peer`], [`Terms::agree`] and [`Standing::exchange_signatures`].
+    /// As `Standing::require_peer`, [`Terms::agree`] and `Standing::exchange_signatures`.
     pub fn open(setting: Setting<'a>, channel: &'a mut Channel) -> Result<Self> {
         let Setting { offer, standing, parties, inputs, threads, observer } = setting;
         standing.require_peer(parties, channel)?;

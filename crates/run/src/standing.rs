@@ -4,12 +4,12 @@
 //! takes place: in the journal, and under an agreement in the ledger. So a side that comes back with other keys gets no more
 //! than the terms let it bring to one run:
 //!
-//! - No side goes back behind what it has said that it has done ([`Standing::confirm`]).
-//! - The comparison of a partition begins a few times at most ([`Standing::begin_partition`]).
+//! - No side goes back behind what it has said that it has done (`Standing::confirm`).
+//! - The comparison of a partition begins a few times at most (`Standing::begin_partition`).
 //! - Keys whose result is sent once more count against the most that the other side may bring; in a protocol against malicious
 //!   parties no result is sent twice ([`Standing::reveal_partition`]).
-//! - A result is checked against the rules, and noted, before it is revealed ([`Standing::reveal`]).
-//! - A repeated end has the same noise ([`Standing::noise`]).
+//! - A result is checked against the rules, and noted, before it is revealed (`Standing::reveal`).
+//! - A repeated end has the same noise (`Standing::noise`).
 
 use std::{
     io,

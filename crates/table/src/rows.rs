@@ -1,6 +1,6 @@
 //! A table, whatever its format: rows that are shown one by one, and rows that are written.
 //!
-//! Each format implements [`Content`](crate::content).
+//! Each format implements `Content`.
 
 use std::io::Write;
 

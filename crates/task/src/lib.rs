@@ -1,6 +1,6 @@
 //! What a run can be for.
 //!
-//! Each task is a file here and a line of [`TASKS`]. A task says what it refuses of an offer, which catalogue it
+//! Each task is a file here and a line of `TASKS`. A task says what it refuses of an offer, which catalogue it
 //! chooses from, how a party of an entry runs, what goes to the output, and what each side learns; the
 //! [`interface`] says how. Nothing else of a run knows a task by name.
 //!

@@ -2,11 +2,11 @@
 //!
 //! Where a side's partitions are compared by tasks on other machines, they come and go in an order that nobody decides.
 //! So each partition waits until both sides have a slot for it: opposite orders would otherwise keep both waiting. The two
-//! sides keep the same [board], on which [`Permit`]s follow from what both tell. For each attempt there is a connection of
+//! sides keep the same board, on which `Permit`s follow from what both tell. For each attempt there is a connection of
 //! the two parties, and inside of it TLS between the two tasks, whose keys are made for the attempt and told over the
 //! connection of the run.
 //!
-//! What compares partitions, threads of this process ([`threads`]) or tasks elsewhere (`vesica_gateway`), talks with the
+//! What compares partitions, threads of this process (`threads`) or tasks elsewhere (`vesica_gateway`), talks with the
 //! session through a [`Slots`].
 
 mod board;

@@ -101,10 +101,10 @@ impl Session<'_> {
         recorded.finish()
     }
 
-    /// Compares partitions by tasks elsewhere, which `start` tells what they need. Otherwise as [`Session::compute`].
+    /// Compares partitions by tasks elsewhere, which `start` tells what they need. Otherwise as `Session::compute`.
     ///
     /// # Errors
-    /// As [`Session::compute`], and what tasks meet.
+    /// As `Session::compute`, and what tasks meet.
     pub fn compute_elsewhere(
         &mut self,
         counts: RowCounts,

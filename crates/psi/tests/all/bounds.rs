@@ -159,7 +159,7 @@ fn protocols_name_no_lambda_of_their_own() {
             }
         }
     }
-    for (folder, expected) in [("src", &["protocol.rs"][..]), ("../oprf/src", &[])] {
+    for (folder, expected) in [("src", &["setting.rs"][..]), ("../oprf/src", &[])] {
         let mut found = Vec::new();
         visit(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
         assert_eq!(found, expected, "{folder}");

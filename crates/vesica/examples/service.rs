@@ -5,13 +5,9 @@
 //!
 //! The partner runs `vesica run --connect … --answer count --learns me --normalize email`.
 
-use std::{env, error::Error, fs, path::Path, sync::Arc, time::Duration};
+use std::{env, error::Error, fs, path::Path, time::Duration};
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
-use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Query, Report, Role, Source};
+use vesica::{Job, Learns, Normalize, Offer, Query, Report, Role, Runner, Source};
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
     connect::{self, Meeting},
@@ -41,14 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let offer =
             Offer { query, minimum: 100, ..Offer::new(vec![Normalize::Email], Learns::Peer) };
         let job = Job::new(Source::from_path(table), ["email"], offer);
-        let (role, mut report) = (Role::B, Report::begin());
-        let parties = Parties { role, me: me.fingerprint().to_string(), peer: peer.to_string() };
-        let mut rng = StdRng::try_from_rng(&mut SysRng)?;
+        let runner =
+            Runner::new(job, Role::B).between(me.fingerprint().to_string(), peer.to_string());
         // A run that fails has a report too, and the service goes on.
-        let ended = job.prepare().and_then(|job| {
-            vesica::run(job, &parties, &mut channel, Arc::new(NoObserver), &mut rng, &mut report)
-        });
-        if let Err(error) = ended {
+        let mut report = Report::begin();
+        if let Err(error) = runner.run_into(&mut report, &mut channel) {
             report.fail(error.class(), error.to_string());
         }
         report.stage(&Path::new(reports).join(format!("{number}.json")))?.commit()?;

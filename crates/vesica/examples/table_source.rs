@@ -3,13 +3,9 @@
 //!
 //! `cargo run -p vesica --example table_source`
 
-use std::{sync::Arc, thread};
+use std::thread;
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
-use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Query, Report, Role, Source};
+use vesica::{Job, Learns, Normalize, Offer, Query, Role, Runner, Source};
 use vesica_net::{
     Channel,
     transport::memory::{self, Memory},
@@ -43,13 +39,9 @@ fn source(customers: impl Iterator<Item = Customer>) -> Source {
 fn count(role: Role, table: Source, end: Memory) -> u64 {
     let keys = vec![Normalize::Trim, Normalize::Lower];
     let offer = Offer { query: Query::COUNT, ..Offer::new(keys, Learns::Both) };
-    let parties = Parties { role, me: format!("{role:?}"), peer: format!("{:?}", role.other()) };
-    let job = Job::new(table, ["number", "name"], offer).prepare().expect("the table is in order");
-    let (mut channel, mut report) = (Channel::new(end), Report::begin());
-    let mut rng = StdRng::try_from_rng(&mut SysRng).expect("the system has randomness");
-    vesica::run(job, &parties, &mut channel, Arc::new(NoObserver), &mut rng, &mut report)
-        .expect("both sides offer the same");
-    match report.outcome.answer {
+    let job = Job::new(table, ["number", "name"], offer);
+    let finished = Runner::new(job, role).run(&mut Channel::new(end));
+    match finished.expect("both sides offer the same").report.outcome.answer {
         Some(vesica::report::QueryResult::Count(count)) => count,
         other => panic!("a count was asked for, and not {other:?}"),
     }

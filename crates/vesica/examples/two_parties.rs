@@ -2,13 +2,9 @@
 //!
 //! `cargo run -p vesica --example two_parties`
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{fs, path::Path, thread};
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
-use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Report, Result, Role};
+use vesica::{Job, Learns, Normalize, Offer, Report, Result, Role, Runner};
 use vesica_net::{
     Channel,
     transport::memory::{self, Memory},
@@ -38,17 +34,6 @@ fn party(role: Role, table: &str, key: &str, output: &Path, end: Memory) -> Resu
         vesica::Source::Memory { name: format!("the table of {role:?}"), bytes: table.into() };
     let offer = Offer::new(vec![Normalize::Email], Learns::Both);
     let job = Job { output: Some(output.into()), ..Job::new(input, [key], offer) };
-    // Over a network these are the fingerprints of the identities; see the example `service`.
-    let parties = Parties { role, me: format!("{role:?}"), peer: format!("{:?}", role.other()) };
-    let (mut channel, mut report) = (Channel::new(end), Report::begin());
-    let mut rng = StdRng::try_from_rng(&mut SysRng).expect("the system has randomness");
-    vesica::run(
-        job.prepare()?,
-        &parties,
-        &mut channel,
-        Arc::new(NoObserver),
-        &mut rng,
-        &mut report,
-    )?;
-    Ok(report)
+    // Over a network, name the fingerprints of the identities; see the example `service`.
+    Ok(Runner::new(job, role).run(&mut Channel::new(end))?.report)
 }

@@ -146,6 +146,11 @@ impl Terms {
         self.protocol.as_deref()
     }
 
+    /// Returns whether both sides learn the result.
+    pub fn both_learn(&self) -> bool {
+        self.a_learns && self.b_learns
+    }
+
     /// Whether the side with this role learns the result.
     pub fn learns(&self, role: Role) -> bool {
         match role {

@@ -67,7 +67,7 @@ pub struct End<'a> {
     pub shared: Option<u64>,
     /// The account for this side's ledger.
     pub noted: Disclosure,
-    /// The account that both sides sign. It holds the outcome only if [`both_learn`].
+    /// The account that both sides sign. It holds the outcome only if [both learn](Terms::both_learn).
     pub signed: Disclosure,
     /// The catalogue's name of the protocol.
     pub protocol: &'static str,
@@ -75,11 +75,6 @@ pub struct End<'a> {
     pub security: &'static str,
     /// The number of partitions.
     pub partitions: u64,
-}
-
-/// Says whether both sides learn the result, so that the record may hold it.
-pub fn both_learn(terms: &Terms) -> bool {
-    terms.learns(Role::A) && terms.learns(Role::B)
 }
 
 /// A line of a ledger.
@@ -243,7 +238,7 @@ impl Account {
             name: subject.name.clone(),
             agreement: subject.agreement.clone(),
             terms: end.terms,
-            matches: end.shared.filter(|_| both_learn(end.terms)),
+            matches: end.shared.filter(|_| end.terms.both_learn()),
             disclosure: end.signed,
             rules: agreement.proposal.policy.clone(),
             agreed: agreement.accepted,

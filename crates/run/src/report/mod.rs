@@ -23,7 +23,7 @@ use vesica_core::{
 };
 use vesica_keyset::counts::RowCounts;
 use vesica_net::{Meter, meter::peak_memory};
-use vesica_partner::account::{End, LedgerLine, both_learn};
+use vesica_partner::account::{End, LedgerLine};
 use vesica_psi::Adversary;
 use vesica_table::{
     digest::InputDigest,
@@ -286,7 +286,7 @@ impl Report {
         };
         let profiles = [Role::B, Role::A].map(|role| noted.facts(role).contains(&Fact::KeyProfile));
         // Both sides sign the same record, so it holds an outcome only if both learned it.
-        let outcome = Some(&self.outcome).filter(|_| both_learn(terms));
+        let outcome = Some(&self.outcome).filter(|_| terms.both_learn());
         Ok(End {
             role,
             terms,

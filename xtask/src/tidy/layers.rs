@@ -200,7 +200,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "vesica",
-        purpose: "the library: one door to everything above",
+        purpose: "the library: one door to the crates below",
         below: &[
             "params",
             "primitives",

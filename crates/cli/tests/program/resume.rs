@@ -176,8 +176,8 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     println!("{toll:?}");
 }
 
-/// The number of partitions that a side's journal says are done: of its records, which have a length and a kind, those of the
-/// kind of pieces.
+/// Counts the partitions that a side has done: the pieces among the records of its journal, each of which begins with its length
+/// and its kind.
 fn done(lab: &Lab, party: Party) -> usize {
     /// Bytes before the first record, and of a record besides what it holds.
     const SIZES: [usize; 2] = [16 + 32, 4 + 1 + 12 + 16];
@@ -195,7 +195,7 @@ fn done(lab: &Lab, party: Party) -> usize {
 
 /// Starts a run, and waits until both sides have done some of its partitions.
 ///
-/// While neither has done one, a side without a journal may begin anew.
+/// Until then, a side without a journal may begin again.
 fn halfway(lab: &Lab) -> [Running; 2] {
     let sides = start(lab);
     let started = Instant::now();

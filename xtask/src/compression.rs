@@ -1,4 +1,4 @@
-//! `docs/compression.svg`: filters against the plain list, as in Figure 2 of Liang et al., and as large as
+//! `docs/protocols/compression.svg`: filters against the plain list, as in Figure 2 of Liang et al., and as large as
 //! they have to be.
 
 use std::fmt::Write;

@@ -26,40 +26,44 @@ struct Part {
 /// Documents that need the program come last, because it has to be built.
 const PARTS: [Part; 12] = [
     Part {
-        path: "docs/assurance.md",
+        path: "docs/security/assurance.md",
         marker: None,
         generate: |repository| Ok(tiers::document(&repository.tree()?, &assure::STEPS)),
     },
-    Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
-    Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },
     Part {
-        path: "docs/supply-chain.md",
+        path: "docs/security/parameters.md",
+        marker: None,
+        generate: |_| Ok(vesica_params::markdown()),
+    },
+    Part { path: "docs/protocols/compression.svg", marker: None, generate: |_| compression::svg() },
+    Part {
+        path: "docs/security/supply-chain.md",
         marker: Some("counts"),
         generate: |repository| Ok(supply::counts(&repository.tree()?)),
     },
     Part { path: "ARCHITECTURE.md", marker: Some("layers"), generate: |_| Ok(layers::markdown()) },
     Part {
-        path: "docs/cli.md",
+        path: "docs/reference/cli.md",
         marker: None,
         generate: |repository| printed(repository, &["reference"]),
     },
     Part {
-        path: "docs/job.schema.json",
+        path: "docs/reference/job.schema.json",
         marker: None,
         generate: |repository| schema(repository, "job"),
     },
     Part {
-        path: "docs/project.schema.json",
+        path: "docs/reference/project.schema.json",
         marker: None,
         generate: |repository| schema(repository, "project"),
     },
     Part {
-        path: "docs/list.schema.json",
+        path: "docs/reference/list.schema.json",
         marker: None,
         generate: |repository| schema(repository, "list"),
     },
     Part {
-        path: "docs/service.schema.json",
+        path: "docs/reference/service.schema.json",
         marker: None,
         generate: |repository| schema(repository, "service"),
     },

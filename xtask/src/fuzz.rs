@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the fuzz targets for some time each. docs/fuzzing.md says what they check and what they need.
+//! `cargo xtask fuzz`: the fuzz targets for some time each. docs/developing/fuzzing.md says what they check and what they need.
 
 use std::{
     fs,

@@ -130,18 +130,18 @@ The pages say with which commands, how much of what, and what was mended.
 
 | what | how much | what it found |
 |---|---|---|
-| whole runs over links and disks that fail ([faults.md](faults.md)) | 1,011,135 attempts at a run | 4 defects, mended |
+| whole runs over links and disks that fail ([faults.md](../developing/faults.md)) | 1,011,135 attempts at a run | 4 defects, mended |
 | messages in which bits or structure are changed ([adversaries.md](adversaries.md#mutations-that-have-been-run)) | a million, with 100,000 of each of several protocols | no wrong row, no panic, no hang |
-| fuzzing ([fuzzing.md](fuzzing.md)) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects, mended, and 5 mistakes of targets and their corpora |
-| code that is changed on purpose ([mutations.md](mutations.md)) | 2,508 changes of bounds, lists, packed numbers, terms, journals, messages and checks | missing tests, which are there now |
+| fuzzing ([fuzzing.md](../developing/fuzzing.md)) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects, mended, and 5 mistakes of targets and their corpora |
+| code that is changed on purpose ([mutations.md](../developing/mutations.md)) | 2,508 changes of bounds, lists, packed numbers, terms, journals, messages and checks | missing tests, which are there now |
 | constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places, of which 6 were mended, and one does no harm |
 | stores that fail more often, at a probability that can be seen (`clusters_of_a_run_fail_no_more_often_than_promised`) | 2^20 stores at 2^-20, 2^18 at 2^-15, 2^12 at 2^-8 | the bounds held |
 | the program of a release, built in two folders ([supply-chain.md](supply-chain.md#the-same-bytes-again)) | two builds | the bytes are the same |
 | every test, with all of its cases (the first step of `assure`, crate by crate) | 2,239 tests, 2.6 hours of processor time | a key on the wire that nothing used, removed; 4 mistakes in tests, mended |
-| the second implementation ([tests/interop](../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
+| the second implementation ([tests/interop](../../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
 ";
 
-/// docs/assurance.md, with the steps of `cargo xtask assure`.
+/// docs/security/assurance.md, with the steps of `cargo xtask assure`.
 pub fn document(tree: &Tree, assure: &[Step]) -> String {
     let mut text = "\
 # Which tests run when
@@ -158,8 +158,8 @@ second. It then repeats the tests of `primitives`, `ot`, `oprf`, `circuit` and `
 instructions; `cargo xtask test` repeats only those of `primitives`, without polynomials of thousands of points. After that come
 the tests of `primitives`, `ot` and `oprf` for AArch64, with the samples of every change, under emulation by QEMU (`cargo xtask aarch64`), constant time on compiled code
 (`cargo xtask constant-time`, [constant-time.md](constant-time.md)), of which `cargo xtask test` runs a part, the package for Python as it is released,
-with Spark, the package for browsers in Chromium ([browser.md](browser.md)), a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
-([fuzzing.md](fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a
+with Spark, the package for browsers in Chromium ([browser.md](../guides/browser.md)), a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
+([fuzzing.md](../developing/fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a
 release, and the [supply chain](supply-chain.md) (`cargo xtask supply`). The corpus of the fuzz targets is replayed with every
 change.
 

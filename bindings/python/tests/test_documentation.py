@@ -16,7 +16,7 @@ from conftest import agree, free_address
 from test_lists import Server
 
 ROOT = Path(__file__).parents[3]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text("utf-8"), re.S)
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/python.md").read_text("utf-8"), re.S)
 
 
 def record_of(sides: dict[str, dict[str, Path]], record: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_blocks_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             for name, value in names.items():
                 block = block.replace(name, value)
             assert "…" not in block and "example.org:" not in block, block
-            exec(compile(block, "docs/python.md", "exec"), space)
+            exec(compile(block, "docs/guides/python.md", "exec"), space)
     finally:
         server.process.terminate()
         server.process.wait(30)

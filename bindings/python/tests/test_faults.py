@@ -66,7 +66,7 @@ def test_an_option_that_there_is_not_is_a_type_error() -> None:
 
 def test_each_class_of_faults_is_an_exception() -> None:
     """Those of a report, some of which no test here can bring about."""
-    schema = json.loads((ROOT / "docs/report.schema.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "docs/reference/report.schema.json").read_text("utf-8"))
     classes = schema["properties"]["failure"]["properties"]["class"]["enum"]
     assert len(classes) == 8
     for name in classes:

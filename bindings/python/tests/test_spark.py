@@ -151,7 +151,7 @@ def test_two_clusters(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None
     with Memory() as memory:
         drivers = start_drivers(pair, clusters)
         ended = [pair.check(side, driver) for side, driver in zip(sides, drivers, strict=True)]
-    # As docs/spark.md says: what Java may take, and a task's memory beside Python's own.
+    # As docs/guides/spark.md says: what Java may take, and a task's memory beside Python's own.
     assert 0 < memory.java < 2 * EXECUTOR_MEMORY, memory.java
     assert 0 < memory.python < TASK_MEMORY + PYTHON_AND_ARROW, memory.python
     print(f"executors took {memory.java >> 20} MiB in Java, {memory.python >> 20} in Python")

@@ -1,4 +1,4 @@
-//! The figures of docs/lists.md: what a list of so many items takes, and how long a question about 1,024 keys.
+//! The figures of docs/guides/lists.md: what a list of so many items takes, and how long a question about 1,024 keys.
 //!
 //! `cargo run --release -p vesica-list --example figures [LOG2_ITEMS]`. Tags of items are drawn instead of evaluated; the rate
 //! of evaluation is measured apart.

@@ -1,4 +1,4 @@
-//! `docs/parameters.md`, generated so that the document cannot differ from the code.
+//! `docs/security/parameters.md`, generated so that the document cannot differ from the code.
 
 use std::fmt::Write;
 
@@ -272,7 +272,8 @@ mod tests {
     #[test]
     #[ignore = "assure: the page takes seconds"]
     fn the_page_says_what_the_code_says() {
-        let (code, page) = (super::markdown(), include_str!("../../../docs/parameters.md"));
+        let (code, page) =
+            (super::markdown(), include_str!("../../../docs/security/parameters.md"));
         for (code, page) in code.lines().zip(page.lines()) {
             assert_eq!(code, page, "`cargo xtask docs` writes it again");
         }

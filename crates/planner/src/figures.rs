@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
 use vesica_psi::{CATALOGUE, MAX_ITEMS, Sizes, aggregate::METHODS};
 
-/// The release's own figures: `vesica calibrate --full` on the machine of docs/performance.md.
+/// The release's own figures: `vesica calibrate --full` on the machine of docs/reference/performance.md.
 static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
     let parsed = Figures::parse(include_str!("reference.tsv"));
     parsed.expect("a test reads the figures that are part of the program")

@@ -10,7 +10,7 @@
 //! The link is assumed to run at its full rate from the start, as the shaper's does. TCP begins with w = 14.5 kB and
 //! doubles that with each round trip. For b bytes in one direction this adds about
 //! round trip × log2(1 + min(b, rate × round trip) / w): a second or so on a long link, and much the same for most
-//! protocols (docs/choosing.md has figures).
+//! protocols (docs/guides/choosing.md has figures).
 //!
 //! **Must never import** `vesica`, the lab or the command line: it predicts, and neither measures nor runs.
 

@@ -1,6 +1,6 @@
 //! Whether the time of an operation depends on its secret: for a fixed secret and for random ones, compared by Welch's
 //! t-test, after Reparaz, Balasch and Verbauwhede (DATE 2017, "dudect"). Run it by hand on a quiet machine:
-//! `cargo bench -p vesica-primitives --bench timing`; docs/constant-time.md says how to read it.
+//! `cargo bench -p vesica-primitives --bench timing`; docs/security/constant-time.md says how to read it.
 
 use std::{hint::black_box, time::Instant};
 

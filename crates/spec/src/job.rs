@@ -81,7 +81,7 @@ options! {
         "ADDR" connect: Maybe<Text> = None;
         /// Meet the other side at the relay of this address, to which both sides connect.
         ///
-        /// See docs/partners.md.
+        /// See docs/guides/partners.md.
         "ADDR" relay: Maybe<Text> = None;
         /// Exchange files in this directory, or objects of a store, as in s3://BUCKET/PREFIX.
         ///
@@ -159,7 +159,7 @@ options! {
         /// Both sides must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower
         /// case; text: and single spaces, full case folding; email, email:plain (without the rules of gmail.com);
         /// phone:CC, in the country CC if a number does not begin with +; date:%d.%m.%Y, or date for ISO dates; number;
-        /// name; postcode:CC; sha256:PROFILE if the other side has digests and says hashed:PROFILE. See docs/keys.md.
+        /// name; postcode:CC; sha256:PROFILE if the other side has digests and says hashed:PROFILE. See docs/guides/keys.md.
         "HOW" normalize: Profiles = vec![Normalize::None];
         /// Values that count as empty in key columns that are normalised, with commas between them [default: NULL, NA,
         /// N/A, none, unknown, - and others like them].
@@ -168,7 +168,7 @@ options! {
         "VALUES" null_values: Maybe<NullValuesForm> = None;
         /// Join: send these columns of matching rows to the other side, which says --receive and learns.
         ///
-        /// Of several rows with one key the first is sent, unless --duplicates says otherwise. docs/joins.md says what
+        /// Of several rows with one key the first is sent, unless --duplicates says otherwise. docs/guides/joins.md says what
         /// each side learns.
         "COLS" send: Maybe<Columns> = None;
         /// With --send: bytes that a row's values are padded to; each value takes its length plus 2.
@@ -179,7 +179,7 @@ options! {
         "" receive: Flag = false;
         /// Write the matched rows of both sides in one order, numbered in a first column `match_id`.
         ///
-        /// The two outputs then fit together. Both sides must ask for it and learn; see docs/joins.md.
+        /// The two outputs then fit together. Both sides must ask for it and learn; see docs/guides/joins.md.
         "" align: Flag = false;
         /// Decimal places of the values for sums, products and shares: with 2, a value may be 12.50.
         ///
@@ -191,7 +191,7 @@ options! {
         "N" minimum: Count = 0;
         /// For counts and sums: add noise that hides any single key, as differential privacy with this ε, for example 0.5.
         ///
-        /// It is the same on both sides. Nobody learns the number without the noise; see docs/noise.md.
+        /// It is the same on both sides. Nobody learns the number without the noise; see docs/guides/noise.md.
         "E" epsilon: Maybe<Parsed<Epsilon>> = None;
         /// With --epsilon, for sums: the largest magnitude with which the value of a key counts, a whole number.
         "N" clamp: Maybe<Count> = None;
@@ -204,7 +204,7 @@ options! {
         "LEVEL" security: Word<Security> = Security::SemiHonest;
         /// Find out why nothing matches, if the other side wants that too.
         ///
-        /// The sides compare what their keys look like, in coarse shares (white space, case, length). docs/diagnose.md says
+        /// The sides compare what their keys look like, in coarse shares (white space, case, length). docs/guides/diagnose.md says
         /// exactly what this reveals.
         "" diagnose: Flag = false;
         /// The most distinct keys that the other side may have.
@@ -305,7 +305,7 @@ options! {
         /// Write a report in JSON, also of a run that fails.
         ///
         /// It has the terms, sizes, bytes, seconds, who learned what, and why the run failed; no identifiers.
-        /// docs/report.schema.json describes it.
+        /// docs/reference/report.schema.json describes it.
         "FILE" report: Maybe<File> = None;
         /// Print that report on standard output, instead of the summary and of a number.
         "" json: Flag = false;

@@ -80,7 +80,7 @@ fn keys_have_three_notations() {
 
 #[test]
 fn the_job_of_the_documentation_is_one() {
-    let page = include_str!("../../../docs/embedding.md");
+    let page = include_str!("../../../docs/guides/embedding.md");
     let block = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     assert_eq!(job(block).unwrap().table.key, [["first", "last"]]);
 }

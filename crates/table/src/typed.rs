@@ -1,7 +1,7 @@
 //! Typed columns as text: for each value the text that a CSV file would have in its place.
 //!
 //! Keys are compared as text. So a value has one text, whatever the width, the unit or the encoding of its type; the
-//! table is in docs/keys.md.
+//! table is in docs/guides/keys.md.
 
 use std::{
     fmt::{Display, LowerExp},

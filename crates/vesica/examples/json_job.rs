@@ -1,5 +1,5 @@
 //! A front in the least code: it reads a job in JSON, runs it, and answers with a report or a fault in JSON. A service over
-//! HTTP or a binding to another language is a shell over the function `answer`. docs/embedding.md describes it.
+//! HTTP or a binding to another language is a shell over the function `answer`. docs/guides/embedding.md describes it.
 //!
 //! `cargo run -p vesica --example json_job < job.json`
 

@@ -1,5 +1,5 @@
 //! Programs whose secrets are marked as undefined for valgrind's memcheck, which then reports every branch and every
-//! address that depends on one. `cargo xtask constant-time` builds and runs them; docs/constant-time.md explains it.
+//! address that depends on one. `cargo xtask constant-time` builds and runs them; docs/security/constant-time.md explains it.
 //!
 //! `vesica-constant-time list` prints the names of all cases, one a line; with a name this runs that case. Names that begin
 //! with `control/` leak on purpose. `vesica-constant-time-quick` has the cases that run with every change: linking it takes a
@@ -94,7 +94,7 @@ pub fn main(mut cases: impl Iterator<Item = Case>) -> ExitCode {
     };
     if !marks::are_seen() {
         eprintln!(
-            "vesica-constant-time: only valgrind sees what `{name}` does; see docs/constant-time.md"
+            "vesica-constant-time: only valgrind sees what `{name}` does; see docs/security/constant-time.md"
         );
         return ExitCode::from(2);
     }

@@ -172,7 +172,10 @@ mod tests {
             ("crates/ot/Cargo.toml xtask/src/main.rs crates/ot/benches/cpu/mod.rs", "ot xtask"),
             ("bindings/browser/js/module.mjs", "browser"),
             // The folder of another, a crate that is gone, and files of no crate.
-            ("crates/vesica-old/src/lib.rs crates/ot2/src/lib.rs docs/cli.md README.md", ""),
+            (
+                "crates/vesica-old/src/lib.rs crates/ot2/src/lib.rs docs/reference/cli.md README.md",
+                "",
+            ),
             ("Cargo.lock", "params ot psi testkit vesica browser python xtask"),
         ] {
             let files: Vec<String> = files.split(' ').map(str::to_owned).collect();

@@ -134,7 +134,7 @@ def intersect(
         identity: This side's identity, or its file.
         learns: Who learns the result: me, peer, both or nobody. An agreement settles it.
         normalize: How keys are made comparable: one profile for all columns, or one each, such as
-            ``email``, ``phone:DE``, ``date:%d.%m.%Y``, ``name``, ``trim``; docs/keys.md has all.
+            ``email``, ``phone:DE``, ``date:%d.%m.%Y``, ``name``, ``trim``; docs/guides/keys.md has all.
         send: Columns of matching rows that the other side receives.
         receive: Add the columns that the other side sends.
         send_bytes: Bytes that the values of a row are padded to, with ``send``.
@@ -323,7 +323,7 @@ def shares(
 ) -> Run:
     """Write secret shares of the keys that both sides have, from which neither side learns.
 
-    A later computation of both sides takes them; docs/answers.md has the format. A side may bring
+    A later computation of both sides takes them; docs/guides/answers.md has the format. A side may bring
     ``values``, the name of a column.
 
     >>> import vesica

@@ -7,7 +7,7 @@
 The gateway is ``vesica gateway``, which takes part in the run for this side and settles everything
 that the agreement says. Executors dial it and nobody else. The other side has a gateway and a
 cluster of its own, or runs ``vesica run`` on one machine. The package must be installed on all
-executors; docs/spark.md says how.
+executors; docs/guides/spark.md says how.
 """
 
 from __future__ import annotations

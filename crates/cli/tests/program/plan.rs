@@ -181,7 +181,7 @@ fn a_published_list_is_compared_where_one_side_has_more_keys() {
     let list = &once["published_list"];
     assert_eq!((&list["protocol"], &list["runs"]), (&"oprf-list".into(), &1.into()));
     assert_eq!((&list["items"], &list["keys"]), (&(1 << 24).into(), &1000.into()));
-    // 40 + log 4096 + log 2^24 bits; of a tag an item takes 54.02, as docs/lists.md has measured.
+    // 40 + log 4096 + log 2^24 bits; of a tag an item takes 54.02, as docs/guides/lists.md has measured.
     assert_eq!((&list["tag_bits"], &list["queries"]), (&76.into(), &4096.into()));
     let an_item = list["list_bytes"].as_f64().unwrap() * 8.0 / f64::from(1 << 24);
     assert!((54.0..54.04).contains(&an_item), "{an_item}");

@@ -1,6 +1,6 @@
 //! What `vesica run` reports, of runs that succeed and of runs that fail.
 //!
-//! Every test that reads a report holds it against `docs/report.schema.json`, as the harness does.
+//! Every test that reads a report holds it against `docs/reference/report.schema.json`, as the harness does.
 
 use std::fs;
 
@@ -84,7 +84,7 @@ fn a_report_can_be_checked_later() {
 
 /// As the schema says that it is computed.
 fn hash_of(terms: &Value) -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/report.schema.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let names = schema["$defs"]["terms"]["required"].as_array().unwrap().iter();
     let fields: Vec<String> =
@@ -193,7 +193,7 @@ fn the_report_on_standard_output() {
 fn another_form_is_refused() {
     let lab = lab();
     lab.run(&[], &[])[0].assert(0, &[]);
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/report.schema.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let good = lab.report(Connecting);
     for (place, value) in [

@@ -1,4 +1,4 @@
-//! The load test of docs/lists.md: a service under 10,000 clients a minute, alone and while another client floods it.
+//! The load test of docs/guides/lists.md: a service under 10,000 clients a minute, alone and while another client floods it.
 //!
 //! `cargo run --release -p vesica-list-server --example load [SECONDS]`, on Linux. The service is a process of its own, as is the flood;
 //! clients have addresses of their own in 127.0.0.0/8. For each way to flood, so many seconds long (20 by default), it

@@ -451,7 +451,7 @@ fn names_of_profiles_are_read_as_they_are_written() {
 #[cfg(feature = "phone")]
 #[test]
 fn the_examples_of_the_documentation_hold() {
-    let text = include_str!("../../../../docs/keys.md");
+    let text = include_str!("../../../../docs/guides/keys.md");
     let bare = |cell: &str| match cell.strip_prefix('`') {
         Some(cell) => cell.strip_suffix('`').unwrap().to_owned(),
         None => cell.replace("*no key*", ""),

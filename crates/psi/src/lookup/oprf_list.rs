@@ -178,7 +178,7 @@ mod tests {
         compare(Asking { items: 3000, keys: 100, times: 1_000_000 });
     }
 
-    /// The figures of docs/lists.md.
+    /// The figures of docs/guides/lists.md.
     #[test]
     fn an_item_of_a_large_list_takes_54_bits() {
         let cost =

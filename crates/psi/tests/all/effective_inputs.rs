@@ -1,4 +1,4 @@
-//! The tables of how many items a receiver can use that deviates: those in docs/adversaries.md and SECURITY.md are what
+//! The tables of how many items a receiver can use that deviates: those in docs/security/adversaries.md and SECURITY.md are what
 //! the parameters give.
 
 use vesica_params::{LAMBDA, cut_and_choose, effective_inputs};
@@ -110,7 +110,11 @@ fn of_one<M: Construction>() -> String {
 #[test]
 fn the_documents_state_the_bounds() {
     let documents = [
-        ("docs/adversaries.md", include_str!("../../../../docs/adversaries.md"), of_all()),
+        (
+            "docs/security/adversaries.md",
+            include_str!("../../../../docs/security/adversaries.md"),
+            of_all(),
+        ),
         ("SECURITY.md", include_str!("../../../../SECURITY.md"), of_one::<Clustered>()),
         (
             "docs/protocols/rr22.md",

@@ -1,7 +1,7 @@
 //! The outcome of a run, in numbers and sentences, without any identifier.
 //!
 //! A report is begun before anything else and filled in as the run proceeds, so that a run that fails has a report too:
-//! of what it knew by then, and why it ended. `docs/report.schema.json` describes its form as JSON; whoever changes that
+//! of what it knew by then, and why it ended. `docs/reference/report.schema.json` describes its form as JSON; whoever changes that
 //! form raises [`REPORT_VERSION`].
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ impl Fact {
             }
             Self::KeyProfile => format!(
                 "by --diagnose, for each key column and to the nearest 10 %, what share of {other}'s keys have white space, \
-                 capital letters, digits only, and so on (docs/diagnose.md has the list)"
+                 capital letters, digits only, and so on (docs/guides/diagnose.md has the list)"
             ),
         }
     }

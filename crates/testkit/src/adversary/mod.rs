@@ -13,7 +13,7 @@
 //! (`psi/src/protocols/rr16/adversary.rs`): both try an attack a thousand times on one setup. No build of a
 //! library outside its tests contains either, and no secret is made visible for them.
 //!
-//! `docs/adversaries.md` lists for each protocol, message and attack what detects it, and which test shows it.
+//! `docs/security/adversaries.md` lists for each protocol, message and attack what detects it, and which test shows it.
 
 pub mod cm20;
 pub mod prty20;

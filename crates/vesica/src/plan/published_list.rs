@@ -148,7 +148,7 @@ impl ListPlan {
 /// What distinguishes a list from a run.
 const DIFFERENCE: &str = "It is for another threat model: a client asks for keys of its choice, one after the other and in \
                           the light of earlier answers, and only limits on its questions keep it from asking for all keys; a \
-                          run compares one set that is fixed before. docs/lists.md says more";
+                          run compares one set that is fixed before. docs/guides/lists.md says more";
 
 fn nth(from: u64) -> String {
     match from {

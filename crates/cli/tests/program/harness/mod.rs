@@ -279,7 +279,7 @@ impl Lab {
 /// A report as it was written, which has the form that is promised.
 #[track_caller]
 pub fn read_report(text: &str) -> serde_json::Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/report.schema.json");
     let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let report = serde_json::from_str(text).unwrap();
     schema::check(&schema, &report).unwrap_or_else(|wrong| panic!("{wrong} in {report:#}"));

@@ -1,4 +1,4 @@
-//! As much of JSON Schema as `docs/report.schema.json` uses.
+//! As much of JSON Schema as `docs/reference/report.schema.json` uses.
 
 use serde_json::Value;
 

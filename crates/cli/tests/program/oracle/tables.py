@@ -87,7 +87,7 @@ def values(family, kind):
 
 
 def texts(column):
-    """The texts of a column's values, by the table in docs/keys.md; None where there is none."""
+    """The texts of a column's values, by the table in docs/guides/keys.md; None where there is none."""
     column = pa.chunked_array(column) if not isinstance(column, pa.ChunkedArray) else column
     kind = column.type
     if pa.types.is_dictionary(kind):

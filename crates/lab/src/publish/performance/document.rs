@@ -47,11 +47,11 @@ fn head(measured: &Measured, plan: &Plan) -> String {
     format!(
         "# Performance
 
-*For users and performance reviewers: what was measured. [rooflines.md](rooflines.md) explains what bounds the figures,
+*For users and performance reviewers: what was measured. [rooflines.md](../notes/rooflines.md) explains what bounds the figures,
 and what was tried.*
 
 ```console
-vesica bench --performance docs --up-to {up_to} --at-most {at_most}
+vesica bench --performance docs/reference --up-to {up_to} --at-most {at_most}
 ```
 
 runs all of this and generates this page and performance.html, a report of the same runs with charts. Figures are kept
@@ -68,7 +68,7 @@ tables with other figures.
   the best protocol there.
 
 Figures of whole runs of the program, files included, are with what they are of: sets of 10^7 to 2^28 keys in
-[scale.md](scale.md), 64 partners at one service in [service.md](service.md).
+[scale.md](../guides/scale.md), 64 partners at one service in [service.md](../guides/service.md).
 ",
         up_to = typed_power(plan.bounds.up_to),
         at_most = number(plan.bounds.at_most),

@@ -1,4 +1,4 @@
-//! The measurements for docs/performance.md, and the document made from them.
+//! The measurements for docs/reference/performance.md, and the document made from them.
 //!
 //! A [`Plan`] is a list of runs that depends only on its bounds and on the figures used for prediction, so a
 //! file of results that contains them gives the same document again.

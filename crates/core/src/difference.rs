@@ -1,22 +1,22 @@
-//! What the two sides do not agree on, for a person to read.
+//! A disagreement between the two sides, for a person to read.
 
 use std::fmt;
 
 use vesica_normalize::shown::shown;
 
-/// Something the two sides do not agree on.
+/// A point on which the two sides do not agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The subject.
     pub what: &'static str,
-    /// What this side says.
+    /// This side's position.
     pub here: String,
-    /// What the other side says.
+    /// The other side's position.
     pub there: String,
 }
 
 impl Difference {
-    /// Something that is the matter on both sides alike.
+    /// Returns a fault that both sides have alike.
     pub fn of_both(what: &'static str, said: String) -> Self {
         Self { what, here: said.clone(), there: said }
     }

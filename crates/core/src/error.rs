@@ -1,4 +1,4 @@
-//! What can end a run, and whose fault it is.
+//! The errors that end a run, and whose fault each is.
 //!
 //! No error holds a value of a table: a fault is located by file, row, line and column.
 
@@ -18,14 +18,14 @@ use crate::{
     words::{counted, grouped},
 };
 
-/// The result of anything here.
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Whose fault an error is. The command line's exit codes come from it.
+/// A class of errors, by the party or part at fault. The command line's exit codes come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     Usage,
     /// A file of this side cannot be read, understood or written.
     Input,
@@ -43,7 +43,7 @@ pub enum Class {
     Bug,
 }
 
-/// What ended a run.
+/// An error that ended a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -63,7 +63,7 @@ pub enum Error {
     Input {
         /// The file, as it was named.
         file: String,
-        /// What is wrong with it, and where.
+        /// The fault, and its place.
         fault: InputFault,
     },
     /// A result cannot be written.
@@ -71,7 +71,7 @@ pub enum Error {
     Output {
         /// The file that was to be written.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The journal of a run that can be resumed cannot be used.
@@ -79,7 +79,7 @@ pub enum Error {
     Journal {
         /// The journal.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// The ledger of this side cannot be used.
@@ -87,7 +87,7 @@ pub enum Error {
     Ledger {
         /// The ledger.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// An identity cannot be read or written.
@@ -95,7 +95,7 @@ pub enum Error {
     Identity {
         /// Its file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// The figures of this machine cannot be used.
@@ -103,7 +103,7 @@ pub enum Error {
     Figures {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// A policy refuses the run.
@@ -123,10 +123,10 @@ pub enum Error {
         /// The other side's.
         theirs: u64,
     },
-    /// A partition that is compared by tasks has other keys than before.
+    /// A partition that tasks compare has different keys than in an earlier attempt.
     #[error(
-        "the keys of partition {partition} are others than in an earlier attempt; the rows of a run must not change \
-         while it lasts: read them from a place where they do not"
+        "the keys of partition {partition} differ from those in an earlier attempt; do not modify the table during a run, \
+         or read it from a snapshot"
     )]
     KeysChanged {
         /// The partition, counted from 0.
@@ -134,13 +134,13 @@ pub enum Error {
     },
     /// The comparison of a partition was begun too often.
     #[error(
-        "the comparison of partition {partition} was begun {attempts} times without coming to an end; remove the journals on \
-         both sides to begin a new run, or allow more with --max-attempts. Where tasks compare partitions, their logs say why"
+        "the comparison of partition {partition} was begun {attempts} times and never finished; remove the journals on \
+         both sides to begin a new run, or allow more with --max-attempts. If tasks compare partitions, their logs give the reason"
     )]
     TooManyAttempts {
         /// The partition, counted from 0.
         partition: u32,
-        /// How often it may begin.
+        /// The limit on attempts.
         attempts: u64,
     },
     /// A partition may not be compared again, because its result was sent to the other side in a malicious protocol.
@@ -155,15 +155,15 @@ pub enum Error {
     /// A task of this side's cluster, or its driver, cannot go on.
     #[error("the cluster of this side stopped: {reason}")]
     Cluster {
-        /// What it said.
+        /// The reason it gave.
         reason: String,
     },
-    /// A list, or an answer about it, does not come.
+    /// A list, or an answer about it, cannot be fetched.
     #[error("{place}: {fault}")]
     Origin {
-        /// Where it is.
+        /// Its address or path.
         place: String,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
     /// A published list, or an answer about it, is refused.
@@ -191,13 +191,13 @@ impl Error {
         Self::Usage { misuse, message: message.into() }
     }
 
-    /// Returns the error of a defect that the caller has found.
+    /// Returns the error of a defect that the caller found.
     #[track_caller]
     pub fn bug(what: &'static str) -> Self {
         Self::Bug { what, at: Location::caller() }
     }
 
-    /// The error that a set has too many keys for the largest number of partitions.
+    /// Returns the error of a set with too many keys for the largest number of partitions.
     pub fn too_large(keys: usize, partitions: usize) -> Self {
         let most = grouped((MAX_ITEMS * partitions) as u64);
         let said = format!(
@@ -208,11 +208,11 @@ impl Error {
         Self::Terms(vec![Difference::of_both("sizes of the sets", said)])
     }
 
-    /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them than agreed.
+    /// Converts a protocol's error, given that this side's items are distinct and no more than agreed.
     pub fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
         match error {
             vesica_psi::Error::Channel(vesica_net::Error::Io { phase, source }) => {
-                // What the gate of this side said, if the error is its.
+                // The gate of this side wraps its own error in one of input and output.
                 source
                     .downcast()
                     .unwrap_or_else(|source| Self::Net(vesica_net::Error::Io { phase, source }))
@@ -226,12 +226,12 @@ impl Error {
         }
     }
 
-    /// Whether a run has no result because too few keys are shared.
+    /// Whether the run has no result because too few keys are shared.
     pub fn is_too_few(&self) -> bool {
         matches!(self, Self::Policy(refusal) if refusal.is_too_few())
     }
 
-    /// Whose fault it is.
+    /// Returns the class of the error.
     pub fn class(&self) -> Class {
         match self {
             Self::Usage { .. } | Self::NullValues(_) => Class::Usage,
@@ -264,10 +264,10 @@ impl Error {
         }
     }
 
-    /// What the other side is told, or `None` where it knows already or cannot be told.
+    /// Returns the reason to send to the other side; `None` if the other side knows it already or cannot be reached.
     pub fn abort_reason(&self) -> Option<AbortReason> {
         match self.class() {
-            // To the other side it is all the same who asked this one to stop.
+            // To the other side it does not matter who asked this one to stop.
             _ if matches!(self, Self::Net(vesica_net::Error::Deadline { .. })) => {
                 Some(AbortReason::Cancelled)
             }
@@ -276,7 +276,7 @@ impl Error {
             }
             Class::Input if matches!(self, Self::Output { .. }) => Some(AbortReason::Output),
             Class::Input => Some(AbortReason::Input),
-            // Mostly both sides find this out at once, but a later release may know more.
+            // Usually both sides find this out at once, but a later release may know more.
             Class::Terms => Some(AbortReason::Terms),
             Class::Network
                 if matches!(self, Self::TooManyAttempts { .. } | Self::AlreadyRevealed { .. }) =>
@@ -284,7 +284,7 @@ impl Error {
                 Some(AbortReason::Internal)
             }
             Class::Network => None,
-            // Where the other side's policy refused, it knows.
+            // If the other side's policy refused, it knows already.
             Class::Policy => matches!(self, Self::Policy(_)).then_some(AbortReason::Policy),
             Class::Peer => Some(AbortReason::Misbehaviour),
             Class::Cancelled => Some(AbortReason::Cancelled),
@@ -293,7 +293,7 @@ impl Error {
     }
 }
 
-/// Whose fault it is that a list is refused.
+/// Returns the class of the refusal of a list.
 fn class_of_list(error: &vesica_list::Error) -> Class {
     use vesica_list::Error;
     match error {

@@ -1,32 +1,32 @@
-//! The memory that this machine has, that this process may use of it, and that it holds.
+//! The memory of this machine: the total, the share that this process may use, and the amount that it holds.
 //!
-//! Only Linux is asked. It knows three limits: physical memory, the process's control groups (versions 1 and 2, every
-//! ancestor included), and the limit of its address space (`ulimit -v`).
+//! Only Linux reports these. It has three limits: physical memory, the process's control groups (versions 1 and 2, with
+//! every ancestor), and the limit of its address space (`ulimit -v`).
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// What a process may use where the system does not say: 4 GiB.
+/// The memory that a process may use if the system does not say: 4 GiB.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes of memory that this process may use.
+/// Returns the bytes of memory that this process may use.
 pub fn memory() -> u64 {
     System::default().memory().unwrap_or(UNKNOWN)
 }
 
-/// The budget of a user who does not name one: three quarters of what this process may use.
+/// Returns the default budget: three quarters of the memory that this process may use.
 pub fn budget() -> u64 {
     memory() / 4 * 3
 }
 
-/// Bytes of memory that this process holds at the moment; 0 where the system does not say.
+/// Returns the bytes of memory that this process holds now; 0 if the system does not say.
 pub fn resident() -> u64 {
     System::default().status("VmRSS:").unwrap_or(0)
 }
 
-/// Where the system's files are.
+/// The directory with the system's files.
 struct System {
     root: PathBuf,
 }
@@ -47,12 +47,12 @@ impl System {
         physical.into_iter().chain(self.control_groups()).chain(self.address_space()).min()
     }
 
-    /// A line of this process's status, in bytes.
+    /// Returns a line of this process's status, in bytes.
     fn status(&self, name: &str) -> Option<u64> {
         field(&self.read("proc/self/status")?, name)
     }
 
-    /// The least limit of the groups that this process is in, and of those that they are in.
+    /// Returns the least limit of the process's groups and their ancestors.
     fn control_groups(&self) -> Option<u64> {
         let groups = self.read("proc/self/cgroup")?;
         let limits = groups.lines().filter_map(|line| {
@@ -67,7 +67,7 @@ impl System {
                 _ => return None,
             };
             let path = Path::new(path.trim_start_matches('/'));
-            // A container may see its own group as the root whatever the path says.
+            // A container may see its own group as the root, regardless of the path.
             let ancestors = path.ancestors().map(|group| Path::new(folder).join(group).join(file));
             ancestors.filter_map(|file| self.read(file)?.trim().parse().ok()).min()
         });
@@ -81,7 +81,7 @@ impl System {
     }
 }
 
-/// The value of a line such as `MemTotal:  1024 kB`, in bytes.
+/// Returns the value of a line such as `MemTotal:  1024 kB`, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -94,7 +94,7 @@ mod tests {
 
     const MEMORY: &str = "MemTotal:       16777216 kB\nMemFree:  1 kB\n";
 
-    /// What a system with these files says.
+    /// Returns the memory that a system with these files reports.
     fn memory(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -22,19 +22,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with an input.
+/// A fault of an input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputFault {
     /// The operating system refused to read it.
     #[error("cannot be read: {0}")]
     Io(io::Error),
-    /// It is no delimited text.
+    /// It is not delimited text.
     #[error("seems to be {format}, not UTF-8 text; {advice}")]
     NotText {
-        /// What it seems to be.
+        /// The format that it appears to have.
         format: &'static str,
-        /// What to do about it.
+        /// The remedy.
         advice: &'static str,
     },
     /// It begins like a format that it is not, or ends too early, or contradicts itself.
@@ -42,12 +42,12 @@ pub enum InputFault {
         "cannot be read as {format}: {part} is damaged or missing; copy or write the file again"
     )]
     Damaged {
-        /// What it seems to be.
+        /// The format that it appears to have.
         format: &'static str,
         /// The part of it that cannot be read.
         part: String,
     },
-    /// It is sound, but has a part that this program does not read.
+    /// It is sound, but has a part that this program does not support.
     #[error("has {part}, which is not read here; {advice}")]
     Unsupported {
         /// The part.
@@ -69,43 +69,43 @@ pub enum InputFault {
         /// The remedy.
         advice: &'static str,
     },
-    /// It was written to between two looks at it.
-    #[error("changed while it was read; run again when nobody writes to it")]
+    /// It was modified while it was read.
+    #[error("changed while it was read; run again when nothing writes to it")]
     Changed,
-    /// What has to be in memory at once takes more than there may be.
+    /// Data that must be in memory at once exceeds the limit.
     #[error(
-        "holds more than {} where all of it has to be in memory: the keys of all rows, one batch of Arrow, or one page of Parquet; raise --memory, or \
-         split it",
+        "holds more than {} that must be in memory at once: the keys of all rows, one batch of Arrow, or one page of \
+         Parquet; raise --memory, or split it",
         bytes(*max as f64)
     )]
     TooLarge {
-        /// The most bytes that there may be.
+        /// The limit, in bytes.
         max: u64,
     },
-    /// A record of a text, or its header, is so long that it is hardly one.
+    /// A record of a text, or its header, is too long to be plausible.
     #[error(
-        "{}has a row of more than {}, and a row has to be in memory whole; a quotation mark that nothing closes makes one row of all that \
-         follows. Mend it, or split it: a row may have an eighth of --memory, and at most 64 MiB",
+        "{}has a row of more than {}, and a whole row must fit into memory; an unclosed quotation mark makes one row of \
+         all that follows. Fix or split the row: it may take an eighth of --memory, and at most 64 MiB",
         line.map_or(String::new(), |line| format!("line {line} ")),
         bytes(*max as f64)
     )]
     LongRecord {
-        /// The line where it begins, where that is known.
+        /// The line where it begins, if known.
         line: Option<u64>,
-        /// The most bytes that it may have.
+        /// The limit, in bytes.
         max: u64,
     },
-    /// A line is no JSON object.
+    /// A line is not a JSON object.
     #[error("{place}: {problem}, near character {character}; write one JSON object on each line")]
     BrokenLine {
-        /// Where.
+        /// The place of the line.
         place: Place,
-        /// What is wrong with the line.
+        /// The fault of the line.
         problem: &'static str,
-        /// Where in the line, counted from 1; 0 where that is not known.
+        /// The character in the line, counted from 1; 0 if unknown.
         character: usize,
     },
-    /// A column has a type that makes no key and no number to add up.
+    /// A column has a type that yields neither a key nor a number to add up.
     #[error("column `{column}` has the type {kind}, which cannot be used: {why}")]
     ColumnType {
         /// The column.
@@ -115,26 +115,26 @@ pub enum InputFault {
         /// The reason, and what to do.
         why: &'static str,
     },
-    /// A value has a type that does not suit what the column is for.
+    /// A value has a type that does not suit the column's purpose.
     #[error("{place}, column `{column}`: {kind} cannot be {purpose}: {why}")]
     ValueType {
-        /// Where.
+        /// The place of the value.
         place: Place,
         /// The column.
         column: String,
         /// The type of the value.
         kind: &'static str,
-        /// What the column is for: `a key`.
+        /// The purpose of the column: `a key`.
         purpose: &'static str,
         /// The reason, and what to do.
         why: &'static str,
     },
-    /// There is no column of that name.
+    /// No column has that name.
     #[error("has no column `{column}`; {hint}")]
     NoColumn {
         /// The name asked for.
         column: String,
-        /// What there is instead.
+        /// The columns that exist instead.
         hint: String,
     },
     /// No row has a key.
@@ -148,18 +148,18 @@ pub enum InputFault {
         /// Rows with a null value in place of a key.
         null_values: u64,
     },
-    /// More than one column bears the name.
+    /// More than one column has the name.
     #[error("has {times} columns named `{column}`; rename all but one")]
     AmbiguousColumn {
         /// The name asked for.
         column: String,
-        /// How many columns bear it.
+        /// The number of columns with that name.
         times: usize,
     },
-    /// A row has another number of fields than the header.
+    /// A row has a different number of fields than the header.
     #[error("{place} has {}, the header has {expected}", counted(*fields as u64, "field"))]
     Ragged {
-        /// Where.
+        /// The place of the row.
         place: Place,
         /// Fields in the row.
         fields: usize,
@@ -181,7 +181,7 @@ pub enum InputFault {
          `iconv -f WINDOWS-1252 -t UTF-8`"
     )]
     NotUtf8 {
-        /// Where.
+        /// The place of the key.
         place: Place,
         /// The key column.
         column: String,
@@ -189,12 +189,12 @@ pub enum InputFault {
     /// A key holds a NUL character.
     #[error("{place}, column `{column}`: holds a NUL character; the file may be damaged")]
     Nul {
-        /// Where.
+        /// The place of the key.
         place: Place,
         /// The key column.
         column: String,
     },
-    /// A key is missing, and the policy is to refuse that.
+    /// A key is missing, and the policy forbids that.
     #[error(
         "{place}, column `{column}`: the key {}; fill it, or skip rows without a key",
         if *null_value { "is a null value such as NULL" } else { "is empty" }
@@ -207,9 +207,9 @@ pub enum InputFault {
         /// The column has a value, which stands for a missing one.
         null_value: bool,
     },
-    /// A key occurs twice, and the policy is to refuse that.
+    /// A key occurs twice, and the policy forbids that.
     #[error(
-        "{second} bears the same key as {first}; {} the key of an earlier row: remove them, or let each key take part \
+        "{second} has the same key as {first}; {} the key of an earlier row: remove them, or let each key take part \
          once",
         repeating(*rows)
     )]
@@ -218,13 +218,13 @@ pub enum InputFault {
         first: Place,
         /// The first row that repeats a key.
         second: Place,
-        /// How many rows do.
+        /// The number of rows that repeat a key.
         rows: u64,
     },
     /// The values of a row that are sent to the other side are longer than agreed.
     #[error(
-        "{place}, column `{column}`: up to here the row's values do not fit into the {bytes} bytes that are sent, of \
-         which each value takes two more than it is long; send fewer columns, or allow more bytes with --send-bytes"
+        "{place}, column `{column}`: up to this column, the row's values need more than the {bytes} bytes that are sent \
+         (each value takes its length plus 2); send fewer columns, or allow more bytes with --send-bytes"
     )]
     TooLongToSend {
         /// The first such row.
@@ -234,9 +234,9 @@ pub enum InputFault {
         /// Bytes of a row's values.
         bytes: u32,
     },
-    /// More rows bear one key than are sent.
+    /// More rows have one key than may be sent.
     #[error(
-        "{place} bears the same key as {first}, and no more than {} of one key may be sent; remove rows, or allow more \
+        "{place} has the same key as {first}, and at most {} of one key may be sent; remove rows, or allow more \
          with --duplicates all:N", counted(u64::from(*rows), "row")
     )]
     TooManyRowsToSend {
@@ -244,20 +244,20 @@ pub enum InputFault {
         place: Place,
         /// The first row of that key.
         first: Place,
-        /// How many are sent.
+        /// The number of rows that may be sent.
         rows: u32,
     },
-    /// A value to be added up is no number, or has too many decimal places.
+    /// A value to be added up is not a number, or has too many decimal places.
     #[error("{place}, column `{column}`: {}", expected_number(*scale))]
     NotANumber {
-        /// Where.
+        /// The place of the value.
         place: Place,
         /// The column of values.
         column: String,
-        /// How many decimal places it may have.
+        /// The number of decimal places allowed.
         scale: u8,
     },
-    /// A value to be added up is missing, and the policy is to refuse that.
+    /// A value to be added up is missing, and the policy forbids that.
     #[error(
         "{place}, column `{column}`: the value is empty; fill it, or skip empty ones, which count as 0"
     )]
@@ -278,13 +278,13 @@ pub enum InputFault {
         /// The column of values.
         column: String,
     },
-    /// There are no rows, and that is not allowed.
+    /// The table has no rows, and the settings forbid that.
     #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]
     Empty {
         /// Whether there is a header.
         header: bool,
     },
-    /// More rows than a run can hold.
+    /// The table has more rows than a run can hold.
     #[error("has more than {max} rows; split it")]
     TooManyRows {
         /// The most there may be.
@@ -301,7 +301,7 @@ fn no_keys(rows: u64, null_values: u64) -> String {
     let parts = [
         part(
             rows.saturating_sub(null_values),
-            "with nothing there, or nothing of the kind that --normalize takes",
+            "with an empty or unsuitable value (see --normalize)",
         ),
         part(null_values, "with a null value such as NULL"),
     ];

@@ -28,11 +28,11 @@ pub enum Misuse {
     Join,
     /// The common order of matches.
     Order,
-    /// The protocol, or the security that it has to give.
+    /// The protocol, or the security required of it.
     Protocol,
-    /// The memory that a run may take.
+    /// The memory limit of a run.
     Memory,
-    /// A run that goes on after an interruption.
+    /// A run that resumes after an interruption.
     Resume,
     /// An agreement, an invitation or a reply.
     Agreement,

@@ -10,27 +10,27 @@ use time::{Date, Month, OffsetDateTime, format_description::well_known::Rfc3339}
 pub struct Moment(i64);
 
 impl Moment {
-    /// This one.
+    /// Returns the present moment.
     pub fn now() -> Self {
         Self(OffsetDateTime::now_utc().unix_timestamp())
     }
 
-    /// Seconds since 1970; 0 before.
+    /// Returns the seconds since 1970; 0 for earlier moments.
     pub fn seconds(self) -> u64 {
         u64::try_from(self.0).unwrap_or(0)
     }
 
-    /// Minutes since 1970; 0 before.
+    /// Returns the minutes since 1970; 0 for earlier moments.
     pub fn minutes(self) -> u64 {
         self.seconds() / 60
     }
 
-    /// So many seconds earlier.
+    /// Returns the moment `seconds` earlier.
     pub fn minus(self, seconds: i64) -> Self {
         Self(self.0 - seconds)
     }
 
-    /// The beginning of its minute.
+    /// Returns the beginning of its minute.
     fn start_of_minute(self) -> Self {
         Self(self.0 - self.0.rem_euclid(60))
     }
@@ -43,14 +43,14 @@ impl Moment {
         Day(self.date_time().date())
     }
 
-    /// Minutes since midnight.
+    /// Returns the minutes since midnight.
     fn minute(self) -> u16 {
         let time = self.date_time().time();
         u16::from(time.hour()) * 60 + u16::from(time.minute())
     }
 }
 
-/// As in RFC 3339: `2026-11-23T15:48:17Z`.
+/// Writes a moment as in RFC 3339: `2026-11-23T15:48:17Z`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.date_time().format(&Rfc3339).unwrap_or_default())
@@ -77,7 +77,7 @@ impl std::str::FromStr for Moment {
 pub struct Day(Date);
 
 impl Day {
-    /// Whether it is over at this moment.
+    /// Whether the day is over at this moment.
     pub fn is_over(self, now: Moment) -> bool {
         now.day() > self
     }
@@ -113,7 +113,7 @@ pub struct Hours {
 }
 
 impl Hours {
-    /// Whether a moment lies within them.
+    /// Whether a moment lies within these hours.
     pub fn include(self, now: Moment) -> bool {
         let minute = now.minute();
         match self.from <= self.to {
@@ -124,7 +124,7 @@ impl Hours {
 }
 
 impl Hours {
-    /// The first moment within them that is not before this one.
+    /// Returns the first moment within these hours that is not before `now`.
     pub fn next(self, now: Moment) -> Moment {
         const MINUTE: i64 = 60;
         match self.include(now) {
@@ -161,7 +161,7 @@ impl std::str::FromStr for Hours {
     }
 }
 
-/// In JSON these are text.
+/// Makes these types text in JSON.
 macro_rules! as_text {
     ($($type:ty),*) => {$(
         impl Serialize for $type {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_one_way_is_read_that_way_alone() {
+    fn each_type_has_one_written_form() {
         assert_eq!(moment("2026-11-23T15:48:17Z").to_string(), "2026-11-23T15:48:17Z");
         for text in ["2026-11-23T15:48:17", "2026-11-23 15:48:17Z", "2026-11-23T15:48Z", "", "T"] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_over_at_midnight_and_hours_may_pass_it() {
+    fn days_end_at_midnight_and_hours_may_span_it() {
         let day: Day = "2026-11-23".parse().unwrap();
         assert!(!day.is_over(moment("2026-11-23T23:59:59Z")));
         assert!(day.is_over(moment("2026-11-24T00:00:00Z")));

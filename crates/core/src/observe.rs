@@ -1,23 +1,22 @@
-//! How a run shows its progress.
+//! Reports on the progress of a run.
 
 use std::time::Duration;
 
-/// Is told what a run is doing. Every method may be called from a thread other than the run's, and should return
-/// quickly.
+/// An observer of a run. Threads other than the run's may call its methods, which should return quickly.
 pub trait Observer: Send + Sync {
-    /// A phase begins.
+    /// Called when a phase begins.
     fn phase(&self, _name: &'static str) {}
 
-    /// How far the phase has come.
+    /// Reports the progress of the phase.
     fn progress(&self, _progress: Progress) {}
 
-    /// The run has been waiting for the other side for this long. Called repeatedly while that lasts.
+    /// Reports that the run has been waiting for the other side for this long. Called repeatedly while that lasts.
     fn waiting(&self, _phase: &'static str, _since: Duration) {}
 
-    /// Something the user should know; the run goes on.
+    /// Reports something the user should know; the run goes on.
     fn warning(&self, _text: &str) {}
 
-    /// Something the user may want to know.
+    /// Reports something the user may want to know.
     fn note(&self, _text: &str) {}
 }
 
@@ -27,7 +26,7 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// What is counted.
+/// The unit of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Rows of this side's table.
@@ -38,27 +37,27 @@ pub enum Unit {
     Partitions,
 }
 
-/// How far a phase has come.
+/// The progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// How many are done.
+    /// The amount done.
     pub done: u64,
-    /// Of what.
+    /// The unit of the amounts.
     pub unit: Unit,
-    /// How many there will be, where that is known or predicted.
+    /// The amount expected, if known or predicted.
     pub total: Option<u64>,
-    /// The part of the phase that is done, from 0 to 1, where that is known or predicted.
+    /// The part of the phase that is done, from 0 to 1, if known or predicted.
     pub fraction: Option<f64>,
 }
 
 impl Progress {
-    /// `done` of `total`.
+    /// Returns the progress `done` of `total`.
     pub fn of(done: u64, total: u64, unit: Unit) -> Self {
         let fraction = (done as f64 / total.max(1) as f64).min(1.0);
         Self { done, unit, total: Some(total), fraction: Some(fraction) }
     }
 
-    /// The time that the rest takes, at the rate since the phase began; `None` until enough is done to tell.
+    /// Returns the time left at the rate since the phase began; `None` until enough is done for an estimate.
     pub fn time_left(&self, since: Duration) -> Option<Duration> {
         /// A smaller part says little about the whole.
         const ENOUGH: f64 = 0.02;

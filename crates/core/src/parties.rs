@@ -1,12 +1,12 @@
-//! The two sides of a run: which is which, who learns the result, and against whom the run has to be secure.
+//! The two sides of a run: their roles, who learns the result, and the adversary the run must withstand.
 
 use serde::{Deserialize, Serialize};
 use vesica_psi::{Adversary, Status};
 
-/// Both sides of a run and how they know each other.
+/// Both sides of a run and their fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parties {
-    /// Which side this is.
+    /// This side's role.
     pub role: Role,
     /// This side's fingerprint.
     pub me: String,
@@ -25,7 +25,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The other side's role.
+    /// Returns the other side's role.
     pub fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -34,7 +34,7 @@ impl Role {
     }
 }
 
-/// Who learns the result.
+/// The sides that learn the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learns {
     /// This side only.
@@ -43,15 +43,15 @@ pub enum Learns {
     Peer,
     /// Both sides.
     Both,
-    /// Neither side: for secret shares, and only for them.
+    /// Neither side: the answer is in secret shares.
     Nobody,
 }
 
-/// The behaviour of the other side against which a run has to be secure.
+/// The behaviour of the other side that a run must withstand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Security {
-    /// It follows the protocol and studies what it received.
+    /// It follows the protocol and studies the messages it receives.
     #[default]
     SemiHonest,
     /// It may do anything.
@@ -59,12 +59,12 @@ pub enum Security {
 }
 
 impl Security {
-    /// The name in requests, terms and reports.
+    /// Returns the name in requests, terms and reports.
     pub fn name(self) -> &'static str {
         self.adversary().name()
     }
 
-    /// The adversary that it stands for.
+    /// Returns the adversary that it stands for.
     pub fn adversary(self) -> Adversary {
         match self {
             Self::SemiHonest => Adversary::SemiHonest,
@@ -72,8 +72,8 @@ impl Security {
         }
     }
 
-    /// Whether a method with this adversary and status is secure enough. An insecure one promises nothing, and
-    /// whoever allows it asks for nothing.
+    /// Whether a method with this adversary and status is secure enough. An insecure method runs only if both sides
+    /// allow it, so [`Security::SemiHonest`] accepts it.
     pub fn is_met_by(self, adversary: Adversary, status: Status) -> bool {
         adversary >= self.adversary() || status == Status::Insecure && self == Self::SemiHonest
     }

@@ -1,17 +1,17 @@
-//! How a policy refuses a run.
+//! The refusal of a run by a policy.
 
 use crate::words::counted;
 
 /// The rule that asks for a number of shared keys.
 const TOO_FEW: &str = "min-result";
 
-/// Which rule refuses a run, and why.
+/// The rule that refuses a run, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} ({rule})")]
 pub struct Refusal {
     /// The rule, as it is written: `min-set`.
     pub rule: &'static str,
-    /// The reason, without a word on the data but for sizes.
+    /// The reason. Of the data it mentions only sizes.
     pub reason: String,
 }
 
@@ -23,7 +23,8 @@ impl Refusal {
 
     /// Returns the refusal of a result that rests on fewer than `least` shared keys.
     pub fn too_few(least: u64) -> Self {
-        let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
+        let reason =
+            format!("fewer than {} are shared, so nothing is revealed", counted(least, "key"));
         Self::new(TOO_FEW, reason)
     }
 

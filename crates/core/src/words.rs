@@ -1,6 +1,6 @@
 //! Numbers as messages and reports show them.
 
-/// A number with its digits in groups of three.
+/// Formats a number with its digits in groups of three.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
@@ -13,12 +13,12 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A number of things, in words that fit: `1 key`, `2,000 keys`.
+/// Formats a number of things: `1 key`, `2,000 keys`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// An amount of memory, in the unit that suits it: `1.5 GiB`.
+/// Formats an amount of memory in a unit that suits it: `1.5 GiB`.
 pub fn bytes(amount: f64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     let scale = |unit: usize| 1024f64.powi(unit as i32 + 1);

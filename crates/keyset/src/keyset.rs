@@ -277,7 +277,7 @@ mod tests {
         assert!(message.starts_with("t: row 5 (line 6), column `p`: "), "{message}");
         let message = refused(text, Nulls::Skip, Duplicates::Error);
         assert!(
-            message.starts_with("t: row 2 (line 3) bears the same key as row 1 (line 2)"),
+            message.starts_with("t: row 2 (line 3) has the same key as row 1 (line 2)"),
             "{message}"
         );
         assert!(several("", Nulls::Skip, Duplicates::First).is_ok());
@@ -306,7 +306,7 @@ mod tests {
         );
         assert_eq!(
             error(Nulls::Skip, Duplicates::Error),
-            "t: row 4 (line 5) bears the same key as row 1 (line 2); 3 rows repeat the key of an \
+            "t: row 4 (line 5) has the same key as row 1 (line 2); 3 rows repeat the key of an \
              earlier row: remove them, or let each key take part once"
         );
     }

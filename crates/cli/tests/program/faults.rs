@@ -239,7 +239,7 @@ fn policies() {
     bad_input(
         "k,v\nx,1\ny,2\nx,3\nx,4\n",
         &["--duplicates", "error"],
-        "row 3 (line 4) bears the same key as row 1 (line 2); 2 rows repeat the key of an earlier row",
+        "row 3 (line 4) has the same key as row 1 (line 2); 2 rows repeat the key of an earlier row",
     );
 }
 

@@ -453,10 +453,10 @@ fn keys_that_change_between_attempts_end_the_run() {
         assert_eq!(first.join().unwrap().unwrap_err().class, Class::Cancelled);
         gateway.compare(&tasks, 0, &mine[1..]).unwrap_err()
     });
-    assert!(ended.message.contains("are others than in an earlier attempt"), "{ended}");
+    assert!(ended.message.contains("differ from those in an earlier attempt"), "{ended}");
     [gateway, other].iter().for_each(until_told);
     let [here, there] = gateways.map(Running::end);
-    here.assert(3, &["are others than in an earlier attempt"]);
+    here.assert(3, &["differ from those in an earlier attempt"]);
     assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
 }
 
@@ -493,9 +493,9 @@ fn keys_that_change_while_a_gateway_is_away_end_the_run() {
     let again = sides.gateway(Inviter, &[]);
     let ended = compare(Inviter, 1).unwrap_err();
     assert!(
-        ended.message.contains("the keys of partition 0 are others than in an earlier attempt")
+        ended.message.contains("the keys of partition 0 differ from those in an earlier attempt")
     );
-    again.end().assert(3, &["the keys of partition 0 are others than in an earlier attempt"]);
+    again.end().assert(3, &["the keys of partition 0 differ from those in an earlier attempt"]);
     until_told(&sides.client(Accepter, &CancelToken::default()));
     let there = other.end();
     assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");

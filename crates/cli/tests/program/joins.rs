@@ -38,7 +38,7 @@ fn all_rows_of_a_key_come_to_a_left_join() {
     x.assert(4, &["its own input could not be used"]);
     y.assert(
         3,
-        &["row 2 (line 2) bears the same key as row 1 (line 1), and no more than 1 row of one key"],
+        &["row 2 (line 2) has the same key as row 1 (line 1), and at most 1 row of one key"],
     );
 }
 

@@ -221,7 +221,7 @@ fn a_key_with_too_many_rows_ends_the_run() {
     let message = sent.to_string();
     assert!(
         message.contains(
-            "row 5 (line 6) bears the same key as row 1 (line 2), and no more than 2 rows"
+            "row 5 (line 6) has the same key as row 1 (line 2), and at most 2 rows"
         ),
         "{message}"
     );

@@ -394,7 +394,7 @@ fn bad_inputs_end_both_sides_with_a_reason() {
     let message = bad_input("k,v\nsecret,1\n,2\n", |job| job.nulls = Nulls::Error);
     assert!(message.contains("row 2 (line 3), column `k`: the key is empty"), "{message}");
     let message = bad_input("k\nsecret\nsecret\n", |job| job.duplicates = Duplicates::Error);
-    assert!(message.contains("row 2 (line 3) bears the same key as row 1 (line 2)"), "{message}");
+    assert!(message.contains("row 2 (line 3) has the same key as row 1 (line 2)"), "{message}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The figures of docs/guides/lists.md: what a list of so many items takes, and how long a question about 1,024 keys.
+//! Computes the figures in docs/guides/lists.md: the size of a list, and the time of a question about 1,024 keys.
 //!
-//! `cargo run --release -p vesica-list --example figures [LOG2_ITEMS]`. Tags of items are drawn instead of evaluated; the rate
-//! of evaluation is measured apart.
+//! `cargo run --release -p vesica-list --example figures [LOG2_ITEMS]`. Tags of items are random instead of evaluated.
+//! The rate of evaluation is measured separately.
 
 use std::{
     io::Cursor,
@@ -43,7 +43,7 @@ fn main() {
         let bits = head.tag_bits;
         let mut tags: Vec<u128> =
             (0..items).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
-        // Half of what is asked for is in the list.
+        // Half of the queried items are in the list.
         for (tag, value) in tags.iter_mut().zip(&values[..BATCH as usize / 2]) {
             *tag = value.tag(bits);
         }

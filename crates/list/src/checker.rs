@@ -6,8 +6,8 @@ use crate::{
     table::{Directory, Shape},
 };
 
-/// Checks a part as its bytes arrive: the digests that were signed, and the content, down to each segment. So
-/// every client that fetches a malformed part refuses it, whatever it looks up.
+/// Checks a part as its bytes arrive: the signed digests, and the content of each segment. Every client therefore
+/// refuses a malformed part, regardless of the keys it looks up.
 pub struct Checker {
     sequence: u64,
     expected: Hash,
@@ -15,15 +15,15 @@ pub struct Checker {
     digests: Vec<u8>,
     front: usize,
     hasher: blake3::Hasher,
-    /// Bytes of chunks that came.
+    /// Number of chunk bytes received.
     content: u64,
     decoder: Decoder,
-    /// The first fault of the content. It is reported only of a chunk whose digest is right.
+    /// The first fault in the content. It is reported only for a chunk with the right digest.
     decoded: std::result::Result<(), Fault>,
 }
 
 impl Checker {
-    /// For the part of this entry of a head, which has to say this of itself.
+    /// Creates a checker for the part of this entry of a head, which must have this header.
     pub fn new(entry: &Entry, header: &Header) -> Self {
         Self {
             sequence: entry.sequence,
@@ -38,12 +38,12 @@ impl Checker {
         }
     }
 
-    /// Takes the next bytes, of any number.
+    /// Checks the next bytes, of any number.
     ///
     /// # Errors
-    /// [`Fault::Digest`] at the first chunk that was not signed, [`Fault::Malformed`] at the first that was
-    /// signed and cannot be decoded, [`Error::OutOfOrder`] if the part continues another state, and
-    /// [`Fault::Length`] if there are too many bytes.
+    /// [`Fault::Digest`] at the first chunk that was not signed, [`Fault::Malformed`] at the first that was signed but
+    /// cannot be decoded, [`Error::OutOfOrder`] if the part continues another state, and [`Fault::Length`] if there are
+    /// too many bytes.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.digests.len() < self.front {
             let (front, rest) = bytes.split_at(bytes.len().min(self.front - self.digests.len()));
@@ -78,7 +78,7 @@ impl Checker {
         Ok(())
     }
 
-    /// How many bytes from the beginning of the file are known to be right.
+    /// Returns the number of bytes, from the beginning of the file, that have been verified.
     pub fn verified(&self) -> u64 {
         if self.digests.len() < self.front {
             return 0;
@@ -91,10 +91,10 @@ impl Checker {
         self.front as u64 + whole
     }
 
-    /// The end of the part.
+    /// Completes the check.
     ///
     /// # Errors
-    /// [`Fault::Length`] where bytes are missing, and [`Fault::Malformed`] where all that was signed is too short.
+    /// [`Fault::Length`] if bytes are missing, and [`Fault::Malformed`] if the signed content is too short.
     pub fn finish(self) -> Result<()> {
         if self.content != self.content_bytes || self.digests.len() != self.front {
             return Err(self.fault(Fault::Length));
@@ -105,7 +105,7 @@ impl Checker {
         }
     }
 
-    /// The error for content that was signed.
+    /// Returns the error for a fault in signed content.
     fn refusal(&self, fault: Fault) -> Error {
         match self.decoder.found {
             Some(found) if found.continues_another(&self.decoder.header) => {
@@ -120,19 +120,19 @@ impl Checker {
     }
 }
 
-/// Decodes the content of a part as it arrives, in the memory of one segment's tags.
+/// Decodes the content of a part as it arrives, and keeps only one segment's tags in memory.
 struct Decoder {
     header: Header,
-    /// The header that came.
+    /// The decoded header.
     found: Option<Header>,
     step: CheckerStep,
-    /// The first of the bytes that the step needs.
+    /// The bytes received so far for the current step.
     buffer: Vec<u8>,
-    /// Bytes of labels that are still to come. Without their keys they look random: there is nothing to check.
+    /// Remaining bytes of labels. They look random without their keys, so there is nothing to check.
     labels: u64,
 }
 
-/// The step that comes next.
+/// The next step.
 enum CheckerStep {
     Header,
     Directory([Shape; 2], usize),
@@ -175,7 +175,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes the bytes of the step.
+    /// Decodes the bytes of the current step.
     fn advance(&mut self) -> std::result::Result<(), Fault> {
         self.step = match std::mem::replace(&mut self.step, CheckerStep::End) {
             CheckerStep::Header => {

@@ -1,4 +1,4 @@
-//! The head of a list: all there is to know before it is downloaded, signed by the publisher.
+//! The head of a list: the signed description that a client reads before it downloads the list.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
@@ -21,58 +21,59 @@ pub const MEDIA_TYPE: &str = "application/vnd.vesica.list+json";
 /// The version of the format.
 pub const VERSION: u64 = 2;
 
-/// The only suite there is.
+/// The only supported suite.
 pub const SUITE: &str = "ristretto255-SHA512";
 
-/// The most parts of a list. A publisher makes one part of all before there are so many.
+/// Maximum number of parts. A publisher merges all parts into one before it reaches this number.
 pub const MAX_PARTS: usize = 1 << 10;
 
-/// The adversary against which what is downloaded is secure: the head is signed, it names the digest of each byte, and a log
-/// shows whether others were shown the same. What a publisher puts into its list is its choice, as a party's set is.
+/// The adversary against which downloads are secure. The head is signed and contains the digests of all parts, and a
+/// log shows whether other clients were shown the same list. The publisher chooses the content of its list, as a party
+/// chooses its set.
 pub const ADVERSARY: Adversary = Adversary::Malicious;
 
-/// λ of a list whose publisher names none.
+/// The default λ of a list.
 pub const DEFAULT_LAMBDA: u32 = 40;
 
-/// The queries of a client in an epoch for a list whose publisher names none.
+/// The default number of queries of a client in an epoch.
 pub const DEFAULT_QUERIES: u64 = 1 << 12;
 
-/// What a publisher signs.
+/// The signed description of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     /// The version of the format: [`VERSION`].
     pub version: u64,
-    /// What the list is called.
+    /// Name of the list.
     pub name: String,
     /// The certificate of the publisher's identity: base64 of DER.
     pub publisher: String,
     /// The group and hash of the function.
     pub suite: String,
-    /// The number of the key: each key is used for one epoch.
+    /// Number of the key. Each key is used for one epoch.
     pub epoch: u64,
-    /// The public key of the epoch.
+    /// Public key of the epoch.
     pub public_key: Hex,
-    /// When the head was signed, in seconds since 1970.
+    /// Time of signing, in seconds since 1970.
     pub issued: u64,
-    /// When it expires.
+    /// Time of expiry, in seconds since 1970.
     pub expires: u64,
-    /// How keys are normalised, with versions: one for each column of a key.
+    /// Normalisation of the keys, with versions: one entry for each column of a key.
     pub keys: Vec<String>,
     /// Values of key columns that count as empty.
     pub null_values: Vec<String>,
-    /// A query for an item that is not in the list is answered wrongly with a probability of at most 2^-λ, over all queries
-    /// of an epoch together.
+    /// λ: the probability of any wrong answer, over all queries of a client in an epoch for items not in the list, is
+    /// at most 2^-λ.
     pub lambda: u32,
-    /// The queries of one client in an epoch for which that holds.
+    /// Number of queries of a client in an epoch for which this bound holds.
     pub queries: u64,
-    /// The most items that the list may have in this epoch.
+    /// Maximum number of items in this epoch.
     pub capacity: u64,
     /// Bits of a tag, which follow from the three numbers above.
     pub tag_bits: u32,
-    /// How many items it has now.
+    /// Current number of items.
     pub items: u64,
-    /// What is in labels, if there are any.
+    /// The labels, if items have labels.
     pub labels: Option<Labels>,
     /// The parts, in order.
     pub parts: Vec<Entry>,
@@ -82,7 +83,7 @@ pub struct Head {
     pub log: LogEnd,
 }
 
-/// What is in labels: columns of the publisher's table, of one row an item.
+/// The labels: columns of the publisher's table, with one row for each item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Labels {
@@ -92,41 +93,41 @@ pub struct Labels {
     pub bytes: u32,
 }
 
-/// What a client knows and wants when it accepts a head.
+/// A client's requirements of a head.
 #[derive(Debug, Clone, Default)]
 pub struct Expectation<'a> {
-    /// The first bytes of the SHA-256 of the publisher's certificate; at least 20 of them, or none to trust anybody.
+    /// The first bytes of the SHA-256 hash of the publisher's certificate: at least 20, or none to trust any publisher.
     pub publisher: &'a [u8],
-    /// The time, in seconds since 1970.
+    /// The current time, in seconds since 1970.
     pub now: u64,
-    /// How the client's keys are normalised, if it wants to know.
+    /// Normalisation of the client's keys, to compare with the list's.
     pub keys: Option<&'a [String]>,
-    /// Values of key columns that count as empty for the client. The client names them, because a publisher
-    /// that did could see from the questions whether a key is one of them.
+    /// Values of key columns that the client counts as empty. The client names them, because a publisher that named
+    /// them could see from the questions whether a key is one of them.
     pub null_values: &'a [String],
-    /// The most bytes of the list; `None` for any number.
+    /// Maximum size of the list in bytes, or `None` for no limit.
     pub budget: Option<u64>,
-    /// The newest head that was accepted before.
+    /// The newest head accepted before.
     pub known: Option<&'a Head>,
 }
 
 impl Head {
-    /// The newest version number: that of the last part.
+    /// Returns the newest version number, which is the number of the last part.
     pub fn sequence(&self) -> u64 {
         self.parts.last().map_or(0, |entry| entry.sequence)
     }
 
-    /// Bytes of a sealed label; 0 where there are none.
+    /// Returns the size of a sealed label, or 0 without labels.
     pub fn sealed_label(&self) -> u32 {
         self.labels.as_ref().map_or(0, |labels| labels.bytes.saturating_add(label::OVERHEAD as u32))
     }
 
-    /// Bytes of all files.
+    /// Returns the total size of all files.
     pub fn file_bytes(&self) -> u64 {
         self.parts.iter().map(Entry::file_bytes).sum()
     }
 
-    /// The publisher's certificate in DER.
+    /// Returns the publisher's certificate in DER.
     pub fn certificate(&self) -> Vec<u8> {
         STANDARD.decode(&self.publisher).unwrap_or_default()
     }
@@ -136,8 +137,8 @@ impl Head {
         self.publisher = STANDARD.encode(der);
     }
 
-    /// The hash of all that a client acts on and that stays the same in an epoch. It is the state before the
-    /// first part, so that each state, and with it each line of the log, also stands for these terms.
+    /// Hashes everything that a client relies on and that stays the same in an epoch. The result is the state before
+    /// the first part. Each state, and so each line of the log, therefore also identifies these terms.
     pub fn terms(&self) -> Hash {
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list terms");
         let Self { epoch, queries, capacity, .. } = *self;
@@ -159,7 +160,7 @@ impl Head {
         *hasher.finalize().as_bytes()
     }
 
-    /// The entries of the parts in order, with the header that each part must have.
+    /// Iterates over the entries of the parts in order, each with the header that its part must have.
     pub fn headers(&self) -> impl Iterator<Item = (&Entry, Header)> {
         self.parts.iter().scan(self.terms(), |state, entry| {
             let header = self.header(entry, *state);
@@ -168,7 +169,7 @@ impl Head {
         })
     }
 
-    /// What the part of this entry has to say of itself, where it continues this state.
+    /// Returns the header that the part of this entry must have if it continues the state `previous`.
     pub fn header(&self, entry: &Entry, previous: Hash) -> Header {
         Header {
             epoch: self.epoch,
@@ -181,32 +182,32 @@ impl Head {
         }
     }
 
-    /// What the log says of it.
+    /// Returns the line of this head in the log.
     pub fn line(&self) -> Line {
         let Self { epoch, issued, state, .. } = *self;
         Line { epoch, sequence: self.sequence(), issued, state }
     }
 
-    /// The state after the parts that there are.
+    /// Computes the state after the listed parts.
     pub fn computed_state(&self) -> Hash {
         self.parts.iter().fold(self.terms(), |state, entry| {
             part::state(&state, &entry.digest.0, (self.epoch, entry.sequence))
         })
     }
 
-    /// What is signed.
+    /// Returns the bytes to sign.
     pub fn payload(&self) -> Vec<u8> {
-        // Numbers, words and lists of them always have a JSON form.
+        // Numbers, strings and lists of them can always be encoded as JSON.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The signed head, where the key of the publisher's certificate made this signature of
-    /// [`message`](signed::message)([`MEDIA_TYPE`], [`payload`](Self::payload)).
+    /// Returns the signed head, from a signature of [`message`](signed::message)([`MEDIA_TYPE`],
+    /// [`payload`](Self::payload)) by the key of the publisher's certificate.
     pub fn sealed(&self, signature: &[u8]) -> String {
         signed::seal(MEDIA_TYPE, &self.payload(), &self.certificate(), signature)
     }
 
-    /// Reads a signed head, and checks all that can be checked without the parts, except against an [`Expectation`].
+    /// Reads a signed head, and checks it as far as possible without the parts and without an [`Expectation`].
     ///
     /// # Errors
     /// [`Error::NotAHead`], [`Error::Version`], [`Error::Signature`], [`Error::TagBits`] and [`Error::OutOfOrder`].
@@ -272,7 +273,7 @@ impl Head {
         Ok(())
     }
 
-    /// Reads a signed head that has to be what the client expects.
+    /// Reads a signed head that must meet the client's expectations.
     ///
     /// # Errors
     /// As [`Head::read`], and [`Error::Publisher`], [`Error::Expired`], [`Error::Replayed`], [`Error::Forked`],
@@ -312,8 +313,8 @@ impl Head {
         }
     }
 
-    /// Refuses a head that is older than a known one of the same publisher, or that contradicts it: the terms
-    /// of an epoch stay the same, a version has one state, and each state has a line of its own in the log.
+    /// Refuses a head that is older than a known one of the same publisher, or that contradicts it. The terms of an
+    /// epoch must stay the same, a version has one state, and each state has its own line in the log.
     fn follows(&self, known: &Self) -> Result<()> {
         let version = |head: &Self| (head.epoch, head.sequence());
         let (epoch, found) = version(self);
@@ -334,8 +335,8 @@ impl Head {
         }
     }
 
-    /// The checker of the log, which a client must run before it uses this head; `None` if the head that it
-    /// accepted last, the known one, has the same state and so the same line.
+    /// Returns the checker of the log, which a client must run before it uses this head. Returns `None` if the known
+    /// head, which it accepted last, has the same state and therefore the same line.
     pub fn unread_log(&self, known: Option<&Self>) -> Option<log::Checker> {
         let is_known =
             known.is_some_and(|known| (known.state, known.log) == (self.state, self.log));
@@ -343,10 +344,10 @@ impl Head {
     }
 }
 
-/// Bits of a tag such that, of so many queries against so many items, some one that is for no item of the list meets a tag
-/// with a probability of at most 2^-λ.
+/// Returns the number of bits of a tag such that, with this many queries and items, the probability that any query for
+/// an item not in the list matches a tag is at most 2^-λ.
 pub fn tag_bits(lambda: u32, queries: u64, capacity: u64) -> u32 {
-    // A browser counts with 32 bits; what a list may have is at most one more.
+    // `usize` has 32 bits in a browser. The maximum list size is one more than it can hold.
     let [queries, capacity] = [queries, capacity].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     tag::bits(queries, capacity, lambda).max(32)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// 256 bits, written as hexadecimal digits.
+/// 256 bits, encoded as hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hex(pub [u8; 32]);

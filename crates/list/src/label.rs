@@ -1,17 +1,17 @@
-//! Labels: what the publisher says of an item, readable only for clients that ask for the item.
+//! Labels: data that the publisher attaches to an item, readable only for clients that ask for the item.
 //!
-//! A sealed label is a synthetic initialisation vector, followed by the label XOR a stream. The vector is
-//! a hash of the item's label key, of the place of the label and of the label itself; the stream comes
-//! from the key and the vector. So two labels never share a stream, not even if a part is made twice,
-//! after an interruption or from a backup. The part is signed, so labels need no authentication; the
-//! vector distinguishes them from labels of other items with equal tags.
+//! A sealed label is a synthetic initialisation vector followed by the label XOR a stream. The vector is a hash of the
+//! item's label key, the label's place and the label itself. The stream is derived from the key and the vector. Two
+//! labels therefore never share a stream, even if a part is made again after an interruption or from a backup. Labels
+//! need no authentication because the part is signed. The vector distinguishes a label from labels of other items with
+//! equal tags.
 
 use subtle::ConstantTimeEq;
 
-/// Bytes of the vector, which a sealed label has besides the label.
+/// Bytes of the vector, by which a sealed label is longer than the label.
 pub const OVERHEAD: usize = 16;
 
-/// Which part a label is in.
+/// The part that contains a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The list's epoch.
@@ -20,7 +20,7 @@ pub struct Place {
     pub sequence: u64,
 }
 
-/// Seals a label in place: the first [`OVERHEAD`] bytes of `sealed` are written, and the others are the label.
+/// Seals a label in place: writes the first [`OVERHEAD`] bytes of `sealed` and encrypts the rest, which is the label.
 pub fn seal(sealed: &mut [u8], key: &[u8; 16], place: Place) {
     let (front, label) = sealed.split_at_mut(OVERHEAD);
     let vector = vector(label, key, place);
@@ -28,7 +28,7 @@ pub fn seal(sealed: &mut [u8], key: &[u8; 16], place: Place) {
     apply_stream(label, key, &vector);
 }
 
-/// Opens a label, unless it is that of another item.
+/// Opens a label, or returns `None` if it belongs to another item.
 pub fn open(sealed: &[u8], key: &[u8; 16], place: Place) -> Option<Vec<u8>> {
     let (front, label) = sealed.split_first_chunk()?;
     let mut label = label.to_vec();
@@ -36,7 +36,7 @@ pub fn open(sealed: &[u8], key: &[u8; 16], place: Place) -> Option<Vec<u8>> {
     bool::from(vector(&label, key, place).ct_eq(front)).then_some(label)
 }
 
-/// The initialisation vector of a label.
+/// Computes the initialisation vector of a label.
 fn vector(label: &[u8], key: &[u8; 16], place: Place) -> [u8; OVERHEAD] {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list label vector");
     hasher.update(key).update(&place.epoch.to_le_bytes()).update(&place.sequence.to_le_bytes());
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(open(&[0; OVERHEAD - 1], &[1; 16], place), None);
     }
 
-    /// A part that is made again, as after an interruption or from a backup, may have other labels at the same place.
+    /// A part made again, after an interruption or from a backup, may have a different label at the same place.
     #[test]
     fn two_labels_of_an_item_share_no_stream() {
         let (key, place) = ([1; 16], Place { epoch: 3, sequence: 7 });
@@ -84,7 +84,7 @@ mod tests {
             sealed(b"1980-01-01, and the same in both"),
             sealed(b"1990-01-01, and the same in both"),
         );
-        // With one stream for both, the labels' difference would show: zeros where they are equal.
+        // A shared stream would reveal the XOR of the labels, which has zeros where they are equal.
         let equal = one.iter().zip(&other).filter(|(a, b)| a == b).count();
         assert!(equal < 8, "{equal} of {} bytes are equal", one.len());
         assert_eq!(one, sealed(b"1980-01-01, and the same in both"));

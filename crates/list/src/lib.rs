@@ -1,13 +1,13 @@
-//! A published set: few keys looked up against many, again and again.
+//! Published lists: repeated private lookups of a few keys in a large set.
 //!
-//! A publisher evaluates a pseudo-random function on each item of its set, under a key that it keeps for an *epoch*, and
-//! publishes the sorted list of the truncated values: a [`head`](head::Head), which it signs, and [parts](part), the first
-//! with all values, the others with those removed and added since. Whoever has the list asks the publisher for the values
-//! of items of their own by a verifiable oblivious evaluation ([`voprf`], [`exchange`]) and looks them up alone
-//! ([`List`](lookup::List)).
+//! A publisher evaluates a pseudo-random function on each item of its set, under a key that it uses for one *epoch*,
+//! and publishes the sorted list of the truncated values: a signed [`head`](head::Head) and [parts](part). The first
+//! part has all values, and each later part has the values removed and added since. A client that has the list asks the
+//! publisher for the values of its own items by a verifiable oblivious evaluation ([`voprf`], [`exchange`]), and looks
+//! them up locally ([`List`](lookup::List)).
 //!
-//! **Must never import** a channel, files, sockets or clocks: both sides are pure functions of bytes, which a browser can
-//! run as well.
+//! **Must never import** a channel, files, sockets or clocks: both sides are pure functions of bytes, which also run in
+//! a browser.
 
 pub mod checker;
 mod error;

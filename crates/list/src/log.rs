@@ -1,8 +1,9 @@
-//! The log of all states that a list had: a text to which lines are appended.
+//! The log of all states of a list: an append-only text.
 //!
-//! A line is its number, counted from 1, the epoch, the number of the last part, the time of signing in seconds since 1970,
-//! the state, and the hash of the line before and this one. The state depends on the terms of the epoch and
-//! on all parts, so two clients that compare the hash of one line have seen the same lists up to it.
+//! A line contains its number, counted from 1, the epoch, the number of the last part, the time of signing in seconds
+//! since 1970, the state, and a hash of the previous line's hash and this line. The state depends on the terms of the
+//! epoch and on all parts. If two clients have the same hash for a line, they have therefore seen the same lists up to
+//! it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,37 +12,37 @@ use crate::{
     hex::Hex,
 };
 
-/// The longest log that is read, in bytes: about two million lines.
+/// Maximum length of a log, in bytes: about two million lines.
 pub const LONGEST: usize = 1 << 28;
 
-/// The longest line, in bytes: four numbers of at most 20 digits, two hashes, and what is between them.
+/// Maximum length of a line, in bytes: four numbers of at most 20 digits, two hashes, and the separators.
 const LONGEST_LINE: usize = 4 * 20 + 2 * 64 + 6;
 
 /// The end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogEnd {
-    /// How many lines it has.
+    /// Number of lines.
     pub entries: u64,
-    /// The hash of the last.
+    /// Hash of the last line.
     pub digest: Hex,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
     /// The epoch.
     pub epoch: u64,
     /// The number of the last part.
     pub sequence: u64,
-    /// When the head was signed.
+    /// Time of signing.
     pub issued: u64,
     /// The state of the list.
     pub state: Hex,
 }
 
 impl LogEnd {
-    /// The text of the next line, and the end of the log with it.
+    /// Returns the text of the next line, and the end of the log after it.
     pub fn append(&self, line: &Line) -> (String, Self) {
         let entries = self.entries + 1;
         let Line { epoch, sequence, issued, state } = line;
@@ -53,32 +54,32 @@ impl LogEnd {
     }
 }
 
-/// Checks a log as its bytes arrive. Each line must follow the one before, with a later version. The log must
-/// have the line of a head, with the head's state, and not before the line that was seen with an earlier
-/// head, if any. It may go on after that: another head is being published.
+/// Checks a log as its bytes arrive. Each line must follow the previous one, with a later version. The log must contain
+/// the line of a head, with the head's state, and not before the line seen with an earlier head, if any. Further lines
+/// are allowed after it, because a newer head may be in publication.
 pub struct Checker {
-    /// The end of the log and the state in the head.
+    /// The end of the log and the state, according to the head.
     now: (LogEnd, Hex),
     known: Option<LogEnd>,
     bytes: usize,
-    /// The line that has not ended yet.
+    /// The incomplete last line.
     line: Vec<u8>,
     end: LogEnd,
-    /// Epoch and number in the last line.
+    /// Epoch and part number of the last line.
     version: Option<(u64, u64)>,
     was_met: bool,
     is_met: bool,
 }
 
 impl Checker {
-    /// For the end of the log and the state in a head, and the end that was seen before, if any.
+    /// Creates a checker for the log end and state of a head, and the log end seen before, if any.
     pub fn new(now: (LogEnd, Hex), known: Option<LogEnd>) -> Self {
         let was_met = known.is_none_or(|known| known.entries == 0);
         let (line, end) = (Vec::new(), LogEnd::default());
         Self { now, known, bytes: 0, line, end, version: None, was_met, is_met: false }
     }
 
-    /// Takes the next bytes, of any number.
+    /// Checks the next bytes, of any number.
     ///
     /// # Errors
     /// [`Error::Log`].
@@ -118,7 +119,7 @@ impl Checker {
         Ok(())
     }
 
-    /// The end of the log.
+    /// Completes the check.
     ///
     /// # Errors
     /// [`Error::Log`].
@@ -132,7 +133,7 @@ impl Checker {
     }
 }
 
-/// Checks a whole log, as a [`Checker`] does.
+/// Checks a whole log like a [`Checker`].
 ///
 /// # Errors
 /// [`Error::Log`].

@@ -1,4 +1,4 @@
-//! A list that a client has: all parts, checked, and the answer to whether items are in it.
+//! A client's copy of a list, with all parts checked, and lookups in it.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::{
     value::Value,
 };
 
-/// A list.
+/// A published list.
 pub struct List<S> {
     head: Head,
     parts: Vec<Part<S>>,
@@ -19,12 +19,12 @@ pub struct List<S> {
 /// An item that is in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
-    /// Its label, where items have one.
+    /// Its label, if items have labels.
     pub label: Option<Vec<u8>>,
 }
 
 impl<S: Stored> List<S> {
-    /// The list with this head, whose parts are stored in this order and were [checked](crate::checker::Checker).
+    /// Opens the list with this head, given its parts in order, each [checked](crate::checker::Checker).
     ///
     /// # Errors
     /// [`Error::OutOfOrder`](crate::Error::OutOfOrder), [`Error::Part`](crate::Error::Part) and
@@ -35,12 +35,13 @@ impl<S: Stored> List<S> {
         Ok(Self { parts: parts.collect::<Result<_>>()?, head })
     }
 
-    /// The head.
+    /// Returns the head.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// What [`look_up`](Self::look_up) reads for these values: the number of a part, counted from 0, and where in its file.
+    /// Returns the ranges that [`look_up`](Self::look_up) reads for these values: the index of a part, and a range of
+    /// its file.
     pub fn ranges(&self, values: &[Value]) -> Vec<(usize, Range<u64>)> {
         let (_, tags) = self.sorted(values);
         let of_part = |(nth, part): (usize, &Part<S>)| {
@@ -49,7 +50,7 @@ impl<S: Stored> List<S> {
         self.parts.iter().enumerate().flat_map(of_part).collect()
     }
 
-    /// The order of values by their tags, and the tags in order.
+    /// Sorts values by tag, and returns their order and the sorted tags.
     fn sorted(&self, values: &[Value]) -> (Vec<usize>, Vec<u128>) {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_unstable_by_key(|at| values[*at].whole_tag());
@@ -63,7 +64,7 @@ impl<S: Stored> List<S> {
     /// [`Error::Part`](crate::Error::Part) and [`Error::Read`](crate::Error::Read).
     pub fn look_up(&self, values: &[Value]) -> Result<Vec<Option<Match>>> {
         let (order, tags) = self.sorted(values);
-        // Of equal tags there may be several, of which one is removed.
+        // The list can contain equal tags of several items and remove one of them.
         let mut present = vec![0i64; values.len()];
         let mut labels: Vec<Option<Vec<u8>>> = vec![None; values.len()];
         for part in &self.parts {
@@ -86,7 +87,7 @@ impl<S: Stored> List<S> {
             })?;
         }
         let found = present.into_iter().zip(labels).map(|(present, label)| {
-            // With labels, an item whose tag is there by chance is told apart.
+            // A label distinguishes an item from another item with the same tag.
             let is_in = present > 0 && (self.head.labels.is_none() || label.is_some());
             is_in.then_some(Match { label })
         });

@@ -1,11 +1,12 @@
-//! A part of a list: all of it, or what was removed and added since the part before.
+//! A part of a list: the whole list, or the items removed and added since the previous part.
 //!
-//! A part is immutable, bears its digest as a name, and can lie anywhere. It is the digests of its chunks, of 1 MiB each and
-//! the last perhaps shorter, and then the chunks; its digest is that of the number of bytes in the chunks and of their
-//! digests. So it is checked as it comes, and a download that was interrupted goes on where it stopped.
+//! A part is immutable, is named after its digest, and can be stored anywhere. Its file contains the digests of its
+//! chunks, then the chunks. A chunk has 1 MiB, except that the last may be shorter. The digest of the part hashes the
+//! number of bytes in the chunks and the digests of the chunks. A client can therefore check a part as it arrives, and
+//! resume an interrupted download.
 //!
-//! The chunks together are a header and two [tables](crate::table): of the tags that were removed, which have no labels, and
-//! of those that were added. The first part of a list has removed none.
+//! The concatenated chunks are a header and two [tables](crate::table): the removed tags, without labels, and the added
+//! tags. The first part of a list removes no tags.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use crate::{
 /// Bytes of a chunk.
 pub const CHUNK: u64 = 1 << 20;
 
-/// What a header begins with.
+/// The first bytes of a header.
 const MAGIC: &[u8; 16] = b"vesica list 2\0\0\0";
 
 /// Bytes of a header: the magic bytes, six numbers of 8 bytes and a digest.
@@ -29,55 +30,55 @@ pub const HEADER_BYTES: usize = 16 + 6 * 8 + 32;
 /// A hash of 256 bits.
 pub type Hash = [u8; 32];
 
-/// What a head says of a part.
+/// The entry of a part in the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Its number.
+    /// Sequence number of the part.
     pub sequence: u64,
-    /// How many items it removes.
+    /// Number of items removed.
     pub removed: u64,
-    /// How many it adds.
+    /// Number of items added.
     pub added: u64,
-    /// Bytes of its chunks.
+    /// Bytes of the chunks.
     pub bytes: u64,
-    /// Its digest, which is its name.
+    /// Digest of the part, which names its file.
     pub digest: Hex,
 }
 
 impl Entry {
-    /// Bytes of the file: the digests of chunks, and the chunks.
+    /// Returns the size of the file, which holds the digests of the chunks and the chunks.
     pub fn file_bytes(&self) -> u64 {
         32 * chunks(self.bytes) + self.bytes
     }
 
-    /// The name of the file.
+    /// Returns the name of the file.
     pub fn file_name(&self) -> String {
         format!("{}.part", self.digest)
     }
 }
 
-/// What a part says of itself.
+/// The header of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The epoch of the list.
     pub epoch: u64,
     /// The number of the part, counted from 0 in an epoch.
     pub sequence: u64,
-    /// How many tags it removes.
+    /// Number of tags removed.
     pub removed: u64,
-    /// How many it adds.
+    /// Number of tags added.
     pub added: u64,
-    /// Bits of each.
+    /// Bits of a tag.
     pub tag_bits: u32,
-    /// Bytes of a sealed label; 0 where there are none.
+    /// Bytes of a sealed label, or 0 without labels.
     pub label: u32,
-    /// The state of the list that it continues; the terms of the epoch where it is the first.
+    /// State of the list that this part continues. For the first part, the terms of the epoch.
     pub previous: Hash,
 }
 
 impl Header {
-    /// The shapes of the two tables.
+    /// Returns the shapes of the two tables.
     ///
     /// # Errors
     /// [`Fault::Malformed`].
@@ -86,12 +87,12 @@ impl Header {
         Ok([removed, Shape::new(self.added, self.tag_bits, self.label)?])
     }
 
-    /// Whether it continues another state than this one.
+    /// Returns whether this part continues a different state than `expected`.
     pub fn continues_another(&self, expected: &Self) -> bool {
         (self.sequence, self.previous) != (expected.sequence, expected.previous)
     }
 
-    /// The bytes.
+    /// Encodes the header.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let numbers = [
             self.epoch,
@@ -110,7 +111,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the bytes.
+    /// Decodes a header.
     ///
     /// # Errors
     /// [`Fault::Malformed`].
@@ -136,10 +137,10 @@ impl Header {
     }
 }
 
-/// What a list of so many items is expected to take: the bytes of the file of a part that adds them and removes none.
+/// Returns the expected size of a list with this many items: the bytes of a part that only adds them.
 ///
 /// # Errors
-/// [`Fault::Malformed`] where there is no such part.
+/// [`Fault::Malformed`] if no part can have these numbers.
 pub fn expected_file_bytes(
     items: u64,
     tag_bits: u32,
@@ -151,19 +152,19 @@ pub fn expected_file_bytes(
     Ok(content + 32.0 * chunks(content as u64) as f64)
 }
 
-/// How many chunks so many bytes have.
+/// Returns the number of chunks in this many bytes.
 pub fn chunks(content_bytes: u64) -> u64 {
     content_bytes.div_ceil(CHUNK)
 }
 
-/// The digest of a part whose chunks have so many bytes and these digests.
+/// Computes the digest of a part from the size of its chunks and their digests.
 pub fn digest(content_bytes: u64, chunk_digests: &[u8]) -> Hash {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list part");
     hasher.update(&content_bytes.to_le_bytes()).update(chunk_digests);
     *hasher.finalize().as_bytes()
 }
 
-/// The state of a list after a part: it names all parts up to it, and the terms.
+/// Computes the state of a list after a part. A state identifies all parts so far, and the terms.
 pub fn state(previous: &Hash, part: &Hash, (epoch, sequence): (u64, u64)) -> Hash {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list state");
     hasher.update(previous).update(part);
@@ -171,9 +172,9 @@ pub fn state(previous: &Hash, part: &Hash, (epoch, sequence): (u64, u64)) -> Has
     *hasher.finalize().as_bytes()
 }
 
-/// Where the bytes of a part are kept: memory, a file, a database.
+/// Storage for the bytes of a part: memory, a file or a database.
 pub trait Stored {
-    /// The bytes of the file in a range.
+    /// Reads a range of the file.
     ///
     /// # Errors
     /// [`Error::Read`].
@@ -190,17 +191,17 @@ impl<T: AsRef<[u8]>> Stored for T {
 /// A part that was [checked](crate::checker::Checker), opened for reading.
 pub struct Part<S> {
     stored: S,
-    /// What it says of itself.
+    /// The header of the part.
     pub header: Header,
-    /// The tables of removed and of added tags, and where in the file each begins.
+    /// The tables of removed and of added tags, each with its offset in the file.
     tables: [(Directory, u64); 2],
 }
 
 impl<S: Stored> Part<S> {
-    /// Opens the part of this entry, which has to say this of itself.
+    /// Opens the part of this entry, which must have the expected header.
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`] where it continues another state, [`Fault::Malformed`] and [`Error::Read`].
+    /// [`Error::OutOfOrder`] if it continues another state, [`Fault::Malformed`] and [`Error::Read`].
     pub fn open(stored: S, entry: &Entry, expected: &Header) -> Result<Self> {
         let fault = |fault| Error::Part { sequence: entry.sequence, fault };
         let front = 32 * chunks(entry.bytes);
@@ -234,7 +235,7 @@ impl<S: Stored> Part<S> {
         Ok(Self { stored, header, tables })
     }
 
-    /// Where in the file is what [`find`](Self::find) reads for these tags, which are in order.
+    /// Returns the ranges of the file that [`find`](Self::find) reads for these sorted tags.
     pub fn ranges(&self, tags: &[u128]) -> Vec<Range<u64>> {
         let of_table = |(directory, begin): &(Directory, u64)| {
             let segments = tags.chunk_by(|a, b| directory.shape().are_together(*a, *b));
@@ -248,8 +249,8 @@ impl<S: Stored> Part<S> {
         self.tables.iter().flat_map(of_table).collect()
     }
 
-    /// Looks tags up, which are in order: shows for each table in turn, the removed ones first, the number of each tag that
-    /// is in it, and the sealed labels of the table's equal tags.
+    /// Looks up sorted tags. For each table, the removed tags first, calls `show` with the index of each tag in the
+    /// table and with the sealed labels of its entries.
     ///
     /// # Errors
     /// [`Fault::Malformed`] and [`Error::Read`].
@@ -281,11 +282,11 @@ impl<S: Stored> Part<S> {
     }
 }
 
-/// A table of a part.
+/// One of the two tables of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Of what was removed.
+    /// The removed tags.
     Removed,
-    /// Of what was added.
+    /// The added tags.
     Added,
 }

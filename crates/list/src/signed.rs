@@ -1,7 +1,7 @@
 //! Signatures in the envelope of DSSE (Dead Simple Signing Envelope, version 1.0.2) with Ed25519.
 //!
-//! A publisher is known by the certificate of its identity, which bears the public key. An envelope is refused unless writing
-//! it again gives the same bytes, so that no byte of it can change unnoticed.
+//! A publisher is identified by its certificate, which contains the public key. An envelope is refused unless encoding
+//! it again gives the same bytes, so that every change is noticed.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -13,13 +13,13 @@ use crate::{
     hex::Hex,
 };
 
-/// The longest envelope, in bytes.
+/// Maximum length of an envelope, in bytes.
 pub const LONGEST: usize = 1 << 18;
 
-/// The longest certificate, in bytes.
+/// Maximum length of a certificate, in bytes.
 const LONGEST_CERTIFICATE: usize = 1 << 12;
 
-/// What stands before an Ed25519 key in a certificate: SubjectPublicKeyInfo of RFC 8410.
+/// The bytes that precede an Ed25519 key in a certificate: SubjectPublicKeyInfo of RFC 8410.
 const BEFORE_KEY: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0];
 
 #[derive(Serialize, Deserialize)]
@@ -37,18 +37,18 @@ struct OneSignature {
     sig: String,
 }
 
-/// The bytes that are signed: the pre-authentication encoding of DSSE.
+/// Returns the bytes to sign: the pre-authentication encoding of DSSE.
 pub fn message(media_type: &str, payload: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {media_type} {} ", media_type.len(), payload.len());
     [head.as_bytes(), payload].concat()
 }
 
-/// The hash of a certificate, of which its fingerprint has the first 160 bits: SHA-256.
+/// Computes the SHA-256 hash of a certificate. Its first 160 bits are the fingerprint.
 pub fn certificate_hash(certificate: &[u8]) -> [u8; 32] {
     Sha256::digest(certificate).into()
 }
 
-/// The envelope of a payload that the key of this certificate has signed.
+/// Builds the envelope of a payload from a signature by the key of this certificate.
 pub fn seal(media_type: &str, payload: &[u8], certificate: &[u8], signature: &[u8]) -> String {
     let keyid = Hex(certificate_hash(certificate));
     let envelope = Envelope {
@@ -69,7 +69,7 @@ pub struct Unverified {
 }
 
 impl Unverified {
-    /// Reads an envelope.
+    /// Decodes an envelope.
     ///
     /// # Errors
     /// [`Error::NotAHead`].
@@ -92,12 +92,12 @@ impl Unverified {
         })
     }
 
-    /// What was signed, by whom is not known yet.
+    /// Returns the payload, whose signer is not known yet.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
 
-    /// Checks that the key of this certificate signed it.
+    /// Checks the signature with the key of this certificate.
     ///
     /// # Errors
     /// [`Error::Signature`].
@@ -112,8 +112,8 @@ impl Unverified {
     }
 }
 
-/// The key in a certificate, of which there must be one. The certificate is signed by itself and known by its hash, so
-/// nothing else in it matters.
+/// Returns the key in a certificate, which must contain exactly one. The certificate is self-signed and identified by
+/// its hash, so nothing else in it matters.
 fn public_key(certificate: &[u8]) -> Option<VerifyingKey> {
     let bounded = Some(certificate).filter(|bytes| bytes.len() <= LONGEST_CERTIFICATE)?;
     let mut places = bounded.windows(44).filter(|window| window.starts_with(&BEFORE_KEY));

@@ -1,9 +1,9 @@
 //! Sorted tags with their labels, in segments that can be read one by one.
 //!
-//! Tags are sorted and fall into 2^p segments by their first p bits, p being such that a segment has 2^11 to 2^12 of them on
-//! average. A table is the number of tags in each segment, 32 bits each, and then the segments: the tags' other bits,
-//! Golomb–Rice coded as [`tag_list`](vesica_structures::tag_list) says, and the sealed labels in the same order. The
-//! lengths of all segments follow from the numbers.
+//! Tags are sorted and divided into 2^p segments by their first p bits, where p is chosen such that a segment has 2^11
+//! to 2^12 tags on average. A table consists of the number of tags in each segment, 32 bits each, and then the
+//! segments: the remaining bits of the tags, Golomb–Rice coded as in [`tag_list`](vesica_structures::tag_list), and the
+//! sealed labels in the same order. The lengths of all segments follow from the numbers of tags.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use vesica_structures::tag_list::Layout;
 
 use crate::error::Fault;
 
-/// log2 of the number of tags that a segment has at most, on average.
+/// log2 of the largest average number of tags in a segment.
 const SEGMENT: u32 = 12;
 
-/// The most tags of a table.
+/// Maximum number of tags in a table.
 pub const MAX_TAGS: u64 = 1 << 32;
 
-/// The most tags of a segment. Tags are random, so an honest segment has at most about 5,000.
+/// Maximum number of tags in a segment. Tags are random, so an honest segment has at most about 5,000.
 pub const MAX_SEGMENT: u32 = 1 << 16;
 
-/// The most bytes of a sealed label.
+/// Maximum length of a sealed label, in bytes.
 pub const MAX_LABEL: u32 = 1 << 16;
 
-/// What determines how a table is laid out, besides the numbers of tags in its segments.
+/// The parameters that, with the number of tags in each segment, determine the layout of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     count: u64,
@@ -33,10 +33,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of so many tags of so many bits, 32 to 128, with sealed labels of so many bytes.
+    /// Creates the shape of a table with `count` tags of `bits` bits (32 to 128) and sealed labels of `label` bytes.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] beyond these bounds, [`MAX_TAGS`] and [`MAX_LABEL`].
+    /// [`Fault::Malformed`] beyond these bounds, [`MAX_TAGS`] or [`MAX_LABEL`].
     pub fn new(count: u64, bits: u32, label: u32) -> Result<Self, Fault> {
         if count > MAX_TAGS || !(32..=128).contains(&bits) || label > MAX_LABEL {
             return Err(Fault::Malformed);
@@ -45,22 +45,22 @@ impl Shape {
         Ok(Self { count, bits, label, prefix })
     }
 
-    /// How many segments there are.
+    /// Returns the number of segments.
     pub fn segments(&self) -> usize {
         1 << self.prefix
     }
 
-    /// Bytes of the numbers of tags.
+    /// Returns the size of the numbers of tags.
     pub fn directory_bytes(&self) -> u64 {
         4 << self.prefix
     }
 
-    /// The segment of a tag.
+    /// Returns the segment of a tag.
     pub fn segment_of(&self, tag: u128) -> usize {
         if self.prefix == 0 { 0 } else { (tag >> (self.bits - self.prefix)) as usize }
     }
 
-    /// Whether two tags are in one segment.
+    /// Returns whether two tags belong to the same segment.
     pub fn are_together(&self, a: u128, b: u128) -> bool {
         self.segment_of(a) == self.segment_of(b)
     }
@@ -73,15 +73,15 @@ impl Shape {
         self.layout(count).encoded_len() as u64 + u64::from(count) * u64::from(self.label)
     }
 
-    /// Bytes of a table of random tags. Where there are several segments, their lengths depend on how many tags fall into
-    /// each, and this is the mean; the lengths of tables differ from it by less than one in 10,000.
+    /// Returns the expected size of a table of random tags. With several segments, the size depends on how the tags are
+    /// distributed among them. This is the mean, from which actual sizes differ by less than one in 10,000.
     pub fn expected_bytes(&self) -> f64 {
         if self.prefix == 0 {
             return (self.directory_bytes() + self.segment_bytes(self.count as u32)) as f64;
         }
         let segments = self.segments() as f64;
         let mean = self.count as f64 / segments;
-        // The number of tags of a segment is all but normally distributed, with a variance of its mean.
+        // The number of tags in a segment is almost normally distributed, and its variance is its mean.
         let most = 8.0 * mean.sqrt();
         let (mut bytes, mut weights) = (0.0, 0.0);
         for count in (mean - most) as u32..=(mean + most) as u32 {
@@ -93,14 +93,15 @@ impl Shape {
         self.directory_bytes() as f64 + segments * bytes / weights
     }
 
-    /// How many tags are decoded to look up so many random ones, on average: all of each segment that is met.
+    /// Returns the average number of tags decoded to look up `wanted` random tags: every segment that contains one of
+    /// them is decoded completely.
     pub fn expected_reads(&self, wanted: u64) -> f64 {
         let segments = self.segments() as f64;
         let met = 1.0 - (1.0 - 1.0 / segments).powf(wanted as f64);
         met * self.count as f64
     }
 
-    /// Encodes a segment: its tags in order, and their sealed labels one after the other.
+    /// Encodes a segment from its sorted tags and their concatenated sealed labels.
     pub fn encode_segment(&self, tags: &[u128], labels: &[u8]) -> Vec<u8> {
         let mask = u128::MAX >> (128 - (self.bits - self.prefix));
         let layout = self.layout(tags.len() as u32);
@@ -111,20 +112,20 @@ impl Shape {
     }
 }
 
-/// Where the segments of a table are.
+/// The directory of a table, which locates its segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
     shape: Shape,
     counts: Vec<u32>,
-    /// Where each segment begins, from the beginning of the table, and the table's length.
+    /// Offset of each segment from the beginning of the table, and then the table's length.
     offsets: Vec<u64>,
 }
 
 impl Directory {
-    /// Of these numbers of tags.
+    /// Creates a directory from the number of tags in each segment.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] unless there is one for each segment, at most [`MAX_SEGMENT`], and they add up.
+    /// [`Fault::Malformed`] unless there is one number for each segment, at most [`MAX_SEGMENT`], and they add up.
     pub fn new(shape: Shape, counts: Vec<u32>) -> Result<Self, Fault> {
         let sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
         let are_few = counts.iter().all(|count| *count <= MAX_SEGMENT);
@@ -141,7 +142,7 @@ impl Directory {
         Ok(Self { shape, counts, offsets })
     }
 
-    /// Reads the first [`Shape::directory_bytes`] of a table.
+    /// Decodes the first [`Shape::directory_bytes`] of a table.
     ///
     /// # Errors
     /// [`Fault::Malformed`].
@@ -153,34 +154,34 @@ impl Directory {
         }
     }
 
-    /// Writes the beginning of the table.
+    /// Encodes the beginning of the table.
     pub fn encode(&self) -> Vec<u8> {
         self.counts.iter().flat_map(|count| count.to_le_bytes()).collect()
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Bytes of the table.
+    /// Returns the size of the table.
     pub fn table_bytes(&self) -> u64 {
         self.offsets.last().copied().unwrap_or_default()
     }
 
-    /// Where a segment is in the table.
+    /// Returns the range of a segment in the table.
     pub fn segment(&self, segment: usize) -> Range<u64> {
         self.offsets[segment]..self.offsets[segment + 1]
     }
 
-    /// Bytes of a segment's tags, and of the sealed labels behind them.
+    /// Returns the sizes of a segment's tags and of the sealed labels after them.
     pub fn lengths(&self, segment: usize) -> (usize, u64) {
         let count = self.counts[segment];
         let labels = u64::from(count) * u64::from(self.shape.label);
         (self.shape.layout(count).encoded_len(), labels)
     }
 
-    /// Reads a segment: its tags in order, and their sealed labels.
+    /// Decodes a segment into its sorted tags and their sealed labels.
     ///
     /// # Errors
     /// [`Fault::Malformed`].
@@ -197,7 +198,7 @@ impl Directory {
         }
     }
 
-    /// Reads the tags of a segment.
+    /// Decodes the tags of a segment.
     ///
     /// # Errors
     /// [`Fault::Malformed`].
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn segments_round_trip() {
         for bits in [40, 64, 76, 128] {
             for count in [0, 1, 2, 4095, 4096, 4097, 10_007, 65_536] {
                 let (tags, label) = (sorted(count, bits), u32::from(bits == 76) * 9);
@@ -269,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The figures of the documentation: what an item takes, for 2^20 of them as for 2^24.
+    /// Checks figures in the documentation: the size of an item for 2^20 and 2^24 items.
     #[test]
     fn an_item_takes_two_bits_more_than_its_tag_beyond_the_size() {
         for (count, bits) in [(1 << 20, 50), (1 << 20, 72), (1_000_003, 50)] {
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn malformed_tables_are_refused() {
         assert_eq!(Shape::new(MAX_TAGS + 1, 80, 0), Err(Fault::Malformed));
         assert_eq!(Shape::new(1, 31, 0), Err(Fault::Malformed));
         assert_eq!(Shape::new(1, 129, 0), Err(Fault::Malformed));

@@ -1,4 +1,4 @@
-//! A publisher and a client, in memory: what is found, and what is refused by name.
+//! A publisher and a client in memory: successful lookups, and the error for each refusal.
 
 use std::{collections::BTreeMap, io::Cursor};
 
@@ -21,7 +21,7 @@ use crate::{
     writing::write_part,
 };
 
-/// Words like a certificate with a key in it.
+/// Builds bytes that, like a certificate, contain a key.
 fn certificate(key: &SigningKey) -> Vec<u8> {
     let before = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0];
     [b"certificate of ", &before[..], key.verifying_key().as_bytes(), b" and so on"].concat()
@@ -126,7 +126,7 @@ impl Publisher {
         self.sign(&self.head)
     }
 
-    /// What a client asks and finds.
+    /// Asks about keys, and returns the results.
     fn ask(&self, keys: &[u32]) -> Vec<Option<Option<Vec<u8>>>> {
         let mut rng = StdRng::seed_from_u64(9);
         let list = List::open(Head::read(&self.signed()).unwrap(), self.files.clone()).unwrap();
@@ -139,7 +139,7 @@ impl Publisher {
         found.into_iter().map(|found| found.map(|found| found.label)).collect()
     }
 
-    /// Everything that the oracle, a map, says.
+    /// Compares the results with the oracle, a map.
     fn compare(&self, keys: &[u32]) {
         let labelled = self.head.labels.is_some();
         let expected: Vec<_> = keys
@@ -155,7 +155,7 @@ fn published(labels: bool) -> Publisher {
     let all: Vec<_> = (0..9000u32).map(|key| (2 * key, key.to_be_bytes())).collect();
     publisher.change(&[], &all);
     publisher.change(&[0, 2, 17_998], &[(1, *b"one!"), (17_999, *b"last")]);
-    // Removed and added again, and with another label.
+    // Removed and added again, and then with another label.
     publisher.change(&[4, 1], &[(0, *b"back"), (4, *b"new!")]);
     publisher.change(&[0], &[]);
     publisher.change(&[], &[(2, *b"two!")]);
@@ -173,13 +173,13 @@ fn a_client_finds_what_a_map_has() {
     empty.compare(&[1, 2, 3]);
 }
 
-/// With short tags, strangers meet tags as often as the bound says and no item is missed.
+/// With short tags, other items match as often as the bound says, and no item is missed.
 #[test]
 fn strangers_meet_tags_as_often_as_the_bound_allows() {
     let mut publisher = Publisher::new(1, false, 0);
     publisher.head.queries = 1;
     publisher.head.capacity = 1 << 24;
-    // 32 bits, of which 2^12 items make 2^-20 a query; so look at 12 bits of the same values.
+    // 32 bits limit the error to 2^-20 for one query against 2^12 items, so use only 12 bits of the same values.
     let values = publisher.values(&(0..512).collect::<Vec<_>>());
     let (set, strangers) = values.split_at(256);
     for queries in [1u64, 4, 16] {
@@ -188,10 +188,10 @@ fn strangers_meet_tags_as_often_as_the_bound_allows() {
         let met = |of: &[Value]| of.iter().any(|value| tags.contains(&value.tag(bits)));
         let batches: Vec<_> = strangers.chunks(queries as usize).collect();
         let wrong = batches.iter().filter(|batch| met(batch)).count() as f64;
-        // The bound is a quarter, with room for the deviation of so few batches.
+        // The bound is a quarter. The limit leaves a margin for the deviation of a small number of batches.
         let most = batches.len() as f64 / 4.0;
         assert!(wrong <= most + 3.0 * most.sqrt(), "{queries} {wrong} {most}");
-        assert!(wrong > 0.0, "{queries}: the tags are longer than they need be");
+        assert!(wrong > 0.0, "{queries}: the tags are longer than necessary");
     }
 }
 
@@ -250,7 +250,7 @@ fn no_byte_of_a_signed_head_can_change() {
 }
 
 #[test]
-fn what_a_client_does_not_expect_is_refused_by_name() {
+fn unexpected_heads_are_refused_with_their_error() {
     let mut publisher = published(false);
     let old = publisher.signed();
     let old_head = publisher.head.clone();
@@ -297,7 +297,7 @@ fn what_a_client_does_not_expect_is_refused_by_name() {
     assert_eq!((&list[..], &here[..]), ("[]", "[\"n/a\"]"));
 }
 
-/// A list that grows by one version, and what a client that accepted it before is shown then.
+/// A list grows by one version, and a client that accepted the earlier version receives various heads.
 #[test]
 fn a_returning_client_refuses_what_contradicts_what_it_saw() {
     let known = published(true);
@@ -308,7 +308,7 @@ fn a_returning_client_refuses_what_contradicts_what_it_saw() {
         next.head
     };
     let honest = next(|_| ());
-    // The head after a change of the terms, all that depends on them being made again, and with an honest line.
+    // Changes the terms, then recomputes everything that depends on them, with an honest line.
     let with = |change: fn(&mut Head)| {
         let mut head = honest.clone();
         change(&mut head);
@@ -316,7 +316,7 @@ fn a_returning_client_refuses_what_contradicts_what_it_saw() {
         head.log = known.head.log.append(&head.line()).1;
         head
     };
-    // The head that was seen before, changed in the same way but under the line that it had.
+    // Makes the same change to the head seen before, but keeps its line.
     let again = |change: fn(&mut Head)| {
         let mut head = known.head.clone();
         change(&mut head);
@@ -389,7 +389,7 @@ fn a_returning_client_refuses_what_contradicts_what_it_saw() {
     }
     let shorter = accept(&Head { log: shorter, ..honest });
     assert!(matches!(shorter, Err(Error::Replayed { .. })), "{shorter:?}");
-    // With another key under the same state, the head contradicts itself.
+    // A changed key with an unchanged state contradicts itself.
     let torn = Head { public_key: Hex([3; 32]), ..known.head.clone() };
     assert!(matches!(accept(&torn), Err(Error::NotAHead(_))));
 }
@@ -409,7 +409,7 @@ fn the_log_cannot_lose_a_line() {
         end = end.append(&line).1;
     }
     assert!(matches!(log::check(text, head, Some(&end)), Err(Error::Log(_))));
-    // The publisher itself writes a version into the log twice, or behind a later one: each line follows the one before.
+    // The publisher writes a version into the log twice, or after a later one, with lines that follow each other.
     for repeated in [(1, 4), (1, 2), (0, 9)] {
         let (epoch, sequence) = repeated;
         let state = Hex([7; 32]);
@@ -433,7 +433,7 @@ fn the_log_cannot_lose_a_line() {
     let mut later = published(false);
     let older = later.head.log;
     assert_eq!(log::check(text, head, Some(&older)), Ok(()));
-    // The log goes on while another head is on its way, but does not go back.
+    // The log may continue while another head is being published, but it may not get shorter.
     later.change(&[], &[(77_777, *b"more")]);
     assert_eq!(log::check(&later.log, head, Some(&older)), Ok(()));
     let newest = (later.head.log, later.head.state);
@@ -475,7 +475,7 @@ fn a_part_is_checked_as_it_comes() {
         forged[at] ^= 0x80;
         assert_eq!(check(&part, &forged, 1000), Err(fault(Fault::Digest)), "byte {at}");
     }
-    // Where a download goes on after an interruption.
+    // A download resumes here after an interruption.
     let mut checker = Checker::new(&entry, &part.1);
     checker.push(&file[..10]).unwrap();
     assert_eq!(checker.verified(), 0);
@@ -485,7 +485,7 @@ fn a_part_is_checked_as_it_comes() {
     publisher.compare(&[0, 1, 69_999, 70_000, u32::MAX]);
 }
 
-/// The file of this content, and the entry of who signs it.
+/// Builds a file with this content, and the entry that its publisher signs.
 fn signed_content(content: &[u8], entry: &Entry) -> (Entry, Vec<u8>) {
     let digests: Vec<u8> =
         content.chunks(CHUNK as usize).flat_map(|chunk| *blake3::hash(chunk).as_bytes()).collect();
@@ -494,8 +494,7 @@ fn signed_content(content: &[u8], entry: &Entry) -> (Entry, Vec<u8>) {
     (entry, [&digests, content].concat())
 }
 
-/// A publisher may sign a malformed segment. Every client that fetches the part refuses it, before it looks
-/// anything up.
+/// A publisher may sign a malformed segment. Every client that fetches the part refuses it before any lookup.
 #[test]
 fn a_part_is_refused_for_any_segment_that_cannot_be_read() {
     let publisher = published(true);
@@ -521,7 +520,7 @@ fn a_part_is_refused_for_any_segment_that_cannot_be_read() {
     for segment in 0..added.segments() {
         let count =
             u32::from_le_bytes(content[counts.start + 4 * segment..][..4].try_into().unwrap());
-        // Ones where the unary field begins: more tags than the segment has.
+        // Ones at the beginning of the unary field encode more tags than the segment has.
         assert_eq!(refused(&|content| content[at..at + 8].fill(0xff)), malformed, "{segment}");
         let one = added.encode_segment(&vec![0; count as usize], &[]).len();
         at += one + count as usize * header.label as usize;
@@ -533,7 +532,7 @@ fn a_part_is_refused_for_any_segment_that_cannot_be_read() {
     assert_eq!(refused(&|content| content.push(0)), malformed);
     assert_eq!(refused(&|content| content.truncate(50)), malformed);
     assert!(matches!(refused(&|content| content[64] ^= 1), Err(Error::OutOfOrder { .. })));
-    // Labels are random to all but those who asked for them.
+    // Labels look random to clients that have not asked for their items.
     assert_eq!(refused(&|content| *content.last_mut().unwrap() ^= 1), Ok(file.len() as u64));
 }
 
@@ -546,7 +545,7 @@ fn parts_that_do_not_fit_the_head_are_refused() {
     let mut swapped = files.clone();
     swapped[1] = files[2].clone();
     assert!(open(swapped).is_some());
-    // What the publisher itself signs in a wrong order.
+    // The publisher signs parts in the wrong order.
     let other = Head { parts: head.parts[..2].to_vec(), ..head.clone() };
     let wrong = vec![files[0].clone(), files[2].clone()];
     let mut wrong_head = other.clone();

@@ -9,12 +9,12 @@ use crate::{
     table::Directory,
 };
 
-/// Writes a part into a file that is empty.
+/// Writes a part into an empty file.
 pub struct PartWriter<W> {
     out: W,
     header: Header,
     directories: [Directory; 2],
-    /// Segments that are written, of both tables.
+    /// Number of segments written so far, in both tables.
     segments: usize,
     content_bytes: u64,
     written: u64,
@@ -23,10 +23,10 @@ pub struct PartWriter<W> {
 }
 
 impl<W: Write + Seek> PartWriter<W> {
-    /// For a part with so many tags in each segment of its two tables.
+    /// Creates a writer for a part with this many tags in each segment of its two tables.
     ///
     /// # Errors
-    /// Those of `out`; [`io::ErrorKind::InvalidInput`] where the numbers do not fit the header.
+    /// Errors of `out`, and [`io::ErrorKind::InvalidInput`] if the numbers contradict the header.
     pub fn new(mut out: W, header: Header, counts: [Vec<u32>; 2]) -> io::Result<Self> {
         let wrong = |_: Fault| io::Error::from(io::ErrorKind::InvalidInput);
         let [removed, added] = header.shapes().map_err(wrong)?;
@@ -48,10 +48,10 @@ impl<W: Write + Seek> PartWriter<W> {
         Ok(writer)
     }
 
-    /// Writes the next segment: first those of removed tags, then those of added ones.
+    /// Writes the next segment: first the segments of removed tags, then those with added tags.
     ///
     /// # Errors
-    /// Those of `out`; [`io::ErrorKind::InvalidInput`] where it is not as long as the numbers say.
+    /// Errors of `out`, and [`io::ErrorKind::InvalidInput`] if the segment does not have the announced length.
     pub fn segment(&mut self, tags: &[u128], labels: &[u8]) -> io::Result<()> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidInput);
         let removed = self.directories[0].shape().segments();
@@ -94,10 +94,10 @@ impl<W: Write + Seek> PartWriter<W> {
         Ok(())
     }
 
-    /// Writes the digests of the chunks, and returns what the head says of the part.
+    /// Writes the digests of the chunks, and returns the part's entry for the head.
     ///
     /// # Errors
-    /// Those of `out`; [`io::ErrorKind::InvalidInput`] where segments are missing.
+    /// Errors of `out`, and [`io::ErrorKind::InvalidInput`] if segments are missing.
     pub fn finish(mut self) -> io::Result<(W, Entry)> {
         if self.written != self.content_bytes {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -111,10 +111,10 @@ impl<W: Write + Seek> PartWriter<W> {
     }
 }
 
-/// Writes a part whose tags are in memory, in order, with the sealed labels of those that are added.
+/// Writes a part from sorted tags in memory, with the sealed labels of the added tags.
 ///
 /// # Errors
-/// Those of `out`; [`io::ErrorKind::InvalidInput`] where the tags do not fit the header.
+/// Errors of `out`, and [`io::ErrorKind::InvalidInput`] if the tags contradict the header.
 pub fn write_part<W: Write + Seek>(
     out: W,
     header: Header,

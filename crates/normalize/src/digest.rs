@@ -1,4 +1,4 @@
-//! From a key's bytes to its digest, as its row is read.
+//! The digests of keys, computed as rows are read.
 
 use vesica_primitives::hash::{ShortHash, ShortInput};
 
@@ -7,25 +7,25 @@ use vesica_primitives::hash::{ShortHash, ShortInput};
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Stands in the place of a row that has no key.
+    /// The placeholder of a row that has no key.
     pub const BLANK: Self = Self([0; 32]);
 
-    /// The digest of these bytes, which [`Digest::as_bytes`] gave; or 256 bits that are as good as random.
+    /// Restores a digest from [`Digest::as_bytes`], or takes 256 bits that are as good as random.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// All of it.
+    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first 64 bits, as good as random.
+    /// Returns the first 64 bits, which are as good as random.
     pub fn prefix(&self) -> u64 {
         let mut prefix = [0; 8];
         prefix.copy_from_slice(&self.0[..8]);
@@ -33,24 +33,23 @@ impl Digest {
     }
 }
 
-// A digest of a guessable key is as good as the key: it is not shown either.
+// A digest of a guessable key is as good as the key, so it is not shown either.
 impl std::fmt::Debug for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Digest(..)")
     }
 }
 
-/// Hashes keys as rows bring them, several at a time.
+/// A hasher of keys in the order of rows, several at a time.
 #[derive(Default)]
 pub struct Digester {
     waiting: Vec<ShortInput>,
-    /// Where the digests of those that wait belong.
+    /// The places of the pending digests.
     places: Vec<u32>,
 }
 
 impl Digester {
-    /// Puts the digest of `bytes` at the end of `digests`, by the next [`Digester::settle`] at the
-    /// latest.
+    /// Appends the digest of `bytes` to `digests`. It is there after the next [`Digester::settle`] at the latest.
     pub fn push(&mut self, bytes: &[u8], digests: &mut Vec<Digest>) {
         const BATCH: usize = 16 * ShortHash::LANES;
         if !ShortInput::append(&mut self.waiting, bytes) {
@@ -64,7 +63,7 @@ impl Digester {
         }
     }
 
-    /// Hashes what waits.
+    /// Hashes the pending keys.
     pub fn settle(&mut self, digests: &mut [Digest]) {
         let mut places = self.places.drain(..);
         ShortHash::plain().hash(self.waiting.drain(..), |digest| {
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_one_digest_whatever_its_length_and_company() {
+    fn a_key_has_one_digest_in_any_batch() {
         let bytes: Vec<u8> = (0..200u8).collect();
         for count in [0, 1, 63, 127, 128, 129, 200] {
             let (mut digester, mut digests) = (Digester::default(), Vec::new());

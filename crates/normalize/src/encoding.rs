@@ -1,26 +1,26 @@
-//! The encoding of a key, from which its digest is made.
+//! The encoding of a key, which its digest is computed from.
 //!
-//! It is the number of the key's columns and, for each of them, a type, a length and the bytes, so that `("a,b", "c")`
-//! and `("a", "b,c")` stay apart.
+//! An encoding has the number of the key's columns and, for each of them, a type, a length and the bytes, so that
+//! `("a,b", "c")` and `("a", "b,c")` differ.
 
 use crate::{digest::Digest, normalize::Normalize, null_values::NullValues};
 
-/// Keeps the digests of keys apart from those of anything else, and of other versions.
+/// Separates the digests of keys from all other digests, and from other versions.
 const DOMAIN: &[u8] = b"vesica/key/1";
 
-/// The same where a row has several identifiers; the identifier's number follows.
+/// The domain if a row has several identifiers; the identifier's number follows.
 const DOMAIN_OF_SEVERAL: &[u8] = b"vesica/key-of-several/1";
 
-/// The type of a text column. Other types get other numbers.
+/// The type of a text column. Other types have other numbers.
 const TEXT: u8 = 1;
 
 /// The type of a column of digests.
 const DIGEST: u8 = 2;
 
-/// Encodes keys, one after the other.
+/// An encoder of keys, one after the other.
 #[derive(Clone)]
 pub struct Encoding {
-    /// What every encoding begins with.
+    /// The beginning of every encoding.
     domain: Vec<u8>,
     encoded: Vec<u8>,
 }
@@ -32,19 +32,19 @@ impl Default for Encoding {
 }
 
 impl Encoding {
-    /// Of the identifier of this number, counted from 0: its keys equal no key of another identifier.
+    /// Encodes keys of the identifier with this number, counted from 0. They never equal a key of another identifier.
     pub fn of_identifier(number: u32) -> Self {
         Self { domain: [DOMAIN_OF_SEVERAL, &number.to_le_bytes()].concat(), encoded: Vec::new() }
     }
 
-    /// Begins a key of so many columns.
+    /// Begins a key of this many columns.
     pub fn begin(&mut self, columns: usize) {
         self.encoded.clear();
         self.encoded.extend_from_slice(&self.domain);
         self.encoded.extend_from_slice(&(columns as u32).to_le_bytes());
     }
 
-    /// Adds a value that this profile has normalised and that is not empty. Returns whether it is in as a digest.
+    /// Adds a value that this profile has normalised and that is not empty. Returns whether it is encoded as a digest.
     pub fn add(&mut self, value: &str, normalize: &Normalize) -> bool {
         let digest = normalize.digest(value);
         let (kind, bytes) = match &digest {
@@ -57,14 +57,14 @@ impl Encoding {
         digest.is_some()
     }
 
-    /// The key that was begun last.
+    /// Returns the key that was begun last.
     pub fn bytes(&self) -> &[u8] {
         &self.encoded
     }
 }
 
-/// The digest of the key with these values, as they are written, one for each column; `None` where one is empty, stands
-/// for a missing value or is not of its profile's kind.
+/// Returns the digest of the key with these raw values, one for each column; `None` if one is empty, is a null value or
+/// does not suit its profile.
 pub fn digest_of<'a>(
     values: impl ExactSizeIterator<Item = (&'a str, &'a Normalize)>,
     null_values: &NullValues,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_makes_no_key() {
+    fn a_null_value_makes_no_key() {
         for (value, profile) in [("n/a", "trim"), ("", "none"), ("nobody", "email")] {
             assert!(digest(&[value], profile).is_none(), "{value} {profile}");
         }

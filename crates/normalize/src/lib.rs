@@ -1,4 +1,4 @@
-//! From the values of key columns to the digest of a key: pure functions, which a browser can run as well.
+//! The way from the values of key columns to the digest of a key. The functions are pure and also run in a browser.
 //!
 //! **Must never import** tables, files or messages: it sees one value at a time.
 

@@ -5,23 +5,23 @@
 
 use crate::{normalize::Normalize, shown::is_plain};
 
-/// Values that cannot be null values.
+/// An error in a list of null values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NullValuesError {
-    /// One holds a control or format character, or a separator other than the space.
+    /// A value holds a control or format character, or a separator other than the space.
     #[error(
         "a null value holds a control or format character, or a separator other than the space"
     )]
     Unseen,
-    /// They have more than [`NullValues::MAX_BYTES`].
-    #[error("null values have at most {} bytes together", NullValues::MAX_BYTES)]
+    /// The values take more than [`NullValues::MAX_BYTES`].
+    #[error("null values have at most {} bytes in total", NullValues::MAX_BYTES)]
     Length,
 }
 
-/// What exports of databases, spreadsheets and statistics programs write for a missing value, in lower case.
-/// Words that are also names or that may be a value in earnest, such as `nil`, `none given` or `0`, are not here,
-/// but for `null`, `na` and `none`, which occur as missing values far more often.
+/// The missing values that databases, spreadsheets and statistics programs export, in lower case. Words that are also
+/// names or genuine values, such as `nil`, `none given` or `0`, are not here. The exceptions are `null`, `na` and
+/// `none`, which are missing values far more often.
 const DEFAULT: [&str; 20] = [
     "#n/a",
     "(null)",
@@ -45,13 +45,13 @@ const DEFAULT: [&str; 20] = [
     "unknown",
 ];
 
-/// The values of key columns that count as empty, whatever their case. They are part of the terms: both sides
-/// must name the same.
+/// The values of key columns that count as empty, in any case. They are part of the terms: both sides must name the
+/// same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NullValues {
     /// Normalised, in order, each once.
     values: Vec<String>,
-    /// Bytes of the longest.
+    /// The length of the longest, in bytes.
     longest: usize,
 }
 
@@ -64,10 +64,10 @@ impl Default for NullValues {
 }
 
 impl NullValues {
-    /// The most bytes that all of them have together.
+    /// The most bytes that all of them may have in total.
     pub const MAX_BYTES: usize = 1024;
 
-    /// No value counts as empty but the empty one.
+    /// Returns a list without values: only the empty value counts as empty.
     pub fn none() -> Self {
         Self::of(Vec::new())
     }
@@ -77,7 +77,7 @@ impl NullValues {
         Self { values, longest }
     }
 
-    /// These, in any order. Space around them and empty ones are dropped.
+    /// Makes a list of these values, in any order, without empty ones and surrounding space.
     ///
     /// # Errors
     /// Any [`NullValuesError`].
@@ -98,20 +98,21 @@ impl NullValues {
         Ok(Self::of(values))
     }
 
-    /// Those that apply where key columns are normalised like this: none where all are compared as bytes.
+    /// Returns the values that apply to keys normalised like this: none if all are compared as bytes.
     pub fn applied_to(&self, keys: &[Normalize]) -> Self {
         let applies = keys.iter().any(|normalize| !normalize.is_verbatim());
         if applies { self.clone() } else { Self::none() }
     }
 
-    /// The values, in lower case and in order.
+    /// Returns the values, in lower case and in order.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
     /// Whether a normalised value is one of them.
     pub fn contains(&self, value: &str) -> bool {
-        // Most values are longer than any of these. Lower case takes at least a third of the bytes, and of ASCII all.
+        // Most values are longer than any of these. Lower case takes at least a third of the bytes, and as many for
+        // ASCII.
         let longest = self.longest;
         let may_be = value.len() <= longest || value.len() <= 3 * longest && !value.is_ascii();
         if !may_be {
@@ -121,13 +122,13 @@ impl NullValues {
         self.values.binary_search_by(|null| null.as_str().cmp(&value)).is_ok()
     }
 
-    /// Whether a value stands for a missing one, by what it is when it is normalised like this. One that is not of the
-    /// profile's kind is empty then, and tells by what it was.
+    /// Whether a value stands for a missing one, judged by its normalised form. If that is empty because the value does
+    /// not suit the profile, the raw value decides.
     pub fn hold(&self, raw: &str, value: &str, normalize: &Normalize) -> bool {
         !normalize.is_verbatim() && self.contains(if value.is_empty() { raw } else { value })
     }
 
-    /// What is told to a person who compares.
+    /// Describes the values for a person who compares terms.
     pub fn describe(&self) -> String {
         match &self.values[..] {
             [] => "only empty ones".to_owned(),

@@ -1,8 +1,8 @@
-//! Text that somebody else wrote: whether it is plain, and how it is shown.
+//! Text that somebody else wrote: whether it is plain, and how to show it.
 //!
-//! A terminal obeys control characters. Format characters reorder what stands beside them or are not seen at all, and
-//! separators end a line or look like a space. So a name with such a character is refused where it arrives, and any other
-//! text is shown without it.
+//! A terminal obeys control characters. Format characters reorder their neighbours or are invisible, and separators end
+//! a line or look like a space. So a name with such a character is refused on arrival, and any other text is shown
+//! without it.
 
 use std::borrow::Cow;
 
@@ -34,20 +34,20 @@ const UNSEEN: [(char, char); 24] = [
     ('\u{e0020}', '\u{e007f}'),
 ];
 
-/// Whether a character is neither a control nor a format character, and no separator but the space.
+/// Whether a character is not a control or format character, nor a separator other than the space.
 fn is_plain_character(c: char) -> bool {
     let place = UNSEEN.partition_point(|(first, _)| *first <= c);
     let is_unseen = place.checked_sub(1).is_some_and(|before| c <= UNSEEN[before].1);
     !c.is_control() && !is_unseen
 }
 
-/// Whether a text has only characters that are seen as what they are: no control or format character, and no separator
-/// but the space.
+/// Whether all characters of a text look like what they are: no control or format character, and no separator but the
+/// space.
 pub fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || text.chars().all(is_plain_character)
 }
 
-/// A text as it is shown: with U+FFFD in the place of each character that is not plain.
+/// Returns a text as it is shown: with U+FFFD in place of each character that is not plain.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -60,7 +60,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// `regex` has the tables of Unicode.
+    /// `regex` has the Unicode tables.
     #[cfg(feature = "phone")]
     #[test]
     fn every_character_is_judged_by_its_category() {

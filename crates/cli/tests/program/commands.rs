@@ -68,7 +68,7 @@ fn check_counts() {
     let text = ended(&["check", path, "--key", "k", "--normalize", "phone:GB"]);
     assert!(text.out.contains("not of this kind, and so no key            1\n"), "{text:?}");
     ended(&["check", path, "--key", "k", "--normalize", "phone:XX"])
-        .assert(2, &["`XX` is no region"]);
+        .assert(2, &["`XX` is not a region"]);
     ended(&["check", path, "--key", "k", "--normalize", "postcode:XX"])
         .assert(2, &["no postcodes of `XX` are known; countries: AT, AU"]);
     ended(&["check", path, "--key", "nope"]).assert(3, &["has no column `nope`"]);

@@ -1,12 +1,12 @@
 //! Classes of characters that all profiles share: the ends of a value, apostrophes, digits and signs.
 //!
-//! Programs write one mark in several ways, by their locale and by their typography. A class has one definition here, so
-//! that no profile has an idea of its own. The lists are part of the rules and depend on no version of Unicode.
+//! Programs write one mark in several ways, by their locale and their typography. A class has one definition here,
+//! which all profiles share. The lists are part of the rules and do not depend on a version of Unicode.
 
 use std::borrow::Cow;
 
-/// Ranges of characters that are not seen, in order: Unicode's Default_Ignorable_Code_Point, which has all marks that order
-/// text from right to left.
+/// Ranges of invisible characters, in order: Unicode's Default_Ignorable_Code_Point, which includes all marks that
+/// order text from right to left.
 const IGNORABLE: [(char, char); 17] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -27,7 +27,7 @@ const IGNORABLE: [(char, char); 17] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// The zeros of decimal digits in the Basic Multilingual Plane beside ASCII's, in order. Nine digits follow each.
+/// The zeros of the decimal digits in the Basic Multilingual Plane besides ASCII's, in order. Nine digits follow each.
 const ZEROS: [char; 36] = [
     '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
     '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}', '\u{f20}',
@@ -36,20 +36,20 @@ const ZEROS: [char; 36] = [
     '\u{a9f0}', '\u{aa50}', '\u{abf0}', '\u{ff10}',
 ];
 
-/// Whether a character is not seen where it stands.
+/// Whether a character is invisible.
 pub fn is_ignorable(c: char) -> bool {
     let place = IGNORABLE.partition_point(|(first, _)| *first <= c);
     place.checked_sub(1).is_some_and(|before| c <= IGNORABLE[before].1)
 }
 
-/// Whether a character at an end of a value is no part of it: white space, and anything that is not seen.
+/// Whether a character at an end of a value does not belong to it: white space or an invisible character.
 pub(super) fn is_blank(c: char) -> bool {
     c.is_whitespace() || is_ignorable(c)
 }
 
-/// The value without blank ends.
+/// Returns the value without blank ends.
 pub(super) fn bare(value: &str) -> &str {
-    // Most values are bare, and their first and last bytes tell.
+    // The first and last bytes of most values show that they are bare.
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     if is_plain(value.as_bytes().first()) && is_plain(value.as_bytes().last()) {
         return value;
@@ -57,7 +57,7 @@ pub(super) fn bare(value: &str) -> &str {
     value.trim_matches(is_blank)
 }
 
-/// Whether a character is written for an apostrophe, or looks like one.
+/// Whether a character is used as an apostrophe, or looks like one.
 pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(
         c,
@@ -80,12 +80,12 @@ pub(super) fn is_apostrophe(c: char) -> bool {
     )
 }
 
-/// Whether a character is written for a hyphen, a dash or a minus.
+/// Whether a character is used as a hyphen, a dash or a minus.
 pub(super) fn is_dash(c: char) -> bool {
     matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}')
 }
 
-/// The value with ASCII for digits, dashes, spaces, apostrophes and the full-width forms of ASCII. Other characters stay.
+/// Replaces digits, dashes, spaces, apostrophes and full-width characters by those in ASCII. Other characters stay.
 pub(super) fn typed(value: &str) -> Cow<'_, str> {
     match value.is_ascii() {
         true => Cow::Borrowed(value),
@@ -107,14 +107,15 @@ fn typed_character(c: char) -> char {
     }
 }
 
-/// The value of a decimal digit of any script in the Basic Multilingual Plane.
+/// Returns the value of a decimal digit of any script in the Basic Multilingual Plane.
 fn digit(c: char) -> Option<u8> {
     let before = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1)?;
     let value = u32::from(c) - u32::from(ZEROS[before]);
     (value < 10).then_some(value as u8)
 }
 
-/// Whether a value is a whole number with decimal places, such as `17.0`, as a program writes it that has read a column of numbers.
+/// Whether a value is a whole number with decimal places, such as `17.0`: the form in which programs write integers
+/// that they read as floating-point numbers.
 pub fn is_float(value: &str) -> bool {
     let number = value.strip_prefix(['+', '-']).unwrap_or(value);
     number.split_once('.').is_some_and(|(whole, places)| {

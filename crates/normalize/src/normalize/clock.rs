@@ -1,9 +1,9 @@
 //! Times of day and zones, as programs write them.
 
-/// The most digits of a fraction of a second that count: nanoseconds.
+/// The maximum number of digits in a fraction of a second: nanoseconds.
 const PLACES: usize = 9;
 
-/// Reads a number of as many digits as there are, within bounds, and returns it with the text behind it.
+/// Reads a number of `least` to `most` digits, and returns it with the rest of the text.
 pub(super) fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
     let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(count);
@@ -11,7 +11,7 @@ pub(super) fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u
     (count >= least).then_some((value, rest))
 }
 
-/// The text before a time that is midnight, with or without a zone that is UTC's; `None` where there is no such time.
+/// Returns the text before a time that is midnight, with or without UTC as its zone; `None` for any other value.
 pub(super) fn midnight(value: &str) -> Option<&str> {
     let place = value.find(':')?;
     let hour = value[..place].rfind([' ', 'T', 't'])?;
@@ -33,12 +33,12 @@ pub(super) struct Clock<'a> {
     pub(super) hour: u8,
     pub(super) minute: u8,
     pub(super) second: u8,
-    /// The digits behind the seconds.
+    /// The digits of the fraction of a second.
     pub(super) fraction: &'a str,
 }
 
 impl<'a> Clock<'a> {
-    /// Reads `10:00`, `10:00:00` or `10:00:00.5`, and returns the text behind it.
+    /// Reads `10:00`, `10:00:00` or `10:00:00.5`, and returns the rest of the text too.
     pub(super) fn read(text: &'a str) -> Option<(Self, &'a str)> {
         let (hour, rest) = digits(text.as_bytes(), 1, 2)?;
         let (minute, rest) = digits(rest.strip_prefix(b":")?, 2, 2)?;
@@ -60,7 +60,8 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Reads `Z`, `UTC`, `GMT`, `+01`, `+0100`, `+01:00` or `+01:00:00`, in minutes ahead of UTC, and returns the text behind it.
+/// Reads `Z`, `UTC`, `GMT`, `+01`, `+0100`, `+01:00` or `+01:00:00`, and returns the minutes ahead of UTC and the rest
+/// of the text.
 pub(super) fn zone(text: &str) -> Option<(i16, &str)> {
     for name in ["UTC", "GMT", "Z"] {
         if text.get(..name.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(name)) {

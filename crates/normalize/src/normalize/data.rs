@@ -1,19 +1,20 @@
-//! The versions of the tables that rules look things up in.
+//! The versions of the tables that rules use.
 //!
-//! Two builds with one rule make different keys of some values where their tables differ: a numbering plan that has new
-//! numbers, letters that are new in Unicode. So the agreed name of a profile has the version of its tables. The tests compare
-//! the tables with a fingerprint: where a dependency brings others, they fail until the version here is another too. The
-//! postcodes and the classes of [characters](super::characters) are part of their rules, whose version changes with them.
+//! Two builds with one rule but different tables make different keys of some values: a numbering plan may have new
+//! numbers, and Unicode new letters. So the agreed name of a profile has the version of its tables. The tests compare
+//! the tables with a fingerprint. If a dependency changes them, the tests fail until the version here changes too. The
+//! postcodes and the classes of [characters](super::characters) are part of their rules, whose version changes with
+//! them.
 
 use super::{Identifier, Normalize};
 
-/// The version of Unicode of the oldest table of letters in this build. Characters that are newer may differ.
+/// The version of Unicode of the oldest table of letters in this build. Newer characters may differ.
 const UNICODE: &str = "unicode17";
 
 /// The version of libphonenumber whose numbering plans this build has.
 const PLAN: &str = "plan9.0.33";
 
-/// The tables that a rule depends on, if it does.
+/// Returns the tables that a rule depends on, if it does.
 pub(super) fn of(rule: &Normalize) -> Option<&'static str> {
     match rule {
         Normalize::Trim
@@ -45,7 +46,7 @@ mod tests {
         digest.as_bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Each profile of text makes of each character the same as when its version was written down.
+    /// Each text profile maps each character to the same text as when its version was recorded.
     #[test]
     fn letters_are_those_of_the_version() {
         let found = ["trim", "lower", "text", "name"].map(|name| {

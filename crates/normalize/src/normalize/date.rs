@@ -8,10 +8,10 @@ use super::{
     clock::{digits, midnight},
 };
 
-/// The longest format, in bytes.
+/// The maximum length of a format, in bytes.
 const LONGEST: usize = 32;
 
-/// How a column writes its dates: year, month and day, each once, with other characters between them.
+/// The format of a column's dates: year, month and day, each once, with other characters between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     text: String,
@@ -22,7 +22,7 @@ pub struct Format {
 enum Part {
     /// Four digits.
     Year,
-    /// One or two digits; two where another number stands next to it.
+    /// One or two digits; two if another number stands next to it.
     Month,
     /// Likewise.
     Day,
@@ -38,9 +38,9 @@ impl Format {
     /// Reads a format such as `%d.%m.%Y`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns a message that names the fault.
     pub fn new(text: &str) -> Result<Self, String> {
-        let example = "a format of dates is written like %d.%m.%Y";
+        let example = "write a date format like %d.%m.%Y";
         if text.len() > LONGEST {
             return Err(format!("{example}, with at most {LONGEST} characters"));
         }
@@ -53,27 +53,27 @@ impl Format {
                     Some(b'm') => Part::Month,
                     Some(b'd') => Part::Day,
                     Some(b'y') => {
-                        return Err("%y does not say which century; dates need %Y".to_owned());
+                        return Err("%y does not name the century; use %Y".to_owned());
                     }
-                    _ => return Err(format!("{example}: %Y, %m and %d are the fields")),
+                    _ => return Err(format!("{example}; the fields are %Y, %m and %d")),
                 },
                 b' '..=b'~' if !byte.is_ascii_digit() && byte != b',' && byte != b'@' => {
                     Part::Literal(byte)
                 }
                 _ => {
-                    let others = "besides the fields it has ASCII characters other than digits, commas and @";
+                    let others = "besides the fields, use only ASCII characters other than digits, commas and @";
                     return Err(format!("{example}; {others}"));
                 }
             });
         }
         let once = |field| parts.iter().filter(|part| **part == field).count() == 1;
         if ![Part::Year, Part::Month, Part::Day].into_iter().all(once) {
-            return Err(format!("{example}: it has each of %Y, %m and %d once"));
+            return Err(format!("{example}, with each of %Y, %m and %d once"));
         }
         Ok(Self { text: text.to_owned(), parts })
     }
 
-    /// The year, month and day of a text that is written like this and nothing else.
+    /// Returns the year, month and day of a text in exactly this format.
     fn read(&self, text: &str) -> Option<(u16, u8, u8)> {
         let mut rest = text.as_bytes();
         let (mut year, mut month, mut day) = (0, 0, 0);
@@ -99,8 +99,8 @@ impl fmt::Display for Format {
     }
 }
 
-/// The date as ISO 8601 writes it, where a time behind it is midnight; `None` for a day that no calendar has, and for anything
-/// else. The calendar is the Gregorian one throughout, with the years 1 to 9999.
+/// Returns the date as ISO 8601 writes it, if any time after it is midnight; `None` for days that do not exist, and for
+/// anything else. The calendar is the Gregorian one throughout, with the years 1 to 9999.
 pub(super) fn iso(value: &str, format: Option<&Format>) -> Option<String> {
     let value = typed(bare(value));
     let read = |text: &str| match format {
@@ -112,13 +112,13 @@ pub(super) fn iso(value: &str, format: Option<&Format>) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// The day of this date; `None` where no calendar has it.
+/// Returns the day of this date; `None` if it does not exist.
 pub(super) fn calendar_day(year: u16, month: u8, day: u8) -> Option<time::Date> {
     let month = time::Month::try_from(month).ok().filter(|_| year > 0)?;
     time::Date::from_calendar_date(i32::from(year), month, day).ok()
 }
 
-/// Reads a date such as `2001-02-03`, all digits written, and returns what follows it too.
+/// Reads a date such as `2001-02-03` with all digits, and returns the rest of the text too.
 pub(super) fn standard(text: &str) -> Option<((u16, u8, u8), &str)> {
     let (year, rest) = digits(text.as_bytes(), 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;

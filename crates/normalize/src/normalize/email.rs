@@ -8,7 +8,7 @@ use super::{
     text,
 };
 
-/// `email` has the rule for `gmail.com`, as it says with `email:gmail`.
+/// Reads the parameter of `email`. Without one, the rule for `gmail.com` applies, as with `email:gmail`.
 pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
     match rule {
         None | Some("gmail") => Ok(Normalize::Email),
@@ -17,13 +17,13 @@ pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
     }
 }
 
-/// An address as it is; nothing where it is none.
+/// Returns an address unchanged, and an empty value for anything else.
 pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
     if is_address(&value) { value } else { Cow::Borrowed("") }
 }
 
 /// Whether a value has a name and a domain around one `@`, without the brackets, quotes, blanks and lists of addresses
-/// that programs for mail write.
+/// that mail programs write.
 fn is_address(value: &str) -> bool {
     value.split_once('@').is_some_and(|(name, domain)| {
         let is_label = |label: &str| !label.is_empty() && label.chars().all(is_of_domain);
@@ -47,13 +47,13 @@ fn is_of_domain(c: char) -> bool {
     }
 }
 
-/// At `gmail.com`, drops dots in the name and anything from a `+` on. A mark that stood behind a dot may then stand behind a
+/// At `gmail.com`, drops dots in the name and anything from a `+` on. A mark that stood after a dot may then follow a
 /// letter, so the rest is normalised once more.
 pub(super) fn gmail(value: Cow<'_, str>) -> Cow<'_, str> {
     without_dots(value, &["gmail.com"])
 }
 
-/// The same at any of these domains.
+/// Does the same at any of these domains.
 pub(super) fn without_dots<'a>(value: Cow<'a, str>, domains: &[&str]) -> Cow<'a, str> {
     let Some((name, domain)) = value.split_once('@') else { return value };
     if !domains.contains(&domain) || !name.contains(['.', '+']) {

@@ -1,12 +1,11 @@
-//! How the values of key columns are made comparable.
+//! The normalisation of key columns' values, which makes them comparable.
 //!
-//! A profile is a rule from a value to its normalised form, or to nothing where the value is not of the kind that
-//! the profile is for. Each profile has a file of its own and a line in [`PROFILES`]. Its name may have a
-//! parameter after a colon. Most parameters say how this side's column is written, such as the format of its
-//! dates; the two sides may give different ones, since the normalised values are alike. A postcode's country
-//! changes what is normal, so it must be the same on both sides. What must be equal is the
-//! [agreed name](Normalize::agreed), which carries the version of the profile, and that of the data that its rule looks up:
-//! a rule that changes gets a new version, and so do tables that change.
+//! A profile is a rule from a value to its normalised form, or to nothing if the value is not of the profile's kind.
+//! Each profile has a file of its own and a line in [`PROFILES`]. Its name may have a parameter after a colon. Most
+//! parameters describe this side's column, such as the format of its dates; the two sides may give different ones,
+//! since the normalised values are alike. A postcode's country changes the normal form, so it must be the same on both
+//! sides. The [agreed names](Normalize::agreed) must be equal. They have the version of the profile and of the data
+//! that its rule uses: a rule that changes gets a new version, and so do tables that change.
 
 pub mod characters;
 mod clock;
@@ -35,32 +34,32 @@ pub use postcode::Country;
 pub use timestamp::Offset;
 pub use travelling::TravellingName;
 
-/// How a key column's values are made comparable. Both sides must agree on one.
+/// The normalisation of a key column's values. Both sides must agree on one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Normalize {
-    /// Bytes as they are. Two encodings of the same accented letter differ.
+    /// Unchanged bytes. Two encodings of the same accented letter differ.
     #[default]
     None,
-    /// Unicode NFC, and no white space nor any character that is not seen at either end.
+    /// Unicode NFC, without white space and invisible characters at both ends.
     Trim,
-    /// And in lower case, by Unicode's rules that depend on no language.
+    /// `Trim` in lower case, by Unicode's rules that depend on no language.
     Lower,
-    /// As `Trim`, and white space inside becomes one space, and letters that differ only in case become equal by
-    /// Unicode's full case folding: `ß` equals `SS`.
+    /// `Trim` with one space for each run of white space, and Unicode's full case folding, which makes letters that
+    /// differ only in case equal: `ß` equals `SS`.
     Text,
-    /// As `Lower`, and as mail addresses: a value that is more or less than a name and a domain around one `@` is no key, and
-    /// at `gmail.com` dots in the name and anything from a `+` on are dropped.
+    /// `Lower` for mail addresses. A value must have a name and a domain around one `@` to be a key. At `gmail.com`
+    /// dots in the name and anything from a `+` on are dropped.
     Email,
-    /// As `Email`, but without the rule for `gmail.com`.
+    /// `Email` without the rule for `gmail.com`.
     PlainEmail,
-    /// Names of people and places: without case, accents and punctuation.
+    /// Names of people and places, without case, accents and punctuation.
     Name,
-    /// Telephone numbers in the form of E.164. Numbers without a country's code are of this region; without a
-    /// region they are no keys.
+    /// Telephone numbers in the form of E.164. Numbers without a country's code are of this region; without a region
+    /// they make no keys.
     Phone(Option<Region>),
-    /// Days of the calendar, as ISO 8601 writes them. Without a format they are written like that already.
+    /// Days of the calendar, as ISO 8601 writes them. Without a format, the column has them in that form already.
     Date(Option<Format>),
-    /// Points in time, in UTC. Those without a zone are this far ahead of it.
+    /// Points in time, in UTC. Values without a zone are this far ahead of it.
     Timestamp(Offset),
     /// Decimal numbers by their value, written with these marks.
     Number(Marks),
@@ -68,17 +67,17 @@ pub enum Normalize {
     Postcode(Country),
     /// Identifiers as a partner normalises them before it hashes them.
     Partner(Partner, Identifier),
-    /// The SHA-256 of the value in UTF-8, normalised like that.
+    /// The SHA-256 of the value in UTF-8 after this normalisation.
     Sha256(Box<Normalize>),
-    /// The column holds such digests already.
+    /// Such digests, which the column holds already.
     Hashed(Box<Normalize>),
 }
 
-/// A line of the list of profiles.
+/// An entry of the list of profiles.
 pub struct Profile {
-    /// What the name begins with.
+    /// The beginning of the name.
     pub word: &'static str,
-    /// What may or must follow the word, as in a synopsis.
+    /// The parameter that may or must follow the word, as in a synopsis.
     pub parameter: &'static str,
     /// The version of the rule.
     version: u32,
@@ -116,7 +115,7 @@ const fn profile(
     Profile { word, parameter, version, parse }
 }
 
-/// A profile that takes no parameter.
+/// Returns a profile that takes no parameter.
 fn without(given: Option<&str>, profile: Normalize) -> Result<Normalize, String> {
     match given {
         None => Ok(profile),
@@ -179,8 +178,8 @@ impl Normalize {
         }
     }
 
-    /// What remains of it when the parameters that describe this side's column alone are dropped. It leaves the
-    /// values that this one has normalised as they are.
+    /// Returns the profile without the parameters that only describe this side's column. It leaves this profile's
+    /// normalised values unchanged.
     pub fn essence(&self) -> Self {
         match self {
             Self::Phone(_) => Self::Phone(None),
@@ -193,12 +192,13 @@ impl Normalize {
         }
     }
 
-    /// The name that the terms of both sides must have in common, with the versions of the rule and of its data.
+    /// Returns the name that the terms of both sides must have in common, with the versions of the rule and of its
+    /// data.
     pub fn agreed(&self) -> String {
         self.essence().versioned()
     }
 
-    /// The name with the versions of the rule and of its data.
+    /// Returns the name with the versions of the rule and of its data.
     fn versioned(&self) -> String {
         let rule = self.inner();
         let version = PROFILES.iter().find(|profile| profile.word == rule.word());
@@ -209,7 +209,7 @@ impl Normalize {
         }
     }
 
-    /// The profile of the value that a digest is made of; any other profile itself.
+    /// Returns the profile of the hashed values; any other profile itself.
     fn inner(&self) -> &Self {
         match self {
             Self::Sha256(inner) | Self::Hashed(inner) => inner,
@@ -217,7 +217,7 @@ impl Normalize {
         }
     }
 
-    /// Whether values are compared, or hashed, as the bytes that they are.
+    /// Whether values are compared, or hashed, as unchanged bytes.
     pub fn is_verbatim(&self) -> bool {
         *self.inner() == Self::None
     }
@@ -232,8 +232,8 @@ impl Normalize {
         matches!(self, Self::None | Self::Trim)
     }
 
-    /// The normalised value; empty where there is none. Of values that are to be hashed, the one that is hashed;
-    /// of digests, the hexadecimal digits.
+    /// Returns the normalised value, or an empty one. For values to be hashed, it is the value before
+    /// hashing; for digests, the hexadecimal digits.
     #[inline]
     pub fn apply<'a>(&self, value: &'a str) -> Cow<'a, str> {
         match self {
@@ -255,7 +255,7 @@ impl Normalize {
         }
     }
 
-    /// The part of a normalised value that somebody who guesses does not know: of a telephone number all but the country's
+    /// Returns the part of a normalised value that a guesser does not know: all of a telephone number but the country's
     /// code.
     pub fn unknown_part<'a>(&self, value: &'a str) -> &'a str {
         match self.inner() {
@@ -264,8 +264,8 @@ impl Normalize {
         }
     }
 
-    /// The digest that is compared, where digests are: of a value that [`Normalize::apply`] has returned and that
-    /// is not empty.
+    /// Returns the digest of a value that [`Normalize::apply`] has returned and that is not empty, if this profile
+    /// compares digests.
     pub fn digest(&self, value: &str) -> Option<[u8; 32]> {
         match self {
             Self::Sha256(_) => Some(sha256::of(value)),
@@ -275,13 +275,13 @@ impl Normalize {
     }
 }
 
-/// Whether a value looks like a telephone number, of whatever country.
+/// Whether a value looks like a telephone number of any country.
 pub fn looks_like_phone(value: &str) -> bool {
     phone::looks_like_one(value)
 }
 
-/// Whether a value is a telephone number if a plus sign stands before it, and begins with the code of the country that the
-/// profile names: it was perhaps meant like that.
+/// Whether a value becomes a telephone number when a plus sign is put before it, and begins with the code of the
+/// profile's country: its writer may have meant that.
 pub fn lacks_plus(value: &str, profile: &Normalize) -> bool {
     match profile {
         Normalize::Phone(Some(region)) | Normalize::Partner(_, Identifier::Phone(Some(region))) => {
@@ -292,7 +292,7 @@ pub fn lacks_plus(value: &str, profile: &Normalize) -> bool {
     }
 }
 
-/// What is not of the profile's kind is no value.
+/// Makes a value that does not suit the profile empty.
 fn found(value: Option<String>) -> Cow<'static, str> {
     Cow::Owned(value.unwrap_or_default())
 }

@@ -12,8 +12,8 @@ use super::{
     text::{collapse, fold},
 };
 
-/// Without case, accents and punctuation, and with one space between words. Letters that are letters of their own,
-/// such as `ø` and `ł`, stay.
+/// Removes case, accents and punctuation, and leaves one space between words. Letters in their own right, such as `ø`
+/// and `ł`, stay.
 pub(super) fn name(value: &str) -> Cow<'_, str> {
     if value.is_ascii() {
         let kept = value.bytes().filter(|b| b.is_ascii_alphanumeric() || is_space(*b));
@@ -29,8 +29,7 @@ fn is_space(byte: u8) -> bool {
     char::from(byte).is_whitespace()
 }
 
-/// Whether a character is an accent that stands for itself: decomposed, it would be a space with a mark on it, and so the end of
-/// a word.
+/// Whether a character is a free-standing accent. Decomposed, it would be a space with a mark on it, and so end a word.
 fn is_spacing_mark(c: char) -> bool {
     !c.is_ascii() && !c.is_whitespace() && iter::once(c).nfkd().next() == Some(' ')
 }
@@ -43,9 +42,9 @@ fn is_part(c: char) -> bool {
     if is_combining_mark(c) { !is_accent(c) } else { c.is_alphanumeric() || c.is_whitespace() }
 }
 
-/// Marks that may be left out: strokes through a letter, the points of Hebrew and Arabic, whatever stands above or
-/// below a letter. The vowels of Indic scripts are marks too, and the voicing of
-/// kana; without them names would be other names.
+/// Whether a mark may be left out: strokes through a letter, the points of Hebrew and Arabic, any accent above or below
+/// a letter. The vowels of Indic scripts and the voicing of kana are marks too, but without them names would become
+/// different names.
 fn is_accent(mark: char) -> bool {
     matches!(canonical_combining_class(mark), 1 | 10..=36 | 200..)
 }

@@ -7,12 +7,12 @@ use super::{
     characters::{bare, typed},
 };
 
-/// How a column writes its numbers.
+/// The marks with which a column writes its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// Stands between groups of three digits, if anything does.
+    /// The mark between groups of three digits, if any.
     thousands: Option<u8>,
-    /// Stands before the decimal places.
+    /// The mark before the decimal places.
     decimal: u8,
 }
 
@@ -22,7 +22,7 @@ impl Default for Marks {
     }
 }
 
-/// The names of marks, and what they are.
+/// The names of marks, with the marks.
 const MARKS: [(&str, u8); 4] =
     [("point", b'.'), ("comma", b','), ("space", b' '), ("apostrophe", b'\'')];
 
@@ -39,7 +39,7 @@ pub(super) fn parse(marks: Option<&str>) -> Result<Normalize, String> {
         (thousands != Some(decimal)).then_some(Marks { thousands, decimal })
     };
     read().map(Normalize::Number).ok_or_else(|| {
-        "the marks of a number are written THOUSANDS-DECIMAL, as in number:point-comma for 1.234,5; \
+        "write the marks of a number as THOUSANDS-DECIMAL, as in number:point-comma for 1.234,5; \
          THOUSANDS is none, point, comma, space or apostrophe, and DECIMAL is point or comma"
             .to_owned()
     })
@@ -53,8 +53,8 @@ impl fmt::Display for Marks {
     }
 }
 
-/// The number with a point, without a plus sign, needless zeros and the sign of zero; `None` for what is no number.
-/// An exponent makes it none: programs that write one have rounded the number.
+/// Returns the number with a point, without a plus sign, needless zeros and the sign of zero; `None` for anything else,
+/// and for numbers with an exponent, which programs have rounded.
 pub(super) fn canonical(value: &str, marks: Marks) -> Option<String> {
     let value = typed(bare(value));
     let (negative, digits) = match value.as_bytes() {
@@ -87,8 +87,8 @@ pub(super) fn canonical(value: &str, marks: Marks) -> Option<String> {
     Some(number)
 }
 
-/// The digits before the decimal mark, without the marks between groups of three. Either all groups have their
-/// mark or none does.
+/// Returns the digits before the decimal mark, without the marks between groups of three. All groups must have their
+/// mark, or none.
 fn ungrouped(whole: &[u8], mark: Option<u8>) -> Option<String> {
     let grouped = mark.filter(|mark| whole.contains(mark));
     if let Some(mark) = grouped {

@@ -1,8 +1,8 @@
-//! The rules by which companies normalise identifiers before they hash them, as they publish them.
+//! The rules by which companies normalise identifiers before they hash them, as published.
 //!
-//! A digest fits another only where both were made by one rule to the letter. Where a company publishes no rule for a kind of
-//! identifier, or one that makes no SHA-256, there is no profile. Values that are no addresses or numbers make no keys here either,
-//! although the companies' own programs hash it.
+//! Two digests match only if both sides apply one rule to the letter. If a company publishes no rule for a kind of
+//! identifier, or a rule without SHA-256, it has no profile here. Values that are not addresses or numbers make no
+//! keys, although the companies' own programs hash them.
 
 use std::{borrow::Cow, fmt};
 
@@ -14,7 +14,7 @@ use super::{
     email, phone, text,
 };
 
-/// A company or an alliance that publishes how identifiers are normalised.
+/// A company or an alliance that publishes its rules for identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partner {
     /// Google Customer Match, and the other uses of user data by Google Ads.
@@ -34,14 +34,14 @@ pub enum Partner {
 pub enum Identifier {
     /// A mail address.
     Email,
-    /// A telephone number, of this region where it names no country.
+    /// A telephone number, of this region if it names no country.
     Phone(Option<Region>),
     /// A first or a last name.
     Name,
 }
 
 impl Partner {
-    /// The first word of its profiles.
+    /// Returns the first word of its profiles.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Google => "google",
@@ -52,7 +52,7 @@ impl Partner {
         }
     }
 
-    /// The identifiers that it has rules for, as they are named.
+    /// Returns the names of the identifiers that it has rules for.
     fn identifiers(self) -> &'static [&'static str] {
         match self {
             Self::Google | Self::Meta => &["email", "phone", "name"],
@@ -80,14 +80,14 @@ impl Partner {
         Ok(Normalize::Partner(self, found))
     }
 
-    /// The normalised value; empty where there is none.
+    /// Returns the normalised value, or an empty one.
     pub(super) fn apply<'a>(self, identifier: &Identifier, value: &'a str) -> Cow<'a, str> {
         match identifier {
             Identifier::Email => self.email(value),
             Identifier::Phone(region) => {
                 let number = phone::e164(value, region.as_ref());
                 Cow::Owned(match self {
-                    // Without a region, all digits are those of a number with its country's code.
+                    // Without a region, the digits must include the country's code.
                     Self::Meta => {
                         let coded = || phone::e164(&with_plus(value), None);
                         let number = number.or_else(|| coded().filter(|_| region.is_none()));
@@ -115,7 +115,7 @@ impl Partner {
 }
 
 impl Identifier {
-    /// The identifier without its region.
+    /// Returns the identifier without its region.
     pub(super) fn essence(&self) -> Self {
         match self {
             Self::Phone(_) => Self::Phone(None),
@@ -135,7 +135,7 @@ impl fmt::Display for Identifier {
     }
 }
 
-/// The value with the letters of ASCII in lower case, and no others.
+/// Puts the ASCII letters of a value in lower case, and no others.
 fn lower_ascii(value: &str) -> Cow<'_, str> {
     let value = text::trim(value);
     match value.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -144,7 +144,7 @@ fn lower_ascii(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// The address in lower case, without any white space.
+/// Returns the address in lower case, without any white space.
 fn without_space(value: &str) -> Cow<'_, str> {
     match bare(value).contains(char::is_whitespace) {
         true => {
@@ -155,13 +155,13 @@ fn without_space(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// A number with a plus sign in place of the zeros that it begins with.
+/// Returns a number with a plus sign in place of its leading zeros.
 fn with_plus(number: &str) -> String {
     let number = typed(bare(number));
     format!("+{}", number.trim_start_matches('0'))
 }
 
-/// A name in lower case without its punctuation and symbols.
+/// Returns a name in lower case without its punctuation and symbols.
 fn without_punctuation(value: &str) -> String {
     let is_kept = |c: &char| c.is_alphanumeric() || c.is_whitespace() || is_combining_mark(*c);
     let kept: String = text::lower(value).chars().filter(is_kept).collect();

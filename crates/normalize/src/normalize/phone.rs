@@ -10,11 +10,11 @@ use std::fmt;
 #[cfg(feature = "phone")]
 use super::characters::{bare, is_apostrophe, is_float, is_ignorable, typed};
 
-/// A region whose numbers may stand without their country's code: ISO 3166-1 alpha-2.
+/// A region whose numbers may omit their country's code: ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region([u8; 2]);
 
-/// The longest text that may be a number, in characters. E.164 has 15 digits; the rest is punctuation.
+/// The maximum length of a number's text, in characters. E.164 has 15 digits; the rest is punctuation.
 #[cfg(feature = "phone")]
 const LONGEST: usize = 40;
 
@@ -33,14 +33,14 @@ pub(super) fn looks_like_one(value: &str) -> bool {
     marked && (7..=15).contains(&digits) && value.chars().all(punctuation)
 }
 
-/// A number in the form of E.164 without its country's code.
+/// Returns a number in the form of E.164 without its country's code.
 pub(super) fn without_code(number: &str) -> &str {
     #[cfg(feature = "phone")]
     let number = plan::without_code(number);
     number
 }
 
-/// Without the library, profiles of this kind are refused by name.
+/// Refuses profiles of this kind by name, since the library is missing.
 #[cfg(not(feature = "phone"))]
 pub(super) fn region(_: Option<&str>) -> Result<Option<Region>, String> {
     Err("this build has no telephone numbers; build with the feature `phone`".to_owned())
@@ -51,7 +51,7 @@ pub(super) fn lacks_plus(_: &str, _: &Region) -> bool {
     false
 }
 
-/// Whether digits without a plus sign begin with the code of this region, and are one of its numbers with that.
+/// Whether digits without a plus sign begin with the code of this region, and form one of its numbers with that.
 #[cfg(feature = "phone")]
 pub(super) fn lacks_plus(value: &str, region: &Region) -> bool {
     let Some(number) = dialled(value) else { return false };
@@ -75,8 +75,8 @@ pub(super) fn region(given: Option<&str>) -> Result<Option<Region>, String> {
     match (known, wanted.as_bytes()) {
         (Some(_), &[one, two]) => Ok(Some(Region([one, two]))),
         _ => Err(format!(
-            "`{}` is no region; telephone numbers are of a country by its two capital letters, as in phone:GB, \
-             or all written with a + and their country's code: phone",
+            "`{}` is not a region; name a country by its two capital letters, as in phone:GB, \
+             or use phone if all numbers have a + and their country's code",
             wanted.escape_debug()
         )),
     }
@@ -89,7 +89,7 @@ impl Region {
     }
 }
 
-/// The number, if the plan of its country has it. Letters, extensions and short numbers make it none.
+/// Returns the number, if the plan of its country has it. Letters, extensions and short numbers are refused.
 #[cfg(feature = "phone")]
 pub(super) fn e164(value: &str, region: Option<&Region>) -> Option<String> {
     let number = dialled(value)?;
@@ -100,19 +100,19 @@ pub(super) fn e164(value: &str, region: Option<&Region>) -> Option<String> {
     international(id, &number).and_then(abroad).or_else(|| at_home(id, &number))
 }
 
-/// A number with its country's code.
+/// Returns a number that has its country's code, if it is valid.
 #[cfg(feature = "phone")]
 fn abroad(number: String) -> Option<String> {
     match plan::is_international(&number[1..]) {
         true => Some(number),
-        // The library would read it by the rules of the region that it is told.
+        // With a region, the library would read it by that region's rules.
         false => valid(None, &number),
     }
 }
 
-/// A number as it is dialled in its own region, with or without what is dialled before area codes. The library would drop
-/// that twice from a number that goes on alike, as in 8 800 555 35 35. A number that is another one where it begins with its
-/// country's code is none: nothing says which of the two is meant.
+/// Returns a number as it is dialled in its own region, with or without the trunk prefix. The library would drop that
+/// prefix twice from a number that begins with it again, as in 8 800 555 35 35. A number is refused if it is a
+/// different valid one when its beginning is read as the country's code: nothing shows which of the two is meant.
 #[cfg(feature = "phone")]
 fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
     let rules = phonenumber::metadata::DATABASE.by_id(region.as_ref())?;
@@ -132,7 +132,7 @@ fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
     }
 }
 
-/// What one would dial: digits, with a plus sign before them if there is one. A trunk zero in brackets behind a
+/// Returns the digits that one would dial, after a plus sign if there is one. A trunk zero in brackets after a
 /// country's code, as in `+44 (0)20`, is not dialled.
 #[cfg(feature = "phone")]
 fn dialled(value: &str) -> Option<String> {
@@ -161,7 +161,7 @@ fn dialled(value: &str) -> Option<String> {
     Some(dialled)
 }
 
-/// A number that is dialled abroad from this region, with a plus sign in place of what is dialled first.
+/// Returns a number that is dialled abroad from this region, with a plus sign in place of the international prefix.
 #[cfg(feature = "phone")]
 fn international(region: phonenumber::country::Id, number: &str) -> Option<String> {
     let rules = phonenumber::metadata::DATABASE.by_id(region.as_ref())?;

@@ -11,19 +11,19 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Country(&'static Pattern);
 
-/// What a country's postcodes look like.
+/// The form of a country's postcodes.
 #[derive(Debug, PartialEq, Eq)]
 struct Pattern {
     /// ISO 3166-1 alpha-2.
     country: &'static str,
     /// `9` is a digit, `1` a digit other than 0, `A` a letter, `B` a letter that may end a British postcode, `C` one
-    /// that a Canadian postcode may have inside and `K` one that it may begin with. Others are themselves, as are small
-    /// letters in capitals.
+    /// that may be inside a Canadian postcode and `K` one that may begin it. Other characters are themselves, as are
+    /// small letters in capitals.
     forms: &'static [&'static str],
-    /// How many characters of the form count; what follows is dropped.
+    /// The number of characters of the form that count; the rest is dropped.
     counted: usize,
-    /// Letters that may stand before the code on an envelope, beside the country's two letters. It is dropped where all forms begin with
-    /// a digit.
+    /// Letters that may stand before the code on an envelope, besides the country's two letters. They are dropped if
+    /// all forms begin with a digit.
     marks: &'static [&'static str],
 }
 
@@ -60,7 +60,7 @@ static COUNTRIES: [Pattern; 20] = [
     pattern("PL", &["99999"]),
     marked("PT", &["1999999"], &["P"]),
     marked("SE", &["19999"], &["S"]),
-    // The four digits behind a hyphen name a delivery point, and many tables lack them.
+    // The four digits after a hyphen name a delivery point, and many tables lack them.
     Pattern { country: "US", forms: &["99999", "999999999"], counted: 5, marks: &["USA"] },
 ];
 
@@ -71,7 +71,7 @@ pub(super) fn parse(country: Option<&str>) -> Result<Normalize, String> {
         let known: Vec<_> = COUNTRIES.iter().map(|pattern| pattern.country).collect();
         let said = match country {
             Some(country) => format!("no postcodes of `{}` are known", country.escape_debug()),
-            None => "postcodes are of a country, as in postcode:GB".to_owned(),
+            None => "name the country of the postcodes, as in postcode:GB".to_owned(),
         };
         format!("{said}; countries: {}", known.join(", "))
     })
@@ -83,8 +83,8 @@ impl fmt::Display for Country {
     }
 }
 
-/// Returns the postcode in upper case without spaces, hyphens and the country before it; `None` where the country has no such
-/// code.
+/// Returns the postcode in upper case without spaces, hyphens and the country before it; `None` if the country has no
+/// such code.
 pub(super) fn postcode(value: &str, country: Country) -> Option<String> {
     let Pattern { country, forms, counted, marks } = country.0;
     let counts = |c: &char| !c.is_whitespace() && *c != '-' && !is_ignorable(*c);
@@ -114,7 +114,7 @@ fn fits(code: &[u8], form: &[u8]) -> bool {
     code.len() == form.len() && code.iter().zip(form).all(fits)
 }
 
-/// All that the rule looks up, to be compared with an earlier version.
+/// Returns all data that the rule uses, to compare it with an earlier version.
 #[cfg(test)]
 pub(super) fn described() -> impl Iterator<Item = String> {
     COUNTRIES.iter().map(|pattern| format!("{pattern:?}"))

@@ -1,4 +1,4 @@
-//! Digests in the place of values: one side has them already, the other makes them.
+//! Digests in place of values: one side has them already, the other computes them.
 
 use base64::{
     Engine,
@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 
 use super::{Normalize, characters::bare};
 
-/// `sha256:PROFILE`, for a column with plain values.
+/// Reads `sha256:PROFILE`, for a column with plain values.
 pub(super) fn parse(profile: Option<&str>) -> Result<Normalize, String> {
     hashed_profile(profile).map(Box::new).map(Normalize::Sha256)
 }
 
-/// `hashed:PROFILE`, for a column with digests.
+/// Reads `hashed:PROFILE`, for a column with digests.
 pub(super) fn parse_hashed(profile: Option<&str>) -> Result<Normalize, String> {
     hashed_profile(profile).map(Box::new).map(Normalize::Hashed)
 }
 
 fn hashed_profile(name: Option<&str>) -> Result<Normalize, String> {
     let Some(name) = name else {
-        return Err("say how values are normalised before they are hashed, as in sha256:email on the side that \
+        return Err("name the normalisation before hashing, as in sha256:email on the side that \
                     has addresses and hashed:email on the side that has their digests"
             .to_owned());
     };
@@ -33,12 +33,12 @@ fn hashed_profile(name: Option<&str>) -> Result<Normalize, String> {
     }
 }
 
-/// The digest of a value in UTF-8.
+/// Returns the digest of a value in UTF-8.
 pub(super) fn of(value: &str) -> [u8; 32] {
     Sha256::digest(value.as_bytes()).into()
 }
 
-/// Reads 64 hexadecimal digits, also as databases write them, with `0x` or `\x` before them; or base64 in either alphabet,
+/// Reads 64 hexadecimal digits, with `0x` or `\x` before them if a database wrote them; or base64 in either alphabet,
 /// padded or not; `None` for anything else.
 pub(super) fn read(value: &str) -> Option<[u8; 32]> {
     const ANY_PADDING: GeneralPurposeConfig =
@@ -68,7 +68,7 @@ fn read_hex(digits: &[u8]) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// The digest in hexadecimal digits.
+/// Returns the digest in hexadecimal digits.
 pub(super) fn hex(digest: &[u8; 32]) -> String {
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
     digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

@@ -1,4 +1,4 @@
-//! The profiles by tables, with the examples that their public rules give, and their properties.
+//! Tests of the profiles: tables, which include the examples of their public rules, and properties.
 
 mod partners;
 #[cfg(feature = "phone")]
@@ -28,7 +28,7 @@ fn text_by_table() {
         "lower",
         &[(" ÄB ", "äb"), ("STRASSE", "strasse"), ("ΟΔΟΣ", "οδος"), ("\u{212b}", "å")],
     );
-    // One end is bare and the other is not; and the sign for kelvin is a letter of ASCII in its normal form.
+    // One end is bare and the other is not; and the kelvin sign is an ASCII letter in its normal form.
     for profile in ["trim", "lower", "text"] {
         let table =
             [("a\u{200b}", "a"), ("\u{feff}a", "a"), ("a\u{a0}", "a"), ("\u{1}a\t", "\u{1}a")];
@@ -89,7 +89,7 @@ fn mail_addresses_by_table() {
             ("o'neill_1%{}|~!#$&*-/=?^`@x.org", "o'neill_1%{}|~!#$&*-/=?^`@x.org"),
             ("jörg@münchen.de", "jörg@münchen.de"),
             ("a@sub.x.org", "a@sub.x.org"),
-            // Others than addresses, as programs for mail and careless exports write them.
+            // Values other than addresses, as mail programs and careless exports write them.
             ("\"ann@x.org\"", ""),
             ("<ann@x.org>", ""),
             ("Ann <ann@x.org>", ""),
@@ -134,14 +134,14 @@ fn names_by_table() {
             ("Ёлкин", "елкин"),
             ("Ǆon", "dzon"),
             ("ﬁona", "fiona"),
-            // What looks like an accent and is none: voiced kana, vowels of Devanagari, Hangul.
+            // Characters that look like accents but are not: voiced kana, vowels of Devanagari, Hangul.
             ("がぎ", "がぎ"),
             ("हिन्दी", "हिन्दी"),
             ("한글", "한글"),
             ("שָׁלוֹם", "שלום"),
             ("葛\u{e0100}", "葛"),
             ("-'.", ""),
-            // Apostrophes and accents that stand for themselves, and characters that are not seen.
+            // Free-standing apostrophes and accents, and invisible characters.
             ("O\u{b4}Neill", "oneill"),
             ("O\u{2bc}Neill", "oneill"),
             ("O\u{2b9}Neill", "oneill"),
@@ -288,7 +288,7 @@ fn postcodes_by_table() {
     assert!("postcode".parse::<Normalize>().unwrap_err().contains("postcode:GB"));
 }
 
-/// A profile of every kind and parameter.
+/// Returns a profile of every kind and parameter.
 fn all() -> Vec<Normalize> {
     let mut names = vec![
         "none",
@@ -336,7 +336,7 @@ fn all() -> Vec<Normalize> {
     names.into_iter().map(profile).collect()
 }
 
-/// What is normal already stays: a profile leaves its own values alone once it is free of what describes a column.
+/// Asserts that a profile without its column's parameters leaves its own normalised values unchanged.
 fn assert_settled(profile: &Normalize, value: &str) {
     let once = profile.apply(value);
     let again = match profile {
@@ -461,7 +461,7 @@ fn the_examples_of_the_documentation_hold() {
         <[&str; 3]>::try_from(cells).ok()
     });
     let mut examples = 0;
-    // Tables of other things do not begin with a name in code.
+    // Tables on other subjects do not begin with a name in code.
     for [name, value, key] in rows.filter(|[name, ..]| name.starts_with('`')) {
         examples += 1;
         assert_eq!(profile(&bare(name)).apply(&bare(value)), bare(key), "{name} {value}");

@@ -7,36 +7,36 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::characters::bare;
 
-/// NFC without blank ends.
+/// Returns the value in NFC without blank ends.
 pub(super) fn trim(value: &str) -> Cow<'_, str> {
     composed(bare(value))
 }
 
-/// NFC.
+/// Returns the value in NFC.
 fn composed(value: &str) -> Cow<'_, str> {
-    // Looking for ASCII first is much the quicker.
+    // Checking for ASCII first is much faster.
     match value.is_ascii() || is_nfc_quick(value.chars()) == IsNormalized::Yes {
         true => Cow::Borrowed(value),
         false => Cow::Owned(value.nfc().collect()),
     }
 }
 
-/// Also in lower case.
+/// Does the same in lower case.
 pub(super) fn lower(value: &str) -> Cow<'_, str> {
     let value = bare(value);
     if value.is_ascii() {
-        // All bytes are looked at: without a way out of the loop, many are at once.
+        // All bytes are looked at: without an early exit, the loop handles many at once.
         let has_capitals = value.bytes().fold(false, |any, b| any | b.is_ascii_uppercase());
         return match has_capitals {
             true => Cow::Owned(value.to_ascii_lowercase()),
             false => Cow::Borrowed(value),
         };
     }
-    // Lower case of a composed letter may be decomposed.
+    // The lower case of a composed letter may be decomposed.
     Cow::Owned(composed(value).to_lowercase().nfc().collect())
 }
 
-/// Case folded, with one space for each run of white space.
+/// Folds case, and leaves one space for each run of white space.
 pub fn text(value: &str) -> Cow<'_, str> {
     let value = bare(value);
     if value.is_ascii() {
@@ -52,12 +52,12 @@ pub fn text(value: &str) -> Cow<'_, str> {
     Cow::Owned(collapse(&folded))
 }
 
-/// Unicode's full case folding, which depends on no language.
+/// Applies Unicode's full case folding, which depends on no language.
 pub(super) fn fold(value: &str) -> String {
     UniCase::unicode(value).to_folded_case()
 }
 
-/// One space in place of each run of white space, and none at the ends.
+/// Replaces each run of white space by one space, and removes it at the ends.
 pub(super) fn collapse(value: &str) -> String {
     let mut collapsed = String::with_capacity(value.len());
     for word in value.split_whitespace() {

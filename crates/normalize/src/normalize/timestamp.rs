@@ -1,4 +1,4 @@
-//! Points in time, however a program writes them.
+//! Points in time, in the formats of many programs.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use super::{
     date::{calendar_day, standard},
 };
 
-/// The offset from UTC of values that name none, in minutes.
+/// The offset from UTC of values without a zone, in minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offset(i16);
 
-/// `timestamp` takes values without a zone for UTC, `timestamp:+01:00` for that much ahead of it.
+/// Reads the offset: `timestamp` takes values without a zone as UTC, `timestamp:+01:00` as that far ahead of it.
 pub(super) fn parse(offset: Option<&str>) -> Result<Normalize, String> {
     let Some(text) = offset else { return Ok(Normalize::Timestamp(Offset::default())) };
     match zone(text) {
         Some((offset, "")) => Ok(Normalize::Timestamp(Offset(offset))),
-        _ => Err("the offset of times without a zone is written like +01:00, and Z is UTC: \
-                  timestamp:+01:00; zones that change with the season have to be converted first"
+        _ => Err("write the offset of times without a zone like +01:00, or Z for UTC, as in \
+                  timestamp:+01:00; convert times in zones with daylight saving first"
             .to_owned()),
     }
 }
 
 impl Offset {
-    /// Whether it is that of UTC.
+    /// Whether it is UTC.
     pub fn is_utc(self) -> bool {
         self.0 == 0
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Offset {
     }
 }
 
-/// The instant in UTC, as in `2024-02-29T10:00:00.5Z`; `None` for anything that is no date with or without a time.
+/// Returns the instant in UTC, as in `2024-02-29T10:00:00.5Z`; `None` for anything but a date with or without a time.
 pub(super) fn instant(value: &str, offset: Offset) -> Option<String> {
     let value = typed(bare(value));
     let ((year, month, day), rest) = standard(&value)?;

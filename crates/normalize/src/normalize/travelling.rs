@@ -1,20 +1,20 @@
-//! Names of profiles as they travel.
+//! The names of profiles on the wire.
 
 use serde::{Deserialize, Serialize};
 
 use super::Normalize;
 
-/// The longest name, in bytes: two words, a parameter of up to 32 bytes, and a version.
+/// The maximum length of a name, in bytes: two words, a parameter of up to 32 bytes, and a version.
 const LONGEST: usize = 64;
 
-/// How a side reads a key column, with the version of the rule: `phone:DE@1`. The other side may name a profile that
+/// A side's profile of a key column, with the version of the rule: `phone:DE@1`. The other side may name a profile that
 /// this release does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TravellingName(String);
 
 impl TravellingName {
-    /// What both sides must have in common.
+    /// Returns the name that both sides must have in common.
     pub fn agreed(&self) -> String {
         self.known().map_or_else(|| self.0.clone(), |profile| profile.agreed())
     }
@@ -24,17 +24,17 @@ impl TravellingName {
         self.known().is_some_and(|profile| profile.holds_digests())
     }
 
-    /// All of it.
+    /// Returns the whole name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name without its version.
+    /// Returns the name without its version.
     pub fn unversioned(&self) -> &str {
         self.0.rsplit_once('@').map_or(&self.0, |(name, _)| name)
     }
 
-    /// The profile of this release, if it has one of this name and version.
+    /// Returns the profile of this release with this name and version, if there is one.
     pub fn known(&self) -> Option<Normalize> {
         let (name, _) = self.0.rsplit_once('@')?;
         name.parse().ok().filter(|profile: &Normalize| profile.versioned() == self.0)
@@ -56,7 +56,7 @@ impl From<TravellingName> for String {
 impl TryFrom<String> for TravellingName {
     type Error = &'static str;
 
-    /// Refuses what is too long or not safe to show.
+    /// Refuses a name that is too long or not safe to show.
     fn try_from(name: String) -> Result<Self, &'static str> {
         let plain = name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if name.is_empty() || name.len() > LONGEST || !plain {

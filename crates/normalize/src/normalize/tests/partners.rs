@@ -1,4 +1,4 @@
-//! Digests, and the rules of companies that exchange them.
+//! Tests of digests, and of the rules of companies that exchange them.
 
 use super::*;
 

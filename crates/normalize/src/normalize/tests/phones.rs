@@ -65,7 +65,7 @@ fn telephone_numbers_by_table() {
         &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")],
     );
     assert_table("phone:CH", &[("044 668 18 00", "+41446681800")]);
-    // What is dialled before an area code is also what these numbers begin with.
+    // These numbers begin with the digit that is also dialled before an area code.
     let free = "+78005553535";
     assert_table("phone:RU", &[("8 (800) 555-35-35", free), (free, free), ("800 555-35-35", free)]);
     assert_table("phone:BR", &[("0049 30 123456", ""), ("0 11 2345-6789", "+551123456789")]);
@@ -80,6 +80,6 @@ fn telephone_numbers_by_table() {
     );
     for name in ["phone:XX", "phone:de", "phone:", "phone:D", "phone:DEU", "phone:\u{e4}"] {
         let refused = name.parse::<Normalize>().unwrap_err();
-        assert!(refused.contains("is no region"), "{refused}");
+        assert!(refused.contains("is not a region"), "{refused}");
     }
 }

@@ -17,7 +17,7 @@ fn dates_by_table() {
             ("2024-04-31", ""),
             ("2024-1-02", ""),
             ("20240102", ""),
-            // A time that says nothing.
+            // A time that adds nothing.
             ("2024-01-02T00:00:00", "2024-01-02"),
             ("2024-01-02 00:00:00", "2024-01-02"),
             ("2024-01-02T00:00:00.000000", "2024-01-02"),
@@ -75,7 +75,7 @@ fn timestamps_by_table() {
     assert_table(
         "timestamp",
         &[
-            // The texts of columns with types, and those of pandas, polars, DuckDB, PostgreSQL, Spark, BigQuery and Snowflake.
+            // Texts of typed columns, and of pandas, polars, DuckDB, PostgreSQL, Spark, BigQuery and Snowflake.
             (noon, noon),
             ("2024-02-29T10:00:00", noon),
             ("2024-02-29 10:00:00", noon),
@@ -119,13 +119,13 @@ fn timestamps_by_table() {
     }
 }
 
-/// Instants of all years, in every way to write them, against the arithmetic of a calendar of its own.
+/// Compares instants of all years, in every notation, with the arithmetic of an independent calendar.
 #[test]
-fn timestamps_are_those_of_the_calendar_however_they_are_written() {
+fn timestamps_agree_with_the_calendar_in_every_notation() {
     let mut rng = StdRng::seed_from_u64(7);
     let plain = profile("timestamp");
     for _ in 0..5000 {
-        // From the second year to the last but one, so that offsets do not lead out of them.
+        // The second year to the last but one, so that offsets stay within the range.
         let seconds = rng.random_range(-62_104_060_800..253_370_764_800i64);
         let utc = time::OffsetDateTime::from_unix_timestamp(seconds).unwrap();
         let written = |at: time::OffsetDateTime, between: char| {

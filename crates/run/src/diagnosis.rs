@@ -1,4 +1,4 @@
-//! Why nothing matched: what can be said of the keys without showing any.
+//! Hints at why nothing matched, which show none of the keys.
 
 use vesica_core::{error::Result, words::counted};
 use vesica_keyset::{findings::Findings, profile::Profile};
@@ -7,7 +7,7 @@ use vesica_task::outcome::Outcome;
 
 const PROFILE: &str = "vesica/profile";
 
-/// What this side knows of its keys in case none matches.
+/// This side's knowledge of its keys, for the case that none matches.
 pub struct Diagnosis {
     profile: Option<Profile>,
     columns: usize,
@@ -15,15 +15,16 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// For a table with this many key columns. There is a profile if this side is ready to tell it.
+    /// Creates the diagnosis of a table with this many key columns. `profile` is present if this side agrees to show
+    /// it.
     pub(crate) fn new(findings: &Findings, columns: usize, profile: Option<Profile>) -> Self {
         let mut own = Vec::new();
         let mut note = |rows: u64, what: &str| {
             if rows > 0 {
                 let rows = counted(rows, "row");
                 own.push(format!(
-                    "{rows} of this side have a key with {what}, which is compared as it is with the normalisation \
-                     agreed on"
+                    "{rows} of this side have a key with {what}, which the agreed normalisation leaves \
+                     unchanged"
                 ));
             }
         };
@@ -32,16 +33,16 @@ impl Diagnosis {
         Self { profile, columns, own }
     }
 
-    /// Of a side that has seen no key.
+    /// Creates the diagnosis of a side that has seen no key.
     pub fn none() -> Self {
         Self { profile: None, columns: 0, own: Vec::new() }
     }
 
-    /// Exchanges profiles where both sides want that. Returns hints at the reason where nothing matched, and whether this side
-    /// and the other showed a profile. Both sides do the same whatever the result is, so that it tells nothing of that.
+    /// Exchanges profiles if both sides want that. Returns hints at why keys do not match, and whether this side and
+    /// the other showed a profile. Both sides do the same for every result, so the exchange reveals nothing about it.
     ///
     /// # Errors
-    /// A peer that sends something else, and what any exchange can meet.
+    /// A peer that sends something else, and every error of an exchange.
     pub(crate) fn conclude(
         mut self,
         agreed: bool,
@@ -76,12 +77,9 @@ impl Diagnosis {
         } else if hints.is_empty() {
             hints.push(
                 match mine.zip(theirs).and_then(|(mine, theirs)| mine.differences(&theirs)) {
-                    Some(_) => {
-                        "the keys of both sides look alike; are they of the same kind?".to_owned()
-                    }
-                    None => {
-                        "there are too few keys on a side to compare what they look like".to_owned()
-                    }
+                    Some(_) => "the keys of both sides look alike; are they the same kind of key?"
+                        .to_owned(),
+                    None => "a side has too few keys to compare what they look like".to_owned(),
                 },
             );
         }

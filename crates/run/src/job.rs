@@ -47,7 +47,7 @@ use crate::{
     standing::Standing,
 };
 
-/// What one side brings to a run.
+/// One side's part of a run: its table, offer and output.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The table.
@@ -56,31 +56,30 @@ pub struct Job {
     pub format: Option<Format>,
     /// The separator of its fields, in delimited text.
     pub delimiter: Delimiter,
-    /// The directory for what comes through a pipe and does not fit into memory; `None` for that of the output, or of
-    /// temporary files.
+    /// The directory for input from a pipe that does not fit into memory; `None` for the output's directory, or the
+    /// temporary one.
     pub spill: Option<PathBuf>,
-    /// Where the run is noted, so that it can go on if it is interrupted; `None` to begin anew in that case.
+    /// The journal from which an interrupted run resumes; `None` to start over instead.
     pub resume: Option<Resume>,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
-    /// The name of this side's column of values, if it brings one.
+    /// The name of this side's column of values, if it has one.
     pub values: Option<String>,
-    /// How rows without a key, and empty values, are treated.
+    /// The treatment of rows without a key, and of empty values.
     pub nulls: Nulls,
-    /// How rows that have the same key are treated.
+    /// The treatment of rows that have the same key.
     pub duplicates: Duplicates,
     /// Whether a table without rows is accepted.
     pub allow_empty: bool,
     /// The offer to the other side.
     pub offer: Offer,
-    /// Where this side's result goes, if it gets one.
+    /// The destination of this side's result, if it gets one.
     pub output: Option<Destination>,
-    /// The columns of matched rows that are written, in this order; `None` for all, as they are.
+    /// The columns of matched rows to write, in this order; `None` for all columns in their own order.
     pub select: Option<Vec<String>>,
-    /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
-    /// columns that it receives.
+    /// In a join, on the receiving side: whether unmatched rows are written too, with the received columns empty.
     pub unmatched: bool,
-    /// In a join, on the side that receives: the treatment of received texts that begin like formulas, in delimited text.
+    /// In a join, on the receiving side: the treatment of received texts that begin like formulas, in delimited text.
     pub formulas: Formulas,
     /// The file for the report.
     pub report: Option<PathBuf>,
@@ -89,7 +88,7 @@ pub struct Job {
     pub protected: Vec<Protected>,
     /// The number of threads that compute; 0 takes one per processor.
     pub threads: usize,
-    /// What the planner knows of this side's machine and link, to choose a protocol by.
+    /// The planner's knowledge of this machine and the link.
     pub planner: PlannerInputs,
     /// The agreement under which the run takes place, if there is one; [`Offer::agreement`] names it too.
     pub partnership: Option<Partnership>,
@@ -101,13 +100,13 @@ pub struct Ready {
     input: Input,
 }
 
-/// The steps of the end that both sides take together.
+/// The last steps, which both sides take together.
 const STAGED: &str = "vesica/staged";
 const WRITTEN: &str = "vesica/written";
 
 impl Job {
-    /// A job on this table, whose key columns have these names, in the order of [`Offer::keys`]. Everything else is at
-    /// its default: fields separated by commas, rows without a key skipped, no values, no files written.
+    /// Creates a job on this table with these key columns, in the order of [`Offer::keys`]. Everything else has its
+    /// default: fields separated by commas, rows without a key skipped, no values, no files written.
     pub fn new<T: Into<String>>(
         input: Source,
         columns: impl IntoIterator<Item = T>,
@@ -137,18 +136,24 @@ impl Job {
         }
     }
 
-    /// Refuses what cannot succeed, before the other side is contacted.
+    /// Refuses a job that cannot succeed, before the other side is contacted.
     ///
     /// # Errors
-    /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
+    /// [`Error::Usage`], and [`Error::Output`] if a result could not be written.
     pub fn check(&self) -> Result<()> {
         self.check_files()?;
         self.offer.check()?;
         if self.columns.len() != self.offer.keys.len() {
-            return Err(Error::usage(Misuse::Key, "every key column needs one normalisation"));
+            return Err(Error::usage(
+                Misuse::RowKey,
+                "the offer needs one normalisation for each key column",
+            ));
         }
         if self.values.is_some() != self.offer.brings_values {
-            return Err(Error::usage(Misuse::Query, "values are brought where a column is named"));
+            return Err(Error::usage(
+                Misuse::Query,
+                "set `Job::values` if and only if `Offer::brings_values` is set",
+            ));
         }
         if let Some(name) = &self.offer.protocol
             && let methods = self.offer.query.kind.task.methods()
@@ -165,7 +170,7 @@ impl Job {
             }
         }
         if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
-            let message = "a run that can be resumed reads its table from a file, not from memory";
+            let message = "a run with a journal reads its table from a file, not from memory";
             return Err(Error::usage(Misuse::Resume, message));
         }
         let mut rest = &self.columns[..];
@@ -178,7 +183,7 @@ impl Job {
         not_twice("key", rest)?;
         let under = self.partnership.as_ref().map(|partnership| partnership.agreement().hash());
         if self.offer.agreement != under {
-            let message = "the offer and the job name the same agreement, or none";
+            let message = "the offer and the job must name the same agreement, or both none";
             return Err(Error::usage(Misuse::Agreement, message));
         }
         not_twice("selected", self.select.as_deref().unwrap_or_default())?;
@@ -186,35 +191,32 @@ impl Job {
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
             let query = query.describe();
-            return Err(Error::usage(
-                Misuse::Output,
-                format!("{query} need a file that they go to"),
-            ));
+            return Err(Error::usage(Misuse::Output, format!("{query} need an output file")));
         }
         Ok(())
     }
 
-    /// Refuses what concerns joins where there is none, or on the wrong side of it.
+    /// Refuses options of a join if there is no join, or if they are for the other side of it.
     fn check_join(&self) -> Result<()> {
         let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
         let rows = sends.as_ref().map_or(1, |sent| sent.rows);
         let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
-            "rows that match nothing are kept in a join, by the side that receives columns"
+            "only the side that receives columns in a join can keep unmatched rows"
         } else if self.formulas == Formulas::Escape && (sends.is_some() || !kind.takes_columns) {
-            "formulas are escaped in a join, by the side that receives columns"
+            "only the side that receives columns in a join can escape formulas"
         } else if self.duplicates == Duplicates::All && sends.is_none() {
             "all rows of a key are for the side that sends columns; every matching row of the other side is written \
              anyway"
         } else if self.duplicates != Duplicates::All && rows > 1 {
-            "several rows of a key are sent where duplicates are all sent"
+            "sending more than one row per key requires that all duplicates are sent"
         } else {
             return Ok(());
         };
         Err(Error::usage(Misuse::Join, message))
     }
 
-    /// Refuses results that cannot be written, or would replace a protected file. If this succeeds, the report may be
-    /// written to its file.
+    /// Refuses results that cannot be written, or that would replace a protected file. If this succeeds, the report may
+    /// be written to its file.
     ///
     /// # Errors
     /// As [`Job::check`].
@@ -236,7 +238,7 @@ impl Job {
         if self.report.as_deref().is_some_and(is_address)
             || is_table && !self.offer.query.kind.keeps_rows
         {
-            let message = "a table of a database or in memory takes matched rows: name a file for anything else";
+            let message = "a table of a database or in memory can only hold matched rows: name a file for this result";
             return Err(Error::usage(Misuse::Output, message));
         }
         let mut protected = self.protected.clone();
@@ -265,7 +267,8 @@ impl Job {
         ready
     }
 
-    /// As [`Job::prepare`]; gives up when the token is cancelled, also while the writer of a pipe keeps this side waiting.
+    /// Does the same as [`Job::prepare`], but gives up when the token is cancelled, even while it waits for the writer
+    /// of a pipe.
     ///
     /// # Errors
     /// As [`Job::prepare`], and [`vesica_net::Error::Cancelled`].
@@ -321,13 +324,14 @@ impl Job {
             stage::check_name(path, input.format())?;
         }
         if self.formulas == Formulas::Escape && input.format() != Format::CSV {
-            let message = "formulas are escaped in CSV, which the output is if the input is";
+            let message =
+                "formulas are escaped in CSV only: the output has the format of the input";
             return Err(Error::usage(Misuse::Output, message));
         }
         Ok(Ready { job: self, input })
     }
 
-    /// What is read of the table.
+    /// Returns the settings for reading the table.
     fn reading(&self, profile: bool) -> Reading {
         Reading {
             keys: self.key_columns(),
@@ -357,17 +361,17 @@ impl Job {
     }
 }
 
-/// Refuses columns of this kind where one is named twice.
+/// Refuses columns of this kind if one is named twice.
 fn not_twice(kind: &str, columns: &[String]) -> Result<()> {
     let twice = columns.iter().enumerate().find(|(i, name)| columns[..*i].contains(name));
     twice.map_or(Ok(()), |(_, name)| {
-        Err(Error::usage(Misuse::Key, format!("{kind} column `{name}` is named twice")))
+        Err(Error::usage(Misuse::RowKey, format!("{kind} column `{name}` is named twice")))
     })
 }
 
 /// Runs the job with the party at the other end of the channel, and fills in `report`. If the run fails, the other side
-/// is told, no result is written, and the report says why; the caller writes it. What goes wrong after the results are in
-/// place is returned.
+/// is informed, no result is written, and the report says why; the caller writes the report. Returns faults that occur
+/// after the results are in place.
 ///
 /// # Errors
 /// See [`Error`].
@@ -454,9 +458,9 @@ fn attempt(
 }
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
-/// disks. Then whatever goes to a stream is written, since that may fail and cannot be undone. Then files get their
-/// names; after a side has confirmed that, nothing but its report can fail. A side that has nothing to write says so at once, so
-/// that the other need not wait for it.
+/// disks. Then streams are written, since that may fail and cannot be undone. Then files get their names; after a side
+/// has confirmed that, only its report can still fail. A side that has nothing to write says so at once, so that the
+/// other need not wait for it.
 pub fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
@@ -484,7 +488,7 @@ pub fn finish(
     }
     session.hear(WRITTEN)?;
     let shown = file.map(Staged::show).transpose()?;
-    // From here on the result is there, whatever happens.
+    // From here on the result is in place.
     let unkept = shown.and_then(|shown| shown.keep().err());
     let (meter, unconfirmed) = session.close();
     // If the other side did not confirm, it may need this side once more.
@@ -528,7 +532,7 @@ fn read(
         Ok((types, input.read_columns(columns)?))
     })?;
     session.set_sent_types(types);
-    // A profile is made whenever this side asks for one, so that it can say why none was compared.
+    // A profile is made whenever this side asks for one, so that a hint can explain why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, keys, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_missing();
@@ -549,7 +553,7 @@ fn read(
     Ok((table, keys, diagnosis))
 }
 
-/// Writes the result to where it cannot be seen yet.
+/// Writes the result to a file that does not have its name yet.
 fn stage(
     session: &mut Session<'_>,
     job: &Job,

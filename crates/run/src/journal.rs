@@ -1,12 +1,13 @@
 //! The journal of a run that can be resumed.
 //!
-//! It says which run this is, and holds what was found in each partition that is done. A run that is started again
-//! with it reads its table again, makes sure that it is the same, and goes on at the first partition that not both
-//! sides have done. What was prepared for a partition is never used twice: an unfinished one begins anew.
+//! It identifies the run, and holds the result of each partition that is done. A run that is started again with it
+//! reads its table again, verifies that it is unchanged, and resumes at the first partition that is not done on both
+//! sides. Preparations for a partition are never used twice: an unfinished partition starts over.
 //!
-//! The file is a name and a random salt, and then records, each with its length and kind, a nonce, and what it holds
-//! under AES-256-GCM. The key is derived from the salt and the identity of this side, so that nobody else can read or
-//! write a journal. A record knows its place, and so records cannot be exchanged; the last one may be cut, if the
+//! The file consists of a magic number, a random salt and records. A record has its length and kind, a nonce, and its
+//! content under AES-256-GCM. The key is derived from the salt and this side's identity, so that nobody else can read
+//! or write a journal. Each record is bound to its position, so records cannot be exchanged; the last one may be
+//! incomplete if the process was killed while writing it.
 //! process was killed while it was written.
 
 use std::{
@@ -29,10 +30,10 @@ use vesica_net::Identity;
 use vesica_table::disk::{self, File};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// How often a run may be started; more often is a sign that something else is wrong.
+/// The maximum number of times a run is started; reaching it is a sign that something else is wrong.
 pub const MOST_ATTEMPTS: u32 = 100;
 
-/// How a journal begins; a random salt follows.
+/// The first bytes of a journal; a random salt follows.
 const MAGIC: &[u8; 16] = b"vesica journal 1";
 
 const SALT: usize = 32;
@@ -43,10 +44,10 @@ const START: usize = MAGIC.len() + SALT;
 /// Bytes of a record's length and kind.
 const HEAD: usize = size_of::<u32>() + 1;
 
-/// Bytes of a record besides what it holds: these, its nonce, and the tag.
+/// Bytes of a record besides its content: the head, the nonce and the tag.
 const FRAME: usize = HEAD + NONCE_LEN + MAX_TAG_LEN;
 
-/// Where a journal is, and the secret under which it is encrypted.
+/// The path of a journal, and the secret under which it is encrypted.
 #[derive(Debug, Clone)]
 pub struct Resume {
     /// The file. It is created by the first attempt, and removed when the run is complete.
@@ -65,7 +66,7 @@ pub struct Interrupted {
 }
 
 impl Resume {
-    /// The progress of the run, once both sides have begun to compare; `None` where there is nothing to go on with.
+    /// Returns the progress of the run once both sides have begun to compare; `None` if there is nothing to resume.
     pub fn interrupted(&self) -> Option<Interrupted> {
         let journal = self.journal.exists().then(|| Journal::open(self).ok())??;
         let (_, begun) = journal.found()?;
@@ -74,7 +75,7 @@ impl Resume {
 }
 
 impl std::fmt::Display for Interrupted {
-    /// Says where the same command goes on.
+    /// Writes where the same command will resume.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { done, partitions } = *self;
         let partitions = counted(partitions, "partition");
@@ -87,7 +88,7 @@ impl std::fmt::Display for Interrupted {
 pub struct JournalSecret([u8; 32]);
 
 impl JournalSecret {
-    /// The secret of this identity's journals.
+    /// Derives the secret of this identity's journals.
     pub fn of(me: &Identity) -> Self {
         Self(*me.derive("vesica 1 secret of journals"))
     }
@@ -99,7 +100,7 @@ impl std::fmt::Debug for JournalSecret {
     }
 }
 
-/// What a run is: nothing of it may change between attempts.
+/// The identity of a run: no part of it may change between attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -115,20 +116,20 @@ pub struct Run {
     pub keys: u64,
 }
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The first one: [`Run`] and [`Begun`].
     Header,
-    /// An attempt begins: how many there were, this one included, and how many partitions both sides have done.
+    /// The beginning of an attempt: its number, and the number of partitions that both sides have done.
     Attempt,
-    /// What was found in the next partition.
+    /// The result of the next partition.
     Piece,
-    /// The comparison of a partition begins: see `Begins`.
+    /// The beginning of a partition's comparison: see `Begins`.
     Begins,
-    /// This side is about to send that from which the other side learns which keys of this partition match.
+    /// This side is about to send the message from which the other side learns the matching keys of this partition.
     Reveals,
-    /// How many partitions the other side says that it has done.
+    /// The number of partitions that the other side reports as done.
     Confirmed,
 }
 
@@ -139,16 +140,16 @@ struct Begins {
     partition: u32,
     /// The commitments of the connecting and the listening side, where tasks compare it.
     commitments: Option<[[u8; 32]; 2]>,
-    /// Partitions that the other side says it has done.
+    /// The number of partitions that the other side reports as done.
     peer_done: u64,
 }
 
-/// What a journal says of one partition.
+/// The attempts at one partition, according to the journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tried {
-    /// How often its comparison began.
+    /// The number of times its comparison began.
     pub(crate) begun: u64,
-    /// How often its result was sent to the other side.
+    /// The number of times its result was sent to the other side.
     pub(crate) revealed: u64,
 }
 
@@ -171,34 +172,34 @@ impl Kind {
 struct Record {
     kind: Kind,
     start: u64,
-    /// Bytes of what it holds.
+    /// Bytes of its content.
     len: u32,
 }
 
-/// An open journal, which no other process can open. Records are only ever added at the end, also where a run goes on
-/// after fewer partitions than there are pieces: so a kill in the middle leaves whole records and the beginning of
-/// one.
+/// An open journal, which no other process can open. Records are only ever appended, even if a run resumes after fewer
+/// partitions than there are pieces; so a process that is killed leaves whole records and perhaps the beginning of one.
 pub struct Journal {
     path: PathBuf,
     file: File,
     key: LessSafeKey,
     found: Option<(Run, Begun)>,
     attempts: u32,
-    /// Derives secrets of this run.
+    /// The secret from which secrets of this run are derived.
     secret: JournalSecret,
     committed: BTreeMap<u32, [[u8; 32]; 2]>,
     tried: BTreeMap<u32, Tried>,
-    /// Partitions that the other side says it has done.
+    /// The number of partitions that the other side reports as done.
     peer_done: u64,
     records: Vec<Record>,
-    /// The records that hold what was found in partitions, in their order.
+    /// The records that hold results of partitions, in order.
     pieces: Vec<usize>,
-    /// Where the next record begins.
+    /// The offset of the next record.
     end: u64,
 }
 
 impl Journal {
-    /// The line of the ledger where the run of a journal began, if there is a journal and it is of a run under an agreement.
+    /// Returns the line of the ledger at which the journal's run began, if there is a journal and its run is under an
+    /// agreement.
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -224,7 +225,7 @@ impl Journal {
         (&file).take(START as u64).read_to_end(&mut start).map_err(failed)?;
         let known = start.len().min(MAGIC.len());
         if start[..known] != MAGIC[..known] {
-            return Err(fault(&path, "it is no journal"));
+            return Err(fault(&path, "it is not a journal"));
         }
         if start.len() < START {
             start = [&MAGIC[..], &[0; SALT]].concat();
@@ -258,7 +259,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Finds the records that are whole.
+    /// Finds the complete records.
     fn scan(&mut self, len: u64) -> Result<()> {
         while self.end + FRAME as u64 <= len {
             let mut head = [0; HEAD];
@@ -275,7 +276,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Reads what run it is of, and what was noted of it besides pieces.
+    /// Reads the run's identity and its other records, apart from the pieces.
     fn look(&mut self) -> Result<()> {
         if !self.records.first().is_some_and(|record| record.kind == Kind::Header) {
             return Ok(());
@@ -283,7 +284,7 @@ impl Journal {
         self.found = Some(self.told(0)?);
         for number in 1..self.records.len() {
             match self.records[number].kind {
-                Kind::Header => return Err(fault(&self.path, "it is of two runs")),
+                Kind::Header => return Err(fault(&self.path, "it contains two runs")),
                 Kind::Attempt => {
                     let (attempts, done): (u32, u64) = self.told(number)?;
                     self.attempts = attempts;
@@ -316,10 +317,10 @@ impl Journal {
         }
     }
 
-    /// What a record tells that is no piece.
+    /// Reads and parses a record that is not a piece.
     fn told<T: DeserializeOwned>(&mut self, number: usize) -> Result<T> {
         let told = serde_json::from_slice(&self.record(number)?);
-        told.map_err(|_| fault(&self.path, "it is of another version of the program"))
+        told.map_err(|_| fault(&self.path, "it was written by another version of the program"))
     }
 
     fn tell<T: Serialize>(&mut self, kind: Kind, what: &T) -> Result<()> {
@@ -327,7 +328,7 @@ impl Journal {
         self.write(kind, &told.map_err(|_| Error::bug("a record has JSON"))?)
     }
 
-    /// What a record holds.
+    /// Reads and decrypts a record.
     fn record(&mut self, number: usize) -> Result<Zeroizing<Vec<u8>>> {
         let Record { kind, start, len } = self.records[number];
         let mut bytes = Zeroizing::new(vec![0; FRAME - HEAD + len as usize]);
@@ -340,7 +341,7 @@ impl Journal {
         Ok(Zeroizing::new(opened.to_vec()))
     }
 
-    /// Adds a record, and waits until it is on the disk.
+    /// Appends a record, and waits until it is on the disk.
     pub fn write(&mut self, kind: Kind, content: &[u8]) -> Result<()> {
         let mut nonce = [0; NONCE_LEN];
         let unsealed = |_| fault(&self.path, "it cannot be encrypted");
@@ -364,10 +365,10 @@ impl Journal {
         fault(&self.path, &error.to_string())
     }
 
-    /// What was agreed on in an earlier attempt at this run, if there was one.
+    /// Returns the facts agreed on in an earlier attempt at this run, if there was one.
     ///
     /// # Errors
-    /// [`Error::Journal`] where the journal is of another run, or of one that was attempted too often.
+    /// [`Error::Journal`] if the journal belongs to another run, or the run was attempted too often.
     pub fn begun(&self, run: &Run) -> Result<Option<Begun>> {
         let Some((found, begun)) = &self.found else { return Ok(None) };
         let differences = [
@@ -378,34 +379,34 @@ impl Journal {
         ];
         if let Some((_, what)) = differences.iter().find(|(differs, _)| *differs) {
             let message = format!(
-                "it cannot be resumed, because {what} changed since it began; remove the journal to begin anew"
+                "it cannot be resumed, because {what} changed since it began; remove the journal to start over"
             );
             return Err(fault(&self.path, &message));
         }
         if self.attempts >= MOST_ATTEMPTS {
             let message =
-                format!("it was attempted {MOST_ATTEMPTS} times; remove the journal to begin anew");
+                format!("it was attempted {MOST_ATTEMPTS} times; remove the journal to start over");
             return Err(fault(&self.path, &message));
         }
         Ok(Some(begun.clone()))
     }
 
-    /// How many partitions are done.
+    /// Returns the number of partitions that are done.
     pub fn done(&self) -> u64 {
         self.pieces.len() as u64
     }
 
-    /// How often the run was started, this time included.
+    /// Returns how often the run was started, this time included.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// What the run is, and what was agreed on when it began, if it began.
+    /// Returns the run's identity and the facts agreed on when it began, if it began.
     pub fn found(&self) -> Option<&(Run, Begun)> {
         self.found.as_ref()
     }
 
-    /// Begins the run, or goes on with it after so many partitions, of which each piece is shown.
+    /// Begins the run, or resumes it after `done` partitions and passes each of their pieces to `show`.
     ///
     /// # Errors
     /// [`Error::Journal`], and what `show` returns.
@@ -433,7 +434,7 @@ impl Journal {
             self.tried.clear();
             self.peer_done = 0;
         }
-        // What is left of a record that was being written goes as well.
+        // The rest of a record that was being written is removed too.
         self.file.set_len(self.end).map_err(|e| self.failed(e))?;
         if !is_same {
             self.tell(Kind::Header, &(&run, &begun))?;
@@ -443,7 +444,7 @@ impl Journal {
         self.tell(Kind::Attempt, &(self.attempts, self.done()))
     }
 
-    /// Notes what was found in the next partition.
+    /// Records the result of the next partition.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -452,7 +453,7 @@ impl Journal {
         self.write(Kind::Piece, piece)
     }
 
-    /// Notes that the comparison of a partition begins, with the commitments of both sides where tasks compare it.
+    /// Records that the comparison of a partition begins, with both sides' commitments if tasks compare it.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -467,7 +468,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes that the result of a partition is about to be sent to the other side.
+    /// Records that the result of a partition is about to be sent to the other side.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -477,22 +478,22 @@ impl Journal {
         Ok(())
     }
 
-    /// What is known of a partition that is not done.
+    /// Returns the attempts at a partition that is not done.
     pub(crate) fn tried(&self, partition: u32) -> Tried {
         self.tried.get(&partition).copied().unwrap_or_default()
     }
 
-    /// How often results were sent once more.
+    /// Returns the number of results that were sent again.
     pub(crate) fn repeated(&self) -> u64 {
         self.tried.values().map(|tried| tried.revealed.saturating_sub(1)).sum()
     }
 
-    /// How many partitions the other side has said that it has done.
+    /// Returns the number of partitions that the other side reports as done.
     pub(crate) fn peer_done(&self) -> u64 {
         self.peer_done
     }
 
-    /// Takes note of how many partitions the other side says that it has done; at once on the disk, or with the next
+    /// Records the number of partitions that the other side reports as done; on the disk at once, or with the next
     /// partition that begins.
     ///
     /// # Errors
@@ -507,25 +508,25 @@ impl Journal {
         Ok(())
     }
 
-    /// What the two sides have committed to in partitions that were begun.
+    /// Returns the two sides' commitments to partitions that were begun.
     pub(crate) fn committed(&self) -> &BTreeMap<u32, [[u8; 32]; 2]> {
         &self.committed
     }
 
-    /// A secret of this side for a purpose in the run of this seed, the same in each session of it.
+    /// Derives a secret of this side for a purpose in the run of this seed; it is the same in each session.
     pub(crate) fn secret_for(&self, purpose: &'static str, seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
         let mut hasher = blake3::Hasher::new_derive_key(purpose);
         Zeroizing::new(*hasher.update(&self.secret.0).update(seed).finalize().as_bytes())
     }
 
-    /// Ends the journal of a run that is complete on both sides.
+    /// Removes the journal of a run that is complete on both sides.
     pub(crate) fn remove(self) {
-        // If that fails, it is in the way of the next run, which says so.
+        // If that fails, the next run finds the journal and reports it.
         let _ = disk::remove(&self.path);
     }
 }
 
-/// What binds a record to its place.
+/// Returns the associated data that binds a record to its position.
 fn place(number: usize, kind: Kind) -> Aad<[u8; 9]> {
     let mut place = [kind as u8; 9];
     place[..8].copy_from_slice(&(number as u64).to_le_bytes());

@@ -1,4 +1,4 @@
-//! How this side reaches the other.
+//! The connection to the other side.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use vesica_net::{
 use vesica_partner::{agreement::Agreement, partnership::Partnership};
 use vesica_table::remote::exchange_folder;
 
-/// How this side reaches the other.
+/// The way in which this side reaches the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// This side connects to the other at this address, as in `partner.example.org:7788`.
@@ -30,7 +30,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way that an agreement names for this party, if it does.
+    /// Returns the way that an agreement names for this party, if it names one.
     pub fn agreed(agreement: &Agreement, me: Fingerprint) -> Option<Self> {
         let relay = agreement.relay().map(|address| Self::Relay(address.to_owned()));
         relay
@@ -38,11 +38,13 @@ impl Way {
             .or_else(|| agreement.listens(me).map(|address| Self::Listen(to_bind(address))))
     }
 
-    /// Meets the other side, and says which role this side has. Under an agreement, a failure goes into the ledger.
+    /// Connects to the other side, and returns this side's role. Under an agreement, a failure is recorded in the
+    /// ledger.
     ///
     /// # Errors
-    /// [`Error::Net`](vesica_core::error::Error::Net) where the other side cannot be reached or is not who it should be,
-    /// [`Error::Usage`](vesica_core::error::Error::Usage) for a folder that is none, and [`Error::Ledger`](vesica_core::error::Error::Ledger).
+    /// [`Error::Net`](vesica_core::error::Error::Net) if the other side cannot be reached or is not the expected one,
+    /// [`Error::Usage`](vesica_core::error::Error::Usage) if the exchange folder is not a folder, and
+    /// [`Error::Ledger`](vesica_core::error::Error::Ledger).
     pub fn meet(
         &self,
         meeting: &Meeting<'_>,
@@ -81,7 +83,7 @@ fn role_of(side: Side) -> Role {
     }
 }
 
-/// Where to listen, for an address at which others reach this side.
+/// Returns the address to listen at, for an address at which others reach this side.
 pub fn to_bind(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
     let is_here = host == "localhost" || host.starts_with("127.") || host == "[::1]";

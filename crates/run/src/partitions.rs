@@ -1,11 +1,12 @@
-//! Partitions, of which several are compared at a time.
+//! Comparison of several partitions at a time.
 //!
-//! The two sides agree on a number of connections: as many as both have threads for, and one more, if there is memory for
-//! them. The first is that of the session, the others are opened for the purpose; partition p goes over connection p modulo
-//! their number. What is found is recorded in the order of the partitions.
+//! The two sides agree on a number of connections: one more than the threads that both have, if memory suffices for
+//! them. The first is the session's own, the others are opened for this purpose; partition p uses connection p modulo
+//! their number. Results are recorded in the order of the partitions.
 //!
-//! Each connection has a thread, but only as many of these compute at a time as the user allows. One that waits for the other
-//! side gives its turn away, so that the next partition is read and prepared while this one is on the wire.
+//! Each connection has a thread, but only as many of these compute at a time as the user allows. A thread that waits
+//! for the other side gives its turn to another, so that the next partition is read and prepared while this one is on
+//! the wire.
 
 use std::{
     collections::BTreeMap,
@@ -35,16 +36,16 @@ const CONNECTIONS: &str = "vesica/connections";
 /// The most connections.
 const MOST: usize = 64;
 
-/// How often a side that is at work checks whether to say so, or to stop.
+/// The interval at which a busy side checks whether to send a keep-alive message, or to stop.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// Partitions to be compared.
-pub(super) struct Work<'a> {
+pub(super) struct PartitionWork<'a> {
     gather: &'a dyn Gather,
     partitions: &'a Partitions,
     /// Threads of this side.
     threads: usize,
-    /// As many as there are threads: where there are more connections than that, one of them always waits.
+    /// One for each thread: if there are more connections than threads, at least one always waits.
     turns: Turns,
     range: Range<usize>,
     standing: Standing,
@@ -55,7 +56,7 @@ pub(super) struct Work<'a> {
     error: Mutex<Option<Error>>,
 }
 
-/// What was found so far.
+/// The results so far.
 pub(super) struct Recorded {
     /// The partition that is recorded next.
     next: usize,
@@ -66,12 +67,12 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// What is to be recorded from this partition on; what was found in those before is in `pieces`.
+    /// Creates the record of results from partition `next` on; the results before it are in `pieces`.
     pub(super) fn new(next: usize, pieces: pieces::Adding, standing: Standing) -> Self {
         Self { next, waiting: BTreeMap::new(), pieces, standing }
     }
 
-    /// All that was found.
+    /// Returns all results.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -79,7 +80,7 @@ impl Recorded {
         self.pieces.finish()
     }
 
-    /// Notes a step of tasks.
+    /// Records a step of tasks.
     ///
     /// # Errors
     /// As [`Standing::begin_partition`], [`Error::Journal`] and [`Error::Output`].
@@ -104,20 +105,21 @@ impl Recorded {
     }
 }
 
-/// Says that each partition has a connection of its own, in place of a number of connections.
+/// A number of connections that stands for one connection per partition.
 const PERMITS: u8 = 0;
 
-/// How the sides compare partitions.
+/// The way in which the sides compare partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lanes {
-    /// Over so many connections, the smaller of the numbers that the sides can have.
+pub(super) enum PairingMode {
+    /// Over this many connections, the smaller of both sides' maximums.
     Connections(usize),
-    /// As [permits](super::permits) say: a side has tasks elsewhere.
+    /// By [permits](super::permits), because a side has tasks elsewhere.
     Permits,
 }
 
-/// How the sides compare partitions; `mine` is how many connections this side can have, or `None` if it needs permits.
-pub(super) fn agree(mine: Option<usize>, channel: &mut Channel) -> Result<Lanes> {
+/// Agrees on how to compare partitions; `mine` is this side's maximum number of connections, or `None` if it needs
+/// permits.
+pub(super) fn agree(mine: Option<usize>, channel: &mut Channel) -> Result<PairingMode> {
     let mine = mine.map_or(PERMITS, |mine| mine.clamp(1, MOST) as u8);
     let mut theirs = [0];
     channel.exchange(CONNECTIONS, &[mine], &mut theirs)?;
@@ -125,13 +127,13 @@ pub(super) fn agree(mine: Option<usize>, channel: &mut Channel) -> Result<Lanes>
         return Err(channel.malformed(CONNECTIONS, "not a number of connections").into());
     }
     Ok(match mine.min(theirs[0]) {
-        PERMITS => Lanes::Permits,
-        connections => Lanes::Connections(connections.into()),
+        PERMITS => PairingMode::Permits,
+        connections => PairingMode::Connections(connections.into()),
     })
 }
 
-impl<'a> Work<'a> {
-    /// The partitions of this range; what was found in those before is recorded.
+impl<'a> PartitionWork<'a> {
+    /// Creates the work on the partitions of this range; the results of earlier ones are recorded.
     pub(super) fn new(
         gather: &'a dyn Gather,
         partitions: &'a Partitions,
@@ -146,10 +148,10 @@ impl<'a> Work<'a> {
         Self { gather, partitions, threads, turns, range, standing, recorded, failed, error }
     }
 
-    /// Compares them over so many connections, and returns what was found in all.
+    /// Compares them over this many connections, and returns all results.
     ///
     /// # Errors
-    /// That of the connection which failed first.
+    /// The error of the connection that failed first.
     pub(super) fn run(
         self,
         connections: usize,
@@ -173,7 +175,7 @@ impl<'a> Work<'a> {
             }
             work.lane(0, connections, channel, rng, false);
             while started.iter().any(|thread| !thread.is_finished()) {
-                // The others are still at work, and the other side's too.
+                // The other threads are still at work, and so is the other side.
                 if !work.has_failed()
                     && let Err(error) = channel.keep_alive()
                 {
@@ -211,7 +213,8 @@ impl<'a> Work<'a> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares those partitions that go over one connection, unless another one fails. A connection of its own is ended.
+    /// Compares the partitions of one connection, unless another one fails. Ends the connection, unless it is the
+    /// session's.
     fn lane(
         &self,
         number: usize,
@@ -221,8 +224,8 @@ impl<'a> Work<'a> {
         is_own: bool,
     ) {
         let mut mine = self.range.clone().skip(number).step_by(connections);
-        // Threads of its own: one that waits for another may take up any work of its pool, and if that waits for the other
-        // side, which waits for what lies beneath, neither goes on.
+        // A pool per connection: a thread that waits may take up any work of its pool. If that work waits for the other
+        // side, which in turn waits for the work below it on the stack, neither side makes progress.
         let pool = ThreadPoolBuilder::new().num_threads((self.threads / connections).max(1));
         let pool = pool.build().map_err(|_| Error::bug("no thread could be started"));
         channel.share(self.turns.clone());
@@ -296,7 +299,7 @@ mod tests {
 
     const COUNT: usize = 4;
 
-    /// Runs one side, which has so many keys and room for so many in a partition.
+    /// Runs one side with this many keys; partitions have room for a set as large as `sizes` says.
     fn side(
         role: Role,
         keys: usize,
@@ -334,10 +337,10 @@ mod tests {
         let gather = method.gather(&call).unwrap();
         let pieces = pieces::Adding::create(&spill)?;
         let recorded = Recorded::new(0, pieces, Standing::new(None, None)?);
-        let work = Work::new(&*gather, &all, connections, 0..COUNT, recorded);
+        let work = PartitionWork::new(&*gather, &all, connections, 0..COUNT, recorded);
         let mut channel = channel.with_parallel(role == Role::A, ends);
         let ended = work.run(connections, &mut channel, &mut rng);
-        // As `run` does.
+        // As `job::run` does.
         if let Some(reason) = ended.as_ref().err().and_then(Error::abort_reason) {
             channel.abort(reason);
         }
@@ -354,7 +357,8 @@ mod tests {
         })
     }
 
-    /// Whoever has too many keys for a partition says so without a word on them; the other side learns that it is over.
+    /// A side with too many keys for a partition fails without a message about them; the other side learns that the run
+    /// is over.
     #[test]
     fn a_partition_that_overflows_ends_both_sides_in_order() {
         let [sender, receiver] = [4_000, 1_000].map(|keys| partitions::capacity(keys, COUNT));

@@ -1,4 +1,4 @@
-//! Words for the phases of a run.
+//! Descriptions of a run's phases.
 
 use vesica_net::phase;
 
@@ -28,7 +28,7 @@ pub fn waited_for(phase: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A person reads what every phase does.
+    /// Every phase has a description that a person can read.
     #[test]
     fn every_phase_of_a_run_has_words() {
         let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);

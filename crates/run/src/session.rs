@@ -1,6 +1,6 @@
 //! One run with another party, step by step: terms, sets, seed, method, end.
 //!
-//! An error in a step ends the session; [`job::run`](crate::job::run) then tells the other side why.
+//! An error in a step ends the session; [`job::run`](crate::job::run) then sends the other side the reason.
 
 mod chosen;
 mod elsewhere;
@@ -53,7 +53,7 @@ pub use self::elsewhere::Elsewhere;
 use self::{chosen::Chosen, elsewhere::Local};
 use crate::{
     diagnosis::Diagnosis,
-    partitions::{self as work, Lanes, POLL, Recorded, Work},
+    partitions::{self as work, POLL, PairingMode, Recorded, Work},
     standing::{DONE, Limits, Place, Standing},
 };
 
@@ -70,7 +70,7 @@ pub struct Session<'a> {
     standing: Standing,
     /// The agreement under which the run takes place.
     agreement: Option<String>,
-    /// How often partitions were begun, where tasks of a side compared them.
+    /// The number of times that partitions were begun, if tasks of a side compared them.
     attempts: Option<u64>,
     /// The types of the columns that this side sends.
     sent_types: Vec<SentType>,
@@ -80,7 +80,7 @@ pub struct Session<'a> {
 pub struct Setting<'a> {
     /// The offer to the other side.
     pub offer: &'a Offer,
-    /// What the run may do.
+    /// The limits of the run.
     pub standing: Standing,
     /// Both sides.
     pub parties: &'a Parties,
@@ -92,22 +92,22 @@ pub struct Setting<'a> {
     pub observer: Arc<dyn Observer>,
 }
 
-/// What a run gave this side, and by which method.
+/// The result of a run on this side, and the method that computed it.
 pub struct Computed {
     /// The method that ran.
     pub method: Box<dyn Method>,
     /// The size of the other side's set.
     pub peer_items: u64,
-    /// In how many partitions the sets were compared.
+    /// The number of partitions in which the sets were compared.
     pub partitions: u64,
-    /// How often partitions were begun, where tasks of a side compared them.
+    /// The number of times that partitions were begun, if tasks of a side compared them.
     pub attempts: Option<u64>,
-    /// What it found.
+    /// The result.
     pub found: Found,
 }
 
 impl<'a> Session<'a> {
-    /// Makes sure of the other side, agrees on terms and shows each other the signatures under the agreement, if there is one.
+    /// Verifies the other side, agrees on terms, and exchanges the signatures under the agreement, if there is one.
     ///
     /// # Errors
     /// As `Standing::require_peer`, [`Terms::agree`] and `Standing::exchange_signatures`.
@@ -137,42 +137,42 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What the run may still do.
+    /// Returns the limits of the run.
     pub(crate) fn standing(&self) -> &Standing {
         &self.standing
     }
 
-    /// The hash of the agreement under which the run takes place.
+    /// Returns the hash of the agreement under which the run takes place.
     pub fn agreement(&self) -> Option<String> {
         self.agreement.clone()
     }
 
-    /// The terms.
+    /// Returns the terms.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub fn channel(&mut self) -> &mut Channel {
         self.channel
     }
 
-    /// The terms and the connection.
+    /// Returns the terms and the connection.
     pub fn parts(&mut self) -> (&Terms, &mut Channel) {
         (&self.terms, self.channel)
     }
 
-    /// The threads that compute.
+    /// Returns the threads that compute.
     pub(super) fn pool(&self) -> Arc<ThreadPool> {
         self.pool.clone()
     }
 
-    /// What the planner knows of this side's machine and link.
+    /// Returns the planner's knowledge of this machine and the link.
     pub(super) fn inputs(&self) -> &PlannerInputs {
         self.inputs
     }
 
-    /// Whether this side learns the result.
+    /// Returns whether this side learns the result.
     pub fn learns(&self) -> bool {
         self.terms.learns(self.parties.role)
     }
@@ -183,11 +183,11 @@ impl<'a> Session<'a> {
         self.observer.phase(name);
     }
 
-    /// Runs a job of this side alone on the session's threads, and meanwhile keeps the other side from giving up. A job
-    /// cannot be stopped; it is left behind if the session ends first.
+    /// Runs a job of this side on the session's threads, and keeps the other side from giving up in the meantime. A job
+    /// cannot be stopped; if the session ends first, the job is left behind.
     ///
     /// # Errors
-    /// The job's, and a lost connection or a request to stop in the meantime.
+    /// The job's errors, a lost connection, and a request to stop.
     pub fn meanwhile<T: Send + 'static>(
         &mut self,
         job: impl FnOnce() -> Result<T> + Send + 'static,
@@ -213,12 +213,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
-    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where this side keeps a
-    /// journal, the run goes on where it says.
+    /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, unmatched rows may be
+    /// kept as `unmatched`. Keys that do not fit into memory go to the directory `spill`. If this side keeps a journal,
+    /// the run resumes from it.
     ///
     /// # Errors
-    /// Sets that are larger than agreed, what the rules refuse, and whatever the connection or the other side makes go wrong.
+    /// Sets that are larger than agreed, refusals by the rules, and faults of the connection or the other side.
     pub(crate) fn compute(
         &mut self,
         keys: TableKeys,
@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
-        // A run that goes on has passed it.
+        // A resumed run has passed the threshold.
         if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
             self.require(least, &keys, &opening.call, rng)?;
         }
@@ -241,14 +241,14 @@ impl<'a> Session<'a> {
             }
             keys => self.run_partitions(&chosen, call, keys, spill, done, rng)?,
         };
-        // A side that the other has told knows only now.
+        // A side that learned the result from the other one only knows it now.
         self.standing.reveal(found.outcome.shared())?;
         let (partitions, attempts) = (partitions as u64, self.attempts);
         Ok(Computed { method: chosen.method, peer_items, partitions, attempts, found })
     }
 
-    /// Exchanges the sizes of the sets, agrees on where a run goes on that was interrupted, and commits to a part of the seed.
-    /// All of this travels together.
+    /// Exchanges the sizes of the sets, agrees on where an interrupted run resumes, and commits to a part of the seed.
+    /// All of this is sent together.
     fn open_sets(
         &mut self,
         counts: RowCounts,
@@ -280,7 +280,7 @@ impl<'a> Session<'a> {
         Ok((Opening { whole, peer_items, call, begun, done }, committed))
     }
 
-    /// Lets a party prepare while items are made of the digests, and runs it on them.
+    /// Lets a party prepare while items are computed from the digests, and runs it on them.
     fn run(
         &mut self,
         chosen: &Chosen,
@@ -311,8 +311,8 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Sorts the keys into partitions, and runs a party on one after the other, from the first that is not done. The next one
-    /// is read while a party prepares. What all of them come to is revealed at the end.
+    /// Sorts the keys into partitions, and runs a party on one after the other, from the first that is not done. The
+    /// next one is read while a party prepares. The combined result is revealed at the end.
     fn run_partitions(
         &mut self,
         chosen: &Chosen,
@@ -339,10 +339,10 @@ impl<'a> Session<'a> {
         };
         let lanes = work::agree(Some(mine), self.channel)?;
         let parallel = match lanes {
-            Lanes::Connections(connections) => connections,
-            Lanes::Permits => count - done,
+            PairingMode::Connections(connections) => connections,
+            PairingMode::Permits => count - done,
         };
-        // Each connection takes its part.
+        // Each connection has its part of the cost.
         let cost = cost.map(|cost| Cost {
             bytes_to_sender: cost.bytes_to_sender * (count - done) as f64 / parallel.max(1) as f64,
             bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64
@@ -352,11 +352,11 @@ impl<'a> Session<'a> {
         watch(self.channel, &self.observer, cost);
         let recorded = Recorded::new(done, pieces, self.standing.clone());
         let pieces = match lanes {
-            Lanes::Connections(connections) => {
+            PairingMode::Connections(connections) => {
                 let work = Work::new(&*gathered, &partitions, threads, done..count, recorded);
                 work.run(connections, self.channel, rng)?
             }
-            Lanes::Permits => {
+            PairingMode::Permits => {
                 let local = Local {
                     gather: &*gathered,
                     partitions: &partitions,
@@ -373,7 +373,7 @@ impl<'a> Session<'a> {
         self.conclude(gathered, pieces, Some(&partitions), seed, rng)
     }
 
-    /// Begins the journal, or goes on with it, and makes a file for what is found, with what was found before.
+    /// Begins or resumes the journal, and makes a file for the results, which holds the earlier ones.
     fn begin_partitions(
         &self,
         chosen: &Chosen,
@@ -409,7 +409,7 @@ impl<'a> Session<'a> {
         Ok((gathered, pieces))
     }
 
-    /// Puts together what was found in all partitions, checks the rules for it, and reveals it.
+    /// Combines the results of all partitions, checks the rules for them, and reveals the total.
     fn conclude(
         &mut self,
         gathered: Box<dyn Gather>,
@@ -429,7 +429,7 @@ impl<'a> Session<'a> {
         (unrevealed.reveal)(self.channel, rng)
     }
 
-    /// How many partitions fit into this side's memory at a time.
+    /// Returns how many partitions fit into this side's memory at a time.
     fn fit(&self, method: &dyn Method, call: &Call) -> usize {
         let Call { request, .. } = call;
         let (sizes, receives) = (request.sizes, call.receives());
@@ -446,7 +446,7 @@ impl<'a> Session<'a> {
         Seed::agree(self.parties.role, self.channel, rng)
     }
 
-    /// What sentences on this run say of both sides.
+    /// Returns the facts about both sides for sentences on this run.
     fn sides(&self, my_keys: u64, peer_keys: u64) -> Sides {
         let role = self.parties.role;
         Sides {
@@ -459,13 +459,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Whether this side is the protocol's receiver.
+    /// Returns whether this side is the protocol's receiver.
     fn receives(&self) -> bool {
         self.terms.receiver() == self.parties.role
     }
 
-    /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions. The
-    /// openings of the seed and the echo travel with what both say of their memory.
+    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions. The
+    /// openings of the seed and the echo travel with both sides' statements of their memory.
     fn choose(
         &mut self,
         ladder: &Ladder<'_>,
@@ -476,7 +476,7 @@ impl<'a> Session<'a> {
         let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
         let channel = &mut *self.channel;
         let budget = Budget::new(inputs.memory);
-        // Keys on disk are compared in partitions, even where a repeated few of them would fit into memory.
+        // Keys on disk are compared in partitions, even if a few repeated keys would fit into memory.
         let least = inputs.partitions.max(if are_held { 1 } else { 2 });
         let least = least.next_power_of_two().ilog2() as usize;
         let opened = committed.open(channel)?;
@@ -487,7 +487,7 @@ impl<'a> Session<'a> {
         let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
         let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
         let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
-        let chosen = chosen.ok_or(Error::bug("the choice is no candidate"))?;
+        let chosen = chosen.ok_or(Error::bug("the choice is not a candidate"))?;
         Ok((rung.partitions, chosen, seed))
     }
 
@@ -504,12 +504,12 @@ impl<'a> Session<'a> {
         diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
     }
 
-    /// Says that this side has reached a step of the end.
+    /// Announces that this side has reached a step of the end.
     ///
     /// # Errors
-    /// What any send can meet, and a request to stop.
+    /// Every error of a send, and a request to stop.
     pub fn say(&mut self, step: &'static str) -> Result<()> {
-        // A request to stop must be noticed before this side says that it goes on.
+        // A request to stop must be noticed before this side announces that it continues.
         self.channel.keep_alive()?;
         Ok(self.channel.send(step, &[])?)
     }
@@ -517,29 +517,29 @@ impl<'a> Session<'a> {
     /// Waits until the other side has reached a step of the end.
     ///
     /// # Errors
-    /// What any receive can meet.
+    /// Every error of a receive.
     pub fn hear(&mut self, step: &'static str) -> Result<()> {
         Ok(self.channel.recv_into(step, &mut [])?)
     }
 
-    /// Says that this side's results are in place, and waits for the other side to say the same. Returns what the run
-    /// cost, and an error if the other side did not confirm.
+    /// Announces that this side's results are in place, and waits for the other side to announce the same. Returns the
+    /// cost of the run, and an error if the other side did not confirm.
     pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
     }
 }
 
-/// The words on a run that goes on after an interruption.
+/// Describes where a run resumes after an interruption.
 fn goes_on(done: u64, partitions: u64, sessions: u32) -> String {
     let place = match done < partitions {
         true => format!("partition {} of {partitions}", done + 1),
-        false => format!("the end: all of {partitions} are compared"),
+        false => format!("the last step: all {partitions} partitions are compared"),
     };
-    format!("the run goes on with {place}; it was started {sessions} times")
+    format!("the run resumes at {place}; it was started {sessions} times")
 }
 
-/// What both sides know of the sets and of an earlier attempt.
+/// Both sides' knowledge of the sets and of an earlier attempt.
 struct Opening {
     whole: Sizes,
     /// The size of the other side's set.
@@ -550,8 +550,8 @@ struct Opening {
     done: u64,
 }
 
-/// Shows the observer what the channel does: the bytes of a protocol, as part of those predicted, and waits that a
-/// person would notice.
+/// Reports the channel's activity to the observer: the bytes of a protocol as part of those predicted, and pauses that
+/// a person would notice.
 fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<Cost>) {
     const NOTICED: Duration = Duration::from_secs(1);
     let observer = observer.clone();

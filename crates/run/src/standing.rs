@@ -1,14 +1,14 @@
 //! The standing of a run: its limits, over all of its sessions together.
 //!
-//! Every step that compares, reveals or goes on after an interruption asks here first. An allowed step is on the disk before it
-//! takes place: in the journal, and under an agreement in the ledger. So a side that comes back with other keys gets no more
-//! than the terms let it bring to one run:
+//! Every step that compares, reveals or resumes is checked here first. An allowed step is on the disk before it takes
+//! place: in the journal, and under an agreement in the ledger. So a side that returns with other keys gets no more
+//! than from the number of keys that the terms allow in one run:
 //!
-//! - No side goes back behind what it has said that it has done (`Standing::confirm`).
-//! - The comparison of a partition begins a few times at most (`Standing::begin_partition`).
-//! - Keys whose result is sent once more count against the most that the other side may bring; in a protocol against malicious
-//!   parties no result is sent twice ([`Standing::reveal_partition`]).
-//! - A result is checked against the rules, and noted, before it is revealed (`Standing::reveal`).
+//! - No side goes back behind the partitions that it has reported as done (`Standing::confirm`).
+//! - The comparison of a partition begins only a few times (`Standing::begin_partition`).
+//! - Keys whose result is sent again count against the other side's maximum number of keys; in a protocol against
+//!   malicious parties no result is sent twice ([`Standing::reveal_partition`]).
+//! - A result is checked against the rules, and recorded, before it is revealed (`Standing::reveal`).
 //! - A repeated end has the same noise (`Standing::noise`).
 
 use std::{
@@ -63,11 +63,11 @@ struct RunState {
 pub(crate) struct Limits {
     /// Distinct keys of the other side.
     pub(crate) peer_keys: u64,
-    /// The most that it may bring.
+    /// The maximum number of its keys.
     pub(crate) max_peer_keys: u64,
-    /// Its items in a partition.
+    /// The number of its items in a partition.
     pub(crate) of_partition: u64,
-    /// Whether the protocol is one against malicious parties.
+    /// Whether the protocol is secure against malicious parties.
     pub(crate) is_malicious: bool,
 }
 
@@ -77,12 +77,12 @@ pub(crate) struct Place {
     pub(crate) begun: Option<Option<Begun>>,
     /// Partitions that this side has done.
     pub(crate) done: u64,
-    /// Partitions that the other side has said that it has done.
+    /// The number of partitions that the other side reports as done.
     pub(crate) peer_done: u64,
 }
 
 impl Standing {
-    /// A run under this agreement, if it is under one, with this journal, if it keeps one.
+    /// Creates the standing of a run under this agreement, if any, with this journal, if it keeps one.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -101,14 +101,14 @@ impl Standing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses a connection to anybody but the other side, before anything is sent.
+    /// Refuses a connection to anyone but the other side, before anything is sent.
     ///
     /// # Errors
     /// As [`Partnership::require_peer`].
     pub(crate) fn require_peer(&self, parties: &Parties, channel: &Channel) -> Result<()> {
         let peer = channel.peer();
         if peer.is_some_and(|peer| peer.to_string() != parties.peer) {
-            let message = "the connection is to another party than that of the run";
+            let message = "the connection leads to a party that does not take part in this run";
             return Err(Error::usage(Misuse::Agreement, message));
         }
         match &self.state().account {
@@ -117,14 +117,14 @@ impl Standing {
         }
     }
 
-    /// The offer that the other side has signed.
+    /// Returns the offer that the other side has signed.
     pub(crate) fn pledge(&self, parties: &Parties) -> Result<Option<Pledge>> {
         let state = self.state();
         let account = state.account.as_ref();
         account.map(|account| account.partnership().pledge(parties.role.other())).transpose()
     }
 
-    /// Shows each other the signatures under the agreement, and returns its hash; nothing where there is none.
+    /// Exchanges the signatures under the agreement, and returns its hash; `None` without an agreement.
     ///
     /// # Errors
     /// As [`Account::exchange_signatures`].
@@ -133,20 +133,20 @@ impl Standing {
         state.account.as_mut().map(|account| account.exchange_signatures(channel)).transpose()
     }
 
-    /// Takes note of the run's identity, which may not change between sessions.
+    /// Records the run's identity, which may not change between sessions.
     pub fn describe(&self, run: Run, sketch: Option<Sketch>) {
         self.state().run = Some((run, sketch));
     }
 
-    /// Whether this side keeps a journal.
+    /// Returns whether this side keeps a journal.
     pub(crate) fn is_kept(&self) -> bool {
         self.state().journal.is_some()
     }
 
-    /// Reports the progress of the run.
+    /// Returns the progress of the run.
     ///
     /// # Errors
-    /// [`Error::Journal`] where the journal is of another run, or of one that was attempted too often.
+    /// [`Error::Journal`] if the journal belongs to another run, or the run was attempted too often.
     pub(crate) fn place(&self) -> Result<Place> {
         let RunState { journal, run, .. } = &*self.state();
         let (Some(journal), Some((run, _))) = (journal, run) else {
@@ -156,8 +156,8 @@ impl Standing {
         Ok(Place { begun, done: journal.done(), peer_done: journal.peer_done() })
     }
 
-    /// Notes that the run begins, or goes on, if the rules allow it, before anything of the keys leaves this side. Returns a
-    /// warning for this side.
+    /// Records that the run begins or resumes, if the rules allow it, before any data about the keys leaves this side.
+    /// Returns a warning for this side.
     ///
     /// # Errors
     /// As [`Account::admit`].
@@ -179,18 +179,18 @@ impl Standing {
         Ok(warning)
     }
 
-    /// The least number of shared keys that both sides make sure of before they compare rows.
+    /// Returns the minimum number of shared keys that both sides check before they compare rows.
     pub(crate) fn threshold(&self) -> Option<u64> {
         self.state().account.as_ref().and_then(Account::threshold)
     }
 
-    /// Whether a rule limits the shared keys that a result reveals.
+    /// Returns whether a rule limits the shared keys that a result reveals.
     pub(crate) fn limits_results(&self) -> bool {
         let state = self.state();
         state.account.as_ref().is_some_and(|account| account.partnership().limits_results())
     }
 
-    /// Begins the journal, or goes on with it after so many partitions, of which each piece is shown.
+    /// Begins the journal, or resumes it after `done` partitions and passes each of their pieces to `show`.
     ///
     /// # Errors
     /// [`Error::Journal`], and what `show` returns.
@@ -207,7 +207,7 @@ impl Standing {
         journal.begin(run.clone(), Begun { line: *line, ..begun }, done, show)
     }
 
-    /// Notes that the comparison of a partition begins, if it may. Tasks elsewhere have committed to its keys.
+    /// Records that the comparison of a partition begins, if it may. Tasks elsewhere have committed to its keys.
     ///
     /// # Errors
     /// [`Error::TooManyAttempts`], [`Error::AlreadyRevealed`] and [`Error::Journal`].
@@ -230,10 +230,11 @@ impl Standing {
         journal.begins(partition, commitments)
     }
 
-    /// Notes that the result of a partition is about to be sent to the other side, if it may be.
+    /// Records that the result of a partition is about to be sent to the other side, if it may be.
     ///
     /// # Errors
-    /// [`Error::Policy`] where other keys could have been brought to it than before and there would be too many in all,
+    /// [`Error::Policy`] if this partition may have been compared with other keys before and they would be too many in
+    /// total,
     /// [`Error::AlreadyRevealed`] and [`Error::Journal`].
     pub fn reveal_partition(&self, partition: u32) -> Result<()> {
         let RunState { journal, limits, .. } = &mut *self.state();
@@ -251,13 +252,13 @@ impl Standing {
         journal.reveals(partition)
     }
 
-    /// Asks [`Standing::reveal_partition`] for a channel over which a partition is compared.
+    /// Returns a gate that calls [`Standing::reveal_partition`], for a channel over which a partition is compared.
     pub(crate) fn gate(&self, partition: u32) -> Gate {
         let standing = self.clone();
         Box::new(move || standing.reveal_partition(partition).map_err(io::Error::other))
     }
 
-    /// Notes what was found in the next partition.
+    /// Records the result of the next partition.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -265,15 +266,16 @@ impl Standing {
         self.state().journal.as_mut().map_or(Ok(()), |journal| journal.add(piece))
     }
 
-    /// The number of partitions on the disk.
+    /// Returns the number of partitions on the disk.
     pub(crate) fn done(&self) -> u64 {
         self.state().journal.as_ref().map_or(0, Journal::done)
     }
 
-    /// Tells each other how many partitions are on the disk, where both sides keep journals. Neither goes back behind that.
+    /// Exchanges the numbers of partitions on the disk, if both sides keep journals. Neither side goes back behind
+    /// them.
     ///
     /// # Errors
-    /// [`Error::Journal`], and what any exchange can meet.
+    /// [`Error::Journal`], and every error of an exchange.
     pub(crate) fn exchange_done(&self, at_once: bool, channel: &mut Channel) -> Result<u64> {
         if !self.is_kept() {
             return Ok(0);
@@ -285,8 +287,8 @@ impl Standing {
         Ok(theirs)
     }
 
-    /// Takes note of how many partitions the other side says that it has done; at once on the disk, or with the next partition
-    /// that begins.
+    /// Records the number of partitions that the other side reports as done; on the disk at once, or with the next
+    /// partition that begins.
     ///
     /// # Errors
     /// [`Error::Journal`].
@@ -295,10 +297,10 @@ impl Standing {
         state.journal.as_mut().map_or(Ok(()), |journal| journal.confirm(peer_done, at_once))
     }
 
-    /// The secret under which this side commits to partitions, and what both sides have committed to in earlier sessions.
+    /// Returns the secret under which this side commits to partitions, and both sides' commitments of earlier sessions.
     ///
     /// # Errors
-    /// [`Error::Usage`] without a journal: whoever forgets commitments could be shown one set after another.
+    /// [`Error::Usage`] without a journal: a side that forgets commitments could be shown one set after another.
     pub(crate) fn commitments(&self, seed: &Seed) -> Result<(Zeroizing<[u8; 32]>, Committed)> {
         let message = "the other side compares partitions by tasks on other machines: keep a journal, with --resume";
         let state = self.state();
@@ -308,7 +310,8 @@ impl Standing {
         Ok((secret, journal.committed().clone()))
     }
 
-    /// The randomness of this side's part of a number's noise: the same in each session of a run that can go on.
+    /// Returns the randomness of this side's part of a number's noise: the same in each session of a run with a
+    /// journal.
     pub(crate) fn noise(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> StdRng {
         match &self.state().journal {
             Some(journal) => {
@@ -318,7 +321,7 @@ impl Standing {
         }
     }
 
-    /// Notes that a result is about to be revealed to a side that learns it, if the rules allow it.
+    /// Records that a result is about to be revealed to a side that learns it, if the rules allow it.
     ///
     /// # Errors
     /// As [`Account::reveal`].
@@ -326,18 +329,18 @@ impl Standing {
         self.state().account.as_mut().map_or(Ok(()), |account| account.reveal(shared))
     }
 
-    /// The number of sessions, this one included, where a journal counts them.
+    /// Returns the number of sessions, this one included, if a journal counts them.
     pub fn sessions(&self) -> Option<u32> {
         self.state().journal.as_ref().map(Journal::attempts)
     }
 
-    /// Whether the run is under an agreement, so that a record is signed.
+    /// Returns whether the run is under an agreement, so that a record is signed.
     pub(crate) fn is_recorded(&self) -> bool {
         self.state().account.is_some()
     }
 
-    /// Signs the record together with the other side, where the run is under an agreement. Partitions were begun so often,
-    /// where tasks compared them.
+    /// Signs the record together with the other side, if the run is under an agreement. `attempts` is the number of
+    /// times that partitions were begun, if tasks compared them.
     ///
     /// # Errors
     /// As [`Account::sign`].
@@ -356,7 +359,7 @@ impl Standing {
         account.sign(end, channel).map(Some)
     }
 
-    /// The rules of the agreement and of this side that decide which matches are shown.
+    /// Returns the rules of the agreement and of this side that decide which matches are shown.
     pub(crate) fn match_rules(&self) -> MatchRules {
         let state = self.state();
         let account = state.account.as_ref();
@@ -371,7 +374,7 @@ impl Standing {
         self.state().account.as_ref().map_or(Ok(()), |account| account.keep(record))
     }
 
-    /// Notes that the run failed.
+    /// Records that the run failed.
     ///
     /// # Errors
     /// [`Error::Ledger`].
@@ -379,7 +382,7 @@ impl Standing {
         self.state().account.as_ref().map_or(Ok(()), |account| account.failed(error))
     }
 
-    /// Ends the journal of a run that is complete on both sides.
+    /// Removes the journal of a run that is complete on both sides.
     pub(crate) fn complete(&self) {
         if let Some(journal) = self.state().journal.take() {
             journal.remove();
@@ -387,10 +390,10 @@ impl Standing {
     }
 }
 
-/// Refuses keys that were compared once more, and might have been others.
+/// Refuses keys that were compared again, since they might have been other keys.
 fn too_many_keys(most: u64, again: u64) -> Refusal {
     let reason = format!(
-        "the other side may bring {} to a run, and after interruptions up to {} were compared once more; begin a new run \
+        "the terms allow the other side {} in a run, and after interruptions up to {} more were compared again; begin a new run \
          without the journals, or agree on a larger bound",
         counted(most, "key"),
         grouped(again)

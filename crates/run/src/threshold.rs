@@ -1,8 +1,9 @@
-//! First whether enough keys are shared, then which.
+//! The check that enough keys are shared, before the sides learn which.
 //!
-//! For rows, a minimum that the learning side's program checks after the protocol holds as long as that program is what it
-//! should be. Here circuit PSI tells both sides one bit of the same sets beforehand, and the protocol for rows runs only if
-//! enough are shared: a side that studies all it received learns no more of a smaller intersection.
+//! For rows, the learning side's program checks a minimum after the protocol, which only protects against a side that
+//! runs an honest program. Here circuit PSI first reveals one bit about the same sets to both sides, and the protocol
+//! for rows runs only if enough keys are shared: a side that studies all it received learns no more about a smaller
+//! intersection.
 
 use rand::CryptoRng;
 use vesica_agree::memory::{Budget, Ladder, Room, Rung};
@@ -22,12 +23,12 @@ use vesica_task::{
 use super::session::Session;
 
 impl Session<'_> {
-    /// Goes on only if at least so many keys of the two sets are shared, which both sides learn. `call` is of the run that
-    /// follows.
+    /// Continues only if the two sets share at least this many keys, which both sides learn. `call` describes the run
+    /// that follows.
     ///
     /// # Errors
-    /// [`Error::Policy`] if fewer are shared, [`Error::Terms`] for sets that are too large for a side's memory, and what any
-    /// method can meet.
+    /// [`Error::Policy`] if fewer are shared, [`Error::Terms`] for sets that are too large for a side's memory, and
+    /// every error of a method.
     pub(super) fn require(
         &mut self,
         least: u64,
@@ -38,7 +39,8 @@ impl Session<'_> {
         let query = Query::at_least(least);
         let request = Request { number: least, ..Request::rows(call.request.sizes, 1) };
         let TableKeys::Held(set) = keys else {
-            let message = "it is computed on sets in memory, and the keys of a side are on disk: raise --memory";
+            let message =
+                "it needs both sets in memory, and a side's keys are on disk: raise --memory";
             return Err(Error::Terms(vec![Difference::of_both(
                 "threshold first",
                 message.to_owned(),
@@ -58,7 +60,7 @@ impl Session<'_> {
         let key = rung.candidates.first().map(|candidate| candidate.key);
         let mut methods = query.kind.task.methods().into_iter();
         let method = methods.find(|method| Some(method.key()) == key);
-        let method = method.ok_or(Error::bug("the choice is in no catalogue"))?;
+        let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
         let sides = Sides { i_learn: true, peer_learns: true, ..call.sides };
         let call = Call::new(request, call.role, sides, call.rows);
         let seed = self.draw(rng)?;
@@ -70,7 +72,7 @@ impl Session<'_> {
             let prepared = method.prepare(call, channel, rng);
             let ran = prepared.and_then(|party| party.run(items.items(), set.rows(), channel, rng));
             let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
-            // It is one bit, which no rule limits.
+            // The result is one bit, which no rule limits.
             (unrevealed.reveal)(channel, rng)
         })?;
         match found.outcome.answer {

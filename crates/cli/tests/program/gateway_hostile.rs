@@ -365,7 +365,7 @@ fn a_peer_that_takes_impossible_turns() {
     let kept =
         |partition: u32, attempt: u8| json!({"kept": {"partition": partition, "attempt": attempt}});
     let twice = json!([kept(0, 1), kept(0, 1)]);
-    let cannot = "not a turn that can be";
+    let cannot = "an impossible turn";
     let cases = [
         (b"\xff\xfe".to_vec(), "not a turn of this version"),
         (vec![b' '; 1 << 16], "may have at most 32768 bytes, announced 65536"),

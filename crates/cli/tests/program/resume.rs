@@ -231,7 +231,7 @@ fn a_run_says_where_it_goes_on() {
     let [x, y] = flags.each_ref().map(|flags| flags.iter().map(String::as_str).collect::<Vec<_>>());
     let quiet = [&y[..], &["--quiet"]].concat();
     let [a, b] = lab.run(&x, &quiet);
-    a.assert(0, &["the run goes on with partition ", " of 8; it was started 2 times\n"]);
+    a.assert(0, &["the run resumes at partition ", " of 8; it was started 2 times\n"]);
     b.assert(0, &[]);
     assert!(!b.err.contains("goes on"), "{b:?}");
     assert_eq!([Connecting, Listening].map(|party| lab.output(party).unwrap()), expected);

@@ -1,4 +1,4 @@
-//! What a journal remembers, and what is no journal.
+//! Journals and their faults.
 
 use vesica_core::error::Class;
 
@@ -34,7 +34,7 @@ fn begin(journal: &mut Journal, begun: Begun, done: u64) -> Result<Vec<Vec<u8>>>
 }
 
 #[test]
-fn what_was_found_is_found_again() {
+fn pieces_are_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let resume = resume(&folder);
     let mut journal = Journal::open(&resume).unwrap();
@@ -70,7 +70,7 @@ fn what_was_found_is_found_again() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Commitments outlast everything but a run that begins anew, however far the other side is.
+/// Commitments outlast everything except a run that starts over, regardless of the other side's progress.
 #[test]
 fn commitments_are_remembered() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn commitments_are_remembered() {
     assert!(Journal::open(&resume).unwrap().committed().is_empty());
 }
 
-/// What was tried and what the other side confirmed outlast everything but a run that begins anew.
+/// The attempts and the other side's confirmations outlast everything except a run that starts over.
 #[test]
 fn attempts_are_remembered() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +113,7 @@ fn attempts_are_remembered() {
     let found = |journal: &Journal| (journal.tried(1), journal.peer_done(), journal.repeated());
     assert_eq!(found(&journal), (Tried { begun: 1, revealed: 1 }, 3, 0));
     drop(journal);
-    // What is confirmed is on the disk with the next partition that begins, or at once.
+    // Confirmations are on the disk with the next partition that begins, or at once.
     let mut journal = Journal::open(&resume).unwrap();
     assert_eq!(found(&journal), (Tried { begun: 1, revealed: 1 }, 2, 0));
     begin(&mut journal, begun(), 0).unwrap();
@@ -124,7 +124,7 @@ fn attempts_are_remembered() {
     let mut journal = Journal::open(&resume).unwrap();
     assert_eq!(found(&journal), (Tried { begun: 2, revealed: 2 }, 4, 1));
     assert_eq!(journal.tried(0), Tried::default());
-    // Another line of the ledger is no other run.
+    // The same run may have another line in the ledger.
     begin(&mut journal, Begun { line: None, ..begun() }, 0).unwrap();
     assert_eq!(found(&journal), (Tried { begun: 2, revealed: 2 }, 4, 1));
     begin(&mut journal, Begun { seed: [4; 32], ..begun() }, 0).unwrap();
@@ -146,12 +146,12 @@ fn the_line_of_the_ledger_is_read_before_a_run() {
 }
 
 #[test]
-fn a_file_that_is_no_journal_stays_as_it_is() {
+fn a_foreign_file_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let resume = resume(&folder);
     for text in [&b"k,n\na,1\n"[..], &[b'x'; 500]] {
         std::fs::write(&resume.journal, text).unwrap();
-        assert!(refused(Journal::open(&resume)).contains("it is no journal"));
+        assert!(refused(Journal::open(&resume)).contains("it is not a journal"));
         assert_eq!(std::fs::read(&resume.journal).unwrap(), text);
     }
 }
@@ -176,7 +176,7 @@ fn another_run_is_refused() {
     assert!(refused(Journal::open(&other)).contains("belongs to another identity"));
 }
 
-/// Wherever the file ends, and whatever byte is changed, a journal is read up to a whole record or refused.
+/// If the file is cut at any length or any byte is changed, a journal is read up to a whole record or refused.
 #[test]
 fn cut_and_changed_journals() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ fn cut_and_changed_journals() {
     }
 }
 
-/// A record is bound to its place: two pieces of one length do not change places unnoticed.
+/// A record is bound to its position: two pieces of one length cannot be exchanged unnoticed.
 #[test]
 fn pieces_do_not_change_places() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +246,7 @@ fn a_journal_is_a_regular_file_of_one_identity() {
     }
 }
 
-/// Another user may have put something in its place, in a directory where both write.
+/// Another user may have put something in its place, in a directory that both can write to.
 #[cfg(unix)]
 #[test]
 fn a_journal_is_not_written_through_a_link_nor_into_the_file_of_another_user() {
@@ -275,7 +275,7 @@ fn a_journal_is_not_written_through_a_link_nor_into_the_file_of_another_user() {
 }
 
 #[test]
-fn a_run_is_not_attempted_for_ever() {
+fn the_number_of_attempts_is_limited() {
     let folder = tempfile::tempdir().unwrap();
     let resume = resume(&folder);
     for _ in 0..MOST_ATTEMPTS {

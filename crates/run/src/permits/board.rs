@@ -1,35 +1,35 @@
-//! Which partition is where, as both sides see it.
+//! The state of every partition, as both sides see it.
 //!
-//! Both sides keep the same board: in each turn they tell each other what has changed, and both apply the changes of the
-//! connecting side first. So permits need nobody who gives them: each side computes the same ones.
+//! Both sides keep the same board: in each turn they exchange their changes, and both apply the changes of the
+//! connecting side first. So nobody needs to issue permits: each side computes the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use vesica_net::Fingerprint;
 
-/// How often a partition may begin in a session, whatever the sides allow. An honest side loses an attempt with a machine or a
-/// connection.
+/// The maximum number of attempts at a partition in a session, regardless of the sides' settings. An honest side loses
+/// an attempt with a machine or a connection.
 pub const MOST_ATTEMPTS: u8 = 16;
 
-/// The most changes that a side tells in a turn.
+/// The maximum number of a side's changes in a turn.
 pub(crate) const MOST_CHANGES: usize = 64;
 
-/// The most idle slots that count.
+/// The maximum number of idle slots that count.
 pub const MOST_IDLE: u32 = 1 << 12;
 
-/// What a side has prepared for a partition.
+/// A side's preparation for a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prepared {
-    /// The key under which it takes part in this attempt, as text.
+    /// The fingerprint of the key that the side uses in this attempt, as text.
     #[serde(with = "text")]
     pub fingerprint: Fingerprint,
     /// A commitment to the keys of the partition.
     pub commitment: [u8; 32],
 }
 
-/// A fingerprint travels as the text that people see.
+/// The text form of fingerprints on the wire, as people see them.
 pub mod text {
     use serde::{Deserialize, Deserializer, Serializer, de};
     use vesica_net::Fingerprint;
@@ -45,38 +45,38 @@ pub mod text {
     }
 }
 
-/// What the connecting and the listening side have committed to in partitions that were begun.
+/// The commitments of the connecting and the listening side to partitions that were begun.
 pub type Committed = BTreeMap<u32, [[u8; 32]; 2]>;
 
-/// What changed on one side.
+/// A change on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub(crate) enum Change {
     /// A slot has this partition from an earlier session.
     Held { partition: u32 },
-    /// The slot that had it has it no longer, and nothing that counts was found.
+    /// The slot that had it gave it up without a result that counts.
     Dropped { partition: u32 },
-    /// A task is ready for this partition. If there was an attempt already, it is lost.
+    /// A task is ready for this partition. An attempt that was under way is lost.
     Ready { partition: u32, task: Prepared },
-    /// What this attempt found is kept.
+    /// The result of this attempt is stored.
     Kept { partition: u32, attempt: u8 },
 }
 
-/// What a side tells in a turn.
+/// One side's message in a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Turn {
-    /// Slots that could take a partition.
+    /// The number of slots that could take a partition.
     pub(crate) idle: u32,
-    /// Partitions that are on the side's disk, from the first on.
+    /// The number of partitions on the side's disk, counted from the first.
     pub(crate) done: u64,
     pub(crate) changes: Vec<Change>,
 }
 
-/// Where a partition is on one side.
+/// The state of a partition on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nowhere yet.
+    /// No slot has it.
     Open,
     /// A slot has it.
     Held,
@@ -84,27 +84,27 @@ enum Place {
     Ready(Prepared),
     /// It is being compared.
     Compared,
-    /// What was found is kept.
+    /// The result is stored.
     Kept,
 }
 
-/// What follows from a turn.
+/// A consequence of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permit {
     /// A slot of this side takes the partition.
     Hold { side: usize, partition: u32 },
     /// Both sides are ready and begin.
     Begin { partition: u32, attempt: u8, tasks: [Prepared; 2] },
-    /// Both sides have kept what was found.
+    /// Both sides have stored the result.
     Done { partition: u32 },
 }
 
-/// Why a turn is refused.
+/// The reason why a turn is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// What this side says cannot be.
+    /// This side's message is impossible.
     Impossible { side: usize },
-    /// The keys of this side's partition are others than before.
+    /// The keys of this side's partition differ from earlier ones.
     Changed { side: usize, partition: u32 },
     /// The partition was begun too often.
     TooOften { partition: u32 },
@@ -112,7 +112,7 @@ pub(crate) enum Fault {
 
 /// The board.
 pub(crate) struct Board {
-    /// Of partition p, on both sides.
+    /// The state of each partition on both sides.
     places: Vec<[Place; 2]>,
     commitments: Vec<[Option<[u8; 32]>; 2]>,
     attempts: Vec<u8>,
@@ -123,7 +123,8 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// So many partitions, of which the first are done; others may have been begun in an earlier session.
+    /// Creates a board of `partitions` partitions, the first `done` of them done; others may have been begun in an
+    /// earlier session.
     pub(crate) fn new(partitions: u32, done: u32, committed: &Committed) -> Self {
         let count = partitions as usize;
         let mut places = vec![[Place::Open; 2]; count];
@@ -138,20 +139,20 @@ impl Board {
         }
     }
 
-    /// Whether all are done.
+    /// Returns whether all partitions are done.
     pub(crate) fn is_done(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// How many attempts there were.
+    /// Returns the number of attempts.
     pub(crate) fn attempts(&self) -> u64 {
         self.attempts.iter().map(|attempts| u64::from(*attempts)).sum()
     }
 
-    /// Applies what both sides tell, and returns what follows.
+    /// Applies both sides' messages, and returns the permits that follow.
     ///
     /// # Errors
-    /// What cannot be, and what may not be.
+    /// An impossible message, changed keys, or a partition that was begun too often.
     pub(crate) fn turn(&mut self, said: &[Turn; 2]) -> Result<Vec<Permit>, Fault> {
         let mut permits = Vec::new();
         for (side, turn) in said.iter().enumerate() {
@@ -185,7 +186,7 @@ impl Board {
             return Err(Fault::Impossible { side });
         }
         if !self.open.contains(&partition) {
-            // It was done before this side knew.
+            // The partition was done before this side knew.
             return Ok(());
         }
         match *change {
@@ -218,7 +219,7 @@ impl Board {
                 match self.places[p][side] {
                     Place::Compared if counts => self.places[p][side] = Place::Kept,
                     Place::Kept if counts => {}
-                    // The slot is free, and what it found does not count: the partition begins anew in any slot.
+                    // The slot is free, and its result does not count: the partition starts over in any slot.
                     Place::Compared => {
                         self.void[p] = true;
                         self.places[p][side] = Place::Open;
@@ -234,7 +235,7 @@ impl Board {
         Ok(())
     }
 
-    /// The last attempt is lost on this side, whose slot still has the partition.
+    /// Records that the last attempt is lost on this side, whose slot still has the partition.
     fn lose(&mut self, partition: usize, side: usize) {
         self.void[partition] = true;
         let places = &mut self.places[partition];
@@ -257,7 +258,7 @@ impl Board {
         Ok(())
     }
 
-    /// First a side takes what the other side has already; then both take the same.
+    /// Assigns each side the partitions that the other side already has, and then the same partitions to both.
     fn hold(&mut self, open: &[u32], said: &[Turn; 2], permits: &mut Vec<Permit>) {
         let mut idle = [said[0].idle, said[1].idle];
         for partition in open {
@@ -330,9 +331,9 @@ mod tests {
         assert!(!board.is_done());
     }
 
-    /// Whichever side loses an attempt, and whether or not the other has kept its part already, both begin anew.
+    /// If either side loses an attempt, even after the other has stored its result, both start over.
     #[test]
-    fn what_one_side_loses_both_do_again() {
+    fn an_attempt_that_one_side_loses_is_repeated_by_both() {
         for (kept_first, loser) in [(true, 0), (true, 1), (false, 0), (false, 1)] {
             let mut board = new_board(1, 0);
             board.turn(&[turn(1, &[]), turn(1, &[])]).unwrap();
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_slot_has_from_before_is_given_to_nobody_else_until_it_is_dropped() {
+    fn a_partition_of_an_earlier_session_stays_with_its_slot_until_dropped() {
         let mut board = new_board(2, 0);
         let held = [Change::Held { partition: 0 }];
         let permits = board.turn(&[turn(1, &held), turn(2, &[])]).unwrap();
@@ -370,7 +371,7 @@ mod tests {
         let dropped = [Change::Dropped { partition: 0 }];
         let permits = board.turn(&[turn(1, &dropped), turn(0, &[])]).unwrap();
         assert_eq!(self::held(&permits), [(0, 0)]);
-        // Also in the middle of an attempt, and after the other side has kept its part.
+        // This also holds during an attempt, and after the other side has stored its result.
         board.turn(&[turn(0, &[ready(0)]), turn(0, &[ready(0)])]).unwrap();
         let kept = [Change::Kept { partition: 0, attempt: 1 }];
         let permits = board.turn(&[turn(0, &dropped), turn(0, &kept)]).unwrap();
@@ -379,9 +380,9 @@ mod tests {
         assert_eq!(self::held(&permits), [(0, 0), (1, 0)]);
     }
 
-    /// A slot that is left from before a restart has a partition that the board does not know of.
+    /// A slot from before a restart has a partition that the board does not know of.
     #[test]
-    fn what_a_side_has_already_the_other_takes_first() {
+    fn a_side_first_takes_partitions_that_the_other_has() {
         let mut board = new_board(4, 1);
         let permits = board.turn(&[turn(0, &[ready(3)]), turn(1, &[])]).unwrap();
         assert_eq!(held(&permits), [(1, 3)]);
@@ -394,7 +395,7 @@ mod tests {
         board.turn(&[turn(0, &[ready(0)]), turn(0, &[])]).unwrap();
         let fault = board.turn(&[turn(0, &[other]), turn(0, &[])]).unwrap_err();
         assert_eq!(fault, Fault::Changed { side: 0, partition: 0 });
-        // Also where the partition was begun in an earlier session.
+        // This also holds if the partition was begun in an earlier session.
         let committed = Committed::from([(1, [[1; 32], [3; 32]])]);
         for (side, commitment) in [(0, 2), (1, 1)] {
             let mut board = Board::new(2, 0, &committed);
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_changes_are_refused() {
         for change in [
             ready(7),
             Change::Kept { partition: 2, attempt: 1 },

@@ -1,13 +1,13 @@
-//! Partitions that are compared one at a time, each over a connection of its own, wherever both sides have a slot for it.
+//! Partitions that are compared one at a time, each over a connection of its own, when both sides have a slot for it.
 //!
-//! Where a side's partitions are compared by tasks on other machines, they come and go in an order that nobody decides.
-//! So each partition waits until both sides have a slot for it: opposite orders would otherwise keep both waiting. The two
-//! sides keep the same board, on which `Permit`s follow from what both tell. For each attempt there is a connection of
-//! the two parties, and inside of it TLS between the two tasks, whose keys are made for the attempt and told over the
-//! connection of the run.
+//! When tasks on other machines compare a side's partitions, these start and finish in an unpredictable order. So each
+//! partition waits until both sides have a slot for it: opposite orders would otherwise keep both waiting. The two
+//! sides keep the same board, from which they derive `Permit`s. Each attempt has a connection of the two parties, and
+//! inside it TLS between the two tasks. The tasks' keys are generated for the attempt and announced over the connection
+//! of the run.
 //!
-//! What compares partitions, threads of this process (`threads`) or tasks elsewhere (`vesica_gateway`), talks with the
-//! session through a [`Slots`].
+//! Partitions are compared by threads of this process (`threads`) or tasks elsewhere (`vesica_gateway`), which
+//! communicate with the session through [`Slots`].
 
 mod board;
 mod slots;
@@ -41,16 +41,16 @@ const MAX_TURN: usize = 1 << 15;
 /// The interval between two turns in which nothing changes on this side.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a permit's connection is bound to.
+/// The label to which a permit's connection is bound.
 const TASK: &str = "vesica/task";
 
-/// A step of a run that has to be noted.
+/// A step of a run that must be recorded.
 pub(crate) enum Step {
-    /// A partition is compared, to whose keys the connecting and the listening side have committed like this.
+    /// The comparison of a partition begins, with the connecting and the listening side's commitments to its keys.
     Begins { partition: u32, commitments: [[u8; 32]; 2] },
-    /// Both sides have what was found in a partition.
+    /// Both sides have the result of a partition.
     Done { partition: usize, found: Zeroizing<Vec<u8>> },
-    /// The other side says how many partitions it has on its disk.
+    /// The other side has this number of partitions on its disk.
     PeerHas { done: u64 },
 }
 
@@ -59,14 +59,15 @@ pub(crate) struct Dispatch<'a> {
     role: Role,
     board: Board,
     slots: &'a Slots,
-    /// How long to wait while no partition begins or ends.
+    /// The maximum time during which no partition begins or ends.
     patience: Duration,
-    /// How many connections there were.
+    /// The number of connections so far.
     connections: u64,
 }
 
 impl<'a> Dispatch<'a> {
-    /// So many partitions, of which the first are done, and what the sides have committed to in others.
+    /// Creates a dispatch of `partitions` partitions, the first `done` of them done, with the sides' commitments to
+    /// others.
     pub(crate) fn new(
         role: Role,
         partitions: usize,
@@ -79,12 +80,12 @@ impl<'a> Dispatch<'a> {
         Self { role, board, slots, patience, connections: 0 }
     }
 
-    /// Takes turns until all partitions are done, and lets each step be noted before it is taken. Returns how many attempts
-    /// there were. `done` says how many partitions this side has on its disk.
+    /// Takes turns until all partitions are done, and passes each step to `note` before it is taken. Returns the number
+    /// of attempts. `done` returns the number of partitions on this side's disk.
     ///
     /// # Errors
-    /// What a slot meets that ends the run; a side that says what cannot be, or whose keys changed; a partition that may not
-    /// begin again; and what any exchange can meet.
+    /// An error of a slot that ends the run; a peer that sends an impossible turn or whose keys changed; a partition
+    /// that may not begin again; and every error of an exchange.
     pub(crate) fn run(
         mut self,
         channel: &mut Channel,
@@ -102,7 +103,7 @@ impl<'a> Dispatch<'a> {
                 Role::B => [theirs, mine],
             };
             let permits = self.board.turn(&said).map_err(|fault| self.fault(fault, channel))?;
-            // What slots take does not count: a side could take and drop one for ever.
+            // Partitions that slots take do not count: a side could take and drop one forever.
             if permits.iter().any(|permit| !matches!(permit, Permit::Hold { .. })) {
                 moved = Instant::now();
             }
@@ -145,9 +146,9 @@ impl<'a> Dispatch<'a> {
             }
             Fault::Changed { .. } => malformed("the keys of a partition changed between attempts"),
             Fault::Impossible { side } if side == self.role as usize => {
-                Error::bug("a turn of this side cannot be")
+                Error::bug("a turn of this side is impossible")
             }
-            Fault::Impossible { .. } => malformed("not a turn that can be"),
+            Fault::Impossible { .. } => malformed("an impossible turn"),
         }
     }
 }
@@ -160,7 +161,7 @@ fn exchange(mine: &Turn, channel: &mut Channel) -> Result<Turn> {
     theirs.map_err(|_| channel.malformed(TURN, "not a turn of this version").into())
 }
 
-/// What the tasks of both sides know of an attempt.
+/// The facts about an attempt that both sides' tasks know.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt<'a> {
     /// This side's role.
@@ -177,7 +178,7 @@ pub struct Attempt<'a> {
     pub attempt: u8,
 }
 
-/// A channel between the two tasks of an attempt, over a connection that may be passed on by others in between.
+/// Opens a channel between the two tasks of an attempt, over a connection that others in between may relay.
 pub fn channel(
     connection: Connection,
     attempt: Attempt<'_>,
@@ -194,11 +195,11 @@ pub fn channel(
     Ok(channel)
 }
 
-/// Compares a partition over an attempt's channel, up to the end that both sides know of, and returns what was found. The
-/// gate is asked before this side reveals anything. Where that fails, the other side's task is told why.
+/// Compares a partition over an attempt's channel, until both sides have finished, and returns the result. The gate is
+/// checked before this side reveals anything. On an error, the other side's task receives the reason.
 ///
 /// # Errors
-/// Those of the method and of the gate, and what any exchange can meet.
+/// The errors of the method and of the gate, and every error of an exchange.
 pub fn compare(
     gather: &dyn Gather,
     loaded: &Partition,
@@ -219,10 +220,10 @@ pub fn compare(
     ended
 }
 
-/// Named in errors of an attempt.
+/// The phase named in errors of an attempt.
 pub const TASK_PHASE: &str = "partition";
 
-/// Whether another attempt may succeed where this one failed.
+/// Returns whether another attempt may succeed after this error.
 pub fn may_pass(error: &Error) -> bool {
     use vesica_net::Error::{Aborted, Closed, Handshake, Io, Stalled};
     let Error::Net(error) = error else { return false };
@@ -238,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// What a dispatch of the listening side says to a peer that sends this in each turn.
+    /// Returns the error with which a dispatch of the listening side answers a peer that sends this in each turn.
     fn answer(turn: &str, patience: Duration) -> Error {
         let (a, b) = memory::pair();
         thread::scope(|scope| {
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(answer(&long_turn, long).class(), Class::Peer);
     }
 
-    /// A side that never has a slot is given up, and so is one whose slots take a partition and drop it again and again.
+    /// A side is given up if it never has a slot, or if its slots take a partition and drop it again and again.
     #[test]
     fn a_side_that_compares_nothing_is_given_up() {
         let flips = "{\"idle\":1,\"done\":0,\"changes\":[{\"held\":{\"partition\":0}},{\"dropped\":{\"partition\":0}}]}";

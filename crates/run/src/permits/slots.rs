@@ -1,4 +1,4 @@
-//! What this side's slots and its session tell each other.
+//! The exchange between this side's slots and its session.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -18,7 +18,7 @@ pub struct Begun {
     pub attempt: u8,
     /// The key of the other side's task.
     pub peer: Fingerprint,
-    /// Leads to it.
+    /// The connection to it.
     pub connection: Connection,
 }
 
@@ -27,19 +27,19 @@ pub struct Begun {
 pub struct Slots {
     state: Mutex<SlotState>,
     changed: Condvar,
-    /// The bytes of all attempts.
+    /// The traffic of all attempts.
     cost: Mutex<Meter>,
 }
 
 #[derive(Default)]
 struct SlotState {
-    /// Slots that wait for a partition.
+    /// The number of slots that wait for a partition.
     idle: usize,
-    /// Partitions for them.
+    /// Partitions assigned to them.
     held: VecDeque<u32>,
     changes: VecDeque<Change>,
     begun: BTreeMap<u32, Begun>,
-    /// What was found, and in which attempt.
+    /// The results, each with the number of its attempt.
     found: BTreeMap<u32, (u8, Zeroizing<Vec<u8>>)>,
     /// Partitions that are done on both sides.
     done: BTreeSet<u32>,
@@ -47,18 +47,18 @@ struct SlotState {
     error: Option<Error>,
 }
 
-/// What a slot or a task waits for.
+/// The outcome of a wait of a slot or a task.
 pub enum Waited<T> {
-    /// It is here.
+    /// It has arrived.
     Here(T),
-    /// Not yet.
+    /// It has not arrived yet.
     NotYet,
-    /// It will not come: the session is over, or the partition done.
+    /// It will not arrive: the session is over, or the partition is done.
     Never,
 }
 
 impl Slots {
-    /// Slots of a session in which so many partitions are done.
+    /// Creates the slots of a session in which this many partitions are done.
     pub(crate) fn new(done: usize) -> Self {
         let slots = Self::default();
         slots.state().done = (0..done as u32).collect();
@@ -66,16 +66,16 @@ impl Slots {
     }
 
     fn state(&self) -> MutexGuard<'_, SlotState> {
-        // A slot that panicked ends the run by what it did not do.
+        // A slot that panicked leaves its work undone, which ends the run.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the bytes of an attempt, or of a part of one.
+    /// Adds the traffic of an attempt, or of a part of one.
     pub fn add_cost(&self, cost: &Meter) {
         self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
     }
 
-    /// The bytes of all attempts so far.
+    /// Returns the traffic of all attempts so far.
     pub(crate) fn cost(&self) -> Meter {
         self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -88,10 +88,10 @@ impl Slots {
         self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// What changed, after waiting so long that something may change.
+    /// Waits for a change, for at most `time`. Returns the number of idle slots and the changes.
     ///
     /// # Errors
-    /// What ends the run.
+    /// The error that ends the run.
     pub(super) fn changes(&self, most: usize, time: Duration) -> Result<(u32, Vec<Change>)> {
         let until = Instant::now() + time;
         let mut state = self.state();
@@ -119,7 +119,7 @@ impl Slots {
         self.changed.notify_all();
     }
 
-    /// Takes what was found in a partition that both sides have done.
+    /// Removes and returns the result of a partition that both sides have done.
     ///
     /// # Errors
     /// [`Error::Bug`].
@@ -128,10 +128,10 @@ impl Slots {
         state.done.insert(partition);
         let found = state.found.remove(&partition);
         self.changed.notify_all();
-        found.map(|(_, piece)| piece).ok_or(Error::bug("what was found is kept"))
+        found.map(|(_, piece)| piece).ok_or(Error::bug("a partition that is done has a result"))
     }
 
-    /// Lets slots and tasks go.
+    /// Ends all waits of slots and tasks.
     pub(crate) fn end(&self) {
         self.state().is_over = true;
         self.changed.notify_all();
@@ -143,12 +143,12 @@ impl Slots {
         self.changed.notify_all();
     }
 
-    /// Whether the partition is done on both sides.
+    /// Returns whether the partition is done on both sides.
     pub fn is_done(&self, partition: u32) -> bool {
         self.state().done.contains(&partition)
     }
 
-    /// An idle slot waits for a partition, and comes again if there is none yet.
+    /// Waits for a partition for an idle slot, which calls this again if there is none yet.
     pub fn next(&self, time: Duration) -> Waited<u32> {
         let until = Instant::now() + time;
         let mut state = self.state();
@@ -171,7 +171,7 @@ impl Slots {
         waited
     }
 
-    /// A task is ready for the partition.
+    /// Announces that a task is ready for the partition.
     pub fn ready(&self, partition: u32, task: Prepared) {
         let mut state = self.state();
         state.begun.remove(&partition);
@@ -179,7 +179,7 @@ impl Slots {
         self.changed.notify_all();
     }
 
-    /// A task that is ready waits to begin.
+    /// Waits until a task that is ready may begin.
     pub fn begun(&self, partition: u32, time: Duration) -> Waited<Begun> {
         let until = Instant::now() + time;
         let mut state = self.state();
@@ -198,17 +198,17 @@ impl Slots {
         }
     }
 
-    /// An attempt found this.
+    /// Stores the result of an attempt.
     pub fn found(&self, partition: u32, attempt: u8, piece: Zeroizing<Vec<u8>>) {
         self.state().found.insert(partition, (attempt, piece));
     }
 
-    /// A slot has this partition from an earlier session.
+    /// Announces that a slot has this partition from an earlier session.
     pub fn claim(&self, partition: u32) {
         self.change(partition, Change::Held { partition });
     }
 
-    /// What a slot found in its partition is where it stays. If that was in an earlier session, it does not count.
+    /// Announces that the slot's result has been stored. If it is from an earlier session, it does not count.
     pub fn kept(&self, partition: u32) {
         let attempt = self.state().found.get(&partition).map(|(attempt, _)| *attempt);
         let change = match attempt {

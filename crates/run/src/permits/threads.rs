@@ -19,7 +19,7 @@ use super::{
 };
 use crate::standing::Standing;
 
-/// How long a thread waits at a time.
+/// The longest single wait of a thread.
 const POLL: Duration = Duration::from_millis(200);
 
 /// Partitions that threads of this process compare.
@@ -44,7 +44,7 @@ impl Threads<'_> {
     /// Serves `count` slots, which have `threads` threads together, for as long as `work` lasts.
     ///
     /// # Errors
-    /// That of `work`, and of threads that do not start.
+    /// The errors of `work`, and of threads that do not start.
     pub(crate) fn serve<T>(
         &self,
         slots: &Slots,
@@ -85,7 +85,7 @@ impl Threads<'_> {
         }
     }
 
-    /// Compares a partition, in as many attempts as that takes.
+    /// Compares a partition, in as many attempts as necessary.
     fn compare(
         &self,
         partition: u32,

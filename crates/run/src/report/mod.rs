@@ -1,8 +1,8 @@
 //! The outcome of a run, in numbers and sentences, without any identifier.
 //!
-//! A report is begun before anything else and filled in as the run proceeds, so that a run that fails has a report too:
-//! of what it knew by then, and why it ended. `docs/reference/report.schema.json` describes its form as JSON; whoever changes that
-//! form raises [`REPORT_VERSION`].
+//! A report is begun before anything else and filled in as the run proceeds, so a failed run also has a report, with
+//! everything known by then and the reason for the failure. `docs/reference/report.schema.json` describes its JSON
+//! form; raise [`REPORT_VERSION`] when that form changes.
 
 #[cfg(test)]
 mod sentences;
@@ -35,78 +35,78 @@ use vesica_task::{
     outcome::Outcome,
 };
 
-/// The version of the report's form. A reader that knows a version can read every report of it.
+/// The version of the report's form. A reader that knows a version can read all reports of that version.
 pub const REPORT_VERSION: u32 = 2;
 
-/// The report of one side. What this side does not know is `None`.
+/// The report of one side. Facts that this side does not know are `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// [`REPORT_VERSION`].
     pub report_version: u32,
     /// The program that ran.
     pub program: Program,
-    /// When the run began, in UTC, as in RFC 3339.
+    /// The time at which the run began, in UTC, as in RFC 3339.
     pub started: String,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended: Option<String>,
-    /// How it ended.
+    /// The outcome.
     pub status: Status,
-    /// Why it failed, if it did.
-    pub failure: Option<Failure>,
-    /// Why it is not known that the other side's result is in place, although this side's is.
+    /// The failure, if it failed.
+    pub failure: Option<FailureReason>,
+    /// The reason why the other side's result is not known to be in place, although this side's is.
     pub unconfirmed: Option<String>,
-    /// Which side this is.
+    /// This side's role.
     pub role: Option<Role>,
     /// The fingerprints of both sides.
     pub fingerprints: Fingerprints,
-    /// What the two sides agreed on.
+    /// The terms that the two sides agreed on.
     pub terms: Option<Terms>,
     /// The hash of the terms, the same in both sides' reports.
     pub terms_hash: Option<String>,
     /// The hash of the agreement under which the run took place.
     pub agreement: Option<String>,
-    /// The place of this side's result, if it gets one; `None` where the run failed.
+    /// The path of this side's result, if it gets one; `None` if the run failed.
     pub output: Option<String>,
-    /// The file of the record that both sides signed; `None` where the run failed.
+    /// The file of the record that both sides signed; `None` if the run failed.
     pub record: Option<String>,
-    /// The ledger, and the number of its line about the end of the run.
+    /// The ledger, and the number of its line on the end of the run.
     pub ledger: Option<LedgerLine>,
-    /// What was read.
+    /// The digest of the input.
     pub input: Option<InputDigest>,
     /// This side's rows.
     pub rows: Option<RowCounts>,
     /// Distinct keys of the other side.
     pub peer_items: Option<u64>,
-    /// How often the run was started, this time included, where it can be resumed.
+    /// The number of times the run was started, this time included, if it can be resumed.
     pub attempts: Option<u32>,
-    /// In how many partitions the sets were compared; 1 if as a whole.
+    /// The number of partitions in which the sets were compared; 1 if as a whole.
     pub partitions: Option<u64>,
     /// The key of the protocol that ran.
     pub protocol: Option<&'static str>,
-    /// The security that was required, and that of the protocol that ran.
+    /// The required security, and the security of the protocol that ran.
     pub security: Option<SecurityOfRun>,
-    /// What was found, as far as this side learns it. In JSON its fields stand among the others.
+    /// The result, as far as this side learns it. In JSON its fields are among the others.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Received columns with texts that a spreadsheet would take for formulas.
     pub formulas: Vec<ColumnFormulas>,
-    /// Why nothing may have matched, and what a diagnosis found.
+    /// Hints at why nothing matched, and the findings of a diagnosis.
     pub hints: Vec<String>,
-    /// Who learned what, in sentences; `None` where the run failed.
+    /// Sentences on what each side learned; `None` if the run failed.
     pub learned: Option<Learned>,
-    /// The same as facts, with the sides by their roles.
+    /// The same facts in a structured form, with the sides by their roles.
     pub disclosure: Option<Disclosure>,
-    /// From the first message to the last.
+    /// The seconds from the first message to the last.
     pub seconds: f64,
-    /// Bytes sent, framing included, TLS records not.
+    /// Bytes sent, including framing but not TLS records.
     pub bytes_sent: u64,
-    /// Bytes received, framing included, TLS records not.
+    /// Bytes received, including framing but not TLS records.
     pub bytes_received: u64,
-    /// How often the direction of traffic changed.
+    /// The number of times the direction of traffic changed.
     pub rounds: u64,
     /// The time and bytes of each phase.
     pub phases: Vec<PhaseReport>,
-    /// The peak memory of the process, where the system tells it.
+    /// The peak memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
 }
 
@@ -121,24 +121,24 @@ pub struct Program {
     pub wire_version: u32,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It has not ended.
     Running,
-    /// With a result.
+    /// It ended with a result.
     Succeeded,
-    /// Without one.
+    /// It ended without a result.
     Failed,
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failure {
-    /// Whose fault it was.
+pub struct FailureReason {
+    /// The side at fault.
     pub class: Class,
-    /// What the user was told.
+    /// The message that the user saw.
     pub reason: String,
 }
 
@@ -151,12 +151,12 @@ pub struct Fingerprints {
     pub peer: Option<String>,
 }
 
-/// The security that was required and that which was given.
+/// The required security and the security that was provided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SecurityOfRun {
-    /// The least that the two sides accept.
+    /// The minimum that the two sides accept.
     pub required: Security,
-    /// That of the protocol that ran; `None` before one was chosen.
+    /// The security of the protocol that ran; `None` before one was chosen.
     pub provided: Option<&'static str>,
 }
 
@@ -174,7 +174,7 @@ pub struct PhaseReport {
 }
 
 impl Report {
-    /// The report of a run that begins now.
+    /// Returns the report of a run that begins now.
     pub fn begin() -> Self {
         Self {
             report_version: REPORT_VERSION,
@@ -217,21 +217,21 @@ impl Report {
         }
     }
 
-    /// The two sides have found each other.
+    /// Sets the parties, once the two sides are connected.
     pub fn set_parties(&mut self, parties: &Parties) {
         self.role = Some(parties.role);
         self.fingerprints.me = Some(parties.me.clone());
         self.fingerprints.peer = Some(parties.peer.clone());
     }
 
-    /// The two sides have agreed.
+    /// Sets the terms, once the two sides have agreed.
     pub fn set_terms(&mut self, terms: &Terms) {
         self.terms = Some(terms.clone());
         self.terms_hash = Some(terms.hash());
         self.security = Some(SecurityOfRun { required: terms.security(), provided: None });
     }
 
-    /// A protocol has run.
+    /// Sets the protocol that ran.
     pub fn set_protocol(&mut self, key: &'static str, adversary: Adversary) {
         self.protocol = Some(key);
         if let Some(security) = &mut self.security {
@@ -239,7 +239,7 @@ impl Report {
         }
     }
 
-    /// Notes what both sides learned. `shown` says whether this side and the other showed what its keys look like.
+    /// Records what both sides learned. `shown` says whether this side and the other showed what its keys look like.
     ///
     /// # Errors
     /// [`Error::Bug`] before the two sides have agreed.
@@ -253,8 +253,8 @@ impl Report {
         Ok(())
     }
 
-    /// The account of the run that tells this outcome, or none. `profiles` says which side showed what its keys look like, the
-    /// connecting one first.
+    /// Returns the disclosure of the run with this outcome, or without an outcome. `profiles` says which side showed
+    /// what its keys look like, the connecting one first.
     ///
     /// # Errors
     /// As [`Report::disclose`].
@@ -276,13 +276,13 @@ impl Report {
         Ok(terms.disclosure(Known { keys, method, outcome, profiles, rules }))
     }
 
-    /// The end of the run, for the record under an agreement with these rules.
+    /// Returns the end of the run, for the record under an agreement with these rules.
     ///
     /// # Errors
-    /// [`Error::Bug`] before both sides have learned everything that they learn.
+    /// [`Error::Bug`] before [`Report::disclose`].
     pub(crate) fn end<'a>(&self, terms: &'a Terms, rules: MatchRules) -> Result<End<'a>> {
         let (Some(role), Some(noted)) = (self.role, self.disclosure.clone()) else {
-            return Err(Error::bug("a run that ends is accounted for"));
+            return Err(Error::bug("a run that ends has a disclosure"));
         };
         let profiles = [Role::B, Role::A].map(|role| noted.facts(role).contains(&Fact::KeyProfile));
         // Both sides sign the same record, so it holds an outcome only if both learned it.
@@ -299,12 +299,12 @@ impl Report {
         })
     }
 
-    /// Describes in a line for a log the facts that the sides learned besides sizes.
+    /// Describes in one line, for a log, the facts that the sides learned besides sizes.
     pub fn brief(&self) -> Option<String> {
         Some(self.disclosure.as_ref()?.brief(self.role?)).filter(|said| !said.is_empty())
     }
 
-    /// Puts the meter's figures into the report.
+    /// Copies the meter's figures into the report.
     pub fn set_costs(&mut self, meter: &Meter) {
         let phases = meter.phases();
         self.seconds = phases.iter().map(|phase| phase.time.as_secs_f64()).sum();
@@ -323,16 +323,16 @@ impl Report {
         self.peak_memory_bytes = peak_memory();
     }
 
-    /// The run has come to its end.
+    /// Marks the run as succeeded.
     pub(crate) fn succeed(&mut self) {
         self.status = Status::Succeeded;
         self.ended = Some(now());
     }
 
-    /// The run has failed: there is no result to report, and what was learned cannot be said.
+    /// Marks the run as failed: there is no result to report, and the report cannot say what was learned.
     pub fn fail(&mut self, class: Class, reason: String) {
         self.status = Status::Failed;
-        self.failure = Some(Failure { class, reason });
+        self.failure = Some(FailureReason { class, reason });
         self.ended = Some(now());
         (self.outcome, self.learned, self.disclosure) = (Outcome::default(), None, None);
         (self.output, self.record, self.ledger) = (None, None, None);
@@ -340,7 +340,7 @@ impl Report {
         self.formulas.clear();
     }
 
-    /// The report as JSON, with a line end after it.
+    /// Returns the report as JSON, followed by a newline.
     ///
     /// # Errors
     /// [`Error::Bug`].
@@ -349,7 +349,7 @@ impl Report {
         Ok(text.map_err(|_| Error::bug("the report has no JSON"))? + "\n")
     }
 
-    /// Writes the report to where it cannot be seen yet.
+    /// Writes the report to a file that does not have its name yet.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -359,9 +359,9 @@ impl Report {
     }
 }
 
-/// This moment, to the second.
+/// Returns the current time, to the second.
 fn now() -> String {
     let now = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    // Years of four digits have that form.
+    // Years with four digits always have this form.
     now.format(&Rfc3339).unwrap_or_default()
 }

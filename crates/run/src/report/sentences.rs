@@ -1,7 +1,7 @@
-//! Every sentence that a report and its summary can say, in a file for a person to read.
+//! Every sentence of a report and its summary, in a file that a person can read.
 //!
-//! `tests/report_sentences.txt` is compared with what the code says now. After a change, read what the test shows,
-//! and renew the file with `VESICA_RENEW_SENTENCES=1 cargo test -p vesica --lib sentences`.
+//! The test compares `tests/report_sentences.txt` with the sentences that the code produces. After a change, read the
+//! output of the test, and renew the file with `VESICA_RENEW_SENTENCES=1 cargo test -p vesica-run --lib sentences`.
 
 use std::{fmt::Write, path::Path};
 
@@ -36,18 +36,18 @@ const KEYS: [u64; 2] = [300, 1000];
 /// Keys that both have.
 const SHARED: u64 = 10;
 
-/// A run of which every outcome is put into words.
+/// A run whose every outcome is put into words.
 struct Run {
     query: Query,
     protocol: &'static str,
     adversary: Adversary,
-    /// Who learns, from A's point of view.
+    /// The sides that learn, from A's point of view.
     learns: Learns,
     required: Security,
     minimum: u64,
-    /// Whether each side brings values.
+    /// Whether each side contributes values.
     brings: [bool; 2],
-    /// The most rows of a key that are sent in a join.
+    /// The maximum number of rows per key sent in a join.
     pub rows: u32,
 }
 
@@ -107,10 +107,10 @@ impl Run {
             [false, false] => "",
         };
         let query = self.query.describe();
-        format!("{query}{held}{values}, {}, {who}; told to {}", self.protocol, side(role))
+        format!("{query}{held}{values}, {}, {who}; shown to {}", self.protocol, side(role))
     }
 
-    /// A report of this run as far as it does not depend on the outcome.
+    /// Returns a report of this run as far as it does not depend on the outcome.
     fn report(&self, terms: &Terms, role: Role) -> Report {
         let (mine, peers) = match role {
             Role::A => (KEYS[0], KEYS[1]),
@@ -129,7 +129,7 @@ impl Run {
     }
 }
 
-/// What B sends in a join.
+/// Returns the columns that B sends in a join.
 fn sent(rows: u32) -> SentColumns {
     SentColumns { columns: vec!["tier".to_owned(), "city".to_owned()], bytes: 64, rows }
 }
@@ -146,7 +146,7 @@ fn show(text: &mut String, title: &str, report: &Report) {
     writeln!(text, "{title}\n    {lines}\n").unwrap();
 }
 
-/// Runs for rows, with a protocol of each kind.
+/// Writes runs for rows, with a protocol of each kind.
 fn queries_for_rows(text: &mut String) {
     let protocols =
         ["rr22", "cm20-malicious-sender", "rr22-malicious", "naive"].map(vesica_psi::find);
@@ -174,7 +174,7 @@ fn queries_for_rows(text: &mut String) {
     }
 }
 
-/// Joins, with a protocol of each kind.
+/// Writes joins, with a protocol of each kind.
 fn queries_for_joins(text: &mut String) {
     for (protocol, rows) in [("rr22", 1), ("rr22", 3), ("rr22-malicious", 1)] {
         let protocol = vesica_psi::find(protocol).unwrap();
@@ -196,7 +196,7 @@ fn queries_for_joins(text: &mut String) {
     }
 }
 
-/// Everything that a side can be told in answer to a query.
+/// Returns every answer that a side can receive to a query.
 fn answers(aggregate: Aggregate, minimum: u64) -> Vec<Output> {
     let told = match aggregate {
         Aggregate::Count => vec![Output::Count(SHARED)],
@@ -207,7 +207,7 @@ fn answers(aggregate: Aggregate, minimum: u64) -> Vec<Output> {
     told.into_iter().chain(too_few).collect()
 }
 
-/// Runs for an answer, with every method that gives it.
+/// Writes runs for an answer, with every method that gives it.
 fn queries_for_numbers(text: &mut String) {
     let none = [false, false];
     let queries = [
@@ -252,7 +252,7 @@ fn outcomes(
     };
     for answer in told {
         let mut report = run.report(terms, role);
-        // Products have twice as many places as their factors.
+        // Products have twice as many decimal places as their factors.
         let scale = if number == Number::Products { 1 } else { 2 };
         let result = answer.map(|answer| number.result(answer, scale));
         report.outcome = Outcome { answer: result, ..Outcome::default() };
@@ -262,7 +262,7 @@ fn outcomes(
     }
 }
 
-/// A size that a method shows a party besides the answer is among that party's facts, and no other's.
+/// Asserts that if a method shows a party a size besides the answer, this size is among that party's facts only.
 fn is_as_the_method_says(report: &Report, method: &Method, aggregate: Aggregate, receives: bool) {
     let said = (method.learns)(aggregate);
     let (mine, peers) =
@@ -296,7 +296,7 @@ fn queries_for_shares(text: &mut String) {
     }
 }
 
-/// What this side says where the other one stopped.
+/// Writes this side's messages after the other one stopped.
 fn reasons(text: &mut String) {
     use AbortReason::{
         Agreement, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,

@@ -1,4 +1,4 @@
-//! The report as lines for a person at a terminal.
+//! The report as lines for a terminal.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use vesica_task::{interface::Context, outcome::QueryResult, query::ResultForm};
 use super::{Report, SecurityOfRun};
 
 impl Report {
-    /// The outcome of a run that succeeded, line by line. `output` is where its result went.
+    /// Describes the outcome of a successful run, line by line. `output` is the destination of its result.
     pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.result(output));
@@ -27,7 +27,7 @@ impl Report {
         lines
     }
 
-    /// The result; `None` where this side learns none.
+    /// Describes the result; `None` if this side learns none.
     fn result(&self, output: Option<&Path>) -> Option<String> {
         let written = |what: String| match output {
             Some(path) if path == Path::new("-") => format!("{what} written to standard output"),
@@ -46,7 +46,7 @@ impl Report {
         terms.query().kind.task.headline(&self.outcome, &context)
     }
 
-    /// The file with the answer, where it has a line of its own and a file.
+    /// Names the file with the answer, if the answer has a line of its own and a file.
     fn place_of_answer(&self, output: Option<&Path>) -> Option<String> {
         let query = self.terms.as_ref()?.query();
         let answer = self.outcome.answer.filter(|answer| *answer != QueryResult::TooFew);
@@ -55,7 +55,7 @@ impl Report {
         Some(format!("the answer is in {}", path.display()))
     }
 
-    /// The record and the line of the ledger that prove the run.
+    /// Names the record and the line of the ledger that prove the run.
     fn proof(&self) -> Option<String> {
         let LedgerLine { file, line } = self.ledger.as_ref()?;
         Some(match &self.record {
@@ -68,7 +68,7 @@ impl Report {
         })
     }
 
-    /// The columns that one side sent to the other, if one did.
+    /// Names the columns that one side sent to the other, if any.
     fn columns(&self) -> Option<String> {
         let terms = self.terms.as_ref()?;
         let sent = terms.sent_columns()?.describe();
@@ -76,10 +76,10 @@ impl Report {
         Some(format!("columns {word}: {sent}"))
     }
 
-    /// The rows that took no part, if there are any.
+    /// Counts the rows that took no part, if there are any.
     fn left_out(&self) -> Option<String> {
         let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
-        // Of rows with one key, a join sends the first, or as many as --duplicates says.
+        // Of the rows with one key, a join sends the first, or as many as --duplicates says.
         let sent = self.terms.as_ref().zip(self.role).and_then(|(terms, role)| {
             terms.sent_columns().filter(|sent| terms.sends(role) && sent.rows == 1)
         });
@@ -101,7 +101,7 @@ impl Report {
             self.peak_memory_bytes.map(|b| format!(", {:.0} MB of memory", b as f64 / 1e6));
         format!(
             "{}, {:.2} s, {:.2} MB sent, {:.2} MB received{}",
-            self.what_ran(),
+            self.protocol_line(),
             self.seconds,
             self.bytes_sent as f64 / 1e6,
             self.bytes_received as f64 / 1e6,
@@ -109,8 +109,8 @@ impl Report {
         )
     }
 
-    /// The protocol with its security, and what was required where that is something else.
-    fn what_ran(&self) -> String {
+    /// Names the protocol and its security, and the required security if it differs.
+    fn protocol_line(&self) -> String {
         let protocol = self.protocol.unwrap_or("no protocol");
         let Some(SecurityOfRun { required, provided: Some(provided) }) = self.security else {
             return protocol.to_owned();

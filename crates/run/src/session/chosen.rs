@@ -1,4 +1,4 @@
-//! The method of a run, and what belongs to the choice of it.
+//! The method of a run, and its parameters.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use super::{Opening, READY, Session, ladder::ladder};
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
     pub(super) method: Box<dyn Method>,
-    /// The predicted cost; `None` for a run that goes on.
+    /// The predicted cost; `None` for a resumed run.
     pub(super) cost: Option<Cost>,
     pub(super) seed: Arc<Seed>,
 }
 
 impl Session<'_> {
-    /// The method, the number and sizes of partitions, and the seed: those of an earlier attempt or new ones.
+    /// Returns the method, the number and sizes of partitions, and the seed: from an earlier attempt, or new ones.
     pub(super) fn pick(
         &mut self,
         opening: &mut Opening,
@@ -52,7 +52,7 @@ impl Session<'_> {
         };
         let mut methods = self.terms.query().kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == key);
-        let method = method.ok_or(Error::bug("the choice is in no catalogue"))?;
+        let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
         Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }

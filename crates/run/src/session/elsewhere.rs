@@ -1,4 +1,4 @@
-//! Partitions that tasks of a cluster compare: this side's, or the other's.
+//! Partitions that tasks of a cluster compare, on this side or the other.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -23,10 +23,10 @@ use crate::{
     permits::{Dispatch, Slots, Step, Threads},
 };
 
-/// How long partitions that tasks compare may all stay where they are.
+/// The longest time without progress in any partition that tasks compare.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// What tasks elsewhere need to know.
+/// The parameters for tasks elsewhere.
 pub struct Elsewhere<'a> {
     /// The call of the task.
     pub call: &'a Call,
@@ -101,10 +101,11 @@ impl Session<'_> {
         recorded.finish()
     }
 
-    /// Compares partitions by tasks elsewhere, which `start` tells what they need. Otherwise as `Session::compute`.
+    /// Compares partitions by tasks elsewhere: `start` starts them with these parameters. Otherwise as
+    /// `Session::compute`.
     ///
     /// # Errors
-    /// As `Session::compute`, and what tasks meet.
+    /// As `Session::compute`, and the errors of tasks.
     pub fn compute_elsewhere(
         &mut self,
         counts: RowCounts,

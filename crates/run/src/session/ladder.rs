@@ -1,4 +1,4 @@
-//! In how many partitions sets can be compared.
+//! The numbers of partitions in which sets can be compared.
 
 use vesica_agree::{
     memory::{Ladder, Rung},
@@ -9,18 +9,18 @@ use vesica_keyset::partitions;
 use vesica_psi::{MAX_ITEMS, Sizes};
 use vesica_task::interface::Request;
 
-/// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
-/// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
+/// Returns the ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. They are
+/// the same on both sides, except for this side's memory `beside`, which depends on whether its keys are in memory.
 ///
 /// # Errors
-/// [`Error::Terms`] for sets that are too large for every one of them, and as [`Terms::candidates`].
+/// [`Error::Terms`] for sets that are too large for every way, and as [`Terms::candidates`].
 pub(super) fn ladder(
     terms: &Terms,
     sizes: Sizes,
     receives: bool,
     are_held: bool,
 ) -> Result<Ladder<'_>> {
-    /// Smaller partitions are of no use. There are always two to choose, for a side whose keys are on disk.
+    /// Smaller partitions are of no use. There are always two ways to choose from, for a side whose keys are on disk.
     const SMALLEST: usize = 1 << 10;
     const MOST: u32 = 12;
     let most = sizes.sender.max(sizes.receiver);

@@ -9,7 +9,7 @@ use super::{READY, Session};
 const TYPES: &str = "vesica/types";
 
 impl Session<'_> {
-    /// Says of which types the columns are that this side sends in a join.
+    /// Sets the types of the columns that this side sends in a join.
     pub(crate) fn set_sent_types(&mut self, types: Vec<SentType>) {
         self.sent_types = types;
     }
@@ -41,10 +41,10 @@ impl Session<'_> {
         let mut bytes = vec![0; sent.columns.len()];
         self.channel.recv_into(TYPES, &mut bytes)?;
         let types = bytes.into_iter().map(SentType::from_byte).collect::<Option<_>>();
-        types.ok_or_else(|| self.channel.malformed(TYPES, "no type of this version").into())
+        types.ok_or_else(|| self.channel.malformed(TYPES, "not a type of this version").into())
     }
 
-    /// The sizes of both sets, checked against the terms, and the other side's alone.
+    /// Returns the sizes of both sets, checked against the terms, and the size of the other side's set.
     pub(super) fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
         let role = self.parties.role;
         let peers = self.ready()?;
@@ -53,7 +53,7 @@ impl Session<'_> {
         Ok((Sizes { sender: sender as usize, receiver: receiver as usize }, peers))
     }
 
-    /// Waits until the other side has its set, too, and returns its size.
+    /// Waits until the other side has its set too, and returns its size.
     fn ready(&mut self) -> Result<u64> {
         let mut peers = [0; 8];
         self.channel.recv_into(READY, &mut peers)?;

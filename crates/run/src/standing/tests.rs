@@ -26,7 +26,7 @@ const LIMITS: Limits =
 const MAX_RUNS: u64 = 4;
 const MAX_RESULTS: u64 = 30;
 
-/// One side with an agreement, and room for several runs at once, each with a journal of its own.
+/// One side with an agreement, and with room for several concurrent runs, each with its own journal.
 struct Side {
     folder: tempfile::TempDir,
     me: Arc<Identity>,
@@ -53,8 +53,7 @@ impl Side {
         Resume { journal, secret: JournalSecret::of(&self.me) }
     }
 
-    /// Begins a session, or goes on with what the journal says, where the other side says that it has done so many
-    /// partitions.
+    /// Begins a session, or resumes from the journal, when the other side reports this many partitions as done.
     fn begin(&self, slot: usize, their_done: u64, limits: Limits, seed: u8) -> Result<Standing> {
         let resume = self.resume(slot);
         self.partnership.check(Journal::line(&resume)?)?;
@@ -233,7 +232,7 @@ fn a_run_does_what_the_model_allows_and_nothing_else() {
     }
 }
 
-/// The ledger has exactly the runs and results of the model, whose rules hold.
+/// Asserts that the ledger has exactly the runs and results of the model, and that the model's rules hold.
 fn compare(side: &Side, model: &Model) {
     let (entries, _) = side.partnership.ledger().read(&side.me.certificate()).unwrap();
     let mut results: BTreeMap<u64, u64> = BTreeMap::new();
@@ -259,7 +258,7 @@ fn compare(side: &Side, model: &Model) {
     }
 }
 
-/// A run whose line takes the last place that the rules leave.
+/// A run whose line takes the last place that the rules leave can resume.
 #[test]
 fn the_last_permitted_run_goes_on() {
     let side = Side::new(Policy { max_runs: Some(1), ..Policy::default() });
@@ -272,9 +271,9 @@ fn the_last_permitted_run_goes_on() {
     assert_eq!(words, ["began", "went on"]);
 }
 
-/// A ledger that was replaced has no line of the run, which therefore counts again.
+/// A ledger that was replaced does not have the run's line, so the run counts again.
 #[test]
-fn a_run_that_the_ledger_does_not_know_counts_anew() {
+fn a_run_that_the_ledger_does_not_know_counts_again() {
     let side = Side::new(Policy::default());
     drop(side.begin(0, 0, LIMITS, 1).unwrap());
     std::fs::remove_file(side.partnership.ledger().path()).unwrap();
@@ -297,7 +296,7 @@ fn a_repeated_end_has_the_same_noise_and_another_run_has_not() {
     let again = side.begin(0, 0, LIMITS, 1).unwrap();
     assert_eq!(drawn(&again, 1), first);
     assert_ne!(drawn(&again, 2), first);
-    // Without a journal nothing is repeated.
+    // A run without a journal is never repeated.
     let single = Standing::new(None, None).unwrap();
     assert_ne!(drawn(&single, 1), drawn(&single, 1));
 }

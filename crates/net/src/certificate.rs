@@ -1,4 +1,4 @@
-//! The public half of an identity, and what an identity signs.
+//! The public half of an identity, and its signatures.
 
 use rustls::{SignatureScheme, pki_types::CertificateDer};
 use webpki::{EndEntityCert, ring::ED25519};
@@ -8,7 +8,7 @@ use crate::{Fingerprint, Identity, IdentityError, identity::provider};
 /// The longest certificate, in bytes; one of [`Identity::generate`] has about 300.
 const LONGEST: usize = 1 << 12;
 
-/// The certificate of a party: its public key, and what its [`Fingerprint`] is of.
+/// The certificate of a party: its public key, from which its [`Fingerprint`] is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate(CertificateDer<'static>);
 
@@ -16,7 +16,7 @@ impl Certificate {
     /// The certificate in this DER.
     ///
     /// # Errors
-    /// [`IdentityError::Unusable`] where it is none.
+    /// [`IdentityError::Unusable`] if it is not a certificate.
     pub fn from_der(der: &[u8]) -> Result<Self, IdentityError> {
         let certificate = CertificateDer::from(der.to_vec());
         let is_one = der.len() <= LONGEST && EndEntityCert::try_from(&certificate).is_ok();
@@ -46,11 +46,11 @@ impl Identity {
         Certificate(self.der())
     }
 
-    /// Signs a message with Ed25519. The same key signs in TLS, whose messages begin with 64 blanks; what else it signs
-    /// must begin otherwise.
+    /// Signs a message with Ed25519. The same key signs in TLS, whose messages begin with 64 blanks; every other
+    /// message must begin differently.
     ///
     /// # Errors
-    /// [`IdentityError::Unusable`] where the key cannot sign.
+    /// [`IdentityError::Unusable`] if the key cannot sign.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, IdentityError> {
         let unusable = |_| IdentityError::Unusable;
         let key = self.certified_key(&provider()).map_err(unusable)?;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_refused() {
+    fn an_invalid_certificate_is_refused() {
         let identity = Identity::generate().unwrap();
         let certificate = identity.certificate();
         let der = certificate.as_der();

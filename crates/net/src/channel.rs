@@ -2,8 +2,8 @@
 //!
 //! On the wire, a message is one byte `n` from 1 to 40, a label of `n` ASCII characters, the length of the payload as
 //! eight bytes in little-endian order, and the payload in segments of 16,383 bytes (the last may be shorter), each
-//! after one zero byte. Where a message or a segment may begin, the byte 255 and the code of an [`AbortReason`] may
-//! come instead and end the stream: a party can say why it stops even in the middle of a large message. Two labels
+//! after one zero byte. In place of a message or a segment, the byte 255 and the code of an [`AbortReason`] may come
+//! and end the stream: a party can give its reason for stopping even in the middle of a large message. Two labels
 //! belong to the channel itself: `busy` is an empty keep-alive message, and `end` is empty and ends the run.
 
 mod settings;
@@ -71,15 +71,15 @@ pub struct Channel {
     pub(crate) arrival: Option<Wait>,
     /// The moments at which to stop waiting altogether.
     pub(crate) ends: Ends,
-    /// Whether the peer is known to be gone, so that it cannot be told anything.
+    /// Whether the peer is known to be gone, so that nothing more can be sent to it.
     alone: bool,
-    /// The party at the other end, where the connection has proven who it is.
+    /// The party at the other end, if the connection has authenticated it.
     pub(crate) peer: Option<Fingerprint>,
     /// Asked before a party reveals anything.
     pub(crate) gate: Option<Gate>,
-    /// What protocols keep for later ones.
+    /// State that a protocol keeps for later ones.
     pub(crate) kept: Option<Box<dyn std::any::Any + Send>>,
-    /// How to get more connections to the peer.
+    /// The means to open more connections to the peer.
     pub(crate) parallel: Option<Parallel>,
     /// A message that was [awaited](Channel::await_message) and not received yet.
     pub(crate) early: Option<(&'static str, Vec<u8>)>,
@@ -211,7 +211,7 @@ impl Channel {
         Ok(payload)
     }
 
-    /// Tells a waiting peer, at most once a second, that this party is still at work. Call it during long
+    /// Sends a waiting peer, at most once a second, a message that this party is still at work. Call it during long
     /// computations between two messages. It never waits for the peer.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ impl Channel {
         self.await_length(END, 0)
     }
 
-    /// Tells the peer that this party stops, and why, and waits up to two seconds for it to close, so that the
+    /// Sends the peer the reason why this party stops, and waits up to two seconds for it to close, so that the
     /// reason is not lost with the connection. Best effort: the run is over in any case.
     pub fn abort(&mut self, reason: AbortReason) {
         if self.alone {
@@ -252,7 +252,7 @@ impl Channel {
         self.begin_last_words();
         self.cancel = CancelToken::default();
         self.put(&[ABORT, reason.code()]);
-        // A failure to send the reason cannot be reported to anybody.
+        // Nobody is left to report a failed send to.
         if self.flush().is_ok() {
             while self.fill_ahead().is_ok() {}
         }
@@ -389,8 +389,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Refills the read-ahead buffer. While it waits for the peer, it goes on sending, since the peer may be
-    /// waiting for that.
+    /// Refills the read-ahead buffer. Keeps sending in the meantime, since the peer may be waiting for data.
     fn fill_ahead(&mut self) -> Result<()> {
         if let Some(wait) = self.arrival {
             wait.check(self.clock.now(), self.stall, self.meter.phase())?;

@@ -20,7 +20,7 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
-    /// No party answered at an address.
+    /// Nobody answered at an address.
     #[error(
         "nobody answered at {address} within {} s (last attempt: {source}); is the other side \
          listening there, and does a firewall let this through?",
@@ -29,7 +29,7 @@ pub enum Error {
     Unreachable {
         /// The address as it was given.
         address: String,
-        /// How long this party tried.
+        /// The time for which this party tried.
         after: Duration,
         /// The error of the last attempt.
         source: io::Error,
@@ -47,14 +47,14 @@ pub enum Error {
     NobodyCame {
         /// The address this party listens at.
         address: String,
-        /// How long it waited.
+        /// The time for which it waited.
         after: Duration,
     },
     /// The party at the other end is not the expected one.
     #[error(
         "the other side is not the expected one: expected {expected}, but it presented {presented}. \
-         No data was sent. If the other party has a new identity, ask it for its fingerprint by a \
-         way you trust, such as a telephone call, before you accept it"
+         No data was sent. If the other party has a new identity, ask it for its fingerprint over a channel you \
+         trust, such as a telephone call, before you accept it"
     )]
     WrongPeer {
         /// The fingerprint that this party was given.
@@ -65,9 +65,9 @@ pub enum Error {
     /// A proxy did not connect.
     #[error("the proxy at {address} did not connect: {why}")]
     Proxy {
-        /// Where the proxy is.
+        /// The address of the proxy.
         address: String,
-        /// What it said.
+        /// Its answer.
         why: String,
     },
     /// A relay does not admit this party.
@@ -75,27 +75,27 @@ pub enum Error {
         "the relay at {address} does not admit this side; give its operator this side's fingerprint, {presented}"
     )]
     NotAdmitted {
-        /// Where the relay is.
+        /// The address of the relay.
         address: String,
         /// The fingerprint of this party.
         presented: Fingerprint,
     },
     /// A relay has no place for this party at the moment.
     #[error(
-        "the relay at {address} has no place for this side: there are as many pairs as it takes, or as many of one of \
+        "the relay at {address} has no place for this side: it has reached its limit of pairs, or of pairs of one of \
          the two sides; try again later"
     )]
     RelayFull {
-        /// Where the relay is.
+        /// The address of the relay.
         address: String,
     },
-    /// A relay does not go by the address at which this party dials it.
+    /// A relay does not serve the address at which this party dials it.
     #[error(
-        "the relay at {address} does not go by this address; use the one that its operator names, or have it start the relay \
-         with --address {address} if it is the right one"
+        "the relay at {address} does not serve this address; use the one that its operator names, or ask the \
+         operator to start it with --address {address} if this is the right one"
     )]
     OtherRelay {
-        /// Where the relay is.
+        /// The address of the relay.
         address: String,
     },
     /// A relay does not admit the other party.
@@ -103,13 +103,13 @@ pub enum Error {
         "the relay at {address} does not admit the other side; give its operator that side's fingerprint, {peer}"
     )]
     PeerNotAdmitted {
-        /// Where the relay is.
+        /// The address of the relay.
         address: String,
         /// The fingerprint of the other party.
         peer: Fingerprint,
     },
-    /// The party at the other end is none of those that are expected.
-    #[error("{presented} is none of the parties that are expected; no data was sent")]
+    /// The party at the other end is not one of the expected parties.
+    #[error("{presented} is not one of the expected parties; no data was sent")]
     Stranger {
         /// The fingerprint of the certificate that it presented.
         presented: Fingerprint,
@@ -117,7 +117,7 @@ pub enum Error {
     /// The party at the other end does not accept this party's identity.
     #[error(
         "the other side does not accept this party's identity, {presented}; it was started with \
-         another fingerprint. Tell it this one by a way that both trust"
+         another fingerprint. Send it this one over a channel that both sides trust"
     )]
     Refused {
         /// The fingerprint of this party's own certificate.
@@ -125,11 +125,11 @@ pub enum Error {
     },
     /// The other side does not set up TLS in the way this program does.
     #[error(
-        "no TLS 1.3 connection with the other side ({what}); is it the program you mean, of a \
-         matching version, and not run without TLS?"
+        "no TLS 1.3 connection with the other side ({what}); is it the right program, in a matching version, with \
+         TLS enabled?"
     )]
     Handshake {
-        /// What went wrong.
+        /// The cause.
         what: String,
     },
     /// The other side is the expected one, but already in a run with another process of this party.
@@ -138,27 +138,27 @@ pub enum Error {
          party still running?"
     )]
     InARun,
-    /// A party that called is in a run with this one already.
+    /// A party that called is already in a run with this one.
     #[error("it is in a run with this side already, and can call again when that is over")]
     Engaged {
         /// The caller.
         caller: Fingerprint,
     },
-    /// A party that called does so more often than it may.
+    /// A party calls more often than its pace allows.
     #[error("it calls more often than it may, and was asked to call again later")]
     TooOften {
         /// The caller.
         caller: Fingerprint,
     },
-    /// One of the two, which is the expected one, has called the other too often.
-    #[error("called too often: the side that is called asks to be called again later")]
+    /// One of the two expected parties has called the other too often.
+    #[error("called too often; the called side asks the caller to try again later")]
     Later,
     /// The other side has no place for this caller.
-    #[error("the other side is busy: more callers than it has places for are waiting there")]
+    #[error("the other side has too many pending connections; try again later")]
     NoPlace,
-    /// There are more callers than places; one that has not authenticated made room.
+    /// An unauthenticated caller was dropped because there are more callers than places.
     #[error(
-        "more than {places} callers wait to show who they are, and this one made room for another"
+        "dropped: more than {places} unauthenticated connections are pending"
     )]
     Crowded {
         /// The number of places.
@@ -166,14 +166,14 @@ pub enum Error {
     },
     /// Something answers at an address, but not the other side.
     #[error(
-        "something at {address} takes connections, but none led to the other side within {} s (last \
+        "something at {address} accepts connections, but none led to the other side within {} s (last \
          attempt: {last}); if that is a forwarder or a proxy, does the other side listen behind it?",
         after.as_secs_f64()
     )]
     NotThrough {
         /// The address as it was given.
         address: String,
-        /// How long this party tried.
+        /// The time for which this party tried.
         after: Duration,
         /// The error of the last attempt.
         last: Box<Error>,
@@ -188,8 +188,8 @@ pub enum Error {
     },
     /// A directory that contains files of another party.
     #[error(
-        "{} holds `{file}`, which is of neither of the two parties; use another directory, or make sure \
-         that no run is going on there and remove its `.vesica` files",
+        "{} contains `{file}`, which belongs to neither of the two parties; use another directory, or make sure that \
+         no run uses this one and remove its `.vesica` files",
         directory.display()
     )]
     LeftOver {
@@ -223,14 +223,14 @@ pub enum Error {
     },
     /// The other party did not appear in a directory.
     #[error(
-        "the other side did not appear in {} within {} s; does it use the same directory, and do its \
-         files get here?",
+        "the other side did not appear in {} within {} s; does it use the same directory, and do its files arrive \
+         here?",
         directory.display(), after.as_secs_f64()
     )]
     NobodyJoined {
         /// The directory.
         directory: PathBuf,
-        /// How long this party waited.
+        /// The time for which this party waited.
         after: Duration,
     },
     /// The connection ended before the run did.
@@ -247,10 +247,10 @@ pub enum Error {
         /// The stall timeout that ran out.
         after: Duration,
     },
-    /// The other side makes too little progress to be waited for.
+    /// The other side is too slow to wait for.
     #[error(
-        "one message to or from the other side took more than {} s while {}: slower than any line in use; start again when \
-         the connection is better",
+        "one message to or from the other side took more than {} s while {}: slower than any connection in use; \
+         start again when the connection is better",
         after.as_secs(), doing(phase)
     )]
     TooSlow {
@@ -261,24 +261,24 @@ pub enum Error {
     },
     /// The run was not over by its deadline.
     #[error(
-        "the run was not over after {} s, but still {}; allow it more with --deadline",
+        "the run was not over after {} s, but still {}; allow more time with --deadline",
         after.as_secs_f64(), doing(phase)
     )]
     Deadline {
         /// The phase this party was in.
         phase: &'static str,
-        /// The time that it had.
+        /// The time limit of the run.
         after: Duration,
     },
     /// The other side kept this one waiting while others waited for their turn.
     #[error(
-        "the other side lost its turn while {}: others wait for theirs, and this side had waited for it for {:.0} s",
+        "the other side lost its turn while {}: others are waiting, and this side had waited for it for {:.0} s",
         doing(phase), after.as_secs_f64()
     )]
     TurnLost {
         /// The phase this party was in.
         phase: &'static str,
-        /// How long this party had waited.
+        /// The time for which this party had waited.
         after: Duration,
     },
     /// This party was asked to stop.
@@ -308,7 +308,7 @@ pub enum Error {
     Peer {
         /// The phase this party was in.
         phase: &'static str,
-        /// What it did.
+        /// The deviation.
         deviation: Deviation,
     },
 }
@@ -318,14 +318,14 @@ fn resolving(address: &str) -> &'static str {
     let has_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
     match address.rsplit_once(':').is_some_and(has_port) {
         true => {
-            "is the name of the host right, and does this machine have a name server that knows it?"
+            "check the host's name, and that this machine's name server knows it"
         }
         false => "give it as host:port",
     }
 }
 
 impl Error {
-    /// The error of a transport's operation that failed for good in a phase.
+    /// Returns the error of a transport operation that failed permanently in this phase.
     pub(crate) fn from_io(source: io::Error, phase: &'static str) -> Self {
         match source.kind() {
             io::ErrorKind::BrokenPipe
@@ -336,7 +336,7 @@ impl Error {
         }
     }
 
-    /// Who called, where this is why a caller was turned away that has shown who it is.
+    /// Returns the caller, if this error turned away a caller that had authenticated.
     pub fn caller(&self) -> Option<Fingerprint> {
         match self {
             Self::Engaged { caller } | Self::TooOften { caller } => Some(*caller),
@@ -351,12 +351,12 @@ impl Error {
     }
 }
 
-/// What a peer did that the protocol does not allow.
+/// A violation of the protocol by the peer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Deviation {
     /// The bytes received are not a message of this program at all.
-    #[error("received bytes that are no message while waiting for `{expected}`")]
+    #[error("received bytes that are not a message while waiting for `{expected}`")]
     NotAMessage {
         /// The label of the step this party is at.
         expected: &'static str,
@@ -394,7 +394,7 @@ pub enum Deviation {
     Malformed {
         /// The label of the message.
         label: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// A consistency check of a protocol failed.
@@ -404,15 +404,15 @@ pub enum Deviation {
         check: &'static str,
     },
     /// More keep-alive messages in a row than an honest peer sends.
-    #[error("more than {limit} messages in a row that only say `busy`")]
+    #[error("more than {limit} `busy` messages in a row")]
     EndlessKeepAlive {
         /// The maximal number.
         limit: u32,
     },
 }
 
-/// Why a party stops, as it tells the other before it closes. Deliberately coarse: no detail of one party's
-/// data may reach the other through an error. The numbers are the codes on the wire.
+/// The reason why a party stops, which it sends to the other before it closes. Deliberately coarse: no detail of one
+/// party's data may reach the other through an error. The numbers are the codes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -425,15 +425,15 @@ pub enum AbortReason {
     Cancelled = 3,
     /// It caught this party breaking the protocol.
     Misbehaviour = 4,
-    /// It failed for a reason of its own, such as a bug.
+    /// It failed for an internal reason, such as a bug.
     Internal = 5,
     /// It could not write its result.
     Output = 6,
     /// Its policy refuses the run.
     Policy = 7,
-    /// Others wait for it, and this party kept it waiting for too long.
+    /// Others are waiting for it, and this party kept it waiting for too long.
     Busy = 8,
-    /// It runs under agreements only, and this party named none that the two have.
+    /// It runs only under agreements, and this party named none that the two share.
     Agreement = 9,
 }
 

@@ -21,7 +21,7 @@ impl Channel {
         let mut window = Window::default();
         self.send_ahead(&mut outgoing, &mut window)?;
         self.await_length(label, into.len())?;
-        // The other side is no faster than this one.
+        // The other side is not faster than this one.
         self.arrival.iter_mut().for_each(|wait| wait.extend(out.len() as u64));
         for segment in into.chunks_mut(SEGMENT) {
             if window.is_half_free() {

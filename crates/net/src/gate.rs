@@ -1,8 +1,8 @@
-//! The gate of a channel, which is asked before its party reveals anything.
+//! The gate of a channel, called before its party reveals anything.
 
 use std::io;
 
-/// A function that decides whether a party may reveal what it is about to.
+/// A function that decides whether a party may go on to reveal something about its items.
 pub type Gate = Box<dyn FnMut() -> io::Result<()> + Send>;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct Identity {
     key: Zeroizing<Vec<u8>>,
 }
 
-/// A text that is not an identity.
+/// A failure to read or create an identity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
@@ -45,11 +45,11 @@ pub enum IdentityError {
     #[error("the identity's key or certificate cannot be used, or the two do not belong together")]
     Unusable,
     /// The operating system or the cryptographic library failed to generate one.
-    #[error("no identity could be made: the operating system gave no randomness")]
+    #[error("cannot create an identity: the operating system's random number generator failed")]
     NoRandomness,
 }
 
-/// Shows the fingerprint alone.
+/// Shows only the fingerprint.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Identity({})", self.fingerprint())
@@ -106,8 +106,8 @@ impl Identity {
         Ok(identity)
     }
 
-    /// 256 secret bits for a purpose of this party alone, which is named in full. They are the same whenever they are asked
-    /// for, and say nothing of the key.
+    /// Derives 256 secret bits for a purpose of this party, which is named in full. They are the same each time and
+    /// reveal nothing about the key.
     pub fn derive(&self, purpose: &'static str) -> Zeroizing<[u8; 32]> {
         let mut hasher = Sha256::new_with_prefix(b"vesica 1 derived secret");
         hasher.update((purpose.len() as u64).to_le_bytes());
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identity_is_refused() {
+    fn an_invalid_identity_is_refused() {
         let error = |text: &str| Identity::from_pem(text).err().unwrap();
         let one = Identity::generate().unwrap().to_pem();
         let other = Identity::generate().unwrap().to_pem();

@@ -10,7 +10,7 @@ use crate::{Clock, Fingerprint};
 /// The pace of a party's calls: a number at once, and then one in each interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Calls after a pause.
+    /// The number of calls that may follow at once after a pause.
     pub at_once: u32,
     /// The time until a party that has used them up may call again.
     pub interval: Duration,
@@ -21,7 +21,7 @@ pub struct Pace {
 pub(crate) struct Paces {
     pace: Pace,
     clock: Clock,
-    /// When each party's calls are all free again, if some are not.
+    /// The time at which all of a party's calls are available again, for each party that has used some.
     free: BTreeMap<Fingerprint, Instant>,
 }
 
@@ -30,7 +30,7 @@ impl Paces {
         Self { pace, clock, free: BTreeMap::new() }
     }
 
-    /// Counts a call, unless this party has to wait.
+    /// Counts a call, unless this party must wait.
     pub(crate) fn may_call(&mut self, party: Fingerprint) -> bool {
         let now = self.clock.now();
         self.free.retain(|_, free| *free > now);

@@ -1,12 +1,12 @@
-//! How long a party tolerates a peer that keeps it waiting.
+//! Limits on the time for which a peer may keep a party waiting.
 //!
 //! The stall timeout ends a wait in which nothing happens. A peer that sends very little could still hold a run for
-//! days: a byte now and then, or keep-alive messages without end. Each message therefore has a deadline of its own.
+//! days: a byte now and then, or endless keep-alive messages. Each message therefore has a deadline of its own.
 //! From its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept what is sent at that
 //! rate; keep-alive messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
 //!
-//! A party that serves many gives each a turn. While others wait for theirs, a peer that has this party wait without
-//! bytes to show for it loses its turn long before: see [`Channel::with_turn`].
+//! A party that serves many peers gives each a turn. While others wait, a peer that makes this party wait without
+//! sending bytes loses its turn much earlier: see [`Channel::with_turn`].
 
 use std::{
     sync::Arc,
@@ -15,16 +15,16 @@ use std::{
 
 use crate::{Clock, Error, Result};
 
-/// How long to wait for something, and by which clock.
+/// A time limit, and the clock that measures it.
 #[derive(Debug, Clone)]
 pub struct Patience {
     /// The longest wait.
     pub limit: Duration,
-    /// What measures it.
+    /// The clock that measures it.
     pub clock: Clock,
 }
 
-/// By the system's clock.
+/// A limit measured by the system's clock.
 impl From<Duration> for Patience {
     fn from(limit: Duration) -> Self {
         Self { limit, clock: Clock::default() }
@@ -38,10 +38,10 @@ const LEAST_RATE: u64 = 10_000;
 /// [`KEEP_ALIVE_LIMIT`].
 pub(crate) const KEEP_ALIVE_MESSAGES: u32 = 5400;
 
-/// How long a party that stops tries to deliver its reason, and to receive the other's.
+/// The time that a stopping party spends on delivering its reason and receiving the other's.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long a peer may send keep-alive messages before it sends or accepts another message: an hour and a half.
+/// The maximum time of keep-alive messages before a peer sends or accepts another message: an hour and a half.
 pub(crate) const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(5400);
 
 /// The wait for one message to arrive, or to be accepted.
@@ -63,7 +63,7 @@ impl Wait {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// The peer sent a keep-alive message.
+    /// Extends the wait after a keep-alive message of the peer.
     pub(crate) fn excuse(&mut self) {
         self.excused = true;
     }
@@ -108,14 +108,14 @@ impl Turn {
     }
 }
 
-/// The moments after which a channel no longer waits for anything.
+/// The times after which a channel no longer waits for anything.
 #[derive(Clone, Default)]
 pub(crate) struct Ends {
     /// The end of the whole run, and the time it was given.
     run: Option<(Instant, Duration)>,
     /// The end of last words, once the run is otherwise over.
     last_words: Option<Instant>,
-    /// The peer's turn, where others may wait for theirs.
+    /// The peer's turn, if others may be waiting.
     turn: Option<Turn>,
 }
 
@@ -135,13 +135,13 @@ impl Ends {
         self.turn = Some(Turn { hold, is_wanted, waited: Duration::ZERO });
     }
 
-    /// The run is over, and all remaining attempts share one deadline.
+    /// Ends the run: all remaining attempts share one deadline.
     pub(crate) fn begin_last_words(&mut self, now: Instant) {
         (self.run, self.turn) = (None, None);
         self.last_words.get_or_insert(now + LAST_WORDS);
     }
 
-    /// This party has spent so long on moving bytes, or on waiting for some.
+    /// Adds time that this party has spent on moving bytes or waiting for them.
     pub(crate) fn spend(&mut self, time: Duration) {
         self.turn.iter_mut().for_each(|turn| turn.waited += time);
     }
@@ -199,7 +199,7 @@ mod tests {
         assert!(ends.check(now, 10_000, "p").is_ok());
         ends.spend(Duration::from_secs(1));
         assert!(ends.check(now, 19_999, "p").is_err() && ends.check(now, 20_000, "p").is_ok());
-        // What is left to say is said.
+        // The last words are still sent.
         ends.begin_last_words(now);
         assert!(ends.check(now, 0, "p").is_ok());
     }

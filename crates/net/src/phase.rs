@@ -63,8 +63,8 @@ const AROUND: [(&str, &str); 13] = [
     ("ask", "asking for the values of keys"),
 ];
 
-/// Returns the activity in a phase, in words that follow "while": those of the tables, and for a step of a protocol its name
-/// after them. A phase that has no words is the protocol of that name.
+/// Returns the activity in a phase, in words that follow "while", from the tables above; for a step of a protocol, the
+/// phase's name follows in parentheses. A phase that has no words is the protocol of that name.
 pub fn doing(phase: &str) -> String {
     if let Some((_, words)) = AROUND.iter().find(|(name, _)| *name == phase) {
         return (*words).to_owned();

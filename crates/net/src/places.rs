@@ -1,8 +1,9 @@
-//! Places of callers at an address that anyone may call, and who loses one when all are taken.
+//! Places of callers at an address that anyone may call, and the choice of the caller that loses its place when all are
+//! taken.
 //!
-//! Until a caller has shown who it is, a place is all that it gets, and there is a fixed number of them. One that
-//! comes when all are taken displaces another, from where most callers come: so nobody keeps others out by calling
-//! often or by saying nothing.
+//! Until a caller has authenticated, it holds one of a fixed number of places. When all are taken, a new caller
+//! displaces one from the origin with the most callers, so nobody can keep others out by calling often or by staying
+//! silent.
 
 use std::{
     collections::BTreeMap,
@@ -11,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The maximal number of callers that are showing who they are, where a process may have many files open.
+/// The maximal number of callers that are authenticating, if a process may have many files open.
 pub(crate) const PLACES: usize = 256;
 
-/// The maximal number of callers that are showing who they are. Each may hold two files open, and all of them no more
-/// than half of those that this process may have open.
+/// The maximal number of callers that are authenticating. Each may hold two files open, and together they may hold half
+/// of the files that this process may have open.
 pub(crate) fn places() -> usize {
     #[cfg(unix)]
     let files = {
@@ -30,7 +31,7 @@ pub(crate) fn places() -> usize {
 /// A caller that has said nothing, or too little, for this long is the first to lose its place.
 pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 
-/// Somebody who has a place.
+/// A caller that has a place.
 pub(crate) trait Caller {
     /// Callers of one origin are counted together.
     type Origin: Ord;
@@ -38,7 +39,7 @@ pub(crate) trait Caller {
     /// The origin of this caller.
     fn origin(&self) -> Self::Origin;
 
-    /// Since when it has its place.
+    /// The time since which it has its place.
     fn since(&self) -> Instant;
 
     /// Its claim to the place.
@@ -48,12 +49,12 @@ pub(crate) trait Caller {
 /// A caller's claim to its place, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Claim {
-    /// It does as a genuine caller does. Who of them loses a place is left to chance: if one kind of caller were
-    /// always spared, a flood of that kind could keep a genuine one out, and so it gets through after a few attempts.
+    /// It behaves like a genuine caller. Chance decides which of them loses its place: if one kind of caller were
+    /// always spared, a flood of that kind could keep a genuine one out. This way it gets through after a few attempts.
     Good,
-    /// Its first message is not there yet. Who has waited longest for it loses the place.
+    /// Its first message has not arrived yet. The caller that has been silent longest loses its place.
     Pending,
-    /// It can lose its place without harm: what a genuine caller says would have come long ago.
+    /// It can lose its place without harm: a genuine caller's message would have arrived long ago.
     None,
 }
 
@@ -76,7 +77,7 @@ fn chance() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// The unit for counting callers: an IPv4 address, or the /64 that a single IPv6 host has to itself.
+/// The unit for counting callers: an IPv4 address, or the /64 of a single IPv6 host.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(loser(&crowd), Some(1));
         let crowd = [place(1, pending, 4), place(1, pending, 7), place(1, pending, 5)];
         assert_eq!(loser(&crowd), Some(1));
-        // Among genuine ones nobody can know who it will be.
+        // Among genuine ones the choice is unpredictable.
         let crowd = [place(1, good, 1), place(1, good, 2), place(1, good, 3)];
         let losers: std::collections::BTreeSet<_> = (0..200).map(|_| loser(&crowd)).collect();
         assert_eq!(losers.len(), 3);

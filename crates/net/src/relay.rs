@@ -1,11 +1,11 @@
-//! A relay between parties who can both only dial out.
+//! A relay between parties that can both only dial out.
 //!
-//! Each party dials the relay, proves who it is and that it means this relay, and says whom it wants to
-//! meet. When two parties want to meet each other, the relay says so to both and from then on copies bytes both ways.
-//! The two set up TLS with each other through it, so the relay, and anybody who pretends to be it, sees who meets
-//! whom, when and how much, and nothing else.
+//! Each party dials the relay, proves its identity and that it means this relay, and names the party that it wants to
+//! meet. When two parties want to meet each other, the relay notifies both and from then on copies bytes both ways. The
+//! two set up TLS with each other through it, so the relay, or an impostor, sees only who meets whom, when, and how
+//! many bytes they exchange.
 //!
-//! One thread hears all who prove who they are and looks after all who wait; each pair has two.
+//! One thread serves all callers that authenticate or wait; each pair has two threads.
 
 mod proof;
 
@@ -34,7 +34,7 @@ use crate::{
     transport::is_blocked,
 };
 
-/// How long a party may take to prove who it is.
+/// The time limit for a party to authenticate.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The interval between two signs of life to a party that waits.
@@ -46,56 +46,56 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The pace of a party's calls.
 const PACE: Pace = Pace { at_once: 60, interval: Duration::from_secs(1) };
 
-/// What a relay allows.
+/// The limits of a relay.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Who may use it.
+    /// The parties that may use it.
     pub admitted: BTreeSet<Fingerprint>,
     /// The addresses, as `host:port`, by which parties dial it. A party that means another address is turned away.
     pub addresses: Vec<String>,
-    /// The most pairs at a time.
+    /// The maximum number of pairs at a time.
     pub pairs: usize,
-    /// The most pairs of one party at a time, and the most others for whom it may wait.
+    /// The maximum number of pairs of one party at a time, and of others that it may wait for.
     pub of_one: usize,
-    /// The most bytes of a pair, both ways together.
+    /// The maximum number of bytes of a pair, both ways together.
     pub bytes: u64,
-    /// How long a party may wait for another.
+    /// The longest wait of a party for another.
     pub wait: Duration,
-    /// How long a pair may be silent.
+    /// The longest silence of a pair.
     pub idle: Duration,
 }
 
 impl Limits {
-    /// The most parties that wait at a time.
+    /// The maximum number of parties that wait at a time.
     fn waiting(&self) -> usize {
         self.pairs.saturating_mul(2).max(self.of_one)
     }
 }
 
-/// What happens at a relay.
+/// An event at a relay.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// A party waits for another.
     Waits {
-        /// Who.
+        /// The fingerprints.
         party: Fingerprint,
     },
     /// Two parties met.
     Met {
-        /// Who.
+        /// The fingerprints.
         parties: [Fingerprint; 2],
     },
     /// They parted.
     Parted {
-        /// Who.
+        /// The fingerprints.
         parties: [Fingerprint; 2],
         /// Bytes both ways.
         bytes: u64,
     },
     /// A caller was turned away.
     TurnedAway {
-        /// Why.
+        /// The reason.
         why: Refusal,
     },
     /// About a second has gone by.
@@ -108,7 +108,7 @@ pub struct Relay {
     state: Arc<RelayState>,
     paces: Paces,
     proving: Vec<Proving>,
-    /// The maximal number of callers that prove who they are.
+    /// The maximal number of callers that are authenticating.
     places: usize,
     waiting: Vec<Waiting>,
 }
@@ -123,7 +123,7 @@ struct RelayState {
     pairs: Mutex<BTreeMap<Fingerprint, usize>>,
 }
 
-/// A caller that proves who it is.
+/// A caller that is authenticating.
 struct Proving {
     stream: TcpStream,
     network: IpAddr,
@@ -140,7 +140,7 @@ struct Waiting {
 }
 
 impl Relay {
-    /// Listens at `host:port`, and tells an observer what happens.
+    /// Listens at `host:port`, and reports events to an observer.
     ///
     /// # Errors
     /// [`Error::Resolve`] and [`Error::Bind`].
@@ -171,7 +171,7 @@ impl Relay {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     ///
     /// # Errors
     /// The operating system's.
@@ -179,7 +179,7 @@ impl Relay {
         self.listener.local_addr()
     }
 
-    /// Serves until it is cancelled. Pairs who have met then go on until they part.
+    /// Serves until it is cancelled. Pairs that have met then continue until they part.
     pub fn run(mut self, cancel: &CancelToken) {
         let mut looked = Instant::now();
         while !cancel.is_cancelled() {
@@ -197,7 +197,7 @@ impl Relay {
         }
     }
 
-    /// Accepts all who call, making room if all places are taken.
+    /// Accepts all callers, making room if all places are taken.
     fn let_in(&mut self) {
         for _ in 0..self.places {
             match self.listener.accept() {
@@ -238,7 +238,7 @@ impl Relay {
         }
     }
 
-    /// Lets a party wait, or meet the one that waits for it.
+    /// Makes a party wait, or pairs it with the one that waits for it.
     fn introduce(&mut self, stream: TcpStream, [me, peer]: [Fingerprint; 2]) {
         if !self.paces.may_call(me) {
             return self.state.turn_away(&stream, Refusal::TooMuch);
@@ -257,7 +257,7 @@ impl Relay {
         }
     }
 
-    /// Lets a party wait. Where too many do, the party that waits for the most others loses a place.
+    /// Makes a party wait. If too many are waiting, the party that waits for the most others loses a place.
     fn wait(&mut self, stream: TcpStream, parties: [Fingerprint; 2]) {
         let limits = &self.state.limits;
         let mine = self.waiting.iter().filter(|waiting| waiting.parties[0] == parties[0]);
@@ -283,13 +283,13 @@ impl Proving {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let challenge = random().map_err(io::Error::other)?;
-        // There is room for so little in an empty buffer.
+        // An empty send buffer has room for these few bytes.
         (&stream).write_all(&[&MAGIC[..], &challenge].concat())?;
         let (network, since) = (network(from.ip()), Instant::now());
         Ok(Self { stream, network, since, challenge, said: Vec::new() })
     }
 
-    /// Reads what is there of its answer, and no more than that. Returns whether all of it is there.
+    /// Reads the part of its answer that has arrived, and nothing beyond. Returns whether the answer is complete.
     fn read(&mut self) -> std::result::Result<bool, Refusal> {
         loop {
             let missing = proof::length(&self.said)? - self.said.len();
@@ -320,7 +320,7 @@ impl places::Caller for Proving {
         self.since
     }
 
-    /// A genuine caller answers as soon as the challenge has come to it.
+    /// A genuine caller answers as soon as it has received the challenge.
     fn claim(&self) -> Claim {
         if self.since.elapsed() > SILENCE { Claim::None } else { Claim::Good }
     }
@@ -343,10 +343,10 @@ impl places::Caller for Waiting {
 }
 
 impl Waiting {
-    /// Gives it a sign of life, and says whether it is there still and may go on waiting.
+    /// Sends it a sign of life, and returns whether it is still there and may keep waiting.
     fn stays(&mut self, wait: Duration) -> bool {
         let was_told = self.stream.write(&[Word::Wait as u8]).is_ok_and(|written| written == 1);
-        // A party says nothing while it waits.
+        // A party sends nothing while it waits.
         let is_there = self.stream.peek(&mut [0]).is_err_and(|error| is_blocked(&error));
         was_told && is_there && self.since.elapsed() < wait
     }
@@ -357,7 +357,7 @@ impl RelayState {
         (self.observe)(event);
     }
 
-    /// Says a word to a caller, which may be gone.
+    /// Sends a word to a caller, which may be gone.
     fn say(&self, mut stream: &TcpStream, word: Word) {
         let _ = stream.write_all(&[word as u8]);
     }
@@ -406,7 +406,7 @@ impl PairPlace {
         drop(thread::Builder::new().name("vesica-pair".to_owned()).spawn(join));
     }
 
-    /// Copies both ways until both have ended, and returns how many bytes there were.
+    /// Copies both ways until both have ended, and returns the number of bytes.
     fn carry(&self, [one, other]: &[TcpStream; 2]) -> u64 {
         let bytes = AtomicU64::new(0);
         thread::scope(|scope| {

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 /// The identifier of one session: a hash chain over everything on which both parties have agreed in it, in
 /// order.
 ///
-/// The default is that of a session in which nothing has been agreed yet. Both ends of a channel hold the same
+/// The default identifies a session in which nothing has been agreed yet. Both ends of a channel hold the same
 /// identifier as long as they bind the same facts in the same order; protocols hash it into everything that a
 /// third party could otherwise carry from one session into another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,5 +1,5 @@
-//! Turns of threads that compute, where there are more of them than processors: one that waits for its peer lets another
-//! compute.
+//! Turns of computing threads, if there are more threads than processors: a thread that waits for its peer lets another
+//! one compute.
 
 use std::{
     collections::VecDeque,
@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-/// The interval in which one that waits is asked whether it stays.
+/// The interval at which a waiting thread checks whether to keep waiting.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A number of turns that threads share, the first come first. By default everybody always has one.
+/// A number of turns that threads share, first come, first served. By default every thread always has one.
 #[derive(Clone, Default)]
 pub struct Turns(Option<Arc<Shared>>);
 
@@ -22,7 +22,7 @@ struct Shared {
 
 struct TurnState {
     free: usize,
-    /// Those who wait, by numbers, in the order in which they came.
+    /// The numbers of the waiting threads, in the order in which they came.
     waiting: VecDeque<u64>,
     next: u64,
 }
@@ -42,7 +42,7 @@ impl Turns {
         self.0.as_ref().map_or(0, |shared| shared.all - shared.state().free)
     }
 
-    /// Returns the number of those who wait.
+    /// Returns the number of waiting threads.
     pub fn waiting(&self) -> usize {
         self.0.as_ref().map_or(0, |shared| shared.state().waiting.len())
     }
@@ -53,7 +53,7 @@ impl Turns {
         Turn(self.clone())
     }
 
-    /// Waits for a turn as long as `stays` says yes, which is asked every now and then; `None` where it says no.
+    /// Waits for a turn as long as `stays`, which is called now and then, returns true; `None` once it returns false.
     pub fn begin_while(&self, stays: impl FnMut() -> bool) -> Option<Turn> {
         self.take(stays).then(|| Turn(self.clone()))
     }
@@ -66,14 +66,14 @@ impl Turns {
         done
     }
 
-    /// Returns whether a turn was taken, and not waited for in vain.
+    /// Waits for a turn, and returns whether it was taken.
     fn take(&self, mut stays: impl FnMut() -> bool) -> bool {
         let Some(shared) = &self.0 else { return true };
         let mut state = shared.state();
         let me = state.next;
         state.next += 1;
         state.waiting.push_back(me);
-        // Nobody overtakes, so that everybody gets a turn before a peer gives up.
+        // Nobody overtakes, so every thread gets a turn before its peer gives up.
         while state.free == 0 || state.waiting.front() != Some(&me) {
             let (woken, waited) =
                 shared.changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
@@ -190,9 +190,9 @@ mod tests {
         assert_eq!((turns.running(), turns.waiting()), (1, 0));
     }
 
-    /// Two pairs of parties, and one turn on each side: without giving it away while one waits, nobody would get anything.
+    /// Two pairs of parties, and one turn on each side: if waiting threads kept their turns, no pair would finish.
     #[test]
-    fn whoever_waits_lets_others_go_on() {
+    fn a_waiting_thread_lets_others_continue() {
         let sides = [Turns::new(1), Turns::new(1)];
         thread::scope(|scope| {
             for pair in 0..2 {

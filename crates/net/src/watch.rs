@@ -7,7 +7,7 @@ use crate::Meter;
 /// The minimal interval between two calls of a watcher.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a channel is doing.
+/// The activity of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activity {
     /// The phase it is in.
@@ -16,12 +16,12 @@ pub struct Activity {
     pub sent: u64,
     /// Bytes received so far, framing included.
     pub received: u64,
-    /// How long it has waited for the other side's next message; `None` while there is something to do.
-    /// Keep-alive messages of the other side do not end the wait.
+    /// The time since it began to wait for the other side's next message; `None` while it is not waiting. Keep-alive
+    /// messages of the other side do not end the wait.
     pub waiting: Option<Duration>,
 }
 
-/// The watcher, and since when the channel waits.
+/// The watcher, and the time since which the channel waits.
 #[derive(Default)]
 pub(crate) struct Watch {
     watcher: Option<Box<dyn FnMut(Activity) + Send>>,

@@ -217,7 +217,7 @@ fn two_sides_that_cannot_listen_meet_at_a_relay() {
     // A signature for one relay is of no use at another.
     let elsewhere = relay(&[inviter, accepter, "--address", "elsewhere.example.org:7799"]);
     for ended in projects.run(&["--wait", "2"], &["--wait", "2"]) {
-        ended.assert(4, &["does not go by this address"]);
+        ended.assert(4, &["does not serve this address"]);
     }
     drop(elsewhere);
     let nameless = ["relay", "--listen", "0.0.0.0:0", "--admit", inviter];

@@ -6,23 +6,23 @@ use super::Channel;
 use crate::{Activity, CancelToken, Clock, Error, Gate, Result, SessionId, Turns};
 
 impl Channel {
-    /// Gives up on a peer after this time without a byte moving.
+    /// Sets the time without any traffic after which the peer is considered lost.
     pub fn with_stall_timeout(mut self, stall: Duration) -> Self {
         self.stall = stall;
         self
     }
 
-    /// The time without a byte after which the peer is given up.
+    /// The time without any traffic after which the peer is considered lost.
     pub fn stall_timeout(&self) -> Duration {
         self.stall
     }
 
-    /// Leaves this much of the time until now out of the time of the run, such as a wait before it begins.
+    /// Excludes this much of the past time from the run's time, such as a wait before the run.
     pub fn leave_out(&mut self, time: Duration) {
         self.meter.leave_out(time);
     }
 
-    /// Uses this token for cancellation instead of one of its own.
+    /// Uses this token for cancellation.
     pub fn with_cancel_token(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
         self
@@ -46,8 +46,8 @@ impl Channel {
         self
     }
 
-    /// Ends the run with [`Error::TurnLost`] when others wait, as `is_wanted` says, and this party has waited for the
-    /// peer for longer than `hold` and a second for every 10,000 bytes that have moved. Time that this party computes
+    /// Ends the run with [`Error::TurnLost`] if `is_wanted` says that others wait and this party has waited for the
+    /// peer for longer than `hold` plus a second for every 10,000 bytes that have moved. Time that this party computes
     /// does not count.
     pub fn with_turn(
         mut self,
@@ -58,7 +58,7 @@ impl Channel {
         self
     }
 
-    /// Gives away the turn of the thread that uses this channel, one of these turns, while bytes move or are awaited.
+    /// Releases this thread's turn, one of `turns`, while the channel moves bytes or waits for them.
     pub fn share(&mut self, turns: Turns) {
         self.turns = turns;
     }
@@ -87,12 +87,12 @@ impl Channel {
         self.watch.call(watcher);
     }
 
-    /// Takes the part that an earlier protocol [kept](Self::keep) in this session for later ones, if it is a `T`.
+    /// Takes the state that an earlier protocol of this session [kept](Self::keep) for later ones, if it is a `T`.
     pub fn take_kept<T: Send + 'static>(&mut self) -> Option<T> {
         self.kept.take()?.downcast().ok().map(|kept| *kept)
     }
 
-    /// Keeps this for later protocols of this session. Both parties keep their parts of the same, at the same time.
+    /// Keeps this state for later protocols of this session. Both parties keep their parts of it at the same step.
     pub fn keep<T: Send + 'static>(&mut self, part: T) {
         self.kept = Some(Box::new(part));
     }

@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
-/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::Proxy`],
+/// [`Error::Resolve`] and [`Error::Cancelled`]. After the time has run out: [`Error::Unreachable`], [`Error::Proxy`],
 /// [`Error::NotThrough`], [`Error::InARun`], [`Error::Later`] or [`Error::NoPlace`], depending on the last attempt.
 pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;

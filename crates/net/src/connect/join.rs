@@ -72,8 +72,9 @@ impl Connection {
         set.map_err(|error| Error::from_io(error, JOIN))
     }
 
-    /// Passes on bytes both ways between this connection and another until either ends, is silent for `idle`, or somebody
-    /// cancels. `moved` hears how many bytes went to the other connection and came back since it heard last.
+    /// Passes on bytes both ways between this connection and another until either ends, is silent for `idle`, or is
+    /// cancelled. `moved` receives the numbers of bytes sent to the other connection and received from it since its
+    /// last call.
     ///
     /// # Errors
     /// [`Error::Stalled`], [`Error::Cancelled`], and what a connection meets.
@@ -131,7 +132,7 @@ impl Connection {
     /// Reads exactly as much as there is room for.
     ///
     /// # Errors
-    /// As [`Connection::put`].
+    /// Same as [`Connection::put`].
     pub fn get(&mut self, room: &mut [u8], patience: Duration, cancel: &CancelToken) -> Result<()> {
         let mut done = 0;
         steadily(patience, cancel, || {
@@ -145,11 +146,11 @@ impl Connection {
         })
     }
 
-    /// TLS inside of this connection, with the party at its other end, whoever passes on the bytes in between. One of the two
-    /// is `first`.
+    /// Sets up TLS inside this connection, end to end with the other party, through any forwarder between them. One of
+    /// the two parties is `first`.
     ///
     /// # Errors
-    /// As [`tls::client`].
+    /// Same as [`tls::client`].
     pub fn inside(
         self,
         (me, peer): (&Identity, &Fingerprint),

@@ -41,15 +41,15 @@ use crate::{
     },
 };
 
-/// Who meets whom, and how long to try.
+/// The parties of a connection that is to be made, and its time limits.
 pub struct Meeting<'a> {
     /// This party.
     pub me: &'a Identity,
     /// The other party.
     pub peer: &'a Fingerprint,
-    /// How long to wait for the other side to appear.
+    /// The time limit for the other side to appear.
     pub wait: Duration,
-    /// How long to wait without a sign of life once it has appeared.
+    /// The stall timeout once it has appeared.
     pub stall: Duration,
     /// The proxy through which this party dials, if it needs one.
     pub proxy: Option<&'a Proxy>,
@@ -59,7 +59,7 @@ pub struct Meeting<'a> {
     pub observer: &'a dyn Fn(&Event<'_>),
 }
 
-/// A connection to `host:port`, through a proxy where there is one.
+/// Connects to `host:port`, through the proxy if there is one.
 fn open(address: &str, proxy: Option<&Proxy>, left: Duration, cancel: &CancelToken) -> Result<Tcp> {
     let Some(proxy) = proxy else { return tcp::attempt(address, left, cancel) };
     let mut tcp = tcp::attempt(proxy.address(), left, cancel)?;
@@ -67,7 +67,7 @@ fn open(address: &str, proxy: Option<&Proxy>, left: Duration, cancel: &CancelTok
     Ok(tcp)
 }
 
-/// Pauses between two attempts, unless somebody cancels.
+/// Pauses between two attempts, unless cancelled.
 fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
     let started = Instant::now();
     while started.elapsed() < pause {
@@ -82,19 +82,19 @@ fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
 /// A step may take this long even if it begins when the time is nearly over.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
-/// What happens until two parties have met.
+/// An event before the two parties have met.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// This party listens.
     Listening {
-        /// Where, with the port that was chosen.
+        /// The address, with the port that was chosen.
         address: SocketAddr,
     },
     /// The other side is not there yet, or not ready; this party continues to try. Reported once for each
     /// series of the same reason.
     Waiting {
-        /// Where the other side is expected: an address or a directory.
+        /// The address or directory at which the other side is expected.
         place: &'a str,
         /// The remaining time.
         left: Duration,
@@ -108,12 +108,12 @@ pub enum Event<'a> {
     },
 }
 
-/// The connection of two parties who have met.
+/// An authenticated connection between two parties.
 pub struct Connection {
     tls: Tls,
-    /// How to get more of them.
+    /// The means to open more connections.
     parallel: Option<Parallel>,
-    /// What it runs over, where that is a socket of its own.
+    /// The socket underneath, if it has one of its own.
     socket: Option<Tcp>,
 }
 
@@ -132,14 +132,14 @@ impl Connection {
 }
 
 impl Channel {
-    /// States who is at the other end. A [`Connection`] does so itself: call this only where the transport below has
+    /// Sets the party at the other end. A [`Connection`] does this itself: call this only if the transport below has
     /// authenticated the party by other means.
     pub fn with_peer(mut self, peer: Fingerprint) -> Self {
         self.peer = Some(peer);
         self
     }
 
-    /// The party at the other end; `None` where nothing has proven who it is.
+    /// The party at the other end; `None` if it is not authenticated.
     pub fn peer(&self) -> Option<Fingerprint> {
         self.peer
     }

@@ -21,22 +21,22 @@ const PARALLEL: &str = "parallel";
 /// The interval between two calls.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How to get another connection.
+/// The way in which another connection is made.
 pub(crate) enum Parallel {
     /// By calling again.
     Dialling {
-        /// Where the other side listens.
+        /// The address at which the other side listens.
         address: String,
-        /// Through which proxy.
+        /// The proxy to dial through.
         proxy: Option<Proxy>,
-        /// Who calls whom.
+        /// The credentials of the handshake.
         credentials: Box<Credentials>,
     },
     /// By answering.
     Listening {
         /// Answers callers; gone with this.
         porter: Porter,
-        /// Those who were admitted.
+        /// The connections that were admitted.
         admitted: Receiver<Connection>,
     },
     /// Over transports that are there already. They are channels and no connections, so [`Channel::another`] has none.
@@ -94,7 +94,8 @@ impl Parallel {
 }
 
 impl Channel {
-    /// Can have as many [more](Self::parallel) as there are transports to the other party, of whom one `calls`.
+    /// Allows as many [more](Self::parallel) as there are transports to the other party; exactly one of the two parties
+    /// `calls`.
     pub fn with_parallel(
         mut self,
         calls: bool,
@@ -114,7 +115,8 @@ impl Channel {
     /// same order.
     ///
     /// # Errors
-    /// As [`dial`](super::dial()) and [`listen`](super::listen()); a deviation if the other side is in another run.
+    /// Same as [`dial`](super::dial()) and [`listen`](super::listen()); a deviation if the other side is in another
+    /// run.
     ///
     /// # Panics
     /// If there [can be none](Self::has_parallel).
@@ -155,11 +157,11 @@ impl Channel {
         (next, calls)
     }
 
-    /// As [`Channel::parallel`], for bytes that are not messages of this party. The connection begins with its number
+    /// Like [`Channel::parallel`], for bytes that are not messages of this party. The connection begins with its number
     /// and the session.
     ///
     /// # Errors
-    /// As [`Channel::parallel`].
+    /// Same as [`Channel::parallel`].
     ///
     /// # Panics
     /// If there [can be none](Self::has_parallel).
@@ -187,7 +189,7 @@ impl Channel {
         self.phase(other.meter().phase());
     }
 
-    /// Adds to the cost of this run that of another channel of this party.
+    /// Adds the cost of another channel of this party to the cost of this run.
     pub fn add_cost(&mut self, other: &Meter) {
         self.meter.add(other);
     }

@@ -1,5 +1,5 @@
-//! Answering callers while a run lasts: a second process of the other side is told that the run has begun, rather than
-//! finding the connection closed, and connections that the run asks for are admitted.
+//! Answering callers during a run: a second process of the other side learns that the run has begun, instead of finding
+//! the connection closed, and connections that the run asks for are admitted.
 
 use std::{
     sync::{
@@ -16,19 +16,20 @@ use super::{
     reception::{Admitted, PAUSE, Reception},
 };
 
-/// The interval between two polls of the listener during a run, if there are no callers.
+/// The interval between two polls of the listener during a run while nobody calls.
 const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
 
 /// Answers callers during a run, until it is dropped.
 pub(crate) struct Porter {
     stop: Arc<AtomicBool>,
-    /// How many more connections are expected.
+    /// The number of connections that are still expected.
     expected: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Porter {
-    /// The porter, and the connections that it admits. `None` if no thread can be started: callers then find the port closed.
+    /// Starts the porter, and returns it with the connections that it admits; `None` if no thread can be started, and
+    /// then callers find the port closed.
     pub(super) fn start(mut reception: Reception) -> Option<(Self, Receiver<Connection>)> {
         let (stop, expected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (stopped, more) = (stop.clone(), expected.clone());

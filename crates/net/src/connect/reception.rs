@@ -38,23 +38,23 @@ pub(super) struct Reception {
     patience: Duration,
     /// Whether the other side has been admitted.
     in_a_run: bool,
-    /// How many more connections of the run are expected.
+    /// The number of connections of the run that are still expected.
     pub(super) parallel: usize,
-    /// Those who are in a run, where there may be several at a time.
+    /// The parties that are in a run, if several may be at a time.
     pub(super) guests: Option<Guests>,
     callers: Vec<Caller>,
     /// The maximal number of callers.
     places: usize,
 }
 
-/// A caller who has authenticated.
+/// An authenticated caller.
 pub(super) struct Admitted {
     pub(super) connection: Connection,
-    /// Its place among the guests, where there are several.
+    /// Its place among the guests, if there are several.
     pub(super) guest: Option<Guest>,
 }
 
-/// Parties who are in a run.
+/// The parties that are in a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guests {
     there: Arc<Mutex<BTreeSet<Fingerprint>>>,
@@ -72,7 +72,7 @@ pub(super) struct Guest {
 }
 
 impl Guests {
-    /// Guests of whom each may be there several times.
+    /// Creates guests that may each be present several times.
     pub(super) fn of_many_places() -> Self {
         Self { again: true, ..Self::default() }
     }
@@ -120,7 +120,7 @@ impl Reception {
         }
     }
 
-    /// For any number of parties, each of which is in one run at a time.
+    /// Creates a reception for any number of parties, each in one run at a time.
     pub(super) fn of_many(
         listener: Listener,
         credentials: Credentials,
@@ -159,7 +159,7 @@ impl Reception {
         admitted: &mut Option<Admitted>,
         turned_away: &mut dyn FnMut(Error),
     ) {
-        // One at a time; where there may be several, the others wait for the next turn.
+        // One at a time; if there are several, the others wait for the next turn.
         if admitted.is_some() && self.guests.is_some() {
             return self.callers.push(caller);
         }
@@ -183,7 +183,7 @@ impl Reception {
         }
     }
 
-    /// Accepts all waiting callers, making room if there is no place. Each is read at once: its first message
+    /// Accepts all waiting callers, making room if every place is taken. Each is read at once: its first message
     /// has often arrived already, and protects it from later callers.
     fn let_in(&mut self, admitted: &mut Option<Admitted>, turned_away: &mut dyn FnMut(Error)) {
         for _ in 0..self.places {
@@ -366,7 +366,7 @@ impl Caller {
         }
     }
 
-    /// Takes its place away, and tells it so if that can still be said in clear.
+    /// Takes its place away, and sends a notice if that is still possible in clear.
     fn send_away(mut self) {
         let clear = match &self.stage {
             Stage::Silent => true,

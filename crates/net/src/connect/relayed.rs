@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The pause after the relay said that it has no place.
 const PAUSE_IF_FULL: Duration = Duration::from_secs(2);
 
-/// A relay that says nothing for so long is gone.
+/// A relay that is silent for this long is considered lost.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// Meets the other side at the relay at `host:port`. The two fingerprints determine which party is which side.
@@ -70,7 +70,7 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
     let (magic, challenge) = begins.split_at(MAGIC.len());
     if magic != MAGIC {
         let is_relay = magic.starts_with(RELAY);
-        let what = if is_relay { "it is a relay of another version" } else { "it is no relay" };
+        let what = if is_relay { "it is a relay of another version" } else { "it is not a relay" };
         return Err(Error::Handshake { what: what.to_owned() });
     }
     let answer = relay::answer(meeting.me, meeting.peer, address, challenge)?;
@@ -105,7 +105,7 @@ fn refused(word: u8, address: String, meeting: &Meeting<'_>) -> Error {
         word if word == Word::NobodyHere as u8 => {
             Error::PeerNotAdmitted { address, peer: *meeting.peer }
         }
-        _ => Error::Handshake { what: "it is no relay of this version".to_owned() },
+        _ => Error::Handshake { what: "it is not a relay of this version".to_owned() },
     }
 }
 

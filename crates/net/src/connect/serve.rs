@@ -41,10 +41,10 @@ impl Server {
         Ok(Self { reception: Reception::of_many(listener, credentials, patience), address })
     }
 
-    /// As [`Server::bind`], for parties of whom each may have any number of connections at a time.
+    /// Like [`Server::bind`], for parties that may each have any number of connections at a time.
     ///
     /// # Errors
-    /// As [`Server::bind`].
+    /// Same as [`Server::bind`].
     pub fn of_many_connections(
         address: &str,
         me: &Identity,
@@ -56,12 +56,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Hears each party at this pace; one that calls more often is asked to call again later.
+    /// Admits each party at this pace; a party that calls more often is asked to call again later.
     pub fn set_pace(&mut self, pace: Pace, clock: Clock) {
         self.reception.guests.iter_mut().for_each(|guests| guests.set_pace(pace, clock.clone()));
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it
-    /// every few milliseconds, and at once after it returned somebody.
+    /// every few milliseconds, and again at once after it returned a visit.
     pub fn turn(&mut self, turned_away: &mut dyn FnMut(Error)) -> Option<Visit> {
         let Admitted { connection, guest } = self.reception.turn(true, turned_away)?;
         Some(Visit { connection, guest: guest? })
@@ -80,7 +80,7 @@ impl Server {
 }
 
 impl Visit {
-    /// Who it is.
+    /// Returns the party's fingerprint.
     pub fn peer(&self) -> Fingerprint {
         self.guest.peer
     }

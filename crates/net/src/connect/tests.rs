@@ -101,7 +101,7 @@ fn assert_connected(mut one: Connection, mut other: Connection) {
     assert_eq!(&byte, b"x");
 }
 
-/// What a caller that is not the other side sends before it falls silent.
+/// The bytes that a caller other than the other side sends before it falls silent.
 const NONSENSE: [(&str, &[u8]); 3] =
     [("silent", b""), ("slow", &[22, 3, 1, 1, 0, 1]), ("garbage", b"GET / HTTP/1.1\r\n\r\n")];
 
@@ -168,7 +168,7 @@ fn a_flood_of_callers_keeps_nobody_out() {
 }
 
 #[test]
-fn who_loses_a_place_is_told_so() {
+fn a_caller_that_loses_its_place_learns_why() {
     let parties = Parties::new();
     let crowded = AtomicUsize::new(0);
     let count = |event: &Event<'_>| {
@@ -201,7 +201,7 @@ fn a_second_process_of_the_other_side_hears_that_the_run_has_begun_and_tries_unt
     assert!(started.elapsed() >= SHORT);
     let said = said.into_inner().unwrap();
     assert!(said.len() == 1 && said[0].contains("why: Some(InARun)"), "{said:?}");
-    // A caller with another identity is told so, in a run too.
+    // A caller with another identity gets this answer during a run too.
     let unknown = Parties { dialling: Identity::generate().unwrap(), ..parties };
     let started = Instant::now();
     let refused = unknown.dial(&address, PATIENCE, &ignore);
@@ -306,7 +306,7 @@ fn a_run_has_more_connections_to_the_same_party_alone() {
     let [mut one, mut other] =
         [listened, dialled].map(|connection| connection.unwrap().into_channel().unwrap());
     assert!(one.has_parallel() && other.has_parallel());
-    // A connection that nobody expects is told so.
+    // An unexpected connection gets this answer.
     let credentials =
         Credentials::new(&parties.dialling, &parties.listening.fingerprint()).unwrap();
     let unexpected = || {
@@ -357,7 +357,7 @@ fn a_connection_of_another_run_is_refused() {
 
 /// Two tasks speak with each other through connections of their parties, who pass on what they cannot read.
 #[test]
-fn what_is_inside_of_connections_is_passed_on() {
+fn joined_connections_pass_on_their_bytes() {
     let parties = &Parties::new();
     let (listened, dialled) =
         parties.listen(&ignore, |address| parties.dial(address, PATIENCE, &ignore));
@@ -465,7 +465,7 @@ fn a_party_may_have_many_connections_where_that_is_wanted() {
     }
 }
 
-/// A party calls a service again and again: it is asked to wait, and its program does.
+/// A party calls a service again and again: the service asks it to wait, and its program does.
 #[test]
 fn a_party_that_calls_too_often_is_heard_later() {
     let parties = Parties::new();

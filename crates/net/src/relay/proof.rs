@@ -6,8 +6,8 @@
 //! of the challenge, the address and that fingerprint. The relay answers with words of one byte, until one ends the
 //! wait.
 //!
-//! A relay accepts only signatures that name an address of its own. So a hostile relay cannot pass the challenge of
-//! another on to a party that calls it, and go there in that party's name.
+//! A relay accepts only signatures that name one of its own addresses. So a hostile relay cannot forward another
+//! relay's challenge to a party that calls it, and impersonate that party there.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -37,13 +37,13 @@ pub(crate) enum Word {
     Wait = 0,
     /// The other party is there: what follows comes from it.
     Met = 1,
-    /// This party is not admitted, or did not prove who it is.
+    /// This party is not admitted, or did not prove its identity.
     Refused = 2,
     /// The relay is full, or this party has as many places as it may have.
     NoPlace = 3,
     /// This party means another relay.
     OtherRelay = 4,
-    /// Nobody whom this relay admits is the party that this one wants to meet.
+    /// This relay does not admit the party that this one wants to meet.
     NobodyHere = 5,
 }
 
@@ -54,7 +54,7 @@ pub enum Refusal {
     Silent,
     /// It does not speak as a party speaks to a relay.
     Foreign,
-    /// It did not prove who it is.
+    /// It did not prove its identity.
     NotProved,
     /// It is not admitted.
     NotAdmitted,
@@ -68,23 +68,23 @@ pub enum Refusal {
     Displaced,
     /// It has as many places as one party may have, or calls too often.
     TooMuch,
-    /// There are as many pairs as there may be.
+    /// The relay has reached its limit of pairs.
     NoPlace,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Silent => "it did not say who it is",
-            Self::Foreign => "it does not speak to a relay",
-            Self::NotProved => "it did not prove who it is",
+            Self::Silent => "it did not send its identity",
+            Self::Foreign => "it does not speak the relay protocol",
+            Self::NotProved => "it did not prove its identity",
             Self::NotAdmitted => "it is not admitted",
-            Self::OtherRelay => "it means a relay of another address",
+            Self::OtherRelay => "it dialled a relay of another address",
             Self::PeerNotAdmitted => "it wants to meet a party that is not admitted",
             Self::Itself => "it wants to meet itself",
-            Self::Displaced => "it made room for another caller",
-            Self::TooMuch => "it has as many places as one party may have, or calls too often",
-            Self::NoPlace => "there are as many pairs as there may be",
+            Self::Displaced => "its place was given to another caller",
+            Self::TooMuch => "it has reached the limit of one party, or calls too often",
+            Self::NoPlace => "the relay has reached its limit of pairs",
         })
     }
 }

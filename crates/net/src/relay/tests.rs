@@ -18,7 +18,7 @@ fn limits(admitted: &[&Identity]) -> Limits {
     Limits { admitted, addresses, pairs: 1, of_one: 4, bytes: 1 << 16, wait: SOON, idle }
 }
 
-/// Runs a relay with these limits while somebody uses it at its address, and returns what happened there.
+/// Runs a relay with these limits while `used` calls its address, and returns its events.
 fn with_relay(mut limits: Limits, used: impl FnOnce(&str)) -> Vec<String> {
     let (say, said) = mpsc::channel();
     let say = Mutex::new(say);
@@ -163,7 +163,7 @@ fn nobody_pretends_to_be_admitted() {
     let all = with_relay(limits(&[&one, &third]), |address| {
         let error = meet(address, &other, &one, SOON).err();
         assert!(matches!(error, Some(Error::NotAdmitted { .. })), "{error:?}");
-        // With the certificate of one who is, and the signature of another, of another challenge, at another address,
+        // With an admitted certificate, and the signature of another party, of another challenge, at another address,
         // or for another peer.
         for wrong in 0..4 {
             let mut caller = Caller::new(address);
@@ -181,7 +181,7 @@ fn nobody_pretends_to_be_admitted() {
             caller.say(&proof.concat());
             assert_eq!(caller.hears(), Word::Refused as u8, "{wrong}");
         }
-        // One who waits for somebody who does not come gives up by itself.
+        // A party whose peer does not come gives up.
         let error = meet(address, &one, &third, Duration::from_millis(1200)).err();
         assert!(matches!(error, Some(Error::NobodyCame { .. })), "{error:?}");
     });

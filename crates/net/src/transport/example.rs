@@ -14,7 +14,7 @@ impl Local {
     /// Returns the transport over a connected socket.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         // So a call returns `WouldBlock` when nothing can be moved.
         socket.set_read_timeout(Some(POLL_INTERVAL))?;

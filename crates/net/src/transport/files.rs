@@ -1,5 +1,5 @@
 //! A directory that both parties can reach: a shared drive, a synchronised folder, a USB stick that is
-//! carried back and forth, or whatever else is a [`Folder`], such as a bucket of an object store.
+//! carried back and forth, or any other [`Folder`], such as a bucket of an object store.
 //!
 //! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B. The
 //! reader takes them in order and removes each after reading it. A file is written under a temporary name and
@@ -8,8 +8,8 @@
 //! and its party, and stays; the parties meet through it. Each later file names the run of the other party for
 //! which it is meant, so files left over from another run are never taken for data.
 //!
-//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a killed
-//! run leaves behind is removed by the next run of the same side.
+//! A party that ends writes `a-end.vesica`. The one that ends last removes all files that are left; the next run of the
+//! same side removes the files of a killed run.
 
 mod folder;
 mod join;
@@ -36,7 +36,7 @@ use crate::{Error, Result, identity::provider};
 /// The extension of a complete file.
 const WHOLE: &str = "vesica";
 
-/// How long to wait for a file that is incomplete, or missing although its successor is there.
+/// The time limit for a file that is incomplete, or missing although its successor is there.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// The maximal number of unread files of one side, 256 MiB at most: beyond it, the writer waits.
@@ -96,7 +96,7 @@ impl Side {
 /// Reads the content of one file of such a connection: its number, and its payload. For the fuzz targets.
 ///
 /// # Errors
-/// [`InvalidData`](io::ErrorKind::InvalidData) for what is no such file, or not all of one.
+/// [`InvalidData`](io::ErrorKind::InvalidData) if it is not such a file, or incomplete.
 #[doc(hidden)]
 pub fn read_file(bytes: Vec<u8>) -> io::Result<(u64, Vec<u8>)> {
     Part::parse(bytes).map(|part| (part.number, part.payload))
@@ -119,13 +119,13 @@ pub struct Files {
     oldest_unread: u64,
     into: io::Cursor<Vec<u8>>,
     next_in: u64,
-    /// Since when the next file has been overdue.
+    /// The time since which the next file has been overdue.
     overdue: Option<Instant>,
 }
 
 impl Files {
-    /// Joins the connection in a directory, which must exist. Nothing else should use it; other files in it are
-    /// left alone.
+    /// Joins the connection in a directory, which must exist. Nothing else should use it; other files in it are not
+    /// touched.
     ///
     /// # Errors
     /// [`Error::SideInUse`] if another process is this side there; [`Error::LeftOver`] if there are files of
@@ -144,7 +144,7 @@ impl Files {
         provider()
             .secure_random
             .fill(&mut me)
-            .map_err(|_| io::Error::other("the operating system gave no randomness"))
+            .map_err(|_| io::Error::other("the operating system's random number generator failed"))
             .map_err(|source| unusable(&*folder, source))?;
         let claim = Claim::make(&*folder, side, &names)?;
         let files = Self {
@@ -174,12 +174,12 @@ impl Files {
         self
     }
 
-    /// Where the files are.
+    /// Returns the folder of the files.
     pub(crate) fn folder(&self) -> &dyn Folder {
         &*self.folder
     }
 
-    /// What the other side says at its end.
+    /// Reads the other side's last file.
     fn peers_end(&self) -> io::Result<Option<Part>> {
         Part::read(&*self.folder, &self.side.other().named("end"))
     }
@@ -271,7 +271,7 @@ impl Files {
             Ok(None) if self.folder.has(&peer.numbered(self.next_in + 1))? => {}
             Ok(None) if self.is_forsaken() => {
                 return Err(self
-                    .broken(&peer.numbered(0), "says that the other side has begun another run"));
+                    .broken(&peer.numbered(0), "shows that the other side has begun another run"));
             }
             Ok(None) => {
                 self.overdue = None;

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_the_end_is_still_read() {
+    fn bytes_written_before_the_end_are_still_read() {
         let (mut a, mut b) = pair();
         a.write_all(&[1]).unwrap();
         drop(a);

@@ -1,8 +1,8 @@
 //! Dialling out through a proxy: HTTP's CONNECT (RFC 9110, section 9.3.6) and SOCKS5 (RFC 1928, with RFC 1929 for names and
 //! passwords). Names of hosts are resolved by the proxy.
 //!
-//! Written here, because each is a dozen bytes each way, and every step has to obey the same deadline and cancellation as the
-//! rest of dialling.
+//! Implemented here, because each takes a dozen bytes each way, and every step must obey the same deadline and
+//! cancellation as the rest of dialling.
 
 use std::{
     fmt,
@@ -46,7 +46,8 @@ impl FromStr for Proxy {
 
     /// Reads `http://HOST:PORT` or `socks5://HOST:PORT`, with `NAME:PASSWORD@` before the host where the proxy asks for it.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        const FORMS: &str = "a proxy is http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ before the host if need be";
+        const FORMS: &str = "a proxy is http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ before the host \
+            if it requires a login";
         let (scheme, rest) = text.split_once("://").ok_or(FORMS)?;
         let kind = match scheme {
             "http" => Kind::Http,
@@ -77,7 +78,7 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// Where it is.
+    /// Returns its address.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -181,10 +182,10 @@ impl Proxy {
                 "the host is unreachable",
                 "the connection was refused",
                 "the time to live expired",
-                "it does not connect",
-                "it does not know such addresses",
+                "it does not support connections",
+                "it does not support this kind of address",
             ];
-            let reason = REASONS.get(usize::from(head[1]) - 1).unwrap_or(&"for no known reason");
+            let reason = REASONS.get(usize::from(head[1]) - 1).unwrap_or(&"for an unknown reason");
             return Ok(Err(format!("it did not connect to {address}: {reason}")));
         }
         let rest = match head[3] {
@@ -272,7 +273,7 @@ mod tests {
         }
     }
 
-    /// A proxy that is asked these things and answers so, one after the other.
+    /// Starts a proxy that expects these requests and sends these answers, one after the other.
     fn script(steps: Vec<(Vec<u8>, Vec<u8>)>) -> (String, thread::JoinHandle<TcpStream>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

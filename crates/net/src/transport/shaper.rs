@@ -26,7 +26,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// How long this many bytes occupy the link.
+    /// Returns the time for which this many bytes occupy the link.
     pub fn occupied_by(&self, bytes: usize) -> Duration {
         let nanos = bytes as u128 * 8_000_000_000 / u128::from(self.bits_per_second.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -46,7 +46,7 @@ const BACKLOG: usize = 1 << 20;
 pub struct Shaped {
     transport: Box<dyn Transport>,
     link: Link,
-    /// When the link has taken in everything that was written.
+    /// The time at which the link has accepted everything that was written.
     line_free: Duration,
     /// A chunk and its header that the transport has not taken yet.
     out: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct Shaped {
     header: Vec<u8>,
     /// The number of bytes of the current chunk that are still to come.
     left: usize,
-    /// When the current chunk may be released.
+    /// The time at which the current chunk may be released.
     due: Duration,
 }
 
@@ -120,7 +120,7 @@ impl Shaped {
         self.left = u32::from_le_bytes(len.try_into().unwrap_or_default()) as usize;
         self.header.clear();
         if !(1..=CHUNK).contains(&self.left) {
-            let what = "the other end of a shaped line is not shaped";
+            let what = "the other end of a shaped link is not shaped";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         Ok(true)

@@ -116,8 +116,8 @@ pub(crate) fn attempt(addr: &str, left: Duration, cancel: &CancelToken) -> Resul
     Err(Error::Unreachable { address: addr.to_owned(), after: started.elapsed(), source: last })
 }
 
-/// If nobody listens at a port of this machine yet, the operating system may pick that very port as the near
-/// end and connect the socket to itself.
+/// Refuses a socket that is connected to itself. If nobody listens at a port of this machine yet, the operating system
+/// may pick that very port as the near end.
 fn not_to_itself(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::ErrorKind::ConnectionRefused.into());

@@ -1,8 +1,8 @@
 //! TLS 1.3 over any transport, between parties that know each other's fingerprints.
 //!
-//! There is no certificate authority: each party is given the other's [`Fingerprint`], and a peer that shows
-//! a certificate with another one, or cannot sign with that certificate's key, is refused. There is no
-//! resumption, no early data and no older version.
+//! It uses no certificate authority: each party is given the other's [`Fingerprint`], and refuses a peer that shows a
+//! certificate with another one, or cannot sign with that certificate's key. Resumption, early data and older versions
+//! are disabled.
 //!
 //! In TLS 1.3 the client finishes before the server has verified the client's certificate. Each side's first
 //! byte inside the tunnel is therefore a greeting, and a handshake has succeeded only when the other side's
@@ -90,7 +90,7 @@ impl Tls {
     /// [`Error::Io`] before the handshake has ended.
     pub fn peer(&self) -> Result<Fingerprint> {
         let certificate = self.connection.peer_certificates().and_then(|chain| chain.first());
-        let none = || io::Error::other("the other side has shown no certificate");
+        let none = || io::Error::other("the other side has not presented a certificate");
         let certificate =
             certificate.ok_or_else(|| Error::Io { phase: HANDSHAKE, source: none() })?;
         Ok(Fingerprint::of(certificate))
@@ -182,7 +182,7 @@ impl Drop for Tls {
         while Instant::now() < deadline {
             match self.flush() {
                 Err(error) if is_blocked(&error) => {}
-                // Either the other side was told, or there is nobody to tell.
+                // Either the other side was notified, or it is gone.
                 _ => return,
             }
         }

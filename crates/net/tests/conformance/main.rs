@@ -119,7 +119,7 @@ fn random_bytes_are_no_message(ends: Ends) {
     put(&mut a, &bytes);
     let expected = Deviation::NotAMessage { expected: "hello" };
     assert_eq!(deviation(b.recv_len("hello", 100)), expected);
-    // Whatever the bytes are from here on, each attempt ends with an error and none is taken for a message.
+    // From here on each attempt ends with an error, and no bytes are taken for a message.
     for _ in 0..40 {
         b.recv_len("hello", 100).unwrap_err();
     }

@@ -16,7 +16,7 @@ const STALL: Duration = Duration::from_secs(60);
 /// A peer that sends and receives in small pieces, with a pause before each.
 struct Slow {
     clock: Clock,
-    /// What it sends, repeatedly, in pieces.
+    /// The bytes that it sends, repeatedly, in pieces.
     says: Vec<u8>,
     piece: usize,
     next: usize,

@@ -1,4 +1,4 @@
-//! What a channel reads, writes and reports, against a transport that plays a script.
+//! Reads, writes and reports of a channel over a transport that plays a script.
 
 use std::{
     collections::VecDeque,
@@ -15,21 +15,21 @@ use super::header;
 const SEGMENT: usize = 16_383;
 const STALL: Duration = Duration::from_secs(60);
 
-/// What the transport does next, from the front; at the end it blocks, a second each time.
+/// The transport's next operations, from the front; at the end it blocks, a second each time.
 #[derive(Default)]
 struct Script {
     reads: VecDeque<io::Result<Vec<u8>>>,
     writes: VecDeque<Takes>,
-    /// What happened.
+    /// The bytes written so far.
     written: Vec<u8>,
-    /// The lengths of `written` when it was read.
+    /// The lengths of `written` at each read.
     written_before_read: Vec<usize>,
     attempts_to_write: usize,
     flushes: usize,
     flushes_that_block: usize,
 }
 
-/// What a write takes.
+/// The bytes that a write accepts.
 #[derive(Clone, Copy)]
 enum Takes {
     Everything,
@@ -41,7 +41,7 @@ enum Takes {
 struct Played {
     script: Arc<Mutex<Script>>,
     clock: Clock,
-    /// What writes do that are not in the script.
+    /// The behaviour of writes that are not in the script.
     then: Takes,
 }
 
@@ -149,7 +149,7 @@ fn a_message_is_a_header_and_segments_each_with_a_byte_before_it() {
 }
 
 #[test]
-fn what_is_large_is_passed_on_before_it_is_flushed() {
+fn large_messages_are_passed_on_before_a_flush() {
     let (mut sending, script, _) = channel([], Takes::Everything);
     sending.send("small", &[1]).unwrap();
     assert_eq!(script.lock().unwrap().written.len(), 0);
@@ -204,7 +204,7 @@ fn a_peer_that_takes_and_says_nothing_has_stalled() {
 }
 
 #[test]
-fn what_a_peer_says_while_it_takes_nothing_is_kept() {
+fn bytes_from_a_peer_that_accepts_nothing_are_kept() {
     // It is heard in pieces, and more than is read ahead.
     let payload = pattern(200_000);
     let says = message("answer", &payload);
@@ -281,7 +281,7 @@ fn labels_with_characters_of_terminals_are_refused() {
 }
 
 #[test]
-fn what_was_flushed_late_counts_as_moved() {
+fn a_late_flush_counts_as_progress() {
     let (mut both, script, clock) = channel([], Takes::Everything);
     script.lock().unwrap().flushes_that_block = 30;
     let start = clock.now();

@@ -66,7 +66,7 @@ impl Folder for Objects {
             return Ok(None);
         };
         if found.meta.size > longest as u64 {
-            let what = "is no file that this program writes";
+            let what = "is not a file that this program writes";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         Ok(if_there(waiting.block_on(found.bytes()))?.map(Into::into))

@@ -16,7 +16,7 @@ pub trait Folder: Send {
     /// Its name in messages.
     fn name(&self) -> &Path;
 
-    /// How often to look for a file that is not there yet.
+    /// Returns the interval between two looks for a file that is not there yet.
     fn poll(&self) -> Duration {
         Duration::from_millis(10)
     }
@@ -24,36 +24,36 @@ pub trait Folder: Send {
     /// The names of files that begin with this.
     ///
     /// # Errors
-    /// What the place cannot do.
+    /// Errors of the storage.
     fn names(&self, prefix: &str) -> io::Result<Vec<String>>;
 
     /// Whether there is such a file.
     ///
     /// # Errors
-    /// What the place cannot do.
+    /// Errors of the storage.
     fn has(&self, name: &str) -> io::Result<bool>;
 
-    /// A file; `None` if there is none.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// What the place cannot do, and [`InvalidData`](io::ErrorKind::InvalidData) for what is longer than this many
-    /// bytes, or no file.
+    /// Errors of the storage, and [`InvalidData`](io::ErrorKind::InvalidData) if it is longer than this many bytes, or
+    /// is not a file.
     fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>>;
 
     /// Writes a file of these pieces, in the place of one of this name. It appears whole or not at all.
     ///
     /// # Errors
-    /// What the place cannot do.
+    /// Errors of the storage.
     fn write(&self, name: &str, pieces: &[&[u8]]) -> io::Result<()>;
 
     /// Removes a file, if it is there: the other side may be removing it too.
     ///
     /// # Errors
-    /// What the place cannot do.
+    /// Errors of the storage.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Locks a file of this name, which holds until [`Folder::unlock`] or the end of the process. `None` where there
-    /// are no locks.
+    /// Locks a file of this name, which holds until [`Folder::unlock`] or the end of the process. `None` if the storage
+    /// has no locks.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process holds it, and what the place cannot do.
@@ -101,13 +101,13 @@ impl Folder for Directory {
         let file = match open_regular(&path, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(invalid("is no file that this program writes"));
+                return Err(invalid("is not a file that this program writes"));
             }
             file => file?,
         };
         let len = file.metadata()?.len();
         if len > longest as u64 {
-            return Err(invalid("is no file that this program writes"));
+            return Err(invalid("is not a file that this program writes"));
         }
         let mut bytes = Vec::with_capacity(len as usize);
         file.take(longest as u64 + 1).read_to_end(&mut bytes)?;
@@ -201,7 +201,7 @@ fn is_still(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
 }
 
-/// On these systems an open file cannot be removed.
+/// An open file cannot be removed on these systems.
 #[cfg(not(unix))]
 fn is_still(_file: &File, _path: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! How two runs find each other in a directory, regardless of what earlier runs have left there.
+//! The meeting of two runs in a directory, regardless of files that earlier runs have left there.
 //!
 //! A side owns the files that begin with its letter. Its file number 0, the hello, names the run, its owner,
 //! and the run of the other side that it has seen; it stays until the run ends. Two runs have met when each has
@@ -26,7 +26,7 @@ pub(crate) struct Names {
     pub(crate) peer: String,
 }
 
-/// Proves to those who know a party's name, and to nobody else, that a run is that party's.
+/// Proves, only to parties that know a party's name, that a run is that party's.
 fn mark(run: &RunId, name: &str) -> Vec<u8> {
     let hash = Sha256::new().chain_update(b"vesica files").chain_update(run).chain_update(name);
     hash.finalize()[..16].to_vec()
@@ -54,7 +54,7 @@ impl Names {
 /// The guarantee that no other process is this side in this directory.
 #[derive(Debug)]
 pub(super) struct Claim {
-    /// `None` where there are no locks.
+    /// `None` if the storage has no locks.
     lock: Option<File>,
 }
 
@@ -65,7 +65,7 @@ impl Claim {
         let hello = Part::read(folder, &side.numbered(0)).ok().flatten();
         let whose = hello.as_ref().map(|hello| names.whose(hello));
         if let (Some(hello), Some(Whose::Peers)) = (&hello, whose) {
-            // Tells the other process too.
+            // Informs the other process too.
             drop(clash(hello).write(folder, &side.named("clash")));
             return Err(same_side(folder, side));
         }
@@ -124,7 +124,7 @@ fn lock_name(side: Side) -> String {
     format!("{}.{LOCK}", side.letter())
 }
 
-/// Tells a run that the other side uses its letter too.
+/// Returns the file that informs a run that the other side uses its letter too.
 fn clash(hello: &Part) -> Part {
     Part { from: UNKNOWN, to: hello.from, number: 0, kind: Kind::End, payload: Vec::new() }
 }

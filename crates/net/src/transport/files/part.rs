@@ -25,7 +25,7 @@ const DIGEST: usize = 32;
 /// Magic, two marks, number and kind.
 const HEADER: usize = 8 + 16 + 16 + 8 + 1;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Its payload is the next piece of the stream.
@@ -59,7 +59,7 @@ impl Part {
         folder.write(name, &[&header, &self.payload, &digest])
     }
 
-    /// Reads a file; `None` if there is none. A file that is not a complete file of ours gives
+    /// Reads a file; `None` if it does not exist. A file that is not a complete file of ours gives
     /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(super) fn read(folder: &dyn Folder, name: &str) -> io::Result<Option<Self>> {
         let bytes = folder.read(name, HEADER + MAX_PAYLOAD + DIGEST)?;
@@ -68,14 +68,14 @@ impl Part {
 
     pub(super) fn parse(mut bytes: Vec<u8>) -> io::Result<Self> {
         let Some(end) = bytes.len().checked_sub(DIGEST).filter(|end| *end >= HEADER) else {
-            return Err(invalid("is too short, or not wholly there yet"));
+            return Err(invalid("is too short, or still incomplete"));
         };
         if &bytes[..8] != MAGIC {
-            return Err(invalid("is no file that this program writes"));
+            return Err(invalid("is not a file that this program writes"));
         }
         let (content, digest) = bytes.split_at(end);
         if Sha256::digest(content).as_slice() != digest {
-            return Err(invalid("is damaged, or not wholly there yet"));
+            return Err(invalid("is damaged, or still incomplete"));
         }
         let kind = match content[48] {
             0 => Kind::Data,

@@ -83,7 +83,7 @@ fn an_orderly_run_leaves_nothing_whoever_ends_first() {
 }
 
 #[test]
-fn what_was_never_read_is_removed_when_both_have_ended() {
+fn unread_files_are_removed_when_both_sides_have_ended() {
     let (directory, mut a, mut b) = pair();
     send(&mut a, b"never read");
     send(&mut b, b"never read");
@@ -102,9 +102,9 @@ fn the_end_comes_after_the_last_byte() {
     assert_eq!(b.read(&mut [0]).unwrap(), 0);
 }
 
-/// Whichever side starts first, and whatever the two have left behind, new runs meet and leave nothing.
+/// New runs meet and leave nothing, whichever side starts first and whichever files killed runs left.
 #[test]
-fn what_killed_runs_left_is_removed_by_its_owner() {
+fn files_of_killed_runs_are_removed_by_their_owner() {
     for a_first in [true, false] {
         for killed in [[true, true], [true, false], [false, true]] {
             let (directory, mut a, mut b) = pair();
@@ -233,7 +233,7 @@ fn garbage_in_the_place_of_a_file_is_named_after_the_grace_period() {
     let started = Instant::now();
     let error = failure(&mut b);
     assert!(started.elapsed() >= GRACE);
-    assert!(error.to_string().contains("a-0000000001.vesica is no file"), "{error}");
+    assert!(error.to_string().contains("a-0000000001.vesica is not a file"), "{error}");
     drop(a);
 }
 

@@ -27,7 +27,7 @@ use crate::{
 /// Named in errors of the handshake.
 pub(crate) const HANDSHAKE: &str = "tls handshake";
 
-/// How long a party that refuses the other waits for it to receive the refusal.
+/// The time that a party waits for the other to receive its refusal.
 pub(crate) const REFUSAL: Duration = Duration::from_secs(1);
 
 /// A fatal alert in clear, as a server may send it before its first message: `internal_error`. The handshakes
@@ -50,7 +50,7 @@ pub(crate) enum Greeting {
     Later = 19,
 }
 
-/// Who this party is and whom it expects, ready for any number of handshakes.
+/// The identity of this party and of the parties that it expects, for any number of handshakes.
 #[derive(Clone)]
 pub(crate) struct Credentials {
     me: Fingerprint,
@@ -63,7 +63,7 @@ impl Credentials {
         Self::for_any(me, BTreeSet::from([*peer]))
     }
 
-    /// For any of these parties.
+    /// Creates credentials that expect any of these parties.
     pub(crate) fn for_any(me: &Identity, peers: BTreeSet<Fingerprint>) -> Result<Self> {
         let key = me.certified_key(&provider()).map_err(unexpected)?;
         Ok(Self { me: me.fingerprint(), peers: Arc::new(peers), key: Arc::new(key.into()) })
@@ -85,7 +85,7 @@ impl Credentials {
         Handshake::client(config, transport, self.me, pin)
     }
 
-    /// As [`Credentials::client`], for another connection of a run.
+    /// Like [`Credentials::client`], for another connection of a run.
     pub(crate) fn parallel(&self, transport: impl Transport + 'static) -> Result<Handshake> {
         let mut handshake = self.client(transport)?;
         handshake.to_say = Some(Greeting::Parallel);
@@ -192,7 +192,7 @@ impl Handshake {
         is_greeting && self.decided.is_none()
     }
 
-    /// Who the other side is, once it is [known](Handshake::is_known).
+    /// Returns the other side's fingerprint, once it is [known](Handshake::is_known).
     pub(crate) fn peer(&self) -> Option<Fingerprint> {
         self.pin.presented().map(|(presented, _)| presented)
     }
@@ -279,7 +279,7 @@ impl Handshake {
             }
             Some(byte) if byte == Greeting::InARun as u8 => Err(Error::InARun),
             Some(byte) if byte == Greeting::Later as u8 => Err(Error::Later),
-            _ => Err(Error::Handshake { what: "it does not greet as we do".to_owned() }),
+            _ => Err(Error::Handshake { what: "it sends another greeting".to_owned() }),
         }
     }
 

@@ -320,7 +320,7 @@ fn a_peer_that_closes_during_the_handshake_is_said_to_have_closed() {
     assert!(matches!(error, Err(Error::Closed { phase: HANDSHAKE })));
 }
 
-/// So it does where it is stopped in time to say that it goes; who dials may then try again.
+/// The same holds if it is stopped in time to take leave; the dialling side may then try again.
 #[test]
 fn a_peer_that_takes_leave_during_the_handshake_is_said_to_have_closed() {
     let (parties, cancel) = (Parties::new(), CancelToken::default());
@@ -348,7 +348,7 @@ fn a_peer_that_takes_leave_during_the_handshake_is_said_to_have_closed() {
 fn a_stream_that_is_cut_off_is_no_end() {
     let (one, other) = Parties::new().meet(over_tcp());
     let (one, mut other) = (one.unwrap(), other.unwrap());
-    // The process dies: nobody announces the end of the stream.
+    // The process dies without announcing the end of the stream.
     let mut one = std::mem::ManuallyDrop::new(one);
     one.write_all(b"last").unwrap();
     one.flush().unwrap();

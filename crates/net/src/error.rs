@@ -157,9 +157,7 @@ pub enum Error {
     #[error("the other side has too many pending connections; try again later")]
     NoPlace,
     /// An unauthenticated caller was dropped because there are more callers than places.
-    #[error(
-        "dropped: more than {places} unauthenticated connections are pending"
-    )]
+    #[error("dropped: more than {places} unauthenticated connections are pending")]
     Crowded {
         /// The number of places.
         places: usize,
@@ -317,9 +315,7 @@ pub enum Error {
 fn resolving(address: &str) -> &'static str {
     let has_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
     match address.rsplit_once(':').is_some_and(has_port) {
-        true => {
-            "check the host's name, and that this machine's name server knows it"
-        }
+        true => "check the host's name, and that this machine's name server knows it",
         false => "give it as host:port",
     }
 }
@@ -462,9 +458,9 @@ impl std::fmt::Display for AbortReason {
             Self::Misbehaviour => "it says that we broke the protocol",
             Self::Output => "it could not write its result",
             Self::Policy => "its policy refuses the run",
-            Self::Busy => "others wait for it, and this side kept it waiting; try again later",
+            Self::Busy => "others are waiting for it, and this side kept it waiting; try again later",
             Self::Agreement => {
-                "it runs under agreements only, and this run names none that the two sides have: run the job of the agreement"
+                "it runs only under agreements, and this run names none that both sides have; run the agreement's job"
             }
             Self::Internal => "it failed for a reason of its own",
         })

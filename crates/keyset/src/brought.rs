@@ -1,18 +1,18 @@
-//! What a row brings to a run besides its keys.
+//! The data that a row contributes to a run besides its keys.
 
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, sent_columns::SentColumns};
 
 use crate::{key::Duplicates, reading::Reading};
 
-/// What each row with a key brings, in as many bytes as any other.
+/// The contribution of each row with a key. All rows contribute the same number of bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum Brought {
     /// Nothing.
     Nothing,
-    /// A number, as eight bytes, little endian: a key's value is the sum over the rows that bear it.
+    /// A number, as eight bytes, little endian. A key's value is the sum over its rows.
     Number,
-    /// The values of columns that are sent: with each key those of as many rows as are sent at most.
+    /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
 }
 
@@ -25,7 +25,7 @@ impl Brought {
         }
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes that a row contributes.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Nothing => 0,
@@ -35,7 +35,7 @@ impl Brought {
     }
 }
 
-/// Refuses numbers whose magnitudes add up to more than 2^63 − 1.
+/// A sum of magnitudes that refuses to exceed 2^63 − 1.
 pub(super) struct Magnitudes {
     column: String,
     total: u64,
@@ -46,19 +46,19 @@ impl Magnitudes {
         Self { column: column.to_owned(), total: 0 }
     }
 
-    /// Of no rows, in the same column.
+    /// Returns an empty sum for the same column.
     pub(super) fn like(&self) -> Self {
         Self::new(&self.column)
     }
 
-    /// Takes the numbers of other rows, unless they add up to too much with these.
+    /// Adds the numbers of other rows, unless the sum becomes too large.
     pub(super) fn append(&mut self, other: &Self) -> std::result::Result<(), ()> {
         let total = self.total.checked_add(other.total);
         self.total = total.filter(|total| *total <= i64::MAX as u64).ok_or(())?;
         Ok(())
     }
 
-    /// Takes the number of a row that has a key.
+    /// Adds the number of a row that has a key.
     ///
     /// # Errors
     /// [`InputFault::SumTooLarge`].

@@ -1,6 +1,6 @@
-//! Records of keys, sorted into buckets on disk.
+//! Records of keys, in buckets on disk.
 //!
-//! One encrypted file takes the records of all buckets, chunk by chunk. Which chunks are of which bucket stays in memory.
+//! One encrypted file takes the records of all buckets in chunks. The assignment of chunks to buckets stays in memory.
 
 use std::{
     io,
@@ -13,28 +13,28 @@ use vesica_core::error::{Error, Result};
 use vesica_table::spill::{CHUNK, Chunks, empty_chunk};
 use zeroize::Zeroizing;
 
-/// Full chunks that wait to be written together, for each thread.
+/// The number of full chunks per thread that are written together.
 const WAITING: usize = 4;
 
-/// Chunks that are read together, for each thread.
+/// The number of chunks per thread that are read together.
 const TOGETHER: usize = 4;
 
-/// Buckets that are being filled with records of the same length.
+/// Buckets to fill with records of one length.
 pub struct Filling {
     directory: PathBuf,
     file: Chunks,
-    /// Bytes of a record.
+    /// The length of a record, in bytes.
     record: usize,
     buckets: Vec<Bucket>,
-    /// How many chunks there are, those that wait included.
+    /// The number of chunks, including the pending ones.
     chunks: u32,
-    /// Full chunks that are not yet written, the last ones by number.
+    /// The full chunks that are not yet written, which have the last numbers.
     waiting: Vec<Vec<u8>>,
-    /// Chunks that were written, to be used again.
+    /// Written chunks, kept for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// Buckets that are complete.
+/// Complete buckets.
 pub struct Buckets {
     directory: PathBuf,
     file: Chunks,
@@ -44,30 +44,30 @@ pub struct Buckets {
 
 #[derive(Default, Clone)]
 struct Bucket {
-    /// Full chunks, by their numbers.
+    /// The numbers of the full chunks.
     chunks: Vec<u32>,
     /// Records for the next chunk.
     rest: Vec<u8>,
 }
 
-/// Records for several buckets, as they come.
+/// Records for several buckets, in the order of arrival.
 pub(crate) struct Unsorted {
     record: usize,
     buckets: usize,
     bytes: Vec<u8>,
-    /// The bucket of each.
+    /// The bucket of each record.
     places: Vec<u32>,
 }
 
-/// Records for several buckets, by bucket. Those of a bucket are in the order in which they came.
+/// Records for several buckets, sorted by bucket. Within a bucket they keep their order of arrival.
 pub(crate) struct Sorted {
     bytes: Vec<u8>,
-    /// Where in `bytes` those of each bucket end.
+    /// The end of each bucket in `bytes`.
     ends: Vec<usize>,
 }
 
 impl Bucket {
-    /// All its records, in order.
+    /// Returns all records of the bucket, in order.
     fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let chunks = self.chunks.iter().map(|chunk| Part::Written(*chunk));
         chunks.chain([Part::Rest(&self.rest)])
@@ -75,31 +75,32 @@ impl Bucket {
 }
 
 impl Unsorted {
-    /// No records of so many bytes, for so many buckets, and room for `room` of them.
+    /// Makes an empty collection for records of this many bytes and this many buckets, with capacity for `room`
+    /// records.
     pub(crate) fn new(record: usize, buckets: usize, room: usize) -> Self {
         let (bytes, places) = (Vec::with_capacity(room * record), Vec::with_capacity(room));
         Self { record, buckets, bytes, places }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     pub(crate) fn push(&mut self, bucket: usize, record: &[u8]) {
         self.bytes.extend_from_slice(record);
         self.places.push(bucket as u32);
         debug_assert_eq!(self.bytes.len(), self.places.len() * self.record, "of one length");
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Sorts the records, and forgets them.
+    /// Sorts the records, and removes them from this collection.
     pub(crate) fn sort(&mut self) -> Sorted {
         let mut ends = vec![0; self.buckets];
         self.places.iter().for_each(|bucket| ends[*bucket as usize] += self.record);
         let mut before = 0;
         for end in &mut ends {
-            // Where the bucket begins, until its records are there.
+            // The beginning of the bucket, until its records are there.
             before += std::mem::replace(end, before);
         }
         let mut bytes = vec![0; self.bytes.len()];
@@ -115,7 +116,7 @@ impl Unsorted {
 }
 
 impl Filling {
-    /// So many empty buckets for records of so many bytes, in a file in this directory.
+    /// Makes empty buckets for records of this many bytes, in a file in this directory.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -143,7 +144,7 @@ impl Filling {
         self.extend(bucket, record)
     }
 
-    /// Puts records into their buckets. Full chunks are encrypted on all threads.
+    /// Appends records to their buckets. Full chunks are encrypted on all threads.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -190,7 +191,7 @@ impl Filling {
         Ok(())
     }
 
-    /// Ends the filling.
+    /// Completes the buckets.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -207,16 +208,16 @@ impl Buckets {
         self.buckets.len()
     }
 
-    /// How many records a bucket has.
+    /// Returns the number of records in a bucket.
     pub fn records(&self, bucket: usize) -> usize {
         let Bucket { chunks, rest } = &self.buckets[bucket];
         chunks.len() * (CHUNK / self.record) + rest.len() / self.record
     }
 
-    /// Shows every record of a bucket, in the order in which they were put there.
+    /// Shows every record of a bucket, in the order of arrival.
     ///
     /// # Errors
-    /// [`Error::Output`], and what `show` returns.
+    /// [`Error::Output`], and any error of `show`.
     pub fn read(&self, bucket: usize, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Bucket { chunks, rest } = &self.buckets[bucket];
         for chunk in chunks {
@@ -225,11 +226,11 @@ impl Buckets {
         rest.chunks_exact(self.record).try_for_each(show)
     }
 
-    /// Makes something of all records, some at a time and on all threads, and shows it in the order of the buckets and of
-    /// the records in each.
+    /// Applies a function to all records, batch by batch and on all threads, and shows the results in the order of the
+    /// buckets and of their records.
     ///
     /// # Errors
-    /// [`Error::Output`], and what `show` returns.
+    /// [`Error::Output`], and any error of `show`.
     pub(crate) fn read_all<T: Send>(
         &self,
         make: impl Fn(ChunksExact<'_, u8>) -> T + Sync,
@@ -254,11 +255,11 @@ impl Buckets {
     }
 }
 
-/// Where records of a bucket are.
+/// A place that has records of a bucket.
 enum Part<'a> {
-    /// In the chunk with this number.
+    /// The chunk with this number.
     Written(u32),
-    /// In memory.
+    /// Memory.
     Rest(&'a [u8]),
 }
 
@@ -294,6 +295,6 @@ mod tests {
     fn empty_buckets_are_read() {
         let buckets = Filling::create(&std::env::temp_dir(), 2, 8).unwrap().finish().unwrap();
         assert_eq!((buckets.count(), buckets.records(1)), (2, 0));
-        buckets.read(1, |_| panic!("there is no record")).unwrap();
+        buckets.read(1, |_| panic!("the bucket is empty")).unwrap();
     }
 }

@@ -1,17 +1,17 @@
-//! The keys of rows as they come.
+//! The keys of rows in the order of reading.
 
 use vesica_core::error::Result;
 use vesica_normalize::digest::{Digest, Digester};
 
 use crate::counts::NO_KEY;
 
-/// The keys of rows as they come, distinct or not.
+/// The keys of rows in the order of reading, with repetitions.
 pub struct Collector {
     identifiers: usize,
-    /// One for each identifier of a row.
+    /// One digest for each identifier of a row.
     digests: Vec<Digest>,
     digester: Digester,
-    /// [`NO_KEY`] where there is no key, anything else where there is one.
+    /// [`NO_KEY`] for a missing key, and any other value for a key.
     keys_of_rows: Vec<u32>,
 }
 
@@ -22,13 +22,13 @@ impl Default for Collector {
 }
 
 impl Collector {
-    /// For rows with so many identifiers.
+    /// Makes a collector for rows with this many identifiers.
     pub fn new(identifiers: usize) -> Self {
         let (digests, digester, keys_of_rows) = Default::default();
         Self { identifiers, digests, digester, keys_of_rows }
     }
 
-    /// Takes the encoding of the key of the next identifier, or of the next row's first one.
+    /// Takes the encoded key of the next identifier, which may be the first one of the next row.
     pub fn push(&mut self, key: Option<&[u8]>) {
         match key {
             Some(key) => self.digester.push(key, &mut self.digests),
@@ -37,33 +37,33 @@ impl Collector {
         self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
     }
 
-    /// How much memory the set of the keys so far takes, at least.
+    /// Returns the least memory, in bytes, that the set of the keys so far takes.
     pub(super) fn bytes(&self) -> u64 {
         const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
         (self.digests.len() * OF_A_KEY) as u64
     }
 
-    /// The place of the next key.
+    /// Returns the place of the next key.
     pub(super) fn next(&self) -> u32 {
         self.digests.len() as u32
     }
 
-    /// How many identifiers a row has.
+    /// Returns the number of identifiers of a row.
     pub(super) fn identifiers(&self) -> usize {
         self.identifiers
     }
 
-    /// Takes the keys of the rows that follow.
+    /// Appends the keys of the rows that follow.
     pub(super) fn append(&mut self, mut other: Self) {
         other.digester.settle(&mut other.digests);
         self.digests.append(&mut other.digests);
         self.keys_of_rows.append(&mut other.keys_of_rows);
     }
 
-    /// Shows the digest of each key so far, or that there is none, and forgets them all.
+    /// Shows the digest of each key so far, or `None` for a missing one, and removes them all.
     ///
     /// # Errors
-    /// What `show` returns.
+    /// Any error of `show`.
     pub(super) fn drain(
         &mut self,
         mut show: impl FnMut(u32, Option<&Digest>) -> Result<()>,
@@ -74,8 +74,8 @@ impl Collector {
         keys.try_for_each(|((digest, key), place)| show(place, (key != NO_KEY).then_some(&digest)))
     }
 
-    /// The digests, one for each identifier of a row; which of them are of a key, as [`NO_KEY`] or anything else; and how
-    /// many identifiers a row has.
+    /// Returns the digests, one for each identifier of a row; whether each is a key's, as [`NO_KEY`] or any other
+    /// value; and the number of identifiers of a row.
     pub(super) fn finish(mut self) -> (Vec<Digest>, Vec<u32>, usize) {
         self.digester.settle(&mut self.digests);
         (self.digests, self.keys_of_rows, self.identifiers)

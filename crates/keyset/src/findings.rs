@@ -1,4 +1,4 @@
-//! What there is to know about a table's keys, in numbers only, and what its owner should think about.
+//! Numbers about a table's keys, and warnings for its owner.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -12,26 +12,26 @@ use vesica_table::rows::Table;
 
 use crate::counts::{NO_KEY, RowCounts};
 
-/// What was found. No value of the table is in it.
+/// The findings about a table. They contain none of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
     /// Columns in the header.
     pub columns: usize,
-    /// What became of the rows; `used` is the number of distinct keys.
+    /// The outcome of the rows; `used` is the number of distinct keys.
     pub rows: RowCounts,
-    /// Whether all of the table is UTF-8; only the key columns have to be.
+    /// Whether the whole table is UTF-8; only the key columns must be.
     pub utf8: bool,
     /// Rows whose key the normalisation changes.
     pub keys_changed: u64,
     /// Distinct keys that the normalisation makes equal to another.
     pub keys_merged: u64,
-    /// Rows whose key is made of digits alone, signs and spaces aside.
+    /// Rows whose key has only digits, signs and spaces aside.
     pub digit_keys: u64,
-    /// The most digits such a key has, all its columns together.
+    /// The most digits of such a key, in all its columns.
     pub most_digits: u64,
     /// Rows without a key because of a null value, such as `NULL`.
     pub null_values: u64,
-    /// Keys that more than 1 % of the rows bear, the most frequent first.
+    /// Keys of more than 1 % of the rows, the most frequent first.
     pub frequent_keys: Vec<FrequentKey>,
     /// Whether null values count as empty in a key column.
     #[serde(skip)]
@@ -39,23 +39,23 @@ pub struct Findings {
     /// Keys of rows, distinct or not.
     #[serde(skip)]
     keyed: u64,
-    /// One for each identifier.
+    /// One run for each identifier.
     #[serde(skip)]
     digits: Vec<DigitRun>,
-    /// Rows whose key is compared with the white space around it.
+    /// Rows whose key is compared with surrounding white space.
     #[serde(skip)]
     pub spaced: u64,
     /// Rows whose key is compared with its capital letters.
     #[serde(skip)]
     pub capitals: u64,
-    /// Rows with quotation marks where delimited text has none.
+    /// Rows with misplaced quotation marks in delimited text.
     #[serde(skip)]
     misquoted: u64,
-    /// What the user should think about.
+    /// Advice for the user.
     pub warnings: Vec<String>,
 }
 
-/// A key that many rows bear.
+/// A key that many rows have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FrequentKey {
     /// The first of these rows, counted from 1.
@@ -63,27 +63,27 @@ pub struct FrequentKey {
     /// The line of the file on which it begins, in a table that has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
 }
 
-/// What a row's key looks like.
+/// The features of a row's key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Look {
     /// The normalisation changes it.
     pub(crate) changed: bool,
-    /// It is compared with white space around it.
+    /// It is compared with surrounding white space.
     pub(crate) spaced: bool,
     /// It is compared with its capital letters.
     pub(crate) capitals: bool,
-    /// How many digits it has, where it has nothing else that counts.
+    /// The number of its digits, if it has nothing else that counts.
     pub(crate) digits: Option<u64>,
     /// Null values count as empty in one of its columns.
     pub(crate) takes_null_values: bool,
 }
 
 impl Look {
-    /// Takes a column's value, before and after normalisation.
+    /// Adds a column's value, before and after normalisation.
     pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: &Normalize) {
         self.changed |= raw != value;
         self.spaced |= *normalize == Normalize::None && raw.trim().len() != raw.len();
@@ -94,12 +94,12 @@ impl Look {
     }
 }
 
-/// What is counted row by row.
+/// Counts kept row by row.
 pub(crate) struct Tally {
     hasher: RandomState,
-    /// The places of keys that the normalisation changes, with a hash of the key as it was.
+    /// The places of keys that the normalisation changes, with a hash of the original key.
     changed: Vec<(u32, u32)>,
-    /// One for each identifier.
+    /// One run for each identifier.
     digits: Vec<DigitRun>,
     null_values: u64,
     /// Whether null values count as empty in a key column.
@@ -108,21 +108,21 @@ pub(crate) struct Tally {
     capitals: u64,
     keys_changed: u64,
     keys_merged: u64,
-    /// Keys that at least [`LEAST`] rows bear, which may turn out to be frequent: the first row, counted from 0, and how
-    /// many there are.
+    /// Keys of at least [`LEAST`] rows, which may turn out to be frequent: the first row, counted from 0, and the
+    /// number of rows.
     repeated: Vec<(u64, u32)>,
 }
 
-/// Fewer rows than these with one key are no pattern.
+/// The least number of rows with one key that forms a pattern.
 const LEAST: u32 = 3;
 
-/// A key is frequent if more than one in so many rows bears it.
+/// A key is frequent if more than one row in this many has it.
 const ONE_IN: u64 = 100;
 
-/// Keys that at least [`LEAST`] rows bear are looked through when there are so many.
+/// The number of candidates above which only the most frequent ones are kept.
 const MANY: usize = 1 << 16;
 
-/// The keys of an identifier, as far as they are made of digits.
+/// The keys of an identifier that consist of digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct DigitRun {
     /// Keys of any kind.
@@ -132,7 +132,7 @@ struct DigitRun {
 }
 
 impl Tally {
-    /// For rows with so many identifiers.
+    /// Makes a tally for rows with this many identifiers.
     pub(crate) fn new(identifiers: usize) -> Self {
         Self {
             hasher: RandomState::new(),
@@ -148,12 +148,12 @@ impl Tally {
         }
     }
 
-    /// Of no rows, to be appended to this.
+    /// Makes an empty tally to append to this one later.
     pub(crate) fn like(&self) -> Self {
         Self { hasher: self.hasher.clone(), ..Self::new(self.digits.len()) }
     }
 
-    /// Takes what was counted of the rows that follow, whose first key is at that place.
+    /// Adds the counts of the rows that follow. Their first key is at `place`.
     pub(crate) fn append(&mut self, other: &Self, place: u32) {
         self.changed.extend(other.changed.iter().map(|(at, form)| (at + place, *form)));
         for (all, more) in self.digits.iter_mut().zip(&other.digits) {
@@ -169,7 +169,7 @@ impl Tally {
         self.keys_changed += other.keys_changed;
     }
 
-    /// A key of that identifier at that place, of which the columns are these before normalisation.
+    /// Counts a key of this identifier at this place. `raw` has its columns before normalisation.
     pub(crate) fn see<'a>(
         &mut self,
         identifier: usize,
@@ -197,14 +197,14 @@ impl Tally {
         }
     }
 
-    /// Takes keys that another has [grouped](Self::group), and that no others are equal to.
+    /// Takes the [groups](Self::group) of another tally, whose keys differ from all others.
     pub(crate) fn take_groups(&mut self, other: &Self) {
         self.repeated.extend_from_slice(&other.repeated);
         self.drop_infrequent();
         self.keys_merged += other.keys_merged;
     }
 
-    /// More than so many cannot be frequent, and those with the most rows are.
+    /// Keeps the [`ONE_IN`] keys with the most rows if there are many: no more can be frequent.
     fn drop_infrequent(&mut self) {
         if self.repeated.len() > MANY {
             self.repeated
@@ -213,19 +213,19 @@ impl Tally {
         }
     }
 
-    /// A row that has a null value in place of a key.
+    /// Counts a row that has a null value in place of a key.
     pub(crate) fn see_null_value(&mut self) {
         self.null_values += 1;
     }
 
-    /// The places of keys that the normalisation changes, ascending, with a hash of the key as it was. They are then
-    /// forgotten.
+    /// Removes and returns the places of keys that the normalisation changes, ascending, each with a hash of the
+    /// original key.
     pub(crate) fn take_changed(&mut self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Takes keys that no others are equal to: of those at `places` the numbers, and the first of the rows that bear a
-    /// number. `changed` is of these places.
+    /// Groups keys that are equal to no others. `keys` has their numbers, `row` gives the row of a key by its position,
+    /// and `changed` has positions in `keys`.
     pub(crate) fn group(
         &mut self,
         keys: &[u32],
@@ -236,7 +236,7 @@ impl Tally {
         let mut rows_of_key = vec![0u32; used as usize];
         keys.iter().filter(|key| **key != NO_KEY).for_each(|key| rows_of_key[*key as usize] += 1);
         let mut left = rows_of_key.iter().filter(|count| **count >= LEAST).count();
-        // Keys are numbered in the order of the rows that first bear them.
+        // Keys are numbered in the order of the first rows that have them.
         let mut next = 0;
         for (place, key) in keys.iter().enumerate() {
             if left == 0 {
@@ -257,7 +257,7 @@ impl Tally {
         self.keys_merged += merged(changed, &rows_of_key);
     }
 
-    /// What was found, after all keys were taken.
+    /// Returns the findings, once all keys are counted.
     pub(crate) fn finish(self, columns: usize, rows: RowCounts, table: &Table) -> Findings {
         let mut findings = Findings {
             columns,
@@ -282,8 +282,8 @@ impl Tally {
     }
 }
 
-/// How many keys fewer there are because of the normalisation. `changed` has, for each row that it changes, the number of
-/// its key and a hash of what it was.
+/// Returns the number of keys lost by the normalisation. `changed` has, for each row that it changes, the number of its
+/// key and a hash of the original key.
 fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
     changed.sort_unstable();
     let of_one_key = changed.chunk_by(|(one, _), (other, _)| one == other);
@@ -295,7 +295,7 @@ fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
     extra.sum::<usize>() as u64
 }
 
-/// The keys that more than 1 % of the rows bear, the most frequent first.
+/// Returns the keys of more than 1 % of the rows, the most frequent first.
 fn frequent(rows: u64, mut repeated: Vec<(u64, u32)>, table: &Table) -> Vec<FrequentKey> {
     repeated.retain(|(_, count)| u64::from(*count) * ONE_IN > rows);
     repeated.sort_unstable_by_key(|(first, count)| (std::cmp::Reverse(*count), *first));
@@ -306,8 +306,8 @@ fn frequent(rows: u64, mut repeated: Vec<(u64, u32)>, table: &Table) -> Vec<Freq
     found.collect()
 }
 
-/// How many digits a value has that is a number, such as an id, a date or a telephone number;
-/// `None` for others.
+/// Returns the number of digits of a value that is a number, such as an id, a date or a telephone number; `None` for
+/// other values.
 pub(crate) fn digits(value: &str) -> Option<u64> {
     let filling = |c: char| c.is_ascii_digit() || c.is_whitespace() || "+-()./".contains(c);
     if !value.chars().all(filling) {
@@ -318,7 +318,7 @@ pub(crate) fn digits(value: &str) -> Option<u64> {
 }
 
 impl Findings {
-    /// Refuses a table without rows, and one in which no row has a key.
+    /// Refuses a table without rows, and a table without a key in any row.
     pub fn require_keys(&self, table: &Table, header: bool) -> Result<()> {
         if table.is_empty() {
             return Err(table.fault(InputFault::Empty { header }));
@@ -343,8 +343,8 @@ impl Findings {
         warnings.extend(self.frequent());
         if self.null_values > 0 {
             warnings.push(format!(
-                "rows with a null value such as NULL or n/a in place of a key: {}; they have no key, and \
-                 --null-values says which values do that",
+                "rows with a null value such as NULL or n/a in place of a key: {}; they have no key. \
+                 --null-values names these values",
                 grouped(self.null_values)
             ));
         }
@@ -357,9 +357,9 @@ impl Findings {
         }
         if self.misquoted > 0 {
             warnings.push(format!(
-                "rows with a quotation mark inside a field without any, or with text behind a closing one: {}; their \
-                 fields may be wrong. Quotation marks around a field have nothing outside them, and those \
-                 within are doubled",
+                "rows with a quotation mark inside an unquoted field, or with text after a closing one: {}; their \
+                 fields may be wrong. Quotation marks must enclose the whole field, and those \
+                 within must be doubled",
                 grouped(self.misquoted)
             ));
         }
@@ -374,9 +374,9 @@ impl Findings {
 
     /// Whether the other side could guess the keys.
     fn guessable(&self) -> Vec<String> {
-        /// So many guesses, ten to this power, a single machine makes in a day.
+        /// The guesses that one machine makes in a day, as a power of ten.
         const GUESSABLE_DIGITS: u64 = 12;
-        /// So many values can be listed by a person.
+        /// The number of values that a person can list.
         const FEW: u64 = 100;
         let keyed = self.keyed;
         let mut warnings = Vec::new();
@@ -386,8 +386,8 @@ impl Findings {
         });
         if let Some(most) = guessable.map(|of_identifier| of_identifier.most).max() {
             warnings.push(format!(
-                "low entropy: the keys are numbers or dates of at most {} digits; the other side could put \
-                 in every possible one and learn your whole list, so run this only with a party \
+                "low entropy: the keys are numbers or dates of at most {} digits; the other side could try \
+                 every possible key and learn your whole list, so run this only with a party \
                  and a set size you trust",
                 most
             ));
@@ -403,20 +403,20 @@ impl Findings {
         warnings
     }
 
-    /// Keys that many rows bear, which often stand for a missing value.
+    /// Warns about keys that many rows have, which often stand for a missing value.
     fn frequent(&self) -> Vec<String> {
         const MOST: usize = 5;
         let share = |rows: u64| 100.0 * rows as f64 / self.rows.read as f64;
         let advice = match self.takes_null_values {
             true => "name it with --null-values",
             false => {
-                "name it with --null-values, and normalise the column, as by --normalize trim: without that, null values are \
-                 keys like any other"
+                "name it with --null-values, and normalise the column, as by --normalize trim: otherwise null values are \
+                 ordinary keys"
             }
         };
         let mut warnings: Vec<_> = self.frequent_keys.iter().take(MOST).map(|key| {
             format!(
-                "{} of {} rows ({:.1} %) bear the same key, the first of them {}; if it stands for a \
+                "{} of {} rows ({:.1} %) have the same key, the first of them {}; if it stands for a \
                  missing value, {advice}",
                 grouped(key.rows),
                 grouped(self.rows.read),
@@ -426,7 +426,7 @@ impl Findings {
         }).collect();
         if let Some(more) = self.frequent_keys.len().checked_sub(MOST).filter(|more| *more > 0) {
             warnings.push(format!(
-                "{} more, each borne by more than 1 % of the rows",
+                "{} more, each in more than 1 % of the rows",
                 counted(more as u64, "key")
             ));
         }

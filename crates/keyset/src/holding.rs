@@ -1,4 +1,4 @@
-//! What is made of a table's rows while they are read.
+//! The results of reading a table's rows, in memory or on disk.
 
 use vesica_core::{
     error::{InputFault, Result},
@@ -13,19 +13,19 @@ use crate::{
     spilled::{Layout, MAX_PLACES, Records, Spilling},
 };
 
-/// Keys go to the disk when they take more than this part of the memory that there is for the run: a protocol takes several
-/// times as much as the keys.
+/// The part of the memory for the run that keys may take before they go to the disk: a protocol takes several times as
+/// much as the keys.
 const PART: u64 = 8;
 
-/// After that they go there in pieces of so many bytes.
+/// After that, keys go to the disk in pieces of this many bytes.
 const LITTLE: u64 = 1 << 22;
 
-/// In memory, the places of keys have 32 bits. From here on there may not be enough for the rows until it is looked again.
+/// In memory, the places of keys have 32 bits. From here on the next rows before the next check may exceed them.
 const MANY: u32 = u32::MAX - (1 << 24);
 
-/// What was made of the rows so far, in memory and, where that is too much, on disk.
+/// The results of the rows so far, in memory and, if they are too large, on disk.
 pub(super) struct Holding<'a> {
-    /// What is in memory.
+    /// The part in memory.
     pub(super) made: Made,
     reading: &'a Reading,
     brought: Brought,
@@ -35,26 +35,26 @@ pub(super) struct Holding<'a> {
     spilled: u64,
     /// Bytes that the user allows.
     most: u64,
-    /// Bytes after which keys go to the disk, or are refused.
+    /// The bytes after which keys go to the disk, or are refused.
     limit: u64,
-    /// Rows at which it was looked last.
+    /// The number of rows at the last check.
     looked: u64,
 }
 
-/// What was made of all rows.
+/// The results of all rows.
 pub(super) struct Held {
-    /// What is in memory.
+    /// The part in memory.
     pub(super) made: Made,
-    /// What rows bring.
+    /// The contribution of each row.
     pub(super) brought: Brought,
-    /// The keys, where they are on disk.
+    /// The keys, if they are on disk.
     pub(super) spilling: Option<Spilling>,
-    /// Bytes of memory in which such keys may be counted.
+    /// The bytes of memory in which such keys may be counted.
     pub(super) memory: u64,
 }
 
 impl<'a> Holding<'a> {
-    /// Of no rows.
+    /// Makes an empty one.
     pub(super) fn new(maker: &Maker, reading: &'a Reading) -> Self {
         let most = reading.memory.unwrap_or_else(host::budget);
         let limit = if reading.spill_directory().is_some() { most / PART } else { most };
@@ -71,24 +71,24 @@ impl<'a> Holding<'a> {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.spilled + self.made.rows
     }
 
-    /// How keys go to the disk, once they do.
+    /// Returns the layout of keys on disk, once they go there.
     pub(super) fn layout(&self) -> Option<Layout> {
         self.spilling.as_ref().map(Spilling::layout)
     }
 
-    /// Takes what was made of the rows that follow, and the records of their keys if these are on their way to the disk.
-    /// Says whether it fits: numbers may add up to too much.
+    /// Adds the results of the rows that follow, and the records of their keys if these go to the disk. Returns false
+    /// if the sum of the numbers becomes too large.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
     pub(super) fn append(&mut self, made: Made, records: Option<&Records>) -> Result<bool> {
         let Some(records) = records else { return Ok(self.made.append(made).is_ok()) };
-        // Keys of earlier rows go first.
+        // The keys of earlier rows go first.
         self.spill()?;
         if self.made.append(made).is_err() {
             return Ok(false);
@@ -98,7 +98,7 @@ impl<'a> Holding<'a> {
         Ok(true)
     }
 
-    /// What was made of all rows.
+    /// Returns the results of all rows.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
@@ -116,7 +116,7 @@ impl<'a> Holding<'a> {
         Ok(())
     }
 
-    /// Now and then has a look at what is held, and says that it did. `row` is the last one.
+    /// Checks the memory from time to time, and returns whether it did. `row` is the last one.
     ///
     /// # Errors
     /// [`InputFault::TooManyRows`], [`InputFault::TooLarge`] and [`Error::Output`](vesica_core::error::Error::Output).

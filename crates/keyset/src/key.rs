@@ -1,8 +1,8 @@
-//! What makes two rows the same: normalised key columns, encoded without ambiguity.
+//! The identity of rows: normalised key columns, encoded without ambiguity.
 //!
 //! A key is one or more columns. Each value is normalised as the terms say, and the key is then encoded
-//! ([`vesica_normalize::encoding`]). A row that lacks any of its key columns has no key:
-//! nothing equals it, as SQL has it for NULL.
+//! ([`vesica_normalize::encoding`]). A row that lacks any of its key columns has no key: it equals nothing, like NULL
+//! in SQL.
 
 use vesica_core::error::{Error, InputFault, Result};
 use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::NullValues};
@@ -15,11 +15,11 @@ use crate::{findings::Look, profile::kinds};
 pub struct KeyColumn {
     /// The name in the header. It stays on this side.
     pub name: String,
-    /// How its values are made comparable.
+    /// The normalisation of its values.
     pub normalize: Normalize,
 }
 
-/// What becomes of a row without a key.
+/// The treatment of rows without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Nulls {
     /// It takes no part, matches nothing, and is counted.
@@ -29,28 +29,28 @@ pub enum Nulls {
     Error,
 }
 
-/// What becomes of rows that bear the same key.
+/// The treatment of rows that have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
-    /// The key takes part once, and if it matches, every row that bears it is a matched row.
+    /// The key takes part once. If it matches, all its rows are matched rows.
     #[default]
     First,
     /// They end the run.
     Error,
-    /// Where columns are sent: those of all rows that bear the key are, of at most as many as agreed. More end the run.
+    /// The columns of all rows of the key are sent, up to the agreed number of rows. More end the run.
     All,
 }
 
-/// A row's key, if it has one.
+/// A row's key, or the column without one.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Key<'a> {
-    /// Its encoding.
+pub enum RowKey<'a> {
+    /// The encoded key.
     Present(&'a [u8]),
-    /// There is none.
+    /// The row has no key.
     Missing {
         /// The first key column without a value.
         column: &'a str,
-        /// It has one that stands for a missing value.
+        /// Whether its value stands for a missing one.
         null_value: bool,
     },
 }
@@ -62,13 +62,12 @@ pub struct Extractor {
     null_values: NullValues,
     encoding: Encoding,
     look: Look,
-    /// The kinds of the columns' values, where somebody wants to know.
+    /// The kinds of the columns' values, if requested.
     kinds: Option<Vec<u16>>,
 }
 
 impl Extractor {
-    /// Finds the columns. A table without even a header has none to be found. Of values that are normalised, those
-    /// in `null_values` count as empty.
+    /// Finds the columns. A table without a header has none. Normalised values in `null_values` count as empty.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -83,23 +82,23 @@ impl Extractor {
         Ok(Self { columns, null_values, encoding, look, kinds: None })
     }
 
-    /// Makes keys of the identifier of this number, counted from 0: they equal no key of another identifier.
+    /// Makes keys of the identifier with this number, counted from 0. They never equal a key of another identifier.
     pub(crate) fn of_identifier(mut self, number: u32) -> Self {
         self.encoding = Encoding::of_identifier(number);
         self
     }
 
-    /// Also looks at the kinds of the columns' values.
+    /// Records the kinds of the columns' values as well.
     pub(crate) fn with_kinds(mut self) -> Self {
         self.kinds = Some(Vec::new());
         self
     }
 
-    /// A row's key.
+    /// Returns a row's key.
     ///
     /// # Errors
     /// [`InputFault::NotUtf8`] and [`InputFault::Nul`].
-    pub fn key(&mut self, row: &Row<'_>) -> Result<Key<'_>> {
+    pub fn key(&mut self, row: &Row<'_>) -> Result<RowKey<'_>> {
         self.encoding.begin(self.columns.len());
         self.look = Look { digits: Some(0), ..Look::default() };
         self.kinds.as_mut().map(Vec::clear);
@@ -108,29 +107,29 @@ impl Extractor {
             let value = column.normalize.apply(raw);
             let null_value = self.null_values.hold(raw, &value, &column.normalize);
             if null_value || value.is_empty() {
-                return Ok(Key::Missing { column: &column.name, null_value });
+                return Ok(RowKey::Missing { column: &column.name, null_value });
             }
             self.look.add(raw, &value, &column.normalize);
             let is_digest = self.encoding.add(&value, &column.normalize);
             if let Some(all) = &mut self.kinds {
-                // Of digests there is nothing to tell, on either side.
+                // Digests have no kinds, on either side.
                 all.push(if is_digest { 0 } else { kinds(&value) });
             }
         }
-        Ok(Key::Present(self.encoding.bytes()))
+        Ok(RowKey::Present(self.encoding.bytes()))
     }
 
-    /// What the last row's key looked like, if it had one.
+    /// Returns the features of the last row's key, if it had one.
     pub(crate) fn look(&self) -> Look {
         self.look
     }
 
-    /// The kinds of the last row's key columns, if it had a key and kinds are looked at.
+    /// Returns the kinds of the last row's key columns, if it had a key and kinds are recorded.
     pub(crate) fn kinds(&self) -> Option<&[u16]> {
         self.kinds.as_deref()
     }
 
-    /// The values of a row's key columns as they are.
+    /// Returns the raw values of a row's key columns.
     pub(crate) fn raw<'a>(&self, row: &Row<'a>) -> impl Iterator<Item = &'a [u8]> {
         self.columns.iter().map(|(position, _)| row.field(*position))
     }
@@ -155,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// The digests of all rows; `None` for rows without a key.
+    /// Returns the digests of all rows; `None` for rows without a key.
     fn keys(text: impl AsRef<[u8]>, columns: &[(&str, Normalize)]) -> Result<Vec<Option<Digest>>> {
         let source = Source::Memory { name: "t.csv".into(), bytes: text.as_ref().to_vec() };
         let scan = source.open(Delimiter::Comma)?.read()?;
@@ -170,8 +169,8 @@ mod tests {
         let mut keys = Vec::new();
         scan.rows(|row| {
             keys.push(match extractor.key(&row)? {
-                Key::Present(encoding) => Some(Digest::of(encoding)),
-                Key::Missing { .. } => None,
+                RowKey::Present(encoding) => Some(Digest::of(encoding)),
+                RowKey::Missing { .. } => None,
             });
             Ok(())
         })?;
@@ -198,7 +197,7 @@ mod tests {
             found.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, false, false, true]
         );
-        // As they are, spaces are a value, and so is a null value.
+        // Without normalisation, spaces are a value, and so is a null value.
         assert!(keys("x,y\n ,\n", &[("x", Normalize::None)]).unwrap()[0].is_some());
         for (normalize, is_key) in
             [(Normalize::None, true), (Normalize::Trim, false), (Normalize::Lower, false)]

@@ -12,28 +12,29 @@ use crate::{
     profile::Profiling,
 };
 
-/// The rows of the distinct keys of a table or of a partition. Keys are numbered in the order of the rows that first have them.
+/// The rows of the distinct keys of a table or of a partition. Keys are numbered in the order of the first rows that
+/// have them.
 pub struct KeyRows {
-    /// How many identifiers a row has, at least 1.
+    /// The number of identifiers of a row, at least 1.
     identifiers: usize,
     /// For each row, the number of the key of each of its identifiers.
     keys_of_rows: Vec<u32>,
     counts: RowCounts,
-    /// How many keys there are, with those that no row bears.
+    /// The number of keys, including those that no row has.
     all: usize,
-    /// What the values of each key's rows add up to; empty where there is no column of values.
+    /// The sum of the values of each key's rows; empty without a column of values.
     values: Vec<i64>,
-    /// What is sent with each key, where columns are sent.
+    /// The payload of each key, if columns are sent.
     payloads: Vec<u8>,
-    /// Bytes of each.
+    /// The bytes of each payload.
     payload_len: usize,
-    /// What the rows brought.
+    /// The contribution of each row.
     brought: Brought,
 }
 
 impl KeyRows {
-    /// Numbers the distinct keys, and returns them in the order of their numbers. `keys` has one for each identifier of a row;
-    /// `keys_of_rows` is [`NO_KEY`] where there is no key and anything else where there is one.
+    /// Numbers the distinct keys, and returns them in the order of their numbers. `keys` has one for each identifier of
+    /// a row; `keys_of_rows` is [`NO_KEY`] for a missing key and any other value for a key.
     pub(crate) fn distinct<K: Hashed>(
         mut keys: Vec<K>,
         mut keys_of_rows: Vec<u32>,
@@ -47,7 +48,7 @@ impl KeyRows {
         let mut used = 0;
         for row in 0..read {
             let (mut is_keyed, mut is_new) = (false, false);
-            // A key moves to the place of its number, which is never behind the row.
+            // A key moves to the place of its number, which never comes after the row.
             for at in row * identifiers..(row + 1) * identifiers {
                 if keys_of_rows[at] == NO_KEY {
                     continue;
@@ -84,33 +85,33 @@ impl KeyRows {
         (keys, rows)
     }
 
-    /// Adds keys that no row has, up to this number in all.
+    /// Adds keys that no row has, up to this total number.
     pub(crate) fn pad(&mut self, keys: usize) {
         self.all = keys;
     }
 
-    /// What its rows bring.
+    /// Returns the contribution of its rows.
     pub(crate) fn brought(&self) -> &Brought {
         &self.brought
     }
 
-    /// How many identifiers a row has.
+    /// Returns the number of identifiers of a row.
     pub(crate) fn identifiers(&self) -> usize {
         self.identifiers
     }
 
-    /// The number of the key of each identifier of each row.
+    /// Returns the number of the key of each identifier of each row.
     pub(crate) fn numbers(&self) -> &[u32] {
         &self.keys_of_rows
     }
 
-    /// How many rows went which way.
+    /// Returns the numbers of rows by outcome.
     pub fn counts(&self) -> RowCounts {
         self.counts
     }
 
-    /// Takes what the rows with a key bring, in their order. Where more rows of a key are to be sent than there may be, says
-    /// which row is one too many.
+    /// Takes the contributions of the rows with a key, in their order. If a key has more rows than may be sent, returns
+    /// the first row that is one too many.
     pub(crate) fn bring(
         &mut self,
         brought: &Brought,
@@ -128,11 +129,11 @@ impl KeyRows {
         Ok(())
     }
 
-    /// Shows the number of the key of each row that has one, its place among the keys of all rows, and something that the row
-    /// may bring for all rows of the key to bring what they do.
+    /// Shows, for each row with a key, the number of the key, its place among the keys of all rows, and a contribution.
+    /// The contributions of a key's rows add up to the key's own.
     ///
     /// # Errors
-    /// What `show` returns.
+    /// Any error of `show`.
     pub fn rows_with_keys(
         &self,
         mut show: impl FnMut(u32, u64, &[u8]) -> Result<()>,
@@ -158,21 +159,21 @@ impl KeyRows {
         Ok(())
     }
 
-    /// Adds what the keys look like to a profile. Each row has so many entries of `kinds`.
+    /// Adds the features of the keys to a profile. `kinds` has one entry for each row and column.
     pub(crate) fn profile(&self, profiling: &mut Profiling, kinds: &[u16]) {
         let columns = profiling.columns();
         let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
         self.first_rows().into_iter().for_each(|row| profiling.add(of_row(row).copied()));
     }
 
-    /// Gives each key the sum of the numbers of its rows, of which there is one for each row with a key.
+    /// Gives each key the sum of its rows' numbers. `numbers` has one for each row with a key.
     fn add_up(&mut self, numbers: impl Iterator<Item = i64>) {
         self.values = vec![0; self.all];
         let keyed = self.keys_of_rows.iter().filter(|key| **key != NO_KEY);
         keyed.zip(numbers).for_each(|(key, number)| self.values[*key as usize] += number);
     }
 
-    /// Gives each key a payload, from the places of all rows with a key; or else says which row is one too many.
+    /// Gives each key a payload, from the places of all rows with a key, or returns the first row that is one too many.
     fn gather(
         &mut self,
         mut places: Vec<u8>,
@@ -202,38 +203,36 @@ impl KeyRows {
         Ok(())
     }
 
-    /// The first row that bears the key of this row.
+    /// Returns the first row with the same key as this row.
     pub(crate) fn first_row_like(&self, row: usize) -> usize {
         let key = self.keys_of_rows[row];
         self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
     }
 
-    /// Bytes of what is sent with each key; 0 where nothing is.
+    /// Returns the bytes of each key's payload; 0 if no columns are sent.
     pub fn payload_len(&self) -> usize {
         self.payload_len
     }
 
-    /// What is sent with each distinct key, in the order of their numbers.
+    /// Returns the payload of each distinct key, in the order of their numbers.
     ///
     /// # Panics
-    /// Where no columns are sent.
+    /// If no columns are sent.
     pub fn payloads(&self) -> Payloads<'_> {
         Payloads::new(self.payload_len, &self.payloads)
     }
 
-    /// The number of the key that a row bears, counted from 0; `None` where it has none.
+    /// Returns the number of a row's key, counted from 0; `None` if it has none.
     pub fn key_of(&self, row: u64) -> Option<u32> {
         Some(self.keys_of_rows[row as usize]).filter(|key| *key != NO_KEY)
     }
 
-    /// The value of each distinct key, in the order of their numbers; empty where no column of values was
-    /// read.
+    /// Returns the value of each distinct key, in the order of their numbers; empty if no column of values was read.
     pub fn values(&self) -> &[i64] {
         &self.values
     }
 
-    /// The rows, counted from 0 and in order, that bear one of these keys, which are given by their
-    /// numbers.
+    /// Returns the rows, counted from 0 and in order, that have one of these keys. The keys are given by their numbers.
     pub fn rows_of(&self, keys: &[u32]) -> Vec<u64> {
         let wanted = self.wanted(keys);
         let matches = |key: &u32| *key != NO_KEY && wanted[*key as usize];
@@ -241,7 +240,7 @@ impl KeyRows {
         rows.filter(|(_, keys)| keys.iter().any(matches)).map(|(row, _)| row).collect()
     }
 
-    /// How many of these keys are of each identifier.
+    /// Returns the number of these keys that belong to each identifier.
     pub fn keys_of_identifiers(&self, keys: &[u32]) -> Vec<u64> {
         let wanted = self.wanted(keys);
         let mut counts = vec![0; self.identifiers];
@@ -257,27 +256,27 @@ impl KeyRows {
         wanted
     }
 
-    /// The places among the keys of all rows where a key occurs first, in the order of their numbers.
+    /// Returns the first place of each key among the keys of all rows, in the order of their numbers.
     fn first_places(&self) -> impl Iterator<Item = usize> {
         let mut next = 0;
         self.keys_of_rows.iter().enumerate().filter_map(move |(at, key)| {
-            // Keys are numbered in the order of the rows that first bear them.
+            // Keys are numbered in the order of the first rows that have them.
             let is_first = *key == next && *key != NO_KEY;
             next += u32::from(is_first);
             is_first.then_some(at)
         })
     }
 
-    /// The first row that bears each key, counted from 0, in the order of their numbers.
+    /// Returns the first row of each key, counted from 0, in the order of their numbers.
     pub fn first_rows(&self) -> Vec<u32> {
         let mut rows = Vec::with_capacity(self.counts.used as usize);
         rows.extend(self.first_places().map(|at| (at / self.identifiers) as u32));
         rows
     }
 
-    /// The first row whose key an earlier row bears, after that earlier row.
+    /// Returns the first row that repeats an earlier row's key, after that earlier row.
     pub(crate) fn first_repetition(&self) -> Option<(usize, usize)> {
-        // Keys are numbered in order, so a row that brings a new key brings the next number.
+        // Keys are numbered in order, so a row with a new key has the next number.
         let mut next = 0;
         for (at, key) in self.keys_of_rows.iter().enumerate() {
             match *key {

@@ -1,4 +1,4 @@
-//! A table's keys as a set: each distinct key once, and which row bears which.
+//! A table's keys as a set: each distinct key once, and the rows that have it.
 
 use vesica_core::error::{InputFault, Result};
 use vesica_normalize::digest::Digest;
@@ -16,28 +16,28 @@ use crate::{
 
 /// The distinct keys of a table, and its rows with them.
 pub struct KeySet {
-    /// In the order of the rows that first have them.
+    /// The digests, in the order of the first rows that have them.
     digests: Vec<Digest>,
     rows: KeyRows,
-    /// What the keys look like, where that was asked for.
+    /// The features of the keys, if requested.
     profile: Option<Profile>,
     sketch: Option<Sketch>,
-    /// What the normalisation makes of each key column, where that was asked for.
+    /// The effect of the normalisation on each key column, if requested.
     survey: Vec<ColumnFindings>,
 }
 
 impl KeySet {
-    /// Keeps what the keys look like.
+    /// Keeps the features of the keys.
     pub(super) fn keep_profile(&mut self, profile: Profile) {
         self.profile = Some(profile);
     }
 
-    /// Keeps what the normalisation makes of each key column.
+    /// Keeps the effect of the normalisation on each key column.
     pub(super) fn keep(&mut self, survey: Vec<ColumnFindings>) {
         self.survey = survey;
     }
 
-    /// The digest of each distinct key.
+    /// Returns the digest of each distinct key.
     pub fn digests(&self) -> &[Digest] {
         &self.digests
     }
@@ -52,24 +52,24 @@ impl KeySet {
         Err(table.fault(fault))
     }
 
-    /// The set of these keys.
+    /// Makes the set of these keys.
     pub(super) fn of(keys: Collector) -> Self {
         let (digests, keys_of_rows, identifiers) = keys.finish();
         let (digests, rows) = KeyRows::distinct(digests, keys_of_rows, identifiers);
         Self { digests, rows, profile: None, sketch: None, survey: Vec::new() }
     }
 
-    /// The rows of each key.
+    /// Returns the rows of each key.
     pub fn rows(&self) -> &KeyRows {
         &self.rows
     }
 
-    /// How many rows went which way.
+    /// Returns the numbers of rows by outcome.
     pub fn counts(&self) -> RowCounts {
         self.rows.counts()
     }
 
-    /// Takes what the rows with a key bring, as [`KeyRows::bring`] does.
+    /// Takes the contributions of the rows with a key, as [`KeyRows::bring`] does.
     pub(super) fn bring(
         &mut self,
         brought: &Brought,
@@ -78,7 +78,7 @@ impl KeySet {
         self.rows.bring(brought, of_rows)
     }
 
-    /// Returns the digests and the rows: the digests have served once they are items.
+    /// Returns the digests and the rows. Nobody needs the digests once they are items.
     pub fn into_parts(self) -> (Vec<Digest>, KeyRows) {
         (self.digests, self.rows)
     }
@@ -88,17 +88,17 @@ impl KeySet {
         self.sketch = Some(Sketch::of(secret, &self.digests));
     }
 
-    /// What is kept of the set, where that was asked for.
+    /// Removes and returns the sketch, if requested.
     pub(super) fn take_sketch(&mut self) -> Option<Sketch> {
         self.sketch.take()
     }
 
-    /// What the keys look like, where that was asked for.
+    /// Removes and returns the features of the keys, if requested.
     pub(crate) fn take_profile(&mut self) -> Option<Profile> {
         self.profile.take()
     }
 
-    /// What the normalisation makes of each key column, where that was asked for.
+    /// Removes and returns the effect of the normalisation on each key column, if requested.
     pub fn take_survey(&mut self) -> Vec<ColumnFindings> {
         std::mem::take(&mut self.survey)
     }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((findings.null_values, findings.keys_changed, findings.keys_merged), (1, 2, 2));
         let warned = findings.warnings.join("\n");
         assert!(
-            warned.contains("3 of 204 rows (1.5 %) bear the same key")
+            warned.contains("3 of 204 rows (1.5 %) have the same key")
                 && warned.contains("row 101 (line 102)")
         );
     }
@@ -204,7 +204,7 @@ mod tests {
         assert!(refused("k,v\na,9223372036854775808\n", Nulls::Skip).contains("whole number"));
         assert!(refused("k,v\na,\n", Nulls::Error).contains("the value is empty"));
         assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
-        // Each fits, and so does their sum; but not that of the positive ones alone.
+        // Each fits, and so does their sum, but the sum of the positive ones does not.
         let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
         assert_eq!(
             refused(&wide, Nulls::Skip),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_that_bears_a_matched_key_matches() {
+    fn every_row_with_a_matched_key_matches() {
         let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
         assert_eq!(set.rows().rows_of(&[0]), [0, 3, 7]);
         assert_eq!(set.rows().rows_of(&[1, 2]), [1, 4, 5]);
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(set.rows().first_rows(), [0, 1, 4]);
     }
 
-    /// Keys of two identifiers: a mail address, and a name with a number.
+    /// Reads keys of two identifiers: a mail address, and a name with a number.
     fn several(text: &str, nulls: Nulls, duplicates: Duplicates) -> Result<(KeySet, Findings)> {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = source.open(Delimiter::Comma)?.read()?;

@@ -1,4 +1,4 @@
-//! From the key columns of a row to the distinct keys of a table, and to the items that a protocol compares.
+//! The way from a row's key columns to the distinct keys of a table, and to the items that a protocol compares.
 //!
 //! **Must never import** agreements, tasks or runs.
 

@@ -1,4 +1,4 @@
-//! From rows to their keys and what else they bring.
+//! The way from rows to their keys and other contributions.
 
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, rows::Scan, sent_columns::Packer};
@@ -7,29 +7,29 @@ use crate::{
     brought::Magnitudes,
     collector::Collector,
     findings::Tally,
-    key::{Extractor, Key, Nulls},
+    key::{Extractor, RowKey, Nulls},
     numbers::Numbers,
     reading::Reading,
 };
 
-/// Makes keys of rows. A copy makes the same of the same rows.
+/// A maker of keys. Clones make the same keys from the same rows.
 #[derive(Clone)]
 pub(super) struct Maker {
     extractors: Vec<Extractor>,
     numbers: Option<Numbers>,
     packer: Option<Packer>,
     nulls: Nulls,
-    /// Columns of which each key has its kinds.
+    /// The number of columns for which each key has its kinds.
     columns: usize,
 }
 
-/// What was made of rows, in their order.
+/// The results of rows, in their order.
 pub(super) struct Made {
     pub(super) keys: Collector,
     pub(super) tally: Tally,
-    /// What the rows with a key bring.
+    /// The contributions of the rows with a key.
     pub(super) of_rows: Vec<u8>,
-    /// The kinds of all keys, where they are looked at.
+    /// The kinds of all keys, if requested.
     pub(super) kinds: Vec<u16>,
     magnitudes: Magnitudes,
     pub(super) rows: u64,
@@ -50,12 +50,12 @@ impl Maker {
         Ok(Self { extractors: reading.extractors(scan)?, numbers, packer, nulls, columns })
     }
 
-    /// How many identifiers a row has.
+    /// Returns the number of identifiers of a row.
     pub(super) fn identifiers(&self) -> usize {
         self.extractors.len()
     }
 
-    /// Columns of which each key has its kinds.
+    /// Returns the number of columns for which each key has its kinds.
     pub(super) fn columns(&self) -> usize {
         self.columns
     }
@@ -63,18 +63,18 @@ impl Maker {
     /// Takes the next row.
     ///
     /// # Errors
-    /// Whatever is wrong with the row, and what the policy on rows without a key refuses.
+    /// Any fault of the row, and a missing key if the policy refuses it.
     pub(super) fn take(&mut self, row: &Row<'_>, made: &mut Made) -> Result<()> {
         let number = self.numbers.as_ref().map(|numbers| numbers.of(row)).transpose()?;
         let (mut is_keyed, mut has_null_value) = (false, false);
         let last = self.extractors.len() - 1;
         for (identifier, extractor) in self.extractors.iter_mut().enumerate() {
             match extractor.key(row)? {
-                Key::Present(key) => {
+                RowKey::Present(key) => {
                     let place = made.keys.next();
                     made.keys.push(Some(key));
                     is_keyed = true;
-                    // Rows of one identifier alone bring anything.
+                    // A row contributes data only if it has a single identifier.
                     if let Some(packer) = &self.packer {
                         packer.pack(row, &mut made.of_rows)?;
                     }
@@ -85,7 +85,7 @@ impl Maker {
                     made.tally.see(identifier, place, extractor.look(), extractor.raw(row));
                     made.kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
                 }
-                Key::Missing { column, null_value } => {
+                RowKey::Missing { column, null_value } => {
                     has_null_value |= null_value;
                     if self.nulls == Nulls::Error && identifier == last && !is_keyed {
                         let (place, column) = (row.place(), column.to_owned());
@@ -105,7 +105,7 @@ impl Maker {
 }
 
 impl Made {
-    /// Of no rows.
+    /// Makes an empty one.
     pub(super) fn new(maker: &Maker, reading: &Reading) -> Self {
         let column = reading.values.as_ref().map(|(column, _)| &column[..]);
         Self {
@@ -118,7 +118,7 @@ impl Made {
         }
     }
 
-    /// Of no rows, to be appended to these.
+    /// Makes an empty one to append to this later.
     pub(super) fn like(&self) -> Self {
         Self {
             keys: Collector::new(self.keys.identifiers()),
@@ -130,7 +130,7 @@ impl Made {
         }
     }
 
-    /// Takes what was made of the rows that follow. Gives it back where it does not fit, because numbers add up to too much.
+    /// Appends the results of the rows that follow. Fails if the sum of the numbers becomes too large.
     pub(super) fn append(&mut self, other: Self) -> std::result::Result<(), ()> {
         self.magnitudes.append(&other.magnitudes)?;
         self.tally.append(&other.tally, self.keys.next());
@@ -141,7 +141,7 @@ impl Made {
         Ok(())
     }
 
-    /// Bytes that it takes in memory, at least.
+    /// Returns the least memory that it takes, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.keys.bytes() + self.of_rows.len() as u64 + 2 * self.kinds.len() as u64
     }

@@ -1,14 +1,14 @@
 //! A column of numbers to be added up.
 //!
-//! Numbers are decimals with an agreed number of places, the scale. Inside they are whole: with a scale of 2,
-//! `12.5` is 1250.
+//! Numbers are decimals with an agreed number of places, the scale. Internally they are whole numbers: with a scale of
+//! 2, `12.5` is 1250.
 
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, rows::Scan};
 
 use crate::key::Nulls;
 
-/// The most decimal places that values may have: 10^18 is below 2^63.
+/// The maximum number of decimal places of values: 10^18 is below 2^63.
 pub const MAX_SCALE: u8 = 18;
 
 /// A column of numbers, found in a table's header.
@@ -33,7 +33,7 @@ impl Numbers {
         Ok(Some(Self { position, column: column.to_owned(), scale, nulls }))
     }
 
-    /// A row's number in units of 10^−scale; an empty one is 0, unless that is refused.
+    /// Returns a row's number in units of 10^−scale. An empty value is 0, unless the policy refuses it.
     ///
     /// # Errors
     /// [`InputFault::NotANumber`] and [`InputFault::NullValue`].
@@ -56,7 +56,7 @@ impl Numbers {
     }
 }
 
-/// Reads a decimal with at most `scale` places, zeros at its end aside, in units of 10^−scale.
+/// Reads a decimal with at most `scale` places, without counting trailing zeros, in units of 10^−scale.
 fn parse(text: &str, scale: u8) -> Option<i64> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
@@ -84,7 +84,7 @@ fn parse(text: &str, scale: u8) -> Option<i64> {
     })
 }
 
-/// A number in units of 10^−scale as a decimal with that many places.
+/// Formats a number in units of 10^−scale as a decimal with that many places.
 pub fn decimal(number: i128, scale: u8) -> String {
     let scale = usize::from(scale);
     let digits = format!("{:0>width$}", number.unsigned_abs(), width = scale + 1);

@@ -1,7 +1,7 @@
-//! Values of key columns that are seldom meant as they are: a spreadsheet, a program for mail or a column of floating-point numbers
-//! stands between them and their meaning.
+//! Values of key columns that are seldom intended: a spreadsheet, a mail program or a column of floating-point numbers
+//! has changed them.
 //!
-//! Some of them make no key, and some make a key that meets nothing. Each kind is counted, and no value is kept.
+//! Some of them make no key, and some make a key that never matches. Each kind is counted, and no value is kept.
 
 use serde::Serialize;
 use vesica_normalize::normalize::{
@@ -10,10 +10,10 @@ use vesica_normalize::normalize::{
     lacks_plus,
 };
 
-/// A kind of values, and how many rows have one.
+/// A kind of values, and the number of rows with one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Oddity {
-    /// The name of the kind, as words that follow "rows".
+    /// The name of the kind, in words that follow "rows".
     pub kind: &'static str,
     /// Rows with such a value.
     pub rows: u64,
@@ -21,9 +21,9 @@ pub struct Oddity {
     pub advice: &'static str,
 }
 
-/// A value as it is seen.
+/// A value to classify.
 struct Seen<'a> {
-    /// Without white space at its ends.
+    /// The text without white space at its ends.
     text: &'a str,
     raw: &'a str,
     /// The normalised value.
@@ -34,21 +34,19 @@ struct Seen<'a> {
 /// A kind: its name, the remedy, and the test for it.
 type Kind = (&'static str, &'static str, fn(&Seen<'_>) -> bool);
 
-/// Every kind. A value is of the first that fits.
+/// Every kind. A value belongs to the first that fits.
 const KINDS: [Kind; 13] = [
-    (
-        "with a formula of a spreadsheet, such as =\"001\"",
-        "export values in place of formulas",
-        |seen| seen.text.starts_with("=") && seen.text.len() > 1,
-    ),
+    ("with a spreadsheet formula, such as =\"001\"", "export values instead of formulas", |seen| {
+        seen.text.starts_with("=") && seen.text.len() > 1
+    }),
     (
         "in quotation marks that belong to the value",
-        "export without them, or name the right --delimiter",
+        "export the column without them, or name the right --delimiter",
         |seen| is_quoted(seen.text),
     ),
     (
         "with a number that was rounded, such as 4.4E+17",
-        "digits are lost: export the column as text from where it comes from",
+        "digits are lost: export the column as text from its source",
         |seen| is_scientific(seen.text),
     ),
     (
@@ -58,7 +56,7 @@ const KINDS: [Kind; 13] = [
     ),
     (
         "with the country's code and no plus sign before it",
-        "nothing says which number is meant: write a + before those that begin with the code",
+        "the number is ambiguous: write a + before those that begin with the code",
         |seen| seen.value.is_empty() && lacks_plus(seen.raw, seen.normalize),
     ),
     (
@@ -68,7 +66,7 @@ const KINDS: [Kind; 13] = [
     ),
     (
         "with several mail addresses, or one with a name or a link around it",
-        "store one address and nothing else",
+        "store one address only",
         |seen| is_mail(seen.normalize) && seen.value.is_empty() && seen.text.contains('@'),
     ),
     (
@@ -82,8 +80,8 @@ const KINDS: [Kind; 13] = [
         |seen| seen.normalize.holds_digests() && is_other_digest(seen.text),
     ),
     (
-        "with marks between digits, or a sign behind them",
-        "say which marks the column has, as in --normalize number:point-comma",
+        "with marks between digits, or a sign after them",
+        "name the column's marks, as in --normalize number:point-comma",
         |seen| is_numeric(seen.normalize) && seen.value.is_empty() && has_marks(seen.text),
     ),
     (
@@ -92,13 +90,13 @@ const KINDS: [Kind; 13] = [
         |seen| *seen.normalize == Normalize::None && seen.text.len() != seen.raw.len(),
     ),
     (
-        "with characters that are not seen, such as a zero-width space",
+        "with invisible characters, such as a zero-width space",
         "use --normalize trim if they stand at an end, and otherwise remove them from the column",
         |seen| seen.value.chars().any(is_ignorable) || hides(seen),
     ),
     (
         "with a replacement character, U+FFFD",
-        "the text was read in a wrong encoding: export it again in UTF-8",
+        "the text was read in the wrong encoding: export it again in UTF-8",
         |seen| seen.raw.contains('\u{fffd}'),
     ),
 ];
@@ -108,7 +106,7 @@ const KINDS: [Kind; 13] = [
 pub(crate) struct Oddities([u64; KINDS.len()]);
 
 impl Oddities {
-    /// Takes a value, before and after normalisation.
+    /// Counts a value, before and after normalisation.
     pub(crate) fn see(&mut self, raw: &str, value: &str, normalize: &Normalize) {
         let seen = Seen { text: raw.trim(), raw, value, normalize };
         if let Some(kind) = KINDS.iter().position(|(.., is)| is(&seen)) {
@@ -116,14 +114,14 @@ impl Oddities {
         }
     }
 
-    /// The kinds that there are.
+    /// Returns the kinds that occur.
     pub(crate) fn finish(&self) -> Vec<Oddity> {
         let counted = KINDS.iter().zip(self.0).filter(|(_, rows)| *rows > 0);
         counted.map(|((kind, advice, _), rows)| Oddity { kind, rows, advice }).collect()
     }
 }
 
-/// Characters that are not seen are why a value is none.
+/// Whether invisible characters are the reason that a value is missing.
 fn hides(seen: &Seen<'_>) -> bool {
     seen.value.is_empty() && seen.text.chars().any(is_ignorable)
 }
@@ -150,7 +148,7 @@ fn is_scientific(text: &str) -> bool {
     })
 }
 
-/// The profile of the values themselves, which may be hashed here.
+/// Returns the profile of the values themselves, which may be hashed here.
 fn of_values(normalize: &Normalize) -> &Normalize {
     match normalize {
         Normalize::Sha256(inner) => inner,
@@ -240,10 +238,10 @@ mod tests {
             ("number", "5-", Some("with marks between digits")),
             ("none", "ann ", Some("with white space at an end")),
             ("trim", "ann ", None),
-            ("none", "ann\u{200b}", Some("with characters that are not seen")),
-            ("trim", "an\u{ad}n", Some("with characters that are not seen")),
+            ("none", "ann\u{200b}", Some("with invisible characters")),
+            ("trim", "an\u{ad}n", Some("with invisible characters")),
             ("trim", "ann\u{200b}", None),
-            ("email", "a\u{200b}", Some("with characters that are not seen")),
+            ("email", "a\u{200b}", Some("with invisible characters")),
             ("none", "M\u{fffd}ller", Some("with a replacement character")),
             ("none", "d41d8cd98f00b204e9800998ecf8427e", None),
             ("none", "O'Neill", None),

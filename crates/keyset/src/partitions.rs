@@ -1,8 +1,8 @@
 //! The keys of a table in partitions, for sets that are compared part by part.
 //!
-//! The partition of a key is determined by its image under the seed that both sides draw once their sets are fixed. So
-//! neither can have its keys, or the other's, crowd in one. Each partition is filled up to a size that both sides know, with
-//! random items that match nothing: sizes tell nothing but those of the whole sets.
+//! The partition of a key depends on its image under the seed that both sides draw once their sets are fixed. So
+//! neither can make its own keys, or the other's, crowd in one partition. Random items that match nothing fill each
+//! partition up to a size that both sides know, so partition sizes reveal only the sizes of the whole sets.
 
 use std::path::Path;
 
@@ -23,22 +23,22 @@ use crate::{
     table_keys::TableKeys,
 };
 
-/// Digests of which images are made at a time, on all threads.
+/// The number of digests whose images are made at a time, on all threads.
 const CHUNK: usize = 1 << 16;
 
-/// Those of one thread.
+/// The share of one thread.
 const IMAGES: usize = 1 << 11;
 
-/// The number of items to which each of so many partitions of so many keys is filled up: the least such that some partition
-/// has more keys with a probability of at most 2^-λ.
+/// Returns the number of items to which each partition is filled up: the least such that some partition has more keys
+/// with a probability of at most 2^-λ.
 pub fn capacity(keys: usize, partitions: usize) -> usize {
     simple::max_load(keys, partitions, LAMBDA)
 }
 
-/// Bytes of memory that a partition of so many items takes besides what the protocol does, where each row brings so many
-/// bytes.
+/// Returns the memory, in bytes, that a partition of `capacity` items takes besides the protocol's, if each row
+/// contributes `brought` bytes.
 pub fn memory(capacity: usize, brought: usize) -> f64 {
-    // The image and the row of each key, its number, and the table that finds equal ones.
+    // The image and the row of each key, its number, and the table that finds equal keys.
     const OF_AN_ITEM: usize = 32 + 8 + 4 + 32;
     /// Chunks of buckets that are being filled or read.
     const FIXED: f64 = (48 << 20) as f64;
@@ -48,16 +48,16 @@ pub fn memory(capacity: usize, brought: usize) -> f64 {
 /// All partitions of a table's keys.
 pub struct Partitions {
     buckets: Buckets,
-    /// How many identifiers a row has.
+    /// The number of identifiers of a row.
     identifiers: usize,
-    /// What each row brings.
+    /// The contribution of each row.
     brought: Brought,
-    /// Items of each.
+    /// The number of items of each partition.
     capacity: usize,
     length: DigestLength,
 }
 
-/// Bytes of an item.
+/// Returns the bytes of an item.
 pub fn item_bytes(length: DigestLength) -> usize {
     match length {
         DigestLength::Short => 16,
@@ -67,20 +67,20 @@ pub fn item_bytes(length: DigestLength) -> usize {
 
 /// A partition, filled up.
 pub struct Partition {
-    /// The images of its keys, and then those that fill it up.
+    /// The images of its keys, followed by those that fill it up.
     images: Vec<Image>,
     /// The rows of its keys, numbered within the partition.
     pub set: KeyRows,
     /// Its items.
     pub items: Set,
-    /// Which rows of the table its rows are.
+    /// The rows of the table that its rows stand for.
     pub rows: PartitionRows,
 }
 
-/// The set of these images, filled up.
+/// Makes a partition of these images, filled up.
 ///
 /// # Errors
-/// [`Error::StatisticalFailure`] where there are more than it was to have.
+/// [`Error::StatisticalFailure`] if there are more than its capacity.
 fn filled(
     images: Vec<Image>,
     capacity: usize,
@@ -97,15 +97,15 @@ fn filled(
 }
 
 impl Partition {
-    /// The images of its keys, in the order of their numbers.
+    /// Returns the images of its keys, in the order of their numbers.
     pub fn images(&self) -> &[Image] {
         &self.images[..self.set.counts().used as usize]
     }
 
-    /// The partition of these keys, whose rows are numbered in their order.
+    /// Makes a partition of these keys, whose rows are numbered in their order.
     ///
     /// # Errors
-    /// [`Error::StatisticalFailure`] where it has more keys than it was to have.
+    /// [`Error::StatisticalFailure`] if it has more keys than its capacity.
     pub fn of(
         digests: &[Digest],
         seed: &Seed,
@@ -115,7 +115,7 @@ impl Partition {
     ) -> Result<Self> {
         let item = item_bytes(length);
         let mut images = Vec::with_capacity(digests.len());
-        // As they come back from the disk.
+        // The length that images have when they come back from the disk.
         let short = |image: &Image| Image::of_prefix(&image.as_bytes()[..item]);
         seed.images(digests, |_, image| images.push(short(image)));
         let (images, set) = filled(images, capacity, rng)?;
@@ -125,16 +125,16 @@ impl Partition {
     }
 }
 
-/// Makes commitments to the keys of partitions, which hide them: the same for the same keys in any order.
+/// A maker of hiding commitments to the keys of partitions. Equal keys have equal commitments, in any order.
 pub struct Commitments(Zeroizing<[u8; 32]>);
 
 impl Commitments {
-    /// Under a secret that this side has for the run.
+    /// Makes commitments under a secret that this side has for the run.
     pub fn new(secret: [u8; 32]) -> Self {
         Self(Zeroizing::new(secret))
     }
 
-    /// The commitment to the keys of a partition, without those that fill it up.
+    /// Returns the commitment to the keys of a partition, without the items that fill it up.
     pub fn of(&self, number: u32, partition: &Partition) -> [u8; 32] {
         let mut images = partition.images().to_vec();
         images.par_sort_unstable();
@@ -147,21 +147,21 @@ impl Commitments {
     }
 }
 
-/// The rows of a partition: each is one identifier of a row of the table.
+/// The rows of a partition. Each is one identifier of a row of the table.
 pub struct PartitionRows {
     /// The places among the keys of all rows.
     places: Vec<u64>,
-    /// How many identifiers a row has.
+    /// The number of identifiers of a row.
     identifiers: usize,
 }
 
 impl PartitionRows {
-    /// The row of the table, counted from 0.
+    /// Returns the row of the table, counted from 0.
     pub fn row(&self, row: u64) -> u64 {
         self.places[row as usize] / self.identifiers as u64
     }
 
-    /// The identifier of each of these keys.
+    /// Returns the identifier of each of these keys.
     pub fn identifiers_of(&self, set: &KeyRows, keys: &[u32]) -> Vec<usize> {
         if self.identifiers == 1 {
             return vec![0; keys.len()];
@@ -172,7 +172,7 @@ impl PartitionRows {
     }
 }
 
-/// Puts images into partitions.
+/// A sorter of images into partitions.
 #[derive(Clone, Copy)]
 struct Sorter<'a> {
     seed: &'a Seed,
@@ -181,7 +181,7 @@ struct Sorter<'a> {
     brought: usize,
 }
 
-/// Keys of which the images are made together.
+/// Keys whose images are made together.
 #[derive(Default)]
 struct Keys {
     digests: Vec<Digest>,
@@ -198,12 +198,12 @@ impl Keys {
 }
 
 impl Sorter<'_> {
-    /// Bytes of a record.
+    /// Returns the bytes of a record.
     fn record(self) -> usize {
         item_bytes(self.length) + PLACE + self.brought
     }
 
-    /// The records of keys in their partitions.
+    /// Returns the records of keys, sorted by partition.
     fn sorted(self, digests: &[Digest], places: &[u64], of_rows: &[u8]) -> Sorted {
         let item = item_bytes(self.length);
         let mut unsorted = Unsorted::new(self.record(), self.partitions, digests.len());
@@ -218,7 +218,7 @@ impl Sorter<'_> {
         unsorted.sort()
     }
 
-    /// Puts keys into their partitions, on all threads, and forgets them.
+    /// Puts keys into their partitions, on all threads, and empties `keys`.
     fn settle(self, keys: &mut Keys, filling: &mut Filling) -> Result<()> {
         let parts = keys.digests.par_chunks(IMAGES).zip(keys.places.par_chunks(IMAGES)).enumerate();
         let sorted: Vec<Sorted> = parts
@@ -232,14 +232,14 @@ impl Sorter<'_> {
     }
 }
 
-/// The partition of each of these keys.
+/// Returns the partition of each of these keys.
 pub fn partitions_of(seed: &Seed, digests: &[Digest], partitions: usize) -> Vec<u32> {
     let mut all = Vec::with_capacity(digests.len());
     seed.images(digests, |_, image| all.push(partition_of(image, partitions) as u32));
     all
 }
 
-/// The partition of an image. It takes the last bits, which short items do not have.
+/// Returns the partition of an image. It depends on the last bits, which short items do not have.
 pub fn partition_of(image: &Image, partitions: usize) -> usize {
     let mut bits = [0; 8];
     bits.copy_from_slice(&image.as_bytes()[24..]);
@@ -247,7 +247,7 @@ pub fn partition_of(image: &Image, partitions: usize) -> usize {
 }
 
 impl TableKeys {
-    /// The keys in so many partitions, as items of this length, in a file in this directory.
+    /// Puts the keys into partitions, as items of this length, in a file in this directory.
     ///
     /// # Errors
     /// [`Error::Output`] of the directory.
@@ -292,7 +292,7 @@ impl TableKeys {
 }
 
 impl Partitions {
-    /// Returns the partitions with another capacity, which may be too small: for tests of what a run does then.
+    /// Returns the partitions with another capacity, which may be too small. For tests of a run's behaviour then.
     #[doc(hidden)]
     pub fn with_capacity(self, capacity: usize) -> Self {
         Self { capacity, ..self }
@@ -303,10 +303,10 @@ impl Partitions {
         self.buckets.count()
     }
 
-    /// A partition, counted from 0.
+    /// Reads a partition, counted from 0.
     ///
     /// # Errors
-    /// [`Error::StatisticalFailure`] where it has more keys than it was to have, and [`Error::Output`] of the directory.
+    /// [`Error::StatisticalFailure`] if it has more keys than its capacity, and [`Error::Output`] of the directory.
     pub fn load(&self, partition: usize, rng: &mut dyn CryptoRng) -> Result<Partition> {
         let records = self.buckets.records(partition);
         let (mut images, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
@@ -321,7 +321,7 @@ impl Partitions {
             Ok(())
         })?;
         let (images, mut set) = filled(images, self.capacity, rng)?;
-        // How many rows of a key are sent has been checked already.
+        // The number of rows of each key that are sent has been checked already.
         let _ = set.bring(&self.brought, of_rows);
         let items = Seed::items_of(&images, self.length);
         let rows = PartitionRows { places, identifiers: self.identifiers };
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    /// However many keys a partition has, it has as many items as agreed on, and nobody sees which fill it up.
+    /// A partition has the agreed number of items for any number of keys, and nothing shows which items fill it up.
     #[test]
     fn partitions_are_filled_up() {
         let (seed, mut rng) = (Seed::of_run([7; 32]), StdRng::seed_from_u64(1));

@@ -1,4 +1,4 @@
-//! The number of each distinct digest.
+//! The numbers of distinct digests.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,9 +7,9 @@ use vesica_primitives::arch::prefetch;
 
 use crate::{counts::NO_KEY, seed::Image};
 
-/// A key that is as good as random in its first 64 bits.
+/// A key whose first 64 bits are as good as random.
 pub(crate) trait Hashed: Copy + PartialEq {
-    /// These bits.
+    /// Returns these bits.
     fn prefix(&self) -> u64;
 }
 
@@ -25,24 +25,24 @@ impl Hashed for Image {
     }
 }
 
-/// Which digests were there already: a hash table of numbers.
+/// The digests so far: a hash table of their numbers.
 pub(crate) struct Places {
-    /// A number, and beside it bits of its digest that spare most looks at the digests.
+    /// A number, with bits of its digest that make most comparisons of digests unnecessary.
     slots: Vec<(u32, u32)>,
     shift: u32,
-    /// Random, so that whoever chose the keys cannot have them crowd in one place.
+    /// A random factor, so that nobody can choose keys that crowd in one place.
     factor: u64,
 }
 
 impl Places {
-    /// With room for so many. At least half of the slots stay free.
+    /// Makes a table for up to `most` digests. At least half of the slots stay free.
     pub(crate) fn new(most: usize) -> Self {
         let slots = (2 * most).next_power_of_two().max(2);
         let factor = RandomState::new().hash_one(0) | 1;
         Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
     }
 
-    /// Prefetches what it takes to find a digest, so that several are on their way at a time.
+    /// Prefetches the first slot of a digest, so that several are on their way at a time.
     pub(crate) fn prefetch(&self, digest: &impl Hashed) {
         prefetch(&self.slots[self.first_place(self.spread(digest))]);
     }
@@ -55,7 +55,7 @@ impl Places {
         (spread >> self.shift) as usize
     }
 
-    /// The number of the digest, which is `next` if it is new.
+    /// Returns the number of the digest, which is `next` if it is new.
     pub(crate) fn find_or_insert<K: Hashed>(
         &mut self,
         digest: &K,

@@ -1,22 +1,22 @@
-//! What the keys of a side look like, in shares so coarse that they tell little.
+//! The features of a side's keys, in shares so coarse that they reveal little.
 //!
-//! Where two sets share nothing, the reason is often that one side writes keys in another way. With a profile from
-//! each side this can be told without a look at the other's data. A profile has, for each key column and each of
-//! [`KINDS`], what share of the distinct keys is of that kind, to the nearest 10 %. A side with fewer than
-//! [`LEAST_KEYS`] keys tells none. That is at most 45 bits a column.
+//! If two sets share nothing, the reason is often that one side writes keys differently. A profile from each side can
+//! show this without a look at the other's data. For each key column and each of [`KINDS`], a profile has the share of
+//! the distinct keys that are of that kind, to the nearest 10 %. A side with fewer than [`LEAST_KEYS`] keys reveals
+//! none. That is at most 45 bits a column.
 
 use std::iter;
 
 /// The number of kinds of values.
 const COUNT: usize = 13;
 
-/// A profile of fewer keys would tell of single ones.
+/// The least number of keys with a profile: one of fewer keys would reveal single ones.
 pub const LEAST_KEYS: u64 = 100;
 
-/// Shares are told in tenths.
+/// Shares are in tenths.
 const STEPS: u64 = 10;
 
-/// Shares that differ by so many steps are worth a word.
+/// Shares that differ by this many steps are reported.
 const FAR: u8 = 3;
 
 /// The kinds of values, as words that follow "of the keys".
@@ -36,7 +36,7 @@ pub const KINDS: [&str; COUNT] = [
     "are longer than 32 characters",
 ];
 
-/// The kinds of a normalised value, as bits in the order of [`KINDS`].
+/// Returns the kinds of a normalised value, as bits in the order of [`KINDS`].
 pub(crate) fn kinds(value: &str) -> u16 {
     let any = |is: fn(char) -> bool| value.chars().any(is);
     let all = |is: fn(&u8) -> bool| value.bytes().all(|byte| is(&byte));
@@ -59,22 +59,22 @@ pub(crate) fn kinds(value: &str) -> u16 {
     is.iter().enumerate().fold(0, |bits, (kind, is)| bits | u16::from(*is) << kind)
 }
 
-/// What share of a side's keys is of each kind, for each key column.
+/// The share of a side's keys that is of each kind, for each key column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     columns: usize,
-    /// Tenths; `None` where there are too few keys.
+    /// Tenths; `None` if there are too few keys.
     shares: Option<Vec<[u8; COUNT]>>,
 }
 
-/// A profile of the keys so far.
+/// A profile under construction.
 pub(crate) struct Profiling {
     counts: Vec<[u64; COUNT]>,
     keys: u64,
 }
 
 impl Profiling {
-    /// Of no keys.
+    /// Makes a profile of no keys.
     pub(crate) fn new(columns: usize) -> Self {
         Self { counts: vec![[0; COUNT]; columns], keys: 0 }
     }
@@ -83,7 +83,7 @@ impl Profiling {
         self.counts.len()
     }
 
-    /// Takes the kinds of the next key, one for each column.
+    /// Adds the kinds of the next key, one for each column.
     pub(crate) fn add(&mut self, kinds: impl Iterator<Item = u16>) {
         self.keys += 1;
         for (counts, kinds) in self.counts.iter_mut().zip(kinds) {
@@ -92,7 +92,7 @@ impl Profiling {
         }
     }
 
-    /// Takes what was found of other keys.
+    /// Adds the counts of other keys.
     pub(crate) fn append(&mut self, other: &Self) {
         self.keys += other.keys;
         for (all, more) in self.counts.iter_mut().flatten().zip(other.counts.iter().flatten()) {
@@ -109,7 +109,7 @@ impl Profiling {
 }
 
 impl Profile {
-    /// How many bytes it takes on the wire; the same for all profiles of so many columns.
+    /// Returns the length on the wire, in bytes, which is the same for all profiles of this many columns.
     pub fn encoded_len(columns: usize) -> usize {
         1 + columns * COUNT
     }
@@ -121,7 +121,7 @@ impl Profile {
         iter::once(u8::from(self.shares.is_some())).chain(shares.into_iter().flatten()).collect()
     }
 
-    /// Reads a profile of so many columns; `None` for what is none.
+    /// Reads a profile of this many columns; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8], columns: usize) -> Option<Self> {
         let (told, shares) = bytes.split_first()?;
         let (shares, left) = shares.as_chunks();
@@ -133,12 +133,12 @@ impl Profile {
         well_formed.then_some(Self { columns, shares })
     }
 
-    /// Whether it says anything.
+    /// Whether it has shares.
     pub fn is_told(&self) -> bool {
         self.shares.is_some()
     }
 
-    /// Where these keys and those of the other side look different; `None` where either tells nothing.
+    /// Returns the differences between these keys and the other side's; `None` if either profile has no shares.
     pub fn differences(&self, there: &Self) -> Option<Vec<String>> {
         let (here, there) = (self.shares.as_ref()?, there.shares.as_ref()?);
         let mut found = Vec::new();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_coarse_and_few_keys_tell_nothing() {
+    fn shares_are_coarse_and_few_keys_have_none() {
         let mails: Vec<_> = (0..LEAST_KEYS).map(|i| format!("u{i}@x.org")).collect();
         let before = profile(&mails);
         let mut other = mails.clone();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_read_with_suspicion() {
+    fn malformed_profiles_are_refused() {
         let good = vec![1; Profile::encoded_len(2)];
         assert!(Profile::decode(&good, 2).is_some());
         assert!(Profile::decode(&good, 1).is_none() && Profile::decode(&good[1..], 2).is_none());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_said() {
+    fn differences_are_listed() {
         let mails: Vec<_> = (0..200).map(|i| format!("u{i}@x.org")).collect();
         let capitals: Vec<_> = mails.iter().map(|mail| mail.to_uppercase()).collect();
         let found = profile(&mails).differences(&profile(&capitals)).unwrap();

@@ -1,4 +1,4 @@
-//! What a run or a check reads of a table.
+//! The columns of a table that a run or a check reads.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use crate::{
     sketch::SketchSecret,
 };
 
-/// What is read of a table, and what is refused.
+/// The parts of a table to read, and the rows to refuse.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// The key columns.
     pub keys: Vec<KeyColumn>,
-    /// How many of them each identifier has, in order; empty where all make up one.
+    /// The number of key columns of each identifier, in order; empty if all form one.
     pub identifiers: Vec<u8>,
     /// Values of key columns that count as empty.
     pub null_values: NullValues,
@@ -24,19 +24,19 @@ pub struct Reading {
     pub values: Option<(String, u8)>,
     /// The columns that are sent to the other side, if any are.
     pub sends: Option<SentColumns>,
-    /// What becomes of rows without a key, and of empty values.
+    /// The treatment of rows without a key, and of empty values.
     pub nulls: Nulls,
-    /// What becomes of rows that bear the same key.
+    /// The treatment of rows that have the same key.
     pub duplicates: Duplicates,
-    /// The most bytes that the keys of all rows may take; `None` for the budget of a user who names none.
+    /// The most bytes that the keys of all rows may take; `None` for the default budget.
     pub memory: Option<u64>,
     /// The directory for keys that are too many to be in memory; `None` to refuse them.
     pub spill: Option<PathBuf>,
-    /// Whether to find out what the keys look like.
+    /// Whether to collect the features of the keys.
     pub profile: bool,
-    /// Whether to find out what the normalisation makes of each key column.
+    /// Whether to collect the effect of the normalisation on each key column.
     pub survey: bool,
-    /// The secret under which the set is sketched, if it is to be.
+    /// The secret under which to sketch the set, if any.
     pub sketch: Option<SketchSecret>,
 }
 
@@ -45,12 +45,12 @@ impl Reading {
         self.identifiers.len().max(1)
     }
 
-    /// The directory for keys that are too many; a survey takes them in memory alone.
+    /// Returns the directory for keys that are too many. A survey takes them only in memory.
     pub(crate) fn spill_directory(&self) -> Option<&Path> {
         self.spill.as_deref().filter(|_| !self.survey)
     }
 
-    /// What makes a row's keys, one for each identifier.
+    /// Returns the extractors of a row's keys, one for each identifier.
     pub fn extractors(&self, scan: &Scan) -> Result<Vec<Extractor>> {
         let extractor = |keys: &[KeyColumn]| -> Result<Extractor> {
             let extractor = Extractor::new(scan, keys, self.null_values.clone())?;

@@ -1,9 +1,8 @@
 //! The seed of a run, and the items that a protocol sees.
 //!
-//! A key becomes a 256-bit digest as its row is read. Once both sets are fixed, the two sides agree
-//! on a seed that neither could choose, and an item is the digest's image under BLAKE3 keyed with
-//! it: whatever a side knew when it fixed its set, it could not prepare keys whose items collide or
-//! fall into places of its liking.
+//! Each key becomes a 256-bit digest as its row is read. Once both sets are fixed, the two sides agree on a seed that
+//! neither could choose. An item is the digest's image under BLAKE3 keyed with the seed, so a side that fixed its set
+//! could not prepare keys whose items collide or fall into chosen places.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -16,61 +15,62 @@ use vesica_primitives::{
 };
 use vesica_psi::{DigestLength, Set};
 
-/// The image of a key's digest under the seed of a run. Items are made of images, and only the sides of the run can make them.
+/// The image of a key's digest under the seed of a run. Items are made of images, and only the two sides of the run can
+/// make them.
 ///
 /// Partitions of short items keep the first half of each image; the other half is zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Image([u8; 32]);
 
 impl Image {
-    /// The image that begins with these bytes, at most 32, and continues with zeros.
+    /// Returns the image that begins with these bytes, at most 32, and continues with zeros.
     pub(crate) fn of_prefix(bytes: &[u8]) -> Self {
         let mut image = [0; 32];
         image[..bytes.len()].copy_from_slice(bytes);
         Self(image)
     }
 
-    /// The image with these bytes.
+    /// Returns the image with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// An image of no key.
+    /// Returns an image that belongs to no key.
     pub(crate) fn random(rng: &mut dyn CryptoRng) -> Self {
         let mut image = [0; 32];
         rng.fill_bytes(&mut image);
         Self(image)
     }
 
-    /// The bytes of the image.
+    /// Returns the bytes of the image.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first 64 bits.
+    /// Returns the first 64 bits.
     pub(crate) fn prefix(&self) -> u64 {
         let (words, _) = self.0.as_chunks();
         u64::from_be_bytes(words[0])
     }
 
-    /// The first half, as a block, and the second.
+    /// Returns both halves as blocks.
     fn halves(&self) -> [Block; 2] {
         let (halves, _) = self.0.as_chunks();
         [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
     }
 }
 
-// It is one hash away from a guessable key for whoever has the seed.
+// With the seed, a guessed key takes one hash to compare.
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Image(..)")
     }
 }
 
-/// What both sides contributed to after their sets were fixed.
+/// A value to which both sides contributed after their sets were fixed.
 pub struct Seed([u8; 32]);
 
-/// Digests that a thread takes at a time.
+/// The number of digests that a thread takes at a time.
 const CHUNK: usize = 1 << 12;
 
 const COMMIT: &str = "vesica/commit";
@@ -81,30 +81,30 @@ impl Seed {
     /// hashes both together.
     ///
     /// # Errors
-    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    /// A peer whose opening does not match its commitment, and any error of receiving.
     pub fn agree(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         Draw::commit(role, channel, rng)?.receive(channel)?.open(channel)?.finish(channel)
     }
 
-    /// The seed of a run that is resumed.
+    /// Restores the seed of a run that is resumed.
     pub fn again(bytes: [u8; 32], channel: &mut Channel) -> Self {
         channel.bind(OPEN, &bytes);
         Self(bytes)
     }
 
-    /// The seed with these bytes, for those who compare partitions of a run whose session has it.
+    /// Returns the seed with these bytes, for tasks that compare partitions of a run whose session has it.
     pub fn of_run(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The seed, for the journal of a run that can be resumed.
+    /// Returns the seed, for the journal of a run that can be resumed.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
-    /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
-    /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
+    /// Returns the items: the part of each digest's image that the protocol takes. Two different keys of one run have
+    /// the same 128 bits with a probability below 2^-128 times the number of pairs, unless a side looks for such keys
+    /// now that it knows the seed. With all 256 bits such a search is hopeless.
     pub fn items(&self, digests: &[Digest], taken: DigestLength) -> Set {
         let mut low_halves = vec![Block::ZERO; digests.len()];
         if taken == DigestLength::Short {
@@ -122,7 +122,7 @@ impl Seed {
         Set::long(low_halves, high_halves)
     }
 
-    /// Gives each digest's position and image to `show`.
+    /// Shows each digest's position and image.
     pub(crate) fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, &Image)) {
         let inputs = digests.iter().filter_map(|digest| ShortInput::new(digest.as_bytes()));
         let mut position = 0;
@@ -132,7 +132,7 @@ impl Seed {
         });
     }
 
-    /// The items of these images.
+    /// Returns the items of these images.
     pub(crate) fn items_of(images: &[Image], taken: DigestLength) -> Set {
         let halves = images.iter().map(Image::halves);
         match taken {
@@ -145,26 +145,26 @@ impl Seed {
     }
 }
 
-/// This side's part of a seed, to which it has committed. Messages of other steps may travel with each of its own.
+/// This side's part of a seed, to which it has committed. Each of its messages may travel with messages of other steps.
 pub struct Draw {
     role: Role,
     ours: [u8; 32],
 }
 
-/// Both sides have committed to their parts.
+/// The state in which both sides have committed to their parts.
 pub struct Committed {
     draw: Draw,
     theirs: [u8; 32],
 }
 
-/// This side has opened its part.
+/// The state in which this side has opened its part.
 pub struct Opened(Committed);
 
 impl Draw {
     /// Draws 32 bytes, and sends a commitment to them.
     ///
     /// # Errors
-    /// What any send can meet.
+    /// Any error of sending.
     pub fn commit(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let mut ours = [0; 32];
         rng.fill_bytes(&mut ours);
@@ -175,7 +175,7 @@ impl Draw {
     /// Receives the other side's commitment.
     ///
     /// # Errors
-    /// What any receive can meet.
+    /// Any error of receiving.
     pub fn receive(self, channel: &mut Channel) -> Result<Committed> {
         let mut theirs = [0; 32];
         channel.recv_into(COMMIT, &mut theirs)?;
@@ -184,10 +184,10 @@ impl Draw {
 }
 
 impl Committed {
-    /// Sends what this side committed to.
+    /// Opens this side's commitment.
     ///
     /// # Errors
-    /// What any send can meet.
+    /// Any error of sending.
     pub fn open(self, channel: &mut Channel) -> Result<Opened> {
         channel.send(OPEN, &self.draw.ours)?;
         Ok(Opened(self))
@@ -195,10 +195,10 @@ impl Committed {
 }
 
 impl Opened {
-    /// Receives what the other side committed to, and hashes both together.
+    /// Receives the other side's opening, and hashes both parts together.
     ///
     /// # Errors
-    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    /// A peer whose opening does not match its commitment, and any error of receiving.
     pub fn finish(self, channel: &mut Channel) -> Result<Seed> {
         let Committed { draw: Draw { role, ours }, theirs: commitment } = self.0;
         let mut theirs = [0; 32];
@@ -219,8 +219,8 @@ impl Opened {
     }
 }
 
-/// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
-/// commitment back as its own.
+/// Returns a commitment, which hides the bytes since they are uniform. The role prevents a side from returning the
+/// other's commitment as its own.
 fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
     hasher.update(&[role as u8]).update(bytes);
@@ -262,7 +262,7 @@ mod tests {
         assert_ne!(others.items().low_halves(), set.items().low_halves());
     }
 
-    /// A run that goes on, and whoever compares a partition of it, has the same items.
+    /// A resumed run, and a task that compares a partition of it, have the same items.
     #[test]
     fn a_seed_that_is_kept_gives_the_same_items() {
         let bytes: [u8; 32] = std::array::from_fn(|i| i as u8);
@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(ended.class(), Class::Peer);
     }
 
-    /// A side that hands the other's commitment back, and then its opening, has committed to
-    /// something else in its own role.
+    /// A side that returns the other's commitment, and then its opening, has committed to different bytes in its own
+    /// role.
     #[test]
     fn a_mirrored_commitment_does_not_open() {
         assert_ne!(commit(Role::A, &[1; 32]), commit(Role::B, &[1; 32]));

@@ -1,8 +1,8 @@
-//! Keys that several threads make of rows which one of them reads.
+//! Keys that several threads make of rows that one of them reads.
 //!
-//! The reading thread copies the wanted fields into batches, others make keys of them, and what was made is put together in
-//! the order of the rows. A batch in which something is wrong is gone through again in its turn, so the error is that of the
-//! first such row.
+//! The reading thread copies the wanted fields into batches, the others make keys of them, and the results are put
+//! together in the order of the rows. A faulty batch is processed again in its turn, so the error is the one of the
+//! first faulty row.
 
 use std::{
     collections::VecDeque,
@@ -20,42 +20,42 @@ use crate::{
     spilled::Records,
 };
 
-/// Rows of a batch.
+/// The number of rows of a batch.
 const BATCH: usize = 1 << 12;
 
-/// Bytes of a batch, after which it is as good as full.
+/// The number of bytes at which a batch is full.
 const BYTES: usize = 1 << 18;
 
-/// Batches that are waited for at a time, for each thread.
+/// The number of pending batches for each thread.
 const AHEAD: usize = 2;
 
-/// How long a thread waits for others before it looks for work again.
+/// The time that a thread waits for others before it looks for work again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Makes keys of rows, within the scope of a thread pool.
+/// A maker of keys on several threads, within the scope of a thread pool.
 pub(super) struct SideBySide<'scope, 'a> {
     scope: &'a Scope<'scope>,
     maker: Maker,
     columns: Vec<usize>,
-    /// Copies of rows that wait for more.
+    /// Copies of rows for the next batch.
     filling: CopiedRows,
-    /// Copies that are done with, whose memory is used again: the system takes its time to give new memory.
+    /// Finished copies, kept for reuse: the system is slow to provide new memory.
     spare: Vec<CopiedRows>,
-    /// Batches that are being worked on, in order.
+    /// The batches in progress, in order.
     working: VecDeque<Receiver<Batch>>,
-    /// Keys of all identifiers of the rows in earlier batches.
+    /// The number of keys of all identifiers in earlier batches.
     places: u64,
     threads: usize,
 }
 
-/// A batch, with what was made of it unless something is wrong with a row.
+/// A batch, with its results unless a row is faulty.
 struct Batch {
     rows: CopiedRows,
     made: Option<(Made, Option<Records>)>,
 }
 
 impl<'scope, 'a> SideBySide<'scope, 'a> {
-    /// For the columns at these positions, which are those that the maker takes.
+    /// Prepares to copy the columns at these positions, which are the ones that the maker takes.
     pub(super) fn new(scope: &'a Scope<'scope>, maker: Maker, columns: &[usize]) -> Self {
         Self {
             scope,
@@ -69,7 +69,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
         }
     }
 
-    /// Takes the next row, and puts into `held` what is finished. Returns whether anything was.
+    /// Takes the next row, and adds all finished batches to `held`. Returns whether there were any.
     ///
     /// # Errors
     /// As [`Maker::take`], of this row or earlier ones, and as [`Holding::append`].
@@ -87,7 +87,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
         Ok(is_more)
     }
 
-    /// Puts into `held` all that is not yet there. `origin` says where rows come from.
+    /// Adds the remaining batches to `held`. `origin` describes the source of the rows.
     ///
     /// # Errors
     /// As [`SideBySide::take`].
@@ -106,13 +106,13 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
         let (mut made, layout, first) = (held.made.like(), held.layout(), self.places);
         self.places += (rows.count() * maker.identifiers()) as u64;
         self.scope.spawn(move |_| {
-            // Where a row comes from matters for an error alone, and that is made again.
+            // Only an error needs the source of a row, and the error is made again.
             let origin = Origin::Typed("", 0);
             let taken = rows.iter(&origin).try_for_each(|row| maker.take(&row, &mut made));
             let records = taken
                 .and_then(|()| layout.map(|layout| layout.records(first, &mut made)).transpose());
             let made = records.ok().map(|records| (made, records));
-            // Nobody waits for it after an error in an earlier batch.
+            // After an error in an earlier batch, nobody waits for the result.
             let _ = done.send(Batch { rows, made });
         });
         self.working.push_back(working);

@@ -1,13 +1,14 @@
-//! How much a set differs from that of an earlier run, from 4 KiB that are kept of each.
+//! An estimate of the difference between a set and an earlier one, from 4 KiB kept for each.
 //!
-//! A sketch has 512 counters. Each key adds +1 or -1 to one of them, by a hash under a secret of this side. Counters that
-//! two sets share cancel out: the sum of the squares of the differences has the number of keys that only one of the two
-//! sets has as its mean, with a standard deviation of at most √(2/512), a sixteenth, of it (the "fast AMS" sketch: Charikar,
-//! Chen and Farach-Colton, *Finding frequent items in data streams*, 2002; Thorup and Zhang, 2004). Whether two sets are
-//! equal is not estimated: beside the counters is the sum of all keys' hashes, which different sets do not share.
+//! A sketch has 512 counters. Each key adds +1 or -1 to one of them, by a hash under a secret of this side. The
+//! contributions of keys that two sets share cancel out: the mean of the sum of the squared differences is the number
+//! of keys that only one of the two sets has. Its standard deviation is at most √(2/512), a sixteenth, of the mean (the
+//! "fast AMS" sketch: Charikar, Chen and Farach-Colton, *Finding frequent items in data streams*, 2002; Thorup and
+//! Zhang, 2004). Equality of two sets is not estimated: a sketch also has the sum of all keys' hashes, which differs
+//! for different sets.
 //!
-//! A sketch never leaves this side; without the secret it reveals about how large a set is, and nothing else. The secret is
-//! of one agreement, so that whoever computes sketches for it, such as a cluster, cannot test the sets of another.
+//! A sketch never leaves this side; without the secret it reveals only the approximate size of a set. Each agreement
+//! has its own secret, so a program that computes sketches for it, such as a cluster, cannot test the sets of another.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use rayon::prelude::*;
@@ -18,10 +19,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 const COUNTERS: usize = 512;
 
-/// Words of the sum of hashes.
+/// The number of words in the sum of hashes.
 const SUM: usize = 4;
 
-/// The secret of this side under which the sketches of one agreement are made.
+/// This side's secret for the sketches of one agreement.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct SketchSecret([u8; 32]);
 
@@ -31,13 +32,13 @@ impl SketchSecret {
         Self(secret)
     }
 
-    /// The secret of this party for the agreement of this hash.
+    /// Returns the secret of this party for the agreement with this hash.
     pub fn of(me: &Identity, agreement: &str) -> Self {
         let secret = me.derive("vesica 2 sketches of sets");
         Self(*blake3::keyed_hash(&secret, agreement.as_bytes()).as_bytes())
     }
 
-    /// The secret itself, for a cluster that computes sketches for this party.
+    /// Returns the secret itself, for a cluster that computes sketches for this party.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -49,11 +50,11 @@ impl std::fmt::Debug for SketchSecret {
     }
 }
 
-/// What is kept of a set.
+/// The sketch of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sketch {
     counters: Box<[i64; COUNTERS]>,
-    /// The hashes of all keys, added up word by word.
+    /// The hashes of all keys, added word by word.
     sum: [u64; SUM],
 }
 
@@ -64,7 +65,7 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// The sketch of these distinct keys.
+    /// Returns the sketch of these distinct keys.
     pub fn of(secret: &SketchSecret, keys: &[Digest]) -> Self {
         const AT_A_TIME: usize = 1 << 14;
         let part = |keys: &[Digest]| {
@@ -99,7 +100,7 @@ impl Sketch {
         self.add_sum(&other.sum);
     }
 
-    /// About how many keys only one of the two sets has; 0 only if they are equal.
+    /// Estimates the number of keys that only one of the two sets has; 0 only if they are equal.
     pub fn difference(&self, other: &Self) -> u64 {
         if self.sum == other.sum {
             return 0;
@@ -110,7 +111,7 @@ impl Sketch {
     }
 }
 
-/// In JSON a sketch is base64 of its counters and the sum.
+/// In JSON a sketch is the base64 of its counters and the sum.
 impl Serialize for Sketch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let counters = self.counters.iter().flat_map(|counter| counter.to_le_bytes());
@@ -148,7 +149,7 @@ mod tests {
 
     /// The bound is five standard deviations.
     #[test]
-    fn a_difference_is_estimated_whatever_the_sets_have_in_common() {
+    fn a_difference_is_estimated_for_any_overlap() {
         let sets = [(0..20_000, 0..20_000, 0), (0..20_000, 0..20_001, 1)];
         for (one, other, difference) in sets {
             assert_eq!(of(one).difference(&of(other)), difference);
@@ -164,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Two keys in the place of two others, whose counters and signs are the same.
+    /// Two keys replace two others with the same counters and signs.
     #[test]
     fn sets_with_the_same_counters_are_not_equal() {
         let mut pairs = std::collections::HashMap::new();

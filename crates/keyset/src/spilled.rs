@@ -1,6 +1,6 @@
-//! The keys of a table, on disk because they are more than may be in memory.
+//! The keys of a table, on disk because they exceed the memory.
 //!
-//! Digests go to buckets with the numbers of their rows. The bucket depends on the digest, so equal ones meet in one.
+//! Digests go to buckets with the numbers of their rows. The bucket depends on the digest, so equal digests share one.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -23,20 +23,20 @@ use crate::{
     sketch::{Sketch, SketchSecret},
 };
 
-/// Buckets, so many that each of a table that can be processed at all fits into memory.
+/// The number of buckets. With these, each bucket of any table that can be processed fits into memory.
 const BUCKETS: usize = 256;
 
-/// Bytes of a place among the keys of all rows.
+/// The bytes of a place among the keys of all rows.
 pub(super) const PLACE: usize = 5;
 
-/// The most places.
+/// The maximum number of places.
 pub(super) const MAX_PLACES: u64 = 1 << (8 * PLACE);
 
-/// Bytes of a record before what the row brings: the digest, the place, and a hash of the key before normalisation, or 0
-/// where that did not change it.
+/// The bytes of a record before the row's contribution: the digest, the place, and a hash of the key before
+/// normalisation, or 0 if it did not change.
 const HEAD: usize = 32 + PLACE + size_of::<u32>();
 
-/// Keys that are sorted at a time: few enough for the second-level cache.
+/// The number of keys that are sorted at a time, which fits into the second-level cache.
 const SORTED: usize = 1 << 12;
 
 /// Keys on their way to the disk.
@@ -45,30 +45,30 @@ pub(super) struct Spilling {
     layout: Layout,
     counts: RowCounts,
     brought: Brought,
-    /// Keys of all identifiers of all rows so far.
+    /// The number of keys of all identifiers of all rows so far.
     places: u64,
 }
 
-/// How records are made of keys.
+/// The layout of records.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Random, so that whoever chose the keys cannot have them crowd in one bucket.
+    /// A random factor, so that nobody can choose keys that crowd in one bucket.
     factor: u64,
     identifiers: usize,
-    /// Bytes that a row brings.
+    /// The bytes that a row contributes.
     brought: usize,
-    /// Columns of which each key has its kinds.
+    /// The number of columns for which each key has its kinds.
     columns: usize,
 }
 
-/// How many rows there are, and how many of them have no key.
+/// The number of rows, and of rows without a key.
 #[derive(Default)]
 pub(super) struct Rows {
     all: u64,
     null: u64,
 }
 
-/// The keys of rows that follow each other, on their way to the disk.
+/// The keys of consecutive rows, on their way to the disk.
 pub(super) struct Records {
     sorted: Vec<Sorted>,
     rows: Rows,
@@ -84,11 +84,11 @@ pub struct SpilledKeys {
     sketch: Option<Sketch>,
 }
 
-/// What was found wrong with the rows of a table: for each, the first such row, after an earlier one that bears the same key.
-/// Rows are counted from 0.
+/// The faults in a table: for each, the first such row, after an earlier row with the same key. Rows are counted from
+/// 0.
 #[derive(Default)]
 pub(super) struct Repetitions {
-    /// The first row whose key an earlier row bears.
+    /// The first row that repeats an earlier row's key.
     pub(super) any: Option<(u64, u64)>,
     /// The first row that is one too many to be sent.
     pub(super) too_many: Option<(u64, u64)>,
@@ -98,7 +98,7 @@ pub(super) struct Repetitions {
 struct Record<'a> {
     digest: Digest,
     place: u64,
-    /// A hash of the key before normalisation, where that changed it.
+    /// A hash of the key before normalisation, if that changed it.
     form: Option<u32>,
     brought: &'a [u8],
 }
@@ -118,7 +118,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// One bit for each of many rows.
+/// One bit for each row.
 #[derive(Default)]
 struct RowBits(Vec<u64>);
 
@@ -137,16 +137,16 @@ impl RowBits {
 }
 
 impl Layout {
-    /// Bytes of a record.
+    /// Returns the bytes of a record.
     fn record(self) -> usize {
         HEAD + self.brought + self.columns * size_of::<u16>()
     }
 
-    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows. Nothing is
-    /// left of the keys, of what their rows bring, and of their kinds.
+    /// Shows the records of the rows' keys, some at a time. `first` is the place of the first key among the keys of all
+    /// rows. The keys, the contributions of their rows and their kinds are removed from `made`.
     ///
     /// # Errors
-    /// What `show` returns, and [`Error::Bug`] if there is not as much of these as there are keys.
+    /// Any error of `show`, and [`Error::Bug`] if the contributions do not match the keys.
     fn sort(
         self,
         first: u64,
@@ -173,8 +173,9 @@ impl Layout {
             record.extend_from_slice(&(first + u64::from(at)).to_le_bytes()[..PLACE]);
             record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
             if self.brought > 0 {
-                record
-                    .extend_from_slice(bring.next().ok_or(Error::bug("a row brings too little"))?);
+                record.extend_from_slice(
+                    bring.next().ok_or(Error::bug("a row contributes too little"))?,
+                );
             }
             let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
             record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
@@ -188,10 +189,10 @@ impl Layout {
         Ok(rows)
     }
 
-    /// The records of keys of rows, as [`Layout::sort`] shows them.
+    /// Returns the records of the rows' keys, as [`Layout::sort`] shows them.
     ///
     /// # Errors
-    /// [`Error::Bug`] if there is not as much of what belongs to the keys as there are keys.
+    /// [`Error::Bug`] if the contributions do not match the keys.
     pub(super) fn records(self, first: u64, made: &mut Made) -> Result<Records> {
         let mut sorted = Vec::new();
         let rows = self.sort(first, made, |some| {
@@ -203,7 +204,7 @@ impl Layout {
 }
 
 impl Spilling {
-    /// Into a file in this directory. Rows have so many identifiers, and each key has so many kinds.
+    /// Writes keys into a file in this directory. Rows have this many identifiers, and each key this many kinds.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
@@ -219,15 +220,15 @@ impl Spilling {
         Ok(Self { filling, layout, counts: RowCounts::default(), brought, places: 0 })
     }
 
-    /// How records are made for it.
+    /// Returns the layout of its records.
     pub(super) fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Moves the keys of the rows that follow to the disk, with what these rows bring and the kinds of the keys.
+    /// Moves the keys of the rows that follow to the disk, with the rows' contributions and the kinds of the keys.
     ///
     /// # Errors
-    /// As [`Spilling::begin`], and [`Error::Bug`] if there is not as much of these as there are keys.
+    /// As [`Spilling::begin`], and [`Error::Bug`] if the contributions do not match the keys.
     pub(super) fn take(&mut self, made: &mut Made) -> Result<()> {
         let Self { filling, layout, places, .. } = self;
         let append = |sorted: Sorted| filling.append(&sorted);
@@ -251,8 +252,8 @@ impl Spilling {
         self.places += rows.all * self.layout.identifiers as u64;
     }
 
-    /// Counts the distinct keys, some buckets at a time in about so many bytes of memory, and sketches them under a secret.
-    /// Also returns which rows bear the key of earlier ones.
+    /// Counts the distinct keys, some buckets at a time in about this much memory, and sketches them under a secret.
+    /// Also returns the rows that repeat the key of earlier ones.
     ///
     /// # Errors
     /// As [`Spilling::begin`].
@@ -304,13 +305,13 @@ impl Spilling {
     }
 }
 
-/// What was found in a bucket.
-struct Counted {
+/// The counts of a bucket.
+struct BucketCounts {
     used: u64,
     duplicate: u64,
     repetitions: Repetitions,
     profiling: Profiling,
-    /// Rows with a key that no earlier one bears, where a row has several.
+    /// Rows with a new key, if rows have several identifiers.
     with_new_key: Vec<u64>,
     sketch: Sketch,
     tally: Tally,
@@ -334,7 +335,7 @@ impl SpilledKeys {
         columns: usize,
         mut tally: Tally,
         secret: Option<&SketchSecret>,
-    ) -> Result<Counted> {
+    ) -> Result<BucketCounts> {
         let Self { buckets, identifiers, brought, .. } = self;
         let row = |place: u64| place / *identifiers as u64;
         let records = buckets.records(bucket);
@@ -370,42 +371,42 @@ impl SpilledKeys {
         tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
         let RowCounts { used, duplicate, .. } = set.counts();
         let sketch = secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &digests));
-        Ok(Counted { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
+        Ok(BucketCounts { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
     }
 }
 
 impl SpilledKeys {
-    /// How many rows went which way.
+    /// Returns the numbers of rows by outcome.
     pub fn counts(&self) -> RowCounts {
         self.counts
     }
 
-    /// How many identifiers a row has.
+    /// Returns the number of identifiers of a row.
     pub(super) fn identifiers(&self) -> usize {
         self.identifiers
     }
 
-    /// What each row brings.
+    /// Returns the contribution of each row.
     pub(super) fn brought(&self) -> &Brought {
         &self.brought
     }
 
-    /// What is kept of the set, where that was asked for.
+    /// Removes and returns the sketch of the set, if requested.
     pub(super) fn take_sketch(&mut self) -> Option<Sketch> {
         self.sketch.take()
     }
 
-    /// What the keys look like, where that was asked for.
+    /// Removes and returns the features of the keys, if requested.
     pub(super) fn take_profile(&mut self) -> Option<Profile> {
         self.profile.take()
     }
 
-    /// Makes something of all keys, some at a time and on all threads, and shows it in an order in which equal keys are in
-    /// the order of their rows. `make` is given the digest of each key, its place among the keys of all rows, and what its
-    /// row brings.
+    /// Applies a function to all keys, some at a time and on all threads, and shows the results in an order that keeps
+    /// equal keys in the order of their rows. `make` receives the digest of each key, its place among the keys of all
+    /// rows, and its row's contribution.
     ///
     /// # Errors
-    /// [`Error::Output`](vesica_core::error::Error::Output), and what `show` returns.
+    /// [`Error::Output`](vesica_core::error::Error::Output), and any error of `show`.
     pub(super) fn read_all<T: Send>(
         &self,
         make: impl Fn(&mut dyn Iterator<Item = (Digest, u64, &[u8])>) -> T + Sync,

@@ -1,4 +1,4 @@
-//! What the normalisation makes of each key column, in numbers only, for the owner of the table.
+//! The effect of the normalisation on each key column, in numbers only, for the owner of the table.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -15,28 +15,28 @@ use crate::{
     oddities::{Oddities, Oddity},
 };
 
-/// What was found of a key column. No value of it is here.
+/// The findings about a key column. They contain none of its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ColumnFindings {
     /// The column's name.
     pub column: String,
-    /// The profile that it was read by.
+    /// The profile with which it was read.
     pub profile: String,
-    /// Rows with a value, empty ones and null values aside.
+    /// Rows with a value other than empty and null values.
     pub values: u64,
-    /// Of these, the ones that the profile changes.
+    /// Values that the profile changes.
     pub changed: u64,
-    /// Of these, the ones that are not what the profile is for, and so no key.
+    /// Values that do not suit the profile, and so make no key.
     pub invalid: u64,
     /// Distinct values that the profile makes equal to another.
     pub merged: u64,
-    /// Kinds of values that are seldom meant as they are, each with the number of its rows.
+    /// Kinds of values that are seldom intended, each with the number of its rows.
     pub odd: Vec<Oddity>,
-    /// Profiles that the values look like, where it is another one. `CC` and `PROFILE` are for the user to choose.
+    /// Profiles that the values suit, if they differ from the one in use. The user chooses `CC` and `PROFILE`.
     pub fits: Vec<&'static str>,
 }
 
-/// Looks at the key columns of a table row by row.
+/// A survey of a table's key columns, row by row.
 pub(crate) struct Survey {
     columns: Vec<Column>,
     null_values: NullValues,
@@ -49,13 +49,13 @@ struct Column {
     found: ColumnFindings,
     normalize: Normalize,
     odd: Oddities,
-    /// Hashes of each valid value, normalised and as it is.
+    /// Hashes of each valid value, normalised and raw.
     forms: Vec<(u64, u64)>,
-    /// How many values look like each of [`GUESSES`], and like telephone numbers.
+    /// The number of values that look like each of [`GUESSES`], and like telephone numbers.
     looks: Vec<u64>,
 }
 
-/// Profiles that are worth a try, those that refuse most first.
+/// Profiles to try, the strictest first.
 const GUESSES: [&str; 9] = [
     "date",
     "date:%d.%m.%Y",
@@ -68,17 +68,17 @@ const GUESSES: [&str; 9] = [
     HASHED,
 ];
 
-/// Takes dates as well, which have a profile of their own.
+/// This profile accepts dates as well, which have their own profile.
 const TIMESTAMP: &str = "timestamp";
 
-/// Stands for any profile of a digest.
+/// A placeholder for any profile of a digest.
 const HASHED: &str = "hashed:PROFILE";
 const PHONE: &str = "phone:CC";
 
-/// So many values in a hundred must look like a profile.
+/// The least percentage of values that must look like a profile.
 const MOST: u64 = 90;
 
-/// Of fewer values nothing is said.
+/// The least number of values for a suggestion.
 const LEAST_VALUES: u64 = 10;
 
 impl Survey {
@@ -105,7 +105,7 @@ impl Survey {
             looks: vec![0; GUESSES.len() + 1],
         };
         let profile = |name: &'static str| {
-            // What the digests are of makes no difference here.
+            // The profile of the hashed values makes no difference here.
             let profile = name.replace("PROFILE", "none").parse().unwrap_or_default();
             (name, profile)
         };
@@ -117,10 +117,10 @@ impl Survey {
         })
     }
 
-    /// Looks at a row, of which `field` gives the columns by their positions.
+    /// Adds a row. `field` gives its columns by their positions.
     pub(crate) fn see<'a>(&mut self, field: impl Fn(usize) -> &'a [u8]) {
         for column in &mut self.columns {
-            // Reading the key refuses what is no text.
+            // Reading the key refuses values that are not text.
             let Ok(raw) = std::str::from_utf8(field(column.position)) else { continue };
             let verbatim = column.normalize.is_verbatim() && !column.normalize.holds_digests();
             let is_empty = if verbatim { raw.is_empty() } else { raw.trim().is_empty() };
@@ -146,7 +146,7 @@ impl Survey {
         }
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub(crate) fn finish(self) -> Vec<ColumnFindings> {
         self.columns.into_iter().map(Column::finish).collect()
     }
@@ -163,7 +163,7 @@ impl Column {
         self.found
     }
 
-    /// The profiles that most values look like, if the one in use is not of that kind or refuses many.
+    /// Returns the profiles that most values look like, if the profile in use is of another kind or refuses many.
     fn fits(&self) -> Vec<&'static str> {
         let values = self.found.values;
         let are_most = |count: u64| values >= LEAST_VALUES && count * 100 >= values * MOST;

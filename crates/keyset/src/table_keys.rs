@@ -1,4 +1,4 @@
-//! The keys of a table, in memory or, where they are too many, on disk.
+//! The keys of a table, in memory or, if they are too many, on disk.
 
 use vesica_core::error::{Error, InputFault, Result};
 use vesica_table::rows::{Scan, Table};
@@ -27,11 +27,11 @@ pub enum TableKeys {
 }
 
 impl TableKeys {
-    /// Reads every row, and shows now and then how many are done and which part of the table that is. Where there is
-    /// a column of values, a key's value is the sum over the rows that bear it.
+    /// Reads every row, and reports from time to time the number of rows read and the part of the table. If there is a
+    /// column of values, a key's value is the sum over its rows.
     ///
     /// # Errors
-    /// Whatever is wrong with the table, and what the policies refuse.
+    /// Any fault of the table, and any row that the policies refuse.
     pub fn read(
         scan: Scan,
         reading: &Reading,
@@ -98,7 +98,7 @@ impl TableKeys {
         Ok((table, Self::Held(set), findings))
     }
 
-    /// How many rows went which way.
+    /// Returns the numbers of rows by outcome.
     pub fn counts(&self) -> RowCounts {
         match self {
             Self::Held(set) => set.counts(),
@@ -106,7 +106,7 @@ impl TableKeys {
         }
     }
 
-    /// What is kept of the set, where that was asked for.
+    /// Removes and returns the sketch of the set, if requested.
     pub fn take_sketch(&mut self) -> Option<Sketch> {
         match self {
             Self::Held(set) => set.take_sketch(),
@@ -114,7 +114,7 @@ impl TableKeys {
         }
     }
 
-    /// What the keys look like, where that was asked for.
+    /// Removes and returns the features of the keys, if requested.
     pub fn take_profile(&mut self) -> Option<Profile> {
         match self {
             Self::Held(set) => set.take_profile(),
@@ -123,7 +123,7 @@ impl TableKeys {
     }
 }
 
-/// Is told how many rows are done, and which part of the table that is.
+/// A callback for the number of rows read and the part of the table.
 type ShowRows<'a> = dyn FnMut(u64, f64) + 'a;
 
 /// Reads all rows and makes keys of them on this thread.
@@ -146,7 +146,7 @@ fn alone(
     })
 }
 
-/// Reads all rows, while other threads make keys of them too.
+/// Reads all rows, while other threads make keys of them.
 fn side_by_side(
     scan: Scan,
     maker: Maker,
@@ -167,7 +167,7 @@ fn side_by_side(
 }
 
 impl KeySet {
-    /// As [`TableKeys::read`], for a set that has to be in memory.
+    /// Reads like [`TableKeys::read`], but keeps the set in memory.
     ///
     /// # Errors
     /// As [`TableKeys::read`].
@@ -208,7 +208,7 @@ mod tests {
         seed::Seed,
     };
 
-    /// Rows of which some have no key, some one that the normalisation changes, and some that of another row.
+    /// Returns rows without a key, with a key that the normalisation changes, and with a key that another row has.
     fn text() -> String {
         (0..50_000).fold("k,n\n".to_owned(), |text, row: u32| {
             let key = match row % 10 {
@@ -231,7 +231,7 @@ mod tests {
         Ok((keys, findings))
     }
 
-    /// In memory, and on disk.
+    /// Returns the keys in memory, and those on disk.
     fn both() -> [(TableKeys, Findings); 2] {
         let both = [None, Some(1 << 20)].map(|memory| read(memory, Reading::default()).unwrap());
         assert!(matches!(both[0].0, TableKeys::Held(_)));
@@ -264,7 +264,7 @@ mod tests {
     /// A key's value, payload, rows and identifier.
     type OfKey = (Option<i64>, Vec<u8>, Vec<u64>, usize);
 
-    /// What there is of every item, whatever partition it is in.
+    /// Returns the data of every item, from all partitions.
     fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], OfKey> {
         let parts = keys.partition(&seed(), 4, DigestLength::Short, &std::env::temp_dir()).unwrap();
         let mut all = BTreeMap::new();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_bring_the_same_from_the_disk() {
+    fn rows_contribute_the_same_from_the_disk() {
         let text = (0..60_000).fold("k,l,n\n".to_owned(), |text, row: u32| {
             let key =
                 if row.is_multiple_of(10) { String::new() } else { format!("key{}", row / 2) };
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_of_a_key_is_refused_wherever_it_is() {
+    fn excess_rows_of_a_key_are_refused_in_memory_and_on_disk() {
         let text = (0..60_000).fold("k,n\n".to_owned(), |text, row: u32| {
             text + &format!("key{},{}\n", if row == 50_001 { 7 } else { row }, u64::MAX / 4)
         });
@@ -334,8 +334,7 @@ mod tests {
             Reading { keys: keys(), sends, duplicates: Duplicates::All, ..Reading::default() };
         let sums =
             Reading { keys: keys(), values: Some(("n".to_owned(), 0)), ..Reading::default() };
-        for (reading, said) in [(sends, "row 50002 (line 50003) bears"), (sums, "row 3 (line 4), ")]
-        {
+        for (reading, said) in [(sends, "row 50002 (line 50003) has"), (sums, "row 3 (line 4), ")] {
             let [held, spilled] = [1 << 30, 1 << 20]
                 .map(|memory| read_keys(&text, memory, reading.clone()).err().unwrap().to_string());
             assert_eq!(held, spilled);
@@ -343,7 +342,7 @@ mod tests {
         }
     }
 
-    /// With any number of threads the same is found, and of several faults the first.
+    /// Any number of threads finds the same, and of several faults the first.
     #[test]
     fn threads_change_nothing() {
         let text = |faults: &[u32]| {
@@ -416,7 +415,7 @@ mod tests {
         })
     }
 
-    /// The rows that bear each item, and the partition that it is in.
+    /// Returns the rows of each item, and its partition.
     fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<u64>)> {
         let mut all = BTreeMap::new();
         for part in 0..count {
@@ -434,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_in_the_same_partition_wherever_it_comes_from() {
+    fn a_key_is_in_the_same_partition_from_memory_and_from_disk() {
         for (count, length) in [(5, DigestLength::Short), (8, DigestLength::Long)] {
             let [held, spilled] = both().map(|(keys, _)| {
                 assert_eq!(keys.counts().used, 35_751);
@@ -448,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_that_overflows_is_refused_without_a_word_on_its_keys() {
+    fn an_overflowing_partition_is_refused_without_naming_its_keys() {
         let [(keys, _), _] = both();
         let length = DigestLength::Short;
         let parts = keys.partition(&seed(), 4, length, &std::env::temp_dir()).unwrap();

@@ -202,7 +202,7 @@ fn advice_about_null_values_helps() {
     let trim = ["--normalize", "trim"];
     let found = check(&trim);
     assert!(found.contains("name it with --null-values\n"), "{found}");
-    assert!(!check(&[&trim[..], &nulls].concat()).contains("bear the same key"));
+    assert!(!check(&[&trim[..], &nulls].concat()).contains("have the same key"));
 }
 
 #[test]

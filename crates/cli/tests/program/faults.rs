@@ -158,7 +158,7 @@ fn null_values_match_nothing() {
         0,
         &[
             "4 of 5 keys match",
-            "20 of 62 rows (32.3 %) bear the same key, the first of them row 1 (line 2)",
+            "20 of 62 rows (32.3 %) have the same key, the first of them row 1 (line 2)",
         ],
     );
     assert!(!a.err.contains("`NULL`"));

@@ -114,7 +114,7 @@ fn a_check_counts_and_warns_alike_in_every_format() {
             "{warnings}"
         );
         assert!(
-            warnings.contains("5 of 73 rows (6.8 %) bear the same key, the first"),
+            warnings.contains("5 of 73 rows (6.8 %) have the same key, the first"),
             "{warnings}"
         );
         seen.push(found["frequent_keys"][0]["first_row"].clone());
@@ -155,14 +155,14 @@ fn few_and_guessable_keys_are_warned_of_whatever_their_type() {
                 format!(
                     "1,000 rows have only {keys} distinct keys; the other side could guess them all"
                 ),
-                format!("1,000 rows ({:.1} %) bear the same key", 100.0 / f64::from(keys)),
+                format!("1,000 rows ({:.1} %) have the same key", 100.0 / f64::from(keys)),
                 format!("types of the key columns {kind:>21}\n"),
             ] {
                 let is_share = said.contains("bear the same");
                 assert!(is_share || check.out.contains(&said), "no {said:?} in {check:#?}");
             }
             assert!(
-                check.out.contains("bear the same key, the first of them row 1;"),
+                check.out.contains("have the same key, the first of them row 1;"),
                 "{check:#?}"
             );
         }

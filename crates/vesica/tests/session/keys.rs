@@ -39,7 +39,7 @@ fn both_sides_are_warned_as_by_a_check() {
         "{all}"
     );
     assert!(
-        all.contains("5 of 214 rows (2.3 %) bear the same key, the first of them row 210"),
+        all.contains("5 of 214 rows (2.3 %) have the same key, the first of them row 210"),
         "{all}"
     );
 }

@@ -1,5 +1,5 @@
-//! A run under an agreement as the ledger accounts for it: rules are checked and lines added in one step, under the ledger's
-//! lock, before whatever they are about takes place.
+//! The ledger's account of a run under an agreement. Rules are checked and lines added in one step, under the ledger's
+//! lock, before the events that they describe.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use vesica_table::output::{Access, Output};
 use vesica_task::disclosure::Disclosure;
 
 use super::{
-    entry::{Head, LedgerEvent},
+    entry::{LedgerEvent, LedgerHead},
     history::Runs,
     partnership::Partnership,
     policy::Intent,
@@ -38,17 +38,17 @@ pub struct Account {
     partnership: Partnership,
     started: Moment,
     /// The other side's ledger when the session began.
-    peer_ledger: Option<Head>,
-    begun: Option<Begun>,
-    /// Shared keys that the ledger says are revealed.
+    peer_ledger: Option<LedgerHead>,
+    begun: Option<RecordedRun>,
+    /// The number of shared keys that the ledger records as revealed.
     revealed: Option<u64>,
-    /// How often partitions were begun, where tasks compared them.
+    /// The number of times that partitions were begun, if tasks compared them.
     attempts: Option<u64>,
 }
 
-/// A run that the ledger has a line of.
+/// A run with a line in the ledger.
 #[derive(Debug, Clone, Copy)]
-pub struct Begun {
+pub struct RecordedRun {
     /// The number of the line.
     run: u64,
     keys: u64,
@@ -63,15 +63,15 @@ pub struct End<'a> {
     pub role: Role,
     /// The terms of the run.
     pub terms: &'a Terms,
-    /// The number of shared keys, where the result says it.
+    /// The number of shared keys, if the result says it.
     pub shared: Option<u64>,
-    /// The account for this side's ledger.
+    /// The disclosure for this side's ledger.
     pub noted: Disclosure,
-    /// The account that both sides sign. It holds the outcome only if [both learn](Terms::both_learn).
+    /// The disclosure that both sides sign. It holds the outcome only if [both learn](Terms::both_learn).
     pub signed: Disclosure,
     /// The catalogue's name of the protocol.
     pub protocol: &'static str,
-    /// The name of the security that the protocol gave.
+    /// The name of the security that the protocol provided.
     pub security: &'static str,
     /// The number of partitions.
     pub partitions: u64,
@@ -86,13 +86,14 @@ pub struct LedgerLine {
     pub line: u64,
 }
 
-/// A request to begin a run or to go on with it.
+/// A request to begin a run or to resume it.
 pub struct Admission {
     /// Distinct keys of this side and of the other.
     pub keys: [u64; 2],
     /// This side's set.
     pub sketch: Sketch,
-    /// The line where the run began, and how often it was started, this time included; `None` for a new one.
+    /// The line at which the run began, and the number of times it was started, this time included; `None` for a new
+    /// run.
     pub goes_on: Option<(u64, u64)>,
 }
 
@@ -110,22 +111,22 @@ impl Account {
         }
     }
 
-    /// The agreement and this side's rules.
+    /// Returns the agreement and this side's rules.
     pub fn partnership(&self) -> &Partnership {
         &self.partnership
     }
 
-    /// Notes how often partitions were begun, where tasks compared them; the record says it.
+    /// Sets the number of times that partitions were begun, if tasks compared them, for the record.
     pub fn compared_in(&mut self, attempts: Option<u64>) {
         self.attempts = attempts;
     }
 
-    /// Shows each other that both sides signed the agreement, and how long their ledgers are, and returns the agreement's
-    /// hash. An accepting side keeps the other's signature, which it has not had before the first run.
+    /// Exchanges the signatures under the agreement and the heads of both ledgers, and returns the agreement's hash. An
+    /// accepting side keeps the other's signature, which it does not have before the first run.
     ///
     /// # Errors
-    /// A signature that does not hold, [`Error::Policy`] where the other side's ledger is shorter than it was, and
-    /// [`Error::Output`] where the signature cannot be kept.
+    /// An invalid signature, [`Error::Policy`] if the other side's ledger is shorter than before, and
+    /// [`Error::Output`] if the signature cannot be kept.
     pub fn exchange_signatures(&mut self, channel: &mut Channel) -> Result<String> {
         let (history, head) = self.partnership.ledger().history(&self.partnership.me)?;
         let Partnership { me, agreement, file, .. } = &mut self.partnership;
@@ -133,7 +134,7 @@ impl Account {
         channel.send(AGREEMENT, &mine)?;
         channel.send(LEDGER, &head.to_bytes())?;
         let theirs = channel.recv_len(AGREEMENT, MAX_SIGNATURE)?;
-        let mut peer_ledger = [0; Head::BYTES];
+        let mut peer_ledger = [0; LedgerHead::BYTES];
         channel.recv_into(LEDGER, &mut peer_ledger)?;
         let peer = agreement.document().peer_of(me.fingerprint())?.fingerprint();
         let was_complete = agreement.is_signed_by(peer);
@@ -148,14 +149,14 @@ impl Account {
                 .commit()?;
         }
         let hash = agreement.hash();
-        let peer_ledger = Head::from_bytes(&peer_ledger);
+        let peer_ledger = LedgerHead::from_bytes(&peer_ledger);
         require_grown(history.of(&hash).peer_ledger(), &peer_ledger)?;
         self.peer_ledger = Some(peer_ledger);
         Ok(hash)
     }
 
-    /// Notes that a run begins or goes on, if the rules allow it, and returns the number of the line where it began and a
-    /// warning for this side.
+    /// Records that a run begins or resumes, if the rules allow it, and returns the number of the line at which it
+    /// began and a warning for this side.
     ///
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
@@ -166,7 +167,7 @@ impl Account {
         let mut run = None;
         let added = self.partnership.ledger().add(me, &self.partnership.subject(), |runs| {
             runs.require_valid()?;
-            // A ledger that does not have the line was replaced: the run counts anew.
+            // A ledger without the line was replaced: the run counts again.
             let (earlier, session) = goes_on.filter(|(run, _)| runs.has(*run)).unzip();
             let past = self.partnership.past(runs, earlier);
             let intent = Intent { now: Moment::now(), keys, sketch: &sketch };
@@ -182,18 +183,18 @@ impl Account {
         })?;
         let run = run.or(added).ok_or(Error::bug("a run has a line"))?;
         let [keys, peer_keys] = keys;
-        self.begun = Some(Begun { run, keys, peer_keys });
+        self.begun = Some(RecordedRun { run, keys, peer_keys });
         Ok((run, warning))
     }
 
-    /// The least number of shared keys that both sides make sure of before they compare rows.
+    /// Returns the minimum number of shared keys that both sides check before they compare rows.
     pub fn threshold(&self) -> Option<u64> {
         let [agreed, _] = &self.partnership.policies;
         agreed.min_result.filter(|_| agreed.threshold_first)
     }
 
-    /// Notes that a result is about to be revealed, if the rules allow it. Without a number of shared keys there is nothing to
-    /// check.
+    /// Records that a result is about to be revealed, if the rules allow it. Without a number of shared keys there is
+    /// nothing to check.
     ///
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
@@ -212,7 +213,7 @@ impl Account {
         Ok(())
     }
 
-    /// Signs the record of a run together with the other side, and notes that it succeeded.
+    /// Signs the record of a run together with the other side, and records its success.
     ///
     /// # Errors
     /// As [`record::agree`], and [`Error::Ledger`].
@@ -263,7 +264,7 @@ impl Account {
         };
         let ledger = self.partnership.ledger();
         let line = ledger.add(me, &subject, |_| Ok(Some(event)))?;
-        let line = line.ok_or(Error::bug("a run has a line of its end"))?;
+        let line = line.ok_or(Error::bug("the end of a run has a line"))?;
         let file = ledger.path().display().to_string();
         Ok((record, LedgerLine { file, line }))
     }
@@ -278,7 +279,7 @@ impl Account {
         Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))?.commit()
     }
 
-    /// Notes that the run failed.
+    /// Records that the run failed.
     ///
     /// # Errors
     /// [`Error::Ledger`].
@@ -287,15 +288,15 @@ impl Account {
     }
 }
 
-/// Refuses a ledger of the other side that is shorter than the longest that it has shown, or another one of that length: its
-/// rules would count less than what happened.
-fn require_grown(known: &Head, shown: &Head) -> Result<()> {
+/// Refuses a ledger of the other side that is shorter than the longest that it has shown, or that differs from it: its
+/// rules would not count everything that happened.
+fn require_grown(known: &LedgerHead, shown: &LedgerHead) -> Result<()> {
     if shown.lines > known.lines || shown == known {
         return Ok(());
     }
     let reason = format!(
-        "the other side's ledger has {}, and in an earlier run it had {}: it was cut, replaced, or restored from an older \
-         copy, so that its rules count less than was done. Let it put the ledger back, or make a new agreement",
+        "the other side's ledger has {}, and in an earlier run it had {}: it was truncated, replaced, or restored from an older \
+         copy, so its rules miss runs. The other side must restore the ledger, or both make a new agreement",
         counted(shown.lines, "line"),
         match shown.lines == known.lines {
             true => "others".to_owned(),
@@ -310,18 +311,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ledger_that_did_not_grow_from_what_it_was_is_refused() {
-        let head = |lines, hash: &str| Head { lines, hash: hash.to_owned() };
+    fn a_ledger_that_did_not_grow_is_refused() {
+        let head = |lines, hash: &str| LedgerHead { lines, hash: hash.to_owned() };
         let known = head(5, "a");
         for (shown, is_allowed) in [
             (head(5, "a"), true),
             (head(6, "b"), true),
             (head(5, "b"), false),
             (head(4, "a"), false),
-            (Head::default(), false),
+            (LedgerHead::default(), false),
         ] {
             assert_eq!(require_grown(&known, &shown).is_ok(), is_allowed, "{shown:?}");
         }
-        assert!(require_grown(&Head::default(), &Head::default()).is_ok());
+        assert!(require_grown(&LedgerHead::default(), &LedgerHead::default()).is_ok());
     }
 }

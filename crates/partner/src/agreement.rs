@@ -1,8 +1,8 @@
-//! What two sides agreed on before their first run.
+//! The agreement that two sides make before their first run.
 //!
 //! The inviting side signs a [`Proposal`], the accepting side adds its own offer and signs the [`Agreement`], and the
-//! inviting side confirms it with its signature. An offer is the one that also travels at the beginning of a run, so what
-//! does not fit together is found when the invitation is accepted, and not in the run.
+//! inviting side confirms it with its signature. The offers have the same form as those at the beginning of a run, so
+//! conflicts are found when the invitation is accepted, and not in the run.
 
 #[cfg(test)]
 mod tests;
@@ -45,52 +45,53 @@ const LONGEST_NAME: usize = 64;
 /// The longest address, in bytes.
 const LONGEST_ADDRESS: usize = 256;
 
-/// What the inviting side proposes.
+/// The inviting side's proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     version: u32,
     /// The name of the agreement.
     pub name: String,
-    /// When it was made.
+    /// The time at which it was made.
     pub made: Moment,
-    /// Who proposes it.
+    /// The inviting party.
     pub inviter: Party,
-    /// Where the inviting side listens; `None` where it connects to the other, or both to a relay.
+    /// The address at which the inviting side listens; `None` if it connects to the other side, or both connect to a
+    /// relay.
     pub address: Option<String>,
     /// The relay where the two sides meet, if neither listens.
     pub relay: Option<String>,
-    /// What runs may reveal, and how often.
+    /// The limits on what runs reveal, and how often.
     pub policy: Policy,
     /// The inviting side's part.
     offer: WireOffer,
     nonce: String,
 }
 
-/// What both sides agreed on.
+/// The agreement of both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agreement {
     version: u32,
-    /// What was proposed.
+    /// The proposal.
     pub proposal: Proposal,
-    /// When it was accepted.
+    /// The time at which it was accepted.
     pub accepted: Moment,
-    /// Who accepted it.
+    /// The accepting party.
     pub accepter: Party,
-    /// Where the accepting side listens, if the inviting one does not.
+    /// The address at which the accepting side listens, if the inviting one does not.
     pub address: Option<String>,
     /// The accepting side's part.
     offer: WireOffer,
     nonce: String,
 }
 
-/// Where two sides meet.
+/// The place where two sides meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MeetingPlace {
-    /// Where the inviting side listens.
+    /// The address at which the inviting side listens.
     Here(String),
-    /// Where the accepting side listens, as it says.
+    /// The address at which the accepting side listens, which it names itself.
     There,
     /// At a relay.
     Relay(String),
@@ -149,14 +150,15 @@ impl Document for Agreement {
     }
 }
 
-/// The inviting side has the role of the connecting one in the offers of an agreement, whoever connects in a run.
+/// The inviting side has the role of the connecting one in the offers of an agreement, whichever side connects in a
+/// run.
 const INVITER: Role = Role::A;
 
 impl Invitation {
-    /// Invites the party to whom the text is given, and says where the two sides meet.
+    /// Creates an invitation for the party that receives the text, with the place where the two sides meet.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an offer that could not run, or a policy that does not suit it.
+    /// [`Error::Usage`] for an offer that could not run, or a policy that does not fit it.
     pub fn new(
         me: &Identity,
         name: &str,
@@ -191,11 +193,11 @@ impl Invitation {
         Ok(Self(proposal))
     }
 
-    /// Invites the other party of an agreement to another one with the same terms, under this policy. The two sides meet where
-    /// they did, except that a side that has listened as the accepting one names its address again.
+    /// Invites the other party of an agreement to a new agreement with the same terms, under this policy. The meeting
+    /// place stays the same, but a side that listened as the accepting one names its address again.
     ///
     /// # Errors
-    /// As [`Invitation::new`], and where this side is no party of the agreement.
+    /// As [`Invitation::new`], and if this side is not a party of the agreement.
     pub fn renew(me: &Identity, name: &str, agreement: &Agreement, policy: Policy) -> Result<Self> {
         let mut offer = agreement.offer_of(me.fingerprint())?;
         offer.agreement = None;
@@ -207,17 +209,17 @@ impl Invitation {
         Self::new(me, name, &offer, place, policy)
     }
 
-    /// What is proposed.
+    /// Returns the proposal.
     pub fn proposal(&self) -> &Proposal {
         self.0.document()
     }
 
-    /// The text to send.
+    /// Returns the text to send.
     pub fn to_text(&self) -> String {
         armour::wrap(INVITATION, &self.0)
     }
 
-    /// The invitation in a text that was sent.
+    /// Reads the invitation from a text that was sent.
     ///
     /// # Errors
     /// [`SignedError`].
@@ -227,20 +229,20 @@ impl Invitation {
         Ok(Self(signed))
     }
 
-    /// What this side offers if it accepts and has nothing to add: the mirror image of what is proposed.
+    /// Returns this side's offer if it accepts and has nothing to add: the mirror image of the proposal.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a proposal that this release cannot meet.
+    /// [`Error::Usage`] for a proposal that this release cannot accept.
     pub fn answer(&self) -> Result<Offer> {
         self.proposal().offer.mirrored(INVITER.other())
     }
 
-    /// Accepts the invitation with this offer. `address` says where this side listens, which is needed where the
-    /// inviting one does not.
+    /// Accepts the invitation with this offer. `address` is where this side listens, which is required if the inviting
+    /// side does not listen.
     ///
     /// # Errors
-    /// [`Error::Terms`] with every difference, [`Error::Usage`] for an offer that could not run or an address too many or
-    /// too few, and [`Error::Policy`] for an invitation that is over.
+    /// [`Error::Terms`] with every difference, [`Error::Usage`] for an offer that could not run, or for a missing or
+    /// needless address, and [`Error::Policy`] for an invitation that has expired.
     pub fn accept(
         &self,
         me: &Identity,
@@ -249,7 +251,7 @@ impl Invitation {
     ) -> Result<Signed<Agreement>> {
         let proposal = self.proposal().clone();
         if proposal.inviter.fingerprint() == me.fingerprint() {
-            return Err(Error::usage(Misuse::Agreement, "this invitation is this side's own"));
+            return Err(Error::usage(Misuse::Agreement, "this invitation was made by this side"));
         }
         proposal.policy.check_day(Moment::now())?;
         let listens = proposal.address.as_ref().or(proposal.relay.as_ref());
@@ -262,7 +264,9 @@ impl Invitation {
             (Some(_), Some(_)) => {
                 Some("the invitation says where the two sides meet; this side needs no address")
             }
-            (None, None) => Some("the inviting side does not listen: say where this side does"),
+            (None, None) => {
+                Some("the inviting side does not listen: name the address at which this side does")
+            }
         };
         if let Some(message) = message {
             return Err(Error::usage(Misuse::Agreement, message));
@@ -285,10 +289,10 @@ impl Invitation {
 }
 
 impl Proposal {
-    /// What is proposed, as the inviting side sees it. Nothing is known of the accepting side's part yet.
+    /// Summarises the proposal as the inviting side sees it, when nothing is known about the accepting side's part yet.
     ///
     /// # Errors
-    /// [`Error::Terms`] where no other offer matches.
+    /// [`Error::Terms`] if no other offer matches.
     pub fn summary(&self) -> Result<Summary> {
         let offer = self.offer.offer(INVITER)?;
         let me = self.inviter.fingerprint().to_string();
@@ -299,7 +303,7 @@ impl Proposal {
         Ok(summary.at(self.place(None, &names)))
     }
 
-    /// The protocol that the invitation names, with its status, if it is not for real data.
+    /// Describes the protocol that the invitation names and its status, if it is not for real data.
     pub fn unusual_protocol(&self) -> Option<String> {
         let name = self.offer.protocol.as_ref()?;
         let methods = self.offer.query.kind.task.methods();
@@ -316,7 +320,7 @@ impl Proposal {
         }
     }
 
-    /// Where the sides meet, where the accepting side listens at this address, if it does.
+    /// Describes where the sides meet if the accepting side listens at this address, if any.
     fn place(&self, accepter: Option<&str>, names: &Names) -> String {
         let [inviter, other] = [INVITER, INVITER.other()].map(|role| names.of(role));
         match (&self.address, &self.relay, accepter) {
@@ -329,12 +333,12 @@ impl Proposal {
 }
 
 impl Signed<Agreement> {
-    /// The reply to send to the inviting side.
+    /// Returns the reply to send to the inviting side.
     pub fn to_text(&self) -> String {
         armour::wrap(REPLY, self)
     }
 
-    /// The agreement in a reply that was sent.
+    /// Reads the agreement from a reply that was sent.
     ///
     /// # Errors
     /// [`SignedError`].
@@ -343,7 +347,7 @@ impl Signed<Agreement> {
         signed.signed_by_accepter()
     }
 
-    /// The agreement in a file.
+    /// Reads the agreement from the text of a file.
     ///
     /// # Errors
     /// [`SignedError`].
@@ -362,10 +366,10 @@ impl Signed<Agreement> {
     /// Confirms a reply to this invitation of this side.
     ///
     /// # Errors
-    /// [`Error::Usage`] where it answers another invitation, or changed it.
+    /// [`Error::Usage`] if it answers another invitation, or changed it.
     pub fn confirm(mut self, me: &Identity, invitation: &Invitation) -> Result<Self> {
         if self.document().proposal != *invitation.proposal() {
-            let message = "the reply is to another invitation, or changed what was proposed";
+            let message = "the reply is to another invitation, or changed the proposal";
             return Err(Error::usage(Misuse::Agreement, message));
         }
         self.document().merge(me.fingerprint())?;
@@ -376,17 +380,17 @@ impl Signed<Agreement> {
         Ok(self)
     }
 
-    /// Six words, the same on both sides, to compare on the phone.
+    /// Returns six words, the same on both sides, to compare on the phone.
     pub fn check_phrase(&self) -> String {
         phrase::of(&self.hash())
     }
 }
 
 impl Agreement {
-    /// The other party than this one.
+    /// Returns the party that is not this one.
     ///
     /// # Errors
-    /// [`Error::Usage`] where this one is none of the two.
+    /// [`Error::Usage`] if this is not one of the two parties.
     pub fn peer_of(&self, me: Fingerprint) -> Result<&Party> {
         let (inviter, accepter) = (&self.proposal.inviter, &self.accepter);
         if inviter.fingerprint() == me {
@@ -396,12 +400,12 @@ impl Agreement {
         } else {
             Err(Error::usage(
                 Misuse::Agreement,
-                format!("{me} is no party of the agreement `{}`", self.proposal.name),
+                format!("{me} is not a party of the agreement `{}`", self.proposal.name),
             ))
         }
     }
 
-    /// The agreement as this party sees it, or a reader who is none of the two.
+    /// Summarises the agreement as this party sees it, or a reader who is neither party.
     ///
     /// # Errors
     /// [`Error::Terms`] for an agreement that this release cannot carry out.
@@ -420,7 +424,7 @@ impl Agreement {
         Ok(Summary::new(terms, rules, role).between(names).at(place))
     }
 
-    /// What this party offers in a run.
+    /// Returns this party's offer in a run.
     ///
     /// # Errors
     /// As [`Agreement::peer_of`], and for an offer that this release cannot make.
@@ -432,7 +436,7 @@ impl Agreement {
         }
     }
 
-    /// The offer that this party has signed, for a run in which it has this role.
+    /// Returns the offer that this party has signed, for a run in which it has this role.
     ///
     /// # Errors
     /// As [`Agreement::peer_of`].
@@ -444,23 +448,23 @@ impl Agreement {
         })
     }
 
-    /// The noise that a number gets, which hides any single key.
+    /// Returns the noise added to a number, which hides any single key.
     pub(crate) fn noise(&self) -> Option<Noise> {
         self.proposal.offer.noise
     }
 
-    /// The relay where the two sides meet, if they do.
+    /// Returns the relay where the two sides meet, if any.
     pub fn relay(&self) -> Option<&str> {
         self.proposal.relay.as_deref()
     }
 
-    /// Where this party listens; `None` where it connects.
+    /// Returns the address at which this party listens; `None` if it connects.
     pub fn listens(&self, me: Fingerprint) -> Option<&str> {
         let address = if self.is_inviter(me) { &self.proposal.address } else { &self.address };
         address.as_deref()
     }
 
-    /// Where this party connects to; `None` where it listens.
+    /// Returns the address to which this party connects; `None` if it listens.
     pub fn connects(&self, me: Fingerprint) -> Option<&str> {
         let address = if self.is_inviter(me) { &self.address } else { &self.proposal.address };
         address.as_deref()
@@ -470,7 +474,7 @@ impl Agreement {
         self.proposal.inviter.fingerprint() == party
     }
 
-    /// Finds what the two offers do not have in common, from the point of view of this party.
+    /// Merges the two offers from the point of view of this party, or finds their differences.
     fn merge(&self, me: Fingerprint) -> Result<Terms> {
         let (inviter, accepter) = (&self.proposal.inviter, &self.accepter);
         let [inviter, accepter] = [inviter, accepter].map(|party| party.fingerprint().to_string());
@@ -488,7 +492,7 @@ impl Agreement {
     }
 }
 
-/// The offer with the policy's minimum, where the query has one of its own.
+/// Returns the offer with the policy's minimum, if the query has its own minimum.
 pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     let mut offer = offer.clone();
     let task = offer.query.kind.task;
@@ -499,7 +503,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     let counts_matches =
         offer.query.kind.keeps_rows || offer.query == vesica_task::query::Query::COUNT && is_exact;
     if policy.epsilon_total.is_some() && is_exact {
-        let message = "epsilon-total is for numbers with noise; say how much with --epsilon";
+        let message = "epsilon-total requires a number with noise; add --epsilon";
         return Err(Error::usage(Misuse::Noise, message));
     }
     let rules = [
@@ -509,9 +513,9 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     ];
     if policy.threshold_first {
         let message = if !offer.query.kind.keeps_rows || policy.min_result.is_none() {
-            "threshold-first is for rows, with min-result"
+            "threshold-first requires a query for rows, and min-result"
         } else if offer.security > vesica_core::parties::Security::SemiHonest {
-            "threshold-first is computed by circuit PSI, which is secure against semi-honest parties alone"
+            "threshold-first is computed by circuit PSI, which is secure only against semi-honest parties"
         } else {
             ""
         };
@@ -524,14 +528,14 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
         Some((_, rule)) => Err(Error::usage(
             Misuse::Policy,
             format!(
-                "{rule} is for queries that tell how many keys are shared, which {} does not",
+                "{rule} requires a query that reveals the number of shared keys, which {} does not",
                 offer.query.describe()
             ),
         )),
     }
 }
 
-/// 128 random bits, as hexadecimal digits.
+/// Returns 128 random bits, as hexadecimal digits.
 fn nonce() -> Result<String> {
     let mut nonce = [0; 16];
     SysRng.try_fill_bytes(&mut nonce).map_err(|_| Error::bug("the system has no randomness"))?;
@@ -570,7 +574,7 @@ fn check_address(address: &str) -> Result<()> {
         true => Ok(()),
         false => {
             let message = format!(
-                "`{}` is no address to which the other side can connect: give a host and a port, as in \
+                "`{}` is not an address to which the other side can connect: give a host and a port, as in \
                  partner.example.org:7788 or [2001:db8::1]:7788",
                 shown(address)
             );

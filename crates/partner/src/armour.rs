@@ -1,20 +1,20 @@
-//! Signed documents as a text that survives mail and chat: PEM around the packed envelope.
+//! Signed documents as text that survives mail and chat: PEM around the compressed envelope.
 
 use std::io::Read;
 
 use super::signed::{Document, LONGEST, Signed, SignedError};
 
-/// The document as lines of text between a first and a last line that name it.
+/// Returns the document as lines of text between a first and a last line that name it.
 pub(crate) fn wrap<D: Document>(label: &str, signed: &Signed<D>) -> String {
     const LEVEL: i32 = 19;
     let text = signed.to_json();
-    // Packing into memory does not fail; what is not packed is read all the same.
+    // Compression into memory does not fail; uncompressed text is read as well.
     let packed = zstd::bulk::compress(text.as_bytes(), LEVEL).unwrap_or_default();
     let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
     pem::encode_config(&pem::Pem::new(label, packed), config)
 }
 
-/// The document in a text that may have other words around it, and marks of quotation before each line.
+/// Reads the document from a text that may have other words around it, and quotation marks before each line.
 ///
 /// # Errors
 /// As [`Signed::from_json`].

@@ -1,7 +1,8 @@
-//! The part of a ledger that was checked before, so that a run reads only the lines after it.
+//! The part of a ledger that was checked before, so that a run only reads the lines after it.
 //!
-//! It is a file beside the ledger, written when there is much to read again, under a keyed hash of this side's identity: nobody
-//! else can make one. Without it all lines are read. `vesica ledger verify` reads all lines in any case.
+//! This is a file beside the ledger, written when there are many lines to read again. It is authenticated by a keyed
+//! hash of this side's identity, so nobody else can make one. Without it all lines are read. `vesica ledger verify`
+//! reads all lines in any case.
 
 use std::{
     fs, io,
@@ -12,28 +13,29 @@ use serde::{Deserialize, Serialize};
 use vesica_net::Identity;
 use vesica_table::output::{Access, Output};
 
-use super::{entry::Head, history::History};
+use super::{entry::LedgerHead, history::History};
 
-/// Bytes of lines that are worth not reading again.
+/// The length of lines, in bytes, from which it is worth not reading them again.
 pub(super) const WORTHWHILE: u64 = 1 << 16;
 
 /// Lines that were checked.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Checked {
-    /// The last of them.
-    pub(super) head: Head,
-    /// Where they end in the ledger.
+    /// The newest of them.
+    pub(super) head: LedgerHead,
+    /// The offset of their end in the ledger.
     pub(super) end: u64,
-    /// What their runs come to.
+    /// The history of their runs.
     pub(super) history: History,
 }
 
 impl Checked {
-    /// The part of this ledger, which has so many bytes, that was checked before; nothing where that is not known.
+    /// Reads the part of this ledger that was checked before; an empty part if that is unknown. `len` is the ledger's
+    /// length in bytes.
     ///
     /// # Errors
-    /// A sentence where the ledger is shorter than it was.
+    /// A sentence if the ledger is shorter than before.
     pub(super) fn read(ledger: &Path, me: &Identity, len: u64) -> Result<Self, String> {
         let path = beside(ledger);
         let text = match fs::read_to_string(&path) {
@@ -50,8 +52,8 @@ impl Checked {
         match checked.end <= len {
             true => Ok(checked),
             false => Err(format!(
-                "it is missing or shorter than it was: {} says that it had {} lines. Put the ledger back; if it is lost, \
-                 remove {} and make new agreements, since rules count what the ledger says",
+                "it is missing or shorter than before: {} says that it had {} lines. Restore the ledger; if it is lost, \
+                 remove {} and make new agreements, since rules count the runs in the ledger",
                 path.display(),
                 checked.head.lines,
                 path.display()
@@ -59,7 +61,7 @@ impl Checked {
         }
     }
 
-    /// Keeps it for the next run. If that fails, the next run reads more.
+    /// Writes it for the next run. If that fails, the next run reads more.
     pub(super) fn keep(&self, ledger: &Path, me: &Identity) {
         let Ok(content) = serde_json::to_string(self) else { return };
         let text = format!("{}\n{content}", mac_of(&content, me).to_hex());
@@ -69,7 +71,7 @@ impl Checked {
     }
 }
 
-/// The file beside a ledger.
+/// Returns the path of the file beside a ledger.
 fn beside(ledger: &Path) -> PathBuf {
     let mut name = ledger.file_name().unwrap_or_default().to_owned();
     name.push(".checked");

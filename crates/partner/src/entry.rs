@@ -19,9 +19,9 @@ use super::{party::Party, signed::hex};
 pub struct Entry {
     /// Lines before this one.
     pub number: u64,
-    /// SHA-256 of the line before it, as hexadecimal digits; of nothing, for the first.
+    /// SHA-256 of the line before it, in hexadecimal; the hash of no bytes for the first line.
     pub previous: String,
-    /// When it was added.
+    /// The time at which it was added.
     pub time: Moment,
     /// The hash of the agreement.
     pub agreement: String,
@@ -32,36 +32,36 @@ pub struct Entry {
     /// The owner of the ledger, in its first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Party>,
-    /// What happened.
+    /// The event.
     pub event: LedgerEvent,
 }
 
-/// What happened.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LedgerEvent {
-    /// A run began: sizes are known, and nothing is told yet.
+    /// A run began: sizes are known, and nothing else is revealed yet.
     Began {
         /// Distinct keys of this side.
         keys: u64,
         /// Distinct keys of the other side.
         peer_keys: u64,
-        /// What is kept of this side's set.
+        /// This side's set, as the ledger keeps it.
         sketch: KeptSet,
-        /// The other side's ledger, as it said when the run began.
+        /// The other side's ledger, as reported when the run began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        peer_ledger: Option<Head>,
+        peer_ledger: Option<LedgerHead>,
     },
-    /// A run goes on after an interruption.
+    /// A run resumed after an interruption.
     WentOn {
-        /// The number of the line where it began.
+        /// The number of the line at which it began.
         run: u64,
-        /// How often it was started, this time included.
+        /// The number of times it was started, this time included.
         session: u64,
     },
     /// A policy refused a run, or its result.
     Refused {
-        /// The number of the line where the run began, if it had.
+        /// The number of the line at which the run began, if it had begun.
         run: Option<u64>,
         /// The rule.
         rule: String,
@@ -70,54 +70,54 @@ pub enum LedgerEvent {
     },
     /// A run failed for another reason.
     Failed {
-        /// The number of the line where the run began, if it had.
+        /// The number of the line at which the run began, if it had begun.
         run: Option<u64>,
-        /// Whose fault it was.
+        /// The side at fault.
         class: Class,
         /// The reason.
         reason: String,
     },
     /// A result is about to be revealed to a side that learns it.
     Revealed {
-        /// The number of the line where the run began.
+        /// The number of the line at which the run began.
         run: u64,
         /// Shared keys.
         matches: u64,
     },
-    /// This side revoked the agreement: no run under it begins or goes on any more.
+    /// This side revoked the agreement: no run under it may begin or resume from now on.
     Revoked {},
     /// A run ended with a result.
     Succeeded {
-        /// The number of the line where the run began.
+        /// The number of the line at which the run began.
         run: u64,
-        /// Shared keys, where this side knows them.
+        /// Shared keys, if this side knows their number.
         matches: Option<u64>,
         /// The disclosure to both sides, as this side knows it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disclosure: Option<Box<Disclosure>>,
-        /// This side's role in that account.
+        /// This side's role in that disclosure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<Role>,
         /// SHA-256 of the record that both sides signed.
         record: String,
-        /// The other side's ledger, as the record says.
+        /// The other side's ledger, as in the record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        peer_ledger: Option<Head>,
+        peer_ledger: Option<LedgerHead>,
     },
 }
 
-/// A set as a ledger keeps it.
+/// A set in the form that a ledger keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KeptSet {
     /// Its sketch.
     Sketch(Box<Sketch>),
-    /// The number of an earlier line under the same agreement, which has the same set.
+    /// The number of an earlier line under the same agreement that has the same set.
     Line(u64),
 }
 
 impl LedgerEvent {
-    /// The number of the line where the run began, for a line about a run that had begun before.
+    /// Returns the number of the line at which the run began, for a line about a run that had already begun.
     pub fn run(&self) -> Option<u64> {
         match self {
             Self::WentOn { run, .. } | Self::Revealed { run, .. } | Self::Succeeded { run, .. } => {
@@ -128,14 +128,14 @@ impl LedgerEvent {
         }
     }
 
-    /// Describes the event in a sentence without its end.
+    /// Describes the event in a sentence without its final full stop.
     pub fn sentence(&self) -> String {
         match self {
             Self::Began { keys, peer_keys, .. } => {
                 format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
             }
             Self::WentOn { run, session } => {
-                format!("the run of line {run} went on; it was started {session} times")
+                format!("the run of line {run} resumed; it was started {session} times")
             }
             Self::Revealed { matches, .. } => {
                 format!("about to reveal {}", counted(*matches, "shared key"))
@@ -155,7 +155,7 @@ impl LedgerEvent {
         }
     }
 
-    /// What happened, in a word.
+    /// Names the event in one word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Began { .. } => "began",
@@ -168,7 +168,7 @@ impl LedgerEvent {
         }
     }
 
-    /// What makes two calls alike that failed before a run began; `None` for everything else.
+    /// Returns a key that is equal for similar calls that failed before a run began; `None` for everything else.
     pub(super) fn call(&self) -> Option<String> {
         match self {
             Self::Refused { run: None, rule, .. } => Some(format!("refused {rule}")),
@@ -181,18 +181,18 @@ impl LedgerEvent {
 /// The newest line of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Head {
-    /// How many lines there are.
+pub struct LedgerHead {
+    /// The number of lines.
     pub lines: u64,
-    /// SHA-256 of the newest, as hexadecimal digits; of nothing, where there is none.
+    /// SHA-256 of the newest line, in hexadecimal; the hash of no bytes if there are no lines.
     pub hash: String,
 }
 
-impl Head {
+impl LedgerHead {
     /// Bytes of a head on the wire: the number of lines, and the hash.
     pub(super) const BYTES: usize = 8 + 32;
 
-    /// A head as it travels.
+    /// Encodes a head for the wire.
     pub(super) fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.lines.to_le_bytes());
@@ -202,7 +202,7 @@ impl Head {
         bytes
     }
 
-    /// A head that has travelled.
+    /// Decodes a head from the wire.
     pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let (lines, hash) = bytes.split_at(8);
         let mut count = [0; 8];
@@ -211,7 +211,7 @@ impl Head {
     }
 }
 
-impl Default for Head {
+impl Default for LedgerHead {
     fn default() -> Self {
         Self { lines: 0, hash: hex(&Sha256::digest(b"")) }
     }

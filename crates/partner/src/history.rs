@@ -1,4 +1,4 @@
-//! The runs that a ledger has lines of, added up, so that rules need not read every line again.
+//! The runs in a ledger, added up, so that rules need not read every line again.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use vesica_keyset::sketch::Sketch;
 use vesica_task::noise::Epsilon;
 
 use super::{
-    entry::{Entry, Head, KeptSet, LedgerEvent},
+    entry::{Entry, KeptSet, LedgerEvent, LedgerHead},
     policy::Past,
 };
 
-/// How long a call that fails before a run begins is not noted again, in seconds.
+/// The time within which a call that fails before a run begins is not recorded again, in seconds.
 const REPEATED: i64 = 24 * 60 * 60;
 
 /// The runs of a ledger, by the hash of their agreement.
@@ -24,18 +24,18 @@ pub(crate) struct History(BTreeMap<String, Runs>);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Runs {
-    /// When each began, by the number of its line.
+    /// The time at which each began, by the number of its line.
     begun: BTreeMap<u64, Moment>,
     /// This side's different sets, by the first line with each.
     sets: BTreeMap<u64, Sketch>,
-    /// The most shared keys that each revealed, as far as this side knows.
+    /// The largest number of shared keys that each revealed, as far as this side knows.
     revealed: BTreeMap<u64, u64>,
     /// The longest ledger that the other side has shown.
-    peer_ledger: Head,
+    peer_ledger: LedgerHead,
     /// Whether this side revoked the agreement.
     #[serde(default)]
     revoked: bool,
-    /// The newest line, if it is of a call that failed before a run began.
+    /// The newest line, if it describes a call that failed before a run began.
     last_call: Option<(String, Moment)>,
 }
 
@@ -64,19 +64,19 @@ impl History {
         }
     }
 
-    /// The runs under the agreement of this hash.
+    /// Returns the runs under the agreement with this hash.
     pub(crate) fn of(&self, agreement: &str) -> Runs {
         self.0.get(agreement).cloned().unwrap_or_default()
     }
 }
 
 impl Runs {
-    /// Whether a run began on this line.
+    /// Returns whether a run began at this line.
     pub(crate) fn has(&self, run: u64) -> bool {
         self.begun.contains_key(&run)
     }
 
-    /// The rules' view of all runs but the one that goes on, each with this ε.
+    /// Returns the rules' view of all runs except the one that resumes, each with this ε.
     pub(crate) fn past(&self, goes_on: Option<u64>, epsilon: Option<Epsilon>) -> Past {
         let others = |run: &u64| Some(*run) != goes_on;
         let begun = self.begun.iter().filter(|(run, _)| others(run));
@@ -89,7 +89,7 @@ impl Runs {
         }
     }
 
-    /// A set as a line keeps it: the number of an earlier line that has the same.
+    /// Returns a set in the form that a line keeps: the number of an earlier line if that has the same set.
     pub(crate) fn keep(&self, sketch: Sketch) -> KeptSet {
         let same = self.sets.iter().find(|(_, kept)| **kept == sketch);
         match same {
@@ -109,12 +109,12 @@ impl Runs {
         }
     }
 
-    /// The longest ledger that the other side has shown.
-    pub(crate) fn peer_ledger(&self) -> &Head {
+    /// Returns the longest ledger that the other side has shown.
+    pub(crate) fn peer_ledger(&self) -> &LedgerHead {
         &self.peer_ledger
     }
 
-    /// Whether this is the failure of a call that the newest line has noted already, within a day.
+    /// Returns whether the newest line records the same failed call, within a day.
     pub(crate) fn repeats(&self, event: &LedgerEvent, now: Moment) -> bool {
         let Some((last, time)) = &self.last_call else { return false };
         event.call().as_ref() == Some(last) && *time > now.minus(REPEATED)
@@ -125,7 +125,7 @@ impl Runs {
         *most = matches.max(*most);
     }
 
-    fn see(&mut self, head: Option<&Head>) {
+    fn see(&mut self, head: Option<&LedgerHead>) {
         if let Some(head) = head.filter(|head| head.lines > self.peer_ledger.lines) {
             self.peer_ledger = head.clone();
         }

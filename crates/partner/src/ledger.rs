@@ -1,9 +1,9 @@
-//! What this side did with its partners: a file to which lines are only ever added.
+//! The record of this side's dealings with its partners, in a file to which lines are only ever appended.
 //!
-//! A line is JSON. It holds its number, the SHA-256 of the line before it, and what happened, and it is signed by this
-//! side's identity: so no line can be changed, moved, added or taken out by anybody else without being found. Lines cut
-//! off at the end are found where a [record](super::record::Record) is at hand, which names the newest line of both sides'
-//! ledgers; the other side has a copy of each.
+//! A line is JSON. It holds its number, the SHA-256 of the line before it, and an event, and it is signed by this
+//! side's identity: nobody else can change, move, add or remove a line unnoticed. Truncation is detected with the help
+//! of a [record](super::record::Record), which names the newest line of both sides' ledgers; the other side has a copy
+//! of each record.
 
 use std::{
     fs::{File, OpenOptions},
@@ -22,18 +22,18 @@ use vesica_net::{Certificate, Fingerprint, Identity};
 
 use super::{
     checked::{self, Checked},
-    entry::{Entry, Head, LedgerEvent},
+    entry::{Entry, LedgerEvent, LedgerHead},
     history::{History, Runs},
     signed::hex,
 };
 
-/// What comes before a line in what is signed.
+/// The prefix of a line in the message that is signed.
 const CONTEXT: &[u8] = b"vesica 1 line of a ledger\n";
 
 /// The longest line, in bytes; one with a sketch has about 6,000.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// A line as it stands in the file.
+/// A line in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenLine {
@@ -41,41 +41,42 @@ struct WrittenLine {
     signature: String,
 }
 
-/// The ledger of this side. It is locked while it is read or added to, and never for longer.
+/// The ledger of this side. It is locked only while it is read or appended to.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
 }
 
 impl Ledger {
-    /// The ledger in this file, which is created when the first line is added.
+    /// Creates a handle of the ledger in this file. The file itself is created when the first line is added.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads all lines, and checks that they are those that this party added, in order, with every signature.
+    /// Reads all lines, and verifies that this party added them in this order, with every signature.
     ///
     /// # Errors
-    /// [`Error::Ledger`], with the first line that is not.
-    pub fn read(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+    /// [`Error::Ledger`], with the first faulty line.
+    pub fn read(&self, of: &Certificate) -> Result<(Vec<Entry>, LedgerHead)> {
         self.check_all(&self.text()?, of)
     }
 
-    /// As [`Ledger::read`], of a ledger that belongs to the party with this fingerprint, which its first line names.
+    /// Reads a ledger that belongs to the party with this fingerprint, which its first line names, as [`Ledger::read`]
+    /// does.
     ///
     /// # Errors
-    /// As [`Ledger::read`], and where the first line names nobody or another party.
-    pub fn read_of(&self, owner: Fingerprint) -> Result<(Vec<Entry>, Head, Certificate)> {
+    /// As [`Ledger::read`], and if the first line names nobody or another party.
+    pub fn read_of(&self, owner: Fingerprint) -> Result<(Vec<Entry>, LedgerHead, Certificate)> {
         let text = self.text()?;
         let first = text.lines().next().and_then(|line| read_line(line).ok());
         let named = first.and_then(|line| line.entry.owner);
         let party = named.ok_or_else(|| {
-            self.fault("its first line does not say whose it is, as in ledgers of earlier releases; name the identity file")
+            self.fault("its first line does not name the owner, as in ledgers of earlier releases; give the identity file")
         })?;
         if party.fingerprint() != owner {
             let fault = format!("it is the ledger of {}, and not of {owner}", party.fingerprint());
@@ -85,10 +86,10 @@ impl Ledger {
         Ok((entries, head, party.certificate().clone()))
     }
 
-    /// As [`Ledger::read`], of this text.
-    pub fn check_all(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        let (entries, head) = self.check(text, Head::default(), of)?;
-        // With the chain in order, the first line that is not this party's is the one to name.
+    /// Checks this text as [`Ledger::read`] does.
+    pub fn check_all(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, LedgerHead)> {
+        let (entries, head) = self.check(text, LedgerHead::default(), of)?;
+        // The chain is in order, so the first line of another party is the faulty one.
         for (number, line) in text.lines().enumerate() {
             check_line(line, of)
                 .map_err(|what| self.fault(format!("line {} {what}", number + 1)))?;
@@ -96,11 +97,11 @@ impl Ledger {
         Ok((entries, head))
     }
 
-    /// Reads what the runs of all lines come to, and the newest line. Lines that were checked before are not read again.
+    /// Reads the history of the runs, and the newest line. Lines that were checked before are not read again.
     ///
     /// # Errors
     /// As [`Ledger::read`].
-    pub(crate) fn history(&self, me: &Identity) -> Result<(History, Head)> {
+    pub(crate) fn history(&self, me: &Identity) -> Result<(History, LedgerHead)> {
         let failed = |error: io::Error| self.fault(error.to_string());
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -115,8 +116,8 @@ impl Ledger {
         Ok((checked.history, checked.head))
     }
 
-    /// Checks the lines after those that were checked before: the chain of hashes, and the signature of the last line, which
-    /// is of the whole chain. Returns also how many bytes there were to read.
+    /// Checks the lines after those that were checked before: the chain of hashes, and the signature of the last line,
+    /// which covers the whole chain. Also returns the number of bytes that were read.
     fn look(&self, file: &mut File, me: &Identity) -> Result<(Checked, u64)> {
         let failed = |error: io::Error| self.fault(error.to_string());
         let end = file.metadata().map_err(failed)?.len();
@@ -130,7 +131,7 @@ impl Ledger {
         Ok((Checked { head, end: start + read, ..checked }, read))
     }
 
-    /// What is in the file; nothing where there is none.
+    /// Returns the content of the file; an empty text if there is no file.
     fn text(&self) -> Result<String> {
         let failed = |error: io::Error| self.fault(error.to_string());
         let mut file = match File::open(&self.path) {
@@ -145,15 +146,20 @@ impl Ledger {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
-                self.fault("it is not text, so it is no ledger, or it is damaged")
+                self.fault("it is not text: it is not a ledger, or it is damaged")
             }
             _ => self.fault(error.to_string()),
         })?;
         Ok(text)
     }
 
-    /// The lines of a text, which follow on a line.
-    fn check(&self, text: &str, after: Head, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+    /// Checks the lines of a text that continue after a line.
+    fn check(
+        &self,
+        text: &str,
+        after: LedgerHead,
+        of: &Certificate,
+    ) -> Result<(Vec<Entry>, LedgerHead)> {
         let (mut entries, mut head) = (Vec::new(), after.clone());
         for line in text.split_inclusive('\n') {
             let number = head.lines + 1;
@@ -163,7 +169,7 @@ impl Ledger {
             })?;
             let entry = read_line(line).map_err(changed)?.entry;
             if entry.number != head.lines || entry.previous != head.hash {
-                // A line that was changed breaks the chain after it.
+                // A change of a line breaks the chain after it.
                 let before = entries.len();
                 let changed_before =
                     text.lines().take(before).position(|l| check_line(l, of).is_err());
@@ -172,11 +178,11 @@ impl Ledger {
                         self.fault(format!("line {} {CHANGED}", after.lines + line as u64 + 1))
                     }
                     None => changed(
-                        "does not follow on the line before it: lines were taken out, added or moved",
+                        "does not continue the line before it: lines were taken out, added or moved",
                     ),
                 });
             }
-            head = Head { lines: number, hash: hex(&Sha256::digest(line)) };
+            head = LedgerHead { lines: number, hash: hex(&Sha256::digest(line)) };
             entries.push(entry);
         }
         if let Some(last) = text.lines().last() {
@@ -186,11 +192,11 @@ impl Ledger {
         Ok((entries, head))
     }
 
-    /// Adds a line, if `decide` has one when it sees what there is. Nobody else adds any in the meantime. Returns the number
-    /// of the line.
+    /// Adds the line that `decide` returns after it has seen the history, if any. Nobody else adds a line in the
+    /// meantime. Returns the number of the line.
     ///
     /// # Errors
-    /// [`Error::Ledger`], and what `decide` returns.
+    /// [`Error::Ledger`], and the errors of `decide`.
     pub(crate) fn add(
         &self,
         me: &Identity,
@@ -223,13 +229,13 @@ impl Ledger {
         let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
         if written.is_err() {
-            // What is left of the line is in the way of the next one; reading says so if this fails too.
+            // The rest of the line would break the next one; if truncation fails too, the next read reports it.
             let _ = file.set_len(end);
         }
         written.map_err(failed)?;
         if read > checked::WORTHWHILE {
             let hash = hex(&Sha256::digest(text.trim_end_matches('\n')));
-            checked.head = Head { lines: number + 1, hash };
+            checked.head = LedgerHead { lines: number + 1, hash };
             checked.end = end + text.len() as u64;
             checked.keep(&self.path, me);
         }
@@ -241,7 +247,7 @@ impl Ledger {
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     /// The hash of the agreement, and its name.
@@ -250,7 +256,7 @@ pub(crate) struct Subject {
     pub(crate) peer: Fingerprint,
 }
 
-/// A line as this party writes it.
+/// Returns a line as this party writes it.
 pub fn line(entry: Entry, me: &Identity) -> Option<String> {
     let signature = STANDARD.encode(me.sign(&message(&entry)).ok()?);
     Some(serde_json::to_string(&WrittenLine { entry, signature }).ok()? + "\n")
@@ -258,7 +264,7 @@ pub fn line(entry: Entry, me: &Identity) -> Option<String> {
 
 const CHANGED: &str = "was changed, or was not written by this identity";
 
-/// A line, whoever signed it.
+/// Reads a line of any signer.
 fn read_line(line: &str) -> std::result::Result<WrittenLine, &'static str> {
     if line.len() > LONGEST_LINE {
         return Err(CHANGED);
@@ -266,11 +272,11 @@ fn read_line(line: &str) -> std::result::Result<WrittenLine, &'static str> {
     serde_json::from_str(line).map_err(|_| CHANGED)
 }
 
-/// Makes sure that this party signed a line.
+/// Verifies that this party signed a line.
 fn check_line(line: &str, of: &Certificate) -> std::result::Result<(), &'static str> {
     let parsed = read_line(line)?;
     let signature = STANDARD.decode(&parsed.signature).map_err(|_| CHANGED)?;
-    // One line has one form.
+    // Each line has exactly one form.
     let is_as_written = serde_json::to_string(&parsed).is_ok_and(|written| written == line);
     match is_as_written && of.has_signed(&message(&parsed.entry), &signature) {
         true => Ok(()),

@@ -1,11 +1,11 @@
-//! Two organisations that run again and again: what they agreed on, what a run may reveal, and what was done.
+//! Repeated runs of two organisations: their agreements, the limits on what runs reveal, and a log of every run.
 //!
 //! One side makes an [invitation](agreement::Invitation), the other accepts it, and both then hold one
-//! [agreement](agreement::Agreement). Its [policy](policy::Policy) is checked before each run and before each result by the
-//! program of each side, against the [ledger](ledger::Ledger) of that side. At the end of a run both sign a
+//! [agreement](agreement::Agreement). Before each run and each result, each side's program checks the agreement's
+//! [policy](policy::Policy) against that side's [ledger](ledger::Ledger). At the end of a run both sign a
 //! [record](record::Record).
 //!
-//! **Must never import** a run or the command line: a run asks it, and hands it the facts of its end.
+//! **Must never import** a run or the command line: a run calls this crate, and passes it the facts of its end.
 
 pub mod account;
 pub mod agreement;

@@ -1,4 +1,4 @@
-//! The rest that the rules of an agreement leave for its next runs.
+//! The remainder that the rules of an agreement leave for its next runs.
 
 use std::fmt;
 
@@ -16,15 +16,15 @@ use super::policy::{Past, Policy};
 pub struct Outlook {
     /// The runs that have begun.
     pub runs: u64,
-    /// When the newest of them began.
+    /// The time at which the newest of them began.
     pub last: Option<Moment>,
-    /// When the next run may begin.
+    /// The time at which the next run may begin.
     pub next: Next,
-    /// The rest of each rule with a budget, in words.
+    /// The remainder of each rule with a budget, in words.
     pub left: Vec<String>,
 }
 
-/// When a run may begin.
+/// The time at which a run may begin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Next {
@@ -67,10 +67,10 @@ impl Outlook {
     }
 }
 
-/// The first moment at which all rules let a run begin.
+/// Returns the first moment at which all rules let a run begin.
 fn next(past: &Past, policies: &[Policy], now: Moment) -> Result<Moment, Refusal> {
     let mut at = now;
-    // Each rule only moves the moment on. A few turns settle hours and days together; the last word is with the rules.
+    // Each rule only moves the moment later. A few passes settle hours and days together; the rules then decide.
     for _ in 0..8 {
         let before = at;
         for policy in policies {
@@ -122,7 +122,7 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    /// Rules, moments at which runs began, and when the next may; it is noon of a Friday.
+    /// Each case has rules, moments at which runs began, and the time of the next one; now is noon on a Friday.
     #[test]
     fn the_next_run_is_when_all_rules_permit_it() {
         let noon = at("2026-11-27T12:00:00Z");

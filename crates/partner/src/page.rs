@@ -1,5 +1,5 @@
-//! Pages for people who were not there: a record, with what was compared and what each side learned and did not, and a whole
-//! ledger.
+//! HTML pages for readers who did not take part: of a record, with what was compared and what each side learned and did
+//! not learn, and of a whole ledger.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ code{font:.85rem/1.5 ui-monospace,monospace}ul{padding-left:1.2rem}\
 @media(max-width:34rem){th,td{display:block;width:auto;border:0;padding:.1rem 0}td{border-bottom:1px solid var(--line);\
 padding-bottom:.4rem}}";
 
-/// The page of this record, whose signatures hold. The sides bear these names, the one that connected first.
+/// Returns the page of this record, whose signatures are valid. The sides have these names, the connecting one first.
 pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
     let hash = record.hash();
     let record = record.document();
@@ -81,13 +81,13 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
         .map(|(head, cell)| format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n"))
         .collect();
     let body = format!(
-        "<p class=\"soft\">Both parties signed this record, and both signatures hold.</p>\n\
+        "<p class=\"soft\">Both parties signed this record, and both signatures are valid.</p>\n\
          <p>{summary}</p>\n{picture}\n{learned}\
          <h2>Neither side learned</h2>\n{not_learned}\
          <h2>Assumptions</h2>\n{assuming}\
          <h2>Details</h2>\n<table>\n<tbody>\n{rows}</tbody>\n</table>\n\
-         <h2>How to check it</h2>\n<p>The record is a file that this page was made from. Whoever has it and the two \
-         fingerprints can check the signatures with <code>vesica verify RECORD --with {print_a} --with {print_b}</code>.</p>\n",
+         <h2>How to check it</h2>\n<p>This page was made from the file of the record. With this file and the two \
+         fingerprints, anyone can check the signatures with <code>vesica verify RECORD --with {print_a} --with {print_b}</code>.</p>\n",
         summary = escaped(&summary(record, &names)),
         picture = picture(record, &names),
         not_learned = list(record.disclosure.secrets().into_iter()),
@@ -98,7 +98,7 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
     document(&title, &body)
 }
 
-/// A whole page of this title, which is escaped already, and content.
+/// Returns a whole page with this title, which is escaped already, and this content.
 fn document(title: &str, body: &str) -> String {
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'",
@@ -113,11 +113,11 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// The page of a ledger whose lines are all its owner's: a row for each run, and for each other event. `name` gives the name of
-/// a party by its fingerprint.
+/// Returns the page of a ledger whose lines are all its owner's: a row for each run, and for each other event. `name`
+/// returns the name of a party for its fingerprint.
 pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) -> String {
     let title = format!("Runs of {}", escaped(owner));
-    // Entries ascend, so the last one of a run stays.
+    // Entries ascend, so the last one of a run remains.
     let ends: HashMap<u64, &Entry> =
         entries.iter().filter_map(|entry| Some((entry.event.run()?, entry))).collect();
     let rows: String = entries
@@ -137,7 +137,7 @@ pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) 
         .collect();
     let lines = counted(entries.len() as u64, "line");
     let body = format!(
-        "<p class=\"soft\">Made from a ledger of {lines}, which are signed, whole and unchanged.</p>\n\
+        "<p class=\"soft\">Made from a ledger of {lines}, whose signatures and order are valid.</p>\n\
          <table class=\"wide\">\n<thead>\n<tr><th scope=\"col\">Began</th><th scope=\"col\">Agreement</th>\
          <th scope=\"col\">Partner</th><th scope=\"col\">Ended</th><th scope=\"col\">What happened</th></tr>\n</thead>\n\
          <tbody>\n{rows}</tbody>\n</table>\n"
@@ -157,7 +157,7 @@ fn statement(record: &Record, role: Role) -> &Statement {
     }
 }
 
-/// Text as HTML shows it.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in shown(text).chars() {
@@ -203,7 +203,7 @@ fn keys(record: &Record, names: &Names) -> String {
     };
     match record.identifiers.len() {
         0 => said,
-        several => format!("{said}; {several} identifiers, of which any may match"),
+        several => format!("{said}; {several} identifiers, any of which may match"),
     }
 }
 
@@ -213,7 +213,7 @@ fn summary(record: &Record, names: &Names) -> String {
             format!(" They share {}.", counted(matches, "key"))
         }
         Some(matches) => {
-            format!(" They share {}, of which a row may have several.", counted(matches, "key"))
+            format!(" They share {}; a row may have several of them.", counted(matches, "key"))
         }
         None => String::new(),
     };
@@ -243,8 +243,8 @@ fn protocol(record: &Record) -> String {
     )
 }
 
-/// Two overlapping circles, one for each set. It is a picture of the idea, not to scale. Its parts have numbers where both sides
-/// know how many keys are shared.
+/// Draws two overlapping circles, one for each set. The picture shows the idea and is not to scale. Its parts have
+/// numbers if both sides know how many keys are shared.
 fn picture(record: &Record, names: &Names) -> String {
     let sides = [(Role::A, 135, "end"), (Role::B, 505, "start")];
     let keys = |role| counted(statement(record, role).keys, "key");
@@ -264,7 +264,7 @@ fn picture(record: &Record, names: &Names) -> String {
                     "<text class=\"small\" x=\"320\" y=\"{y}\" text-anchor=\"middle\">{words}</text>\n"
                 );
             }
-            "how many are shared is not known to both".to_owned()
+            "the number of shared keys is not known to both".to_owned()
         }
         Some(shared) => {
             let only = |role| grouped(statement(record, role).keys.saturating_sub(shared));
@@ -293,7 +293,7 @@ fn picture(record: &Record, names: &Names) -> String {
     )
 }
 
-/// A name as a picture has room for it.
+/// Shortens a name to fit into the picture.
 fn shortened(name: &str) -> String {
     const ROOM: usize = 16;
     match name.char_indices().nth(ROOM) {

@@ -1,5 +1,4 @@
-//! An agreement, bound to one side's identity, ledger and rules: everything that a run under it needs to know before it
-//! begins.
+//! An agreement, bound to one side's identity, ledger and rules: the input of every run under it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -30,7 +29,7 @@ use super::{
     summary::Summary,
 };
 
-/// Binds a job to an agreement.
+/// The binding of a job to an agreement.
 #[derive(Debug, Clone)]
 pub struct Partnership {
     pub(super) me: Arc<Identity>,
@@ -46,11 +45,11 @@ pub struct Partnership {
 }
 
 impl Partnership {
-    /// Runs of this identity under the agreement, noted in the ledger at this path. Rules of `own` apply beside those of the
-    /// agreement.
+    /// Binds this identity to the agreement, with the ledger at this path. Rules of `own` apply in addition to those of
+    /// the agreement.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the identity is no party of the agreement, or has not signed it.
+    /// [`Error::Usage`] if the identity is not a party of the agreement, or has not signed it.
     pub fn new(
         me: Arc<Identity>,
         agreement: Signed<Agreement>,
@@ -59,8 +58,7 @@ impl Partnership {
     ) -> Result<Self> {
         let peer = agreement.document().peer_of(me.fingerprint())?.clone();
         if own.threshold_first {
-            let message =
-                "both sides compute a threshold: --threshold-first belongs in the invitation";
+            let message = "both sides compute a threshold: set --threshold-first in the invitation";
             return Err(Error::usage(Misuse::Policy, message));
         }
         if !agreement.is_signed_by(me.fingerprint()) {
@@ -79,28 +77,28 @@ impl Partnership {
         })
     }
 
-    /// The agreement.
+    /// Returns the agreement.
     pub fn agreement(&self) -> &Signed<Agreement> {
         &self.agreement
     }
 
-    /// The other side.
+    /// Returns the other side.
     pub fn peer(&self) -> &Party {
         &self.peer
     }
 
-    /// The ledger.
+    /// Returns the ledger.
     pub fn ledger(&self) -> Ledger {
         Ledger::new(&self.ledger)
     }
 
-    /// The files that no result may replace.
+    /// Returns the files that no result may replace.
     pub fn files(&self) -> Vec<Protected> {
         let agreement = self.file.iter().map(|file| Protected::new("the agreement", file));
         [Protected::new("the ledger", &self.ledger)].into_iter().chain(agreement).collect()
     }
 
-    /// What this side offers, its own minimum included.
+    /// Returns this side's offer, its own minimum included.
     ///
     /// # Errors
     /// [`Error::Usage`] for an offer that this release cannot make.
@@ -113,11 +111,11 @@ impl Partnership {
         Ok(offer)
     }
 
-    /// Refuses whoever is not the other party of the agreement, before anything is sent to them. `peer` is the party that the
+    /// Refuses everyone except the other party of the agreement, before anything is sent. `peer` is the party that the
     /// connection has authenticated.
     ///
     /// # Errors
-    /// [`vesica_net::Error::WrongPeer`], and [`Error::Usage`] where the connection has authenticated nobody.
+    /// [`vesica_net::Error::WrongPeer`], and [`Error::Usage`] if the connection has authenticated nobody.
     pub fn require_peer(&self, peer: Option<Fingerprint>) -> Result<()> {
         let expected = self.peer.fingerprint();
         match peer {
@@ -131,12 +129,12 @@ impl Partnership {
         }
     }
 
-    /// The offer that the other side has signed, for a run in which it has this role.
+    /// Returns the offer that the other side has signed, for a run in which it has this role.
     pub fn pledge(&self, role: Role) -> Result<Pledge> {
         self.agreement.document().pledge_of(self.peer.fingerprint(), role)
     }
 
-    /// The rules' view of what was done under the agreement, the run that goes on left out.
+    /// Returns the rules' view of earlier runs under the agreement, without the run that resumes.
     pub(super) fn past(&self, runs: &Runs, goes_on: Option<u64>) -> Past {
         let noise = self.agreement.document().noise();
         runs.past(goes_on, noise.map(|noise| noise.epsilon))
@@ -150,7 +148,7 @@ impl Partnership {
         }
     }
 
-    /// Refuses a run that may not begin now, or go on where it was interrupted, before the other side is contacted.
+    /// Refuses a run that may not begin now, or resume after an interruption, before the other side is contacted.
     ///
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
@@ -163,7 +161,8 @@ impl Partnership {
         self.policies.iter().try_for_each(|policy| Ok(policy.check_time(now, &past)?))
     }
 
-    /// Revokes the agreement: this side's program refuses runs under it from now on, and tells the other side so when it calls.
+    /// Revokes the agreement: this side's program refuses runs under it from now on, and informs the other side when it
+    /// calls.
     ///
     /// # Errors
     /// [`Error::Ledger`].
@@ -172,7 +171,7 @@ impl Partnership {
         self.ledger().add(&self.me, &self.subject(), add).map(drop)
     }
 
-    /// What runs under the agreement disclose, and what binds both sides, with the rules of this side's own.
+    /// Summarises what runs under the agreement disclose and what binds both sides, including this side's own rules.
     ///
     /// # Errors
     /// As [`Agreement::summary`].
@@ -182,7 +181,7 @@ impl Partnership {
         Ok(summary.with_rules(own))
     }
 
-    /// The runs so far, the next permitted one, and how much the rules leave.
+    /// Returns the number of runs so far, the next permitted one, and the remainder that the rules leave.
     ///
     /// # Errors
     /// [`Error::Ledger`].
@@ -193,19 +192,19 @@ impl Partnership {
         Ok(Outlook::new(runs.require_valid(), &past, &self.policies, Moment::now()))
     }
 
-    /// How often the comparison of a partition may begin.
+    /// Returns how often the comparison of a partition may begin.
     pub fn max_attempts(&self) -> u64 {
         let rules = self.policies.iter().filter_map(|policy| policy.max_attempts);
         rules.min().unwrap_or(DEFAULT_ATTEMPTS)
     }
 
-    /// The rules of the agreement and of this side that decide which matches are shown.
+    /// Returns the rules of the agreement and of this side that decide which matches are shown.
     pub fn match_rules(&self) -> MatchRules {
         let [agreed, own] = &self.policies;
         agreed.match_rules().stricter(own.match_rules())
     }
 
-    /// Whether a rule limits the shared keys that a result reveals.
+    /// Returns whether a rule limits the shared keys that a result reveals.
     pub fn limits_results(&self) -> bool {
         self.policies.iter().any(|policy| {
             [policy.min_result, policy.max_result, policy.max_result_total]
@@ -214,13 +213,13 @@ impl Partnership {
         })
     }
 
-    /// The secret under which this side's sets are sketched.
+    /// Returns the secret under which this side's sets are sketched.
     pub fn sketch_secret(&self) -> SketchSecret {
         SketchSecret::of(&self.me, &self.agreement.hash())
     }
 
-    /// Notes that a run failed, and the line where it began, if it had. A call that fails before a run begins is noted once a
-    /// day: whoever calls again and again does not make the ledger grow.
+    /// Records that a run failed, and the line at which it began, if it had begun. A call that fails before a run
+    /// begins is recorded once a day, so that a caller who keeps calling cannot make the ledger grow.
     ///
     /// # Errors
     /// [`Error::Ledger`].
@@ -235,11 +234,11 @@ impl Partnership {
         self.ledger().add(&self.me, &self.subject(), add).map(drop)
     }
 
-    /// The hash of the agreement that the other side names, before this side has said anything: so one side can serve many
-    /// agreements.
+    /// Receives the hash of the agreement that the other side names, before this side has sent anything: so one side
+    /// can serve many agreements.
     ///
     /// # Errors
-    /// What any exchange can meet, [`Error::Version`], and an offer that is none.
+    /// Every error of an exchange, [`Error::Version`], and a message that is not an offer.
     pub fn asked_for(channel: &mut Channel) -> Result<Option<String>> {
         WireOffer::await_agreement(channel)
     }

@@ -17,12 +17,12 @@ struct Form {
 }
 
 impl Party {
-    /// Its certificate.
+    /// Returns its certificate.
     pub fn certificate(&self) -> &Certificate {
         &self.0
     }
 
-    /// The fingerprint by which others know it.
+    /// Returns the fingerprint by which others know it.
     pub fn fingerprint(&self) -> Fingerprint {
         self.0.fingerprint()
     }

@@ -6,14 +6,14 @@ use ring::pbkdf2::{PBKDF2_HMAC_SHA256, derive};
 
 const WORDS: usize = 6;
 
-/// How often a guess is hashed; it costs whoever looks for another agreement with the same words 2^17 times 2^66 hashes.
+/// The number of hashes per guess. Finding another agreement with the same words costs 2^17 times 2^66 hashes.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(1 << 17).unwrap();
 
-/// Six words of the list of BIP 39, of 11 bits each, for the agreement with this hash.
+/// Returns six words of the BIP 39 list, of 11 bits each, for the agreement with this hash.
 ///
-/// Somebody between the two sides would need two agreements with the same words. The accepting side puts a random number
-/// into the agreement after everything else is fixed, so its words cannot be prepared: what remains is to find, for these
-/// words, an agreement for the inviting side.
+/// An attacker between the two sides needs two agreements with the same words. The accepting side adds a random number
+/// to the agreement after everything else is fixed, so its words cannot be prepared: the attacker can only search, for
+/// these words, an agreement for the inviting side.
 pub fn of(hash: &str) -> String {
     let mut bits = [0; 9];
     derive(PBKDF2_HMAC_SHA256, ROUNDS, b"vesica 1 check phrase", hash.as_bytes(), &mut bits);

@@ -1,7 +1,7 @@
-//! What runs under an agreement may reveal, and how often.
+//! Limits on what runs under an agreement reveal, and how often.
 //!
-//! Each side's own program checks its policy before a run, and once more before a result is told. A side may have a
-//! policy of its own beside that of the agreement; the stricter rule applies.
+//! Each side's own program checks its policy before a run, and again before a result is revealed. A side may have its
+//! own policy in addition to that of the agreement; the stricter rule applies.
 
 use std::fmt;
 
@@ -15,53 +15,53 @@ use vesica_core::{
 use vesica_keyset::sketch::Sketch;
 use vesica_task::noise::Epsilon;
 
-/// Limits on runs; what is `None` is not limited.
+/// Limits on runs; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// The fewest distinct keys that a set may have, on either side.
+    /// The minimum number of distinct keys in each set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_set: Option<u64>,
-    /// The fewest shared keys of which anything is told.
+    /// The minimum number of shared keys below which nothing is revealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_result: Option<u64>,
-    /// For rows: whether both sides compute first whether so many keys are shared, and go on only if they are.
+    /// For rows: whether both sides first compute whether this minimum is reached, and continue only if it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub threshold_first: bool,
-    /// The most shared keys that a run may tell.
+    /// The maximum number of shared keys that a run may reveal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result: Option<u64>,
-    /// The most shared keys that all runs together may tell.
+    /// The maximum number of shared keys that all runs together may reveal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_total: Option<u64>,
-    /// The ε of all runs together, for numbers with noise.
+    /// The maximum ε of all runs together, for numbers with noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon_total: Option<Epsilon>,
-    /// The most runs within 24 hours.
+    /// The maximum number of runs within 24 hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs_per_day: Option<u64>,
-    /// The most runs in all.
+    /// The maximum number of runs in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
-    /// The most times that the comparison of one partition may begin in a run that goes on after interruptions; three if this
-    /// is `None`.
+    /// The maximum number of times that the comparison of one partition may begin in a run that resumes after
+    /// interruptions; three if this is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u64>,
-    /// By how many keys this side's set must differ from that of each earlier run, if it differs at all.
+    /// The minimum difference, in keys, between this side's set and each earlier set, unless they are identical.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_change: Option<u64>,
     /// The hours of a day, in UTC, at which a run may begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
-    /// The last day.
+    /// The last day on which a run may begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Day>,
 }
 
-/// How often the comparison of one partition may begin where no rule says otherwise.
+/// The number of times that the comparison of one partition may begin if no rule limits it.
 pub const DEFAULT_ATTEMPTS: u64 = 3;
 
-/// What a run is about to do.
+/// A run that is about to begin.
 pub(crate) struct Intent<'a> {
     pub(crate) now: Moment,
     /// Distinct keys of this side and of the other.
@@ -69,20 +69,20 @@ pub(crate) struct Intent<'a> {
     pub(crate) sketch: &'a Sketch,
 }
 
-/// What was done under the agreement before.
+/// The earlier runs under the agreement.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
-    /// When runs began.
+    /// The times at which runs began.
     pub(crate) begun: Vec<Moment>,
     /// This side's sets.
     pub(crate) sketches: Vec<Sketch>,
     /// Shared keys that were revealed, as far as this side knows.
     pub(crate) revealed: u64,
-    /// The ε of each run, where the number gets noise.
+    /// The ε of each run, if the number gets noise.
     pub(crate) epsilon: Option<Epsilon>,
 }
 
-/// A set that differs by fewer keys than this from an earlier one is warned of where no rule says how few are too few.
+/// The number of keys below which a change from an earlier set causes a warning, if no rule sets a minimum.
 const FEW: u64 = 20;
 
 const DAY: i64 = 24 * 60 * 60;
@@ -93,18 +93,18 @@ impl Past {
         self.begun.iter().filter(|begun| **begun > now.minus(DAY)).count() as u64
     }
 
-    /// By how many keys a set differs from the earlier one that is most like it, of those that it differs from.
+    /// Returns the smallest difference from an earlier set that is not identical.
     fn least_change(&self, sketch: &Sketch) -> Option<u64> {
         let changes = self.sketches.iter().map(|earlier| earlier.difference(sketch));
         changes.filter(|change| *change > 0).min()
     }
 
-    /// What a side should know that compares this set, and has no rule for it.
+    /// Returns a warning for a side that compares this set, if no rule covers the difference.
     pub(crate) fn warning(&self, sketch: &Sketch, policies: &[Policy]) -> Option<String> {
         let has_rule = policies.iter().any(|policy| policy.min_change.is_some());
         let change = self.least_change(sketch).filter(|change| *change < FEW && !has_rule)?;
         Some(format!(
-            "this side's set differs by about {} from that of an earlier run: the two results together may tell \
+            "this side's set differs by about {} from that of an earlier run: the two results together may reveal \
              whether the other side has these; --min-change refuses such runs",
             counted(change, "key")
         ))
@@ -112,7 +112,7 @@ impl Past {
 }
 
 impl Policy {
-    /// Refuses rules under which no run may begin any more.
+    /// Refuses a run if the last day has passed.
     pub(crate) fn check_day(&self, now: Moment) -> Result<(), Refusal> {
         match self.expires.filter(|last| last.is_over(now)) {
             None => Ok(()),
@@ -156,14 +156,14 @@ impl Policy {
         Ok(())
     }
 
-    /// The first moment, not before this one, at which the runs of the last 24 hours leave room for one more.
+    /// Returns the first moment, not before this one, at which the limit per 24 hours permits one more run.
     pub(super) fn next_within_a_day(&self, at: Moment, past: &Past) -> Moment {
         let Some(most) = self.max_runs_per_day.and_then(|most| usize::try_from(most).ok()) else {
             return at;
         };
         let mut begun = past.begun.clone();
         begun.sort_unstable();
-        // One of the newest runs has to be a day old.
+        // One of the newest runs must be a day old.
         let oldest = most.checked_sub(1).and_then(|others| begun.iter().rev().nth(others));
         oldest.map_or(at, |oldest| at.max(oldest.minus(-DAY)))
     }
@@ -196,15 +196,15 @@ impl Policy {
         }
     }
 
-    /// Refuses to tell a result of so many shared keys.
+    /// Refuses to reveal a result with this many shared keys.
     pub(crate) fn check_result(&self, matches: u64, past: &Past) -> Result<(), Refusal> {
-        // How many there are is not to be told either.
+        // The number itself is not revealed either.
         if let Some(least) = self.min_result.filter(|least| matches < *least) {
             return Err(Refusal::too_few(least));
         }
         if let Some(most) = self.max_result.filter(|most| matches > *most) {
             let reason =
-                format!("more than {} are shared, so nothing is told", counted(most, "key"));
+                format!("more than {} are shared, so nothing is revealed", counted(most, "key"));
             return Err(Refusal::new("max-result", reason));
         }
         match self.max_result_total.filter(|most| past.revealed.saturating_add(matches) > *most) {
@@ -213,17 +213,17 @@ impl Policy {
         }
     }
 
-    /// The rules that decide which matches are shown.
+    /// Returns the rules that decide which matches are shown.
     pub fn match_rules(&self) -> MatchRules {
         let least = self.min_result.unwrap_or_default();
         MatchRules { least, threshold_first: self.threshold_first }
     }
 
-    /// The rules in force, as sentences.
+    /// Returns the rules in force, as sentences.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let mut say = |sentence: Option<String>| said.extend(sentence);
-        say(self.min_set.map(|n| format!("each side brings at least {}", counted(n, "key"))));
+        say(self.min_set.map(|n| format!("each side has at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
             format!(
                 "if fewer than {} are shared, the side that finds out keeps the result back",
@@ -231,12 +231,12 @@ impl Policy {
             )
         }));
         say(self.threshold_first.then(|| {
-            "both sides compute beforehand whether so many are shared, and compare rows only if they are".to_owned()
+            "both sides first compute whether this many are shared, and compare rows only if they are".to_owned()
         }));
-        say(self.max_result.map(|n| format!("a run tells at most {}", counted(n, "shared key"))));
+        say(self.max_result.map(|n| format!("a run reveals at most {}", counted(n, "shared key"))));
         say(self
             .max_result_total
-            .map(|n| format!("all runs together tell at most {}", counted(n, "shared key"))));
+            .map(|n| format!("all runs together reveal at most {}", counted(n, "shared key"))));
         say(self
             .epsilon_total
             .map(|total| format!("the noise of all runs together has an ε of at most {total}")));
@@ -249,7 +249,7 @@ impl Policy {
         }));
         say(self.min_change.map(|n| {
             format!(
-                "a set differs from those of earlier runs by at least {}, or not at all",
+                "a set differs from each earlier one by at least {}, or not at all",
                 counted(n, "key")
             )
         }));
@@ -270,7 +270,7 @@ impl fmt::Display for Policy {
 
 fn told_in_all(most: u64, told: u64) -> Refusal {
     let reason = format!(
-        "all runs together may tell {}, and {} were told before",
+        "all runs together may reveal {}, and {} were revealed before",
         counted(most, "shared key"),
         grouped(told)
     );
@@ -290,7 +290,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A policy with one rule, as it is written in JSON.
+    /// Returns a policy with one rule, as written in JSON.
     fn rule(name: &str, value: &str) -> Policy {
         serde_json::from_str(&format!("{{\"{name}\":{value}}}")).unwrap()
     }
@@ -299,7 +299,7 @@ mod tests {
         ended.err().map(|refusal| refusal.rule)
     }
 
-    /// Runs that began at these moments.
+    /// Returns runs that began at these moments.
     fn begun(moments: &[&str]) -> Past {
         Past { begun: moments.iter().map(|moment| at(moment)).collect(), ..Past::default() }
     }
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_reached_when_so_many_runs_have_begun() {
+    fn a_limit_is_reached_after_that_many_runs() {
         let (a_day_ago, since) = ("2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z");
         let two_a_day = rule("max_runs_per_day", "2");
         for (past, allows) in [
@@ -362,7 +362,7 @@ mod tests {
             assert_eq!(refusal.rule, "epsilon-total");
             assert!(refusal.reason.ends_with(said), "{refusal}");
         }
-        // An exact answer has none.
+        // An exact answer adds no noise.
         assert_eq!(total.check_time(at(NOON), &begun(&[NOON; 9])), Ok(()));
     }
 
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(refused(expired.check_sets(&intent([10; 2], &set), &past)), Some("expires"));
     }
 
-    /// One key that a sketch differs by is estimated exactly.
+    /// A difference of one key is estimated exactly by a sketch.
     #[test]
     fn a_set_changes_enough_or_not_at_all() {
         let past = Past { sketches: vec![sketch(1000), sketch(3000)], ..Past::default() };
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_change_is_warned_of_where_there_is_no_rule() {
+    fn a_small_change_is_warned_of_without_a_rule() {
         let past = Past { sketches: vec![sketch(1000)], ..Past::default() };
         let said = past.warning(&sketch(1001), &[Policy::default()]).unwrap();
         assert!(said.contains("differs by about 1 key from"), "{said}");
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_told_within_its_limits() {
+    fn a_result_is_revealed_within_its_limits() {
         let past = |revealed| Past { revealed, ..Past::default() };
         for (name, word, told, allowed, forbidden) in [
             ("min_result", "min-result", 0, 5, 4),
@@ -435,21 +435,21 @@ mod tests {
             assert_eq!(policy.check_result(allowed, &past(told)), Ok(()), "{name}");
             assert_eq!(refused(policy.check_result(forbidden, &past(told))), Some(word));
         }
-        // Before a run begins there is something left to tell.
+        // Before a run begins, part of the budget remains.
         let total = rule("max_result_total", "5");
         assert_eq!(total.check_time(at(NOON), &past(4)), Ok(()));
         let refusal = total.check_time(at(NOON), &past(5)).unwrap_err();
         assert_eq!(refusal.rule, "max-result-total");
         assert_eq!(
             refusal.reason,
-            "all runs together may tell 5 shared keys, and 5 were told before"
+            "all runs together may reveal 5 shared keys, and 5 were revealed before"
         );
     }
 
     #[test]
     fn every_rule_has_a_sentence() {
         let rules = [
-            ("min_set", "2", "each side brings at least 2 keys"),
+            ("min_set", "2", "each side has at least 2 keys"),
             (
                 "min_result",
                 "2",
@@ -458,10 +458,10 @@ mod tests {
             (
                 "threshold_first",
                 "true",
-                "both sides compute beforehand whether so many are shared, and compare rows only if they are",
+                "both sides first compute whether this many are shared, and compare rows only if they are",
             ),
-            ("max_result", "1", "a run tells at most 1 shared key"),
-            ("max_result_total", "2", "all runs together tell at most 2 shared keys"),
+            ("max_result", "1", "a run reveals at most 1 shared key"),
+            ("max_result_total", "2", "all runs together reveal at most 2 shared keys"),
             ("epsilon_total", "\"1.5\"", "the noise of all runs together has an ε of at most 1.5"),
             ("max_runs_per_day", "2", "at most 2 runs within 24 hours"),
             ("max_runs", "2", "at most 2 runs in all"),
@@ -469,7 +469,7 @@ mod tests {
             (
                 "min_change",
                 "2",
-                "a set differs from those of earlier runs by at least 2 keys, or not at all",
+                "a set differs from each earlier one by at least 2 keys, or not at all",
             ),
             ("hours", "\"08:00-18:00\"", "runs begin at 08:00-18:00 UTC"),
             ("expires", "\"2026-11-23\"", "the last day is 2026-11-23"),
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(all.sentences(), rules.map(|(.., said)| said));
         assert_eq!(all.to_string(), rules.map(|(.., said)| said).join("; "));
         assert_eq!(Policy::default().to_string(), "no limits");
-        // What is not said is not written either.
+        // Rules without a value are not written.
         assert_eq!(serde_json::to_string(&Policy::default()).unwrap(), "{}");
         for (name, value, said) in rules {
             let policy = rule(name, value);

@@ -1,7 +1,7 @@
-//! What both sides sign when a run has ended: who compared what with whom, under which agreement, and who learned what.
+//! The record of a run that both sides sign: the parties, the agreement, what was compared, and what each side learned.
 //!
-//! Everything in a record is known to both sides, so that none tells the other anything. A third party checks it with the two
-//! fingerprints alone.
+//! Both sides know everything in a record, so it reveals nothing to either. A third party only needs the two
+//! fingerprints to check it.
 
 use serde::{Deserialize, Serialize};
 use vesica_agree::{offer::WIRE_VERSION, terms::Terms};
@@ -16,7 +16,7 @@ use vesica_task::disclosure::Disclosure;
 
 use super::{
     agreement::check_name,
-    entry::Head,
+    entry::LedgerHead,
     party::Party,
     policy::Policy,
     signed::{Document, Signed, is_hash},
@@ -28,7 +28,7 @@ const SIGNATURE: &str = "vesica/signature";
 /// The longest statement on the wire, in bytes.
 const MAX_STATEMENT: usize = 1 << 13;
 
-/// The most lines that a ledger may be said to have.
+/// The maximum number of lines that a ledger may claim to have.
 const MAX_LINES: u64 = 1 << 48;
 
 /// The longest signature, in bytes; one of Ed25519 has 64.
@@ -47,61 +47,62 @@ pub struct Record {
     pub a: Statement,
     /// The side that listened.
     pub b: Statement,
-    /// When the agreement was accepted.
+    /// The time at which the agreement was accepted.
     pub agreed: Moment,
     /// The rules of the agreement.
     pub rules: Policy,
-    /// What was to be found out.
+    /// The query.
     pub query: serde_json::Value,
-    /// How each side made its keys comparable, with versions: a name for each column of the key.
+    /// The normalisation of each side's keys, with versions: a name for each column of the key.
     pub keys_of_a: Vec<TravellingName>,
     /// The same of the side that listened.
     pub keys_of_b: Vec<TravellingName>,
-    /// The number of these columns in each identifier of a row; empty where all make up one.
+    /// The number of these columns in each identifier of a row; empty if all columns form one identifier.
     pub identifiers: Vec<u8>,
-    /// What each side learned, what neither did, and on which assumptions that rests.
+    /// The facts that each side learned, that neither learned, and the assumptions behind this.
     pub disclosure: Disclosure,
     /// Whether the side that connected learned the result.
     pub a_learned: bool,
-    /// Whether the side that listened did.
+    /// Whether the side that listened learned it.
     pub b_learned: bool,
     /// The columns that one side sent the other with matching rows.
     pub columns_sent: Vec<String>,
-    /// Shared keys, where both sides learned how many there are.
+    /// The number of shared keys, if both sides learned it.
     pub matches: Option<u64>,
     /// The protocol that ran.
     pub protocol: String,
     /// The behaviour against which it is secure.
     pub security: String,
-    /// In how many partitions the sets were compared.
+    /// The number of partitions in which the sets were compared.
     pub partitions: u64,
-    /// How often partitions were begun in the last session, where tasks of a cluster compared them.
+    /// The number of times that partitions were begun in the last session, if tasks of a cluster compared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u64>,
-    /// The version of what travelled.
+    /// The version of the wire format.
     pub wire_version: u32,
     /// The hash of the terms.
     pub terms: String,
-    /// The identifier of the session: a hash of all that the two sides agreed on in it, and of the keys of the connection.
+    /// The identifier of the session: a hash of everything that the two sides agreed on in it, and of the keys of the
+    /// connection.
     pub session: String,
 }
 
-/// What a side says of itself.
+/// A side's statement about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// Who it is.
+    /// The party.
     pub party: Party,
     /// The version of its program.
     pub program: String,
     /// Distinct keys of its set.
     pub keys: u64,
-    /// When the run began for it.
+    /// The time at which the run began on this side.
     pub started: Moment,
-    /// When it had its result.
+    /// The time at which it had its result.
     pub ended: Moment,
     /// The newest line of its ledger.
-    pub ledger: Head,
+    pub ledger: LedgerHead,
 }
 
 impl Document for Record {
@@ -142,7 +143,7 @@ impl Document for Record {
     }
 }
 
-/// The word of a query: the query itself, or what its number is called.
+/// Returns the name of a query: of the query itself, or of its number.
 fn word(query: &serde_json::Value) -> Option<&str> {
     match query {
         serde_json::Value::String(word) => Some(word),
@@ -151,7 +152,7 @@ fn word(query: &serde_json::Value) -> Option<&str> {
     }
 }
 
-/// Whether a text is a word as the catalogue has them: small letters, digits and hyphens.
+/// Returns whether a text is a word as in the catalogue: lowercase letters, digits and hyphens.
 fn is_word(text: &str) -> bool {
     let plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
     (1..=64).contains(&text.len()) && text.bytes().all(plain)
@@ -171,7 +172,7 @@ impl Statement {
     }
 }
 
-/// What both sides know of the run.
+/// The facts about a run that both sides know.
 pub struct Facts<'a> {
     /// The name of the agreement.
     pub name: String,
@@ -181,7 +182,7 @@ pub struct Facts<'a> {
     pub terms: &'a Terms,
     /// The number of shared keys, if both sides learned it.
     pub matches: Option<u64>,
-    /// The account of the run that both sides sign.
+    /// The disclosure that both sides sign.
     pub disclosure: Disclosure,
     /// The rules of the agreement.
     pub rules: Policy,
@@ -189,20 +190,20 @@ pub struct Facts<'a> {
     pub agreed: Moment,
     /// The protocol's key in the catalogue.
     pub protocol: &'static str,
-    /// The name of the security that the protocol gave.
+    /// The name of the security that the protocol provided.
     pub security: &'static str,
     /// The number of partitions.
     pub partitions: u64,
-    /// The number of attempts at partitions, where tasks of a cluster compared them.
+    /// The number of attempts at partitions, if tasks of a cluster compared them.
     pub attempts: Option<u64>,
     /// Distinct keys of the other side.
     pub peer_keys: u64,
 }
 
-/// Makes the record together with the other side, which is `peer`.
+/// Makes the record together with the other side, `peer`.
 ///
 /// # Errors
-/// What any exchange can meet, and a statement or signature that is not what it should be.
+/// Every error of an exchange, and an unexpected statement or signature.
 pub fn agree(
     facts: Facts<'_>,
     mine: Statement,
@@ -220,7 +221,9 @@ pub fn agree(
         return Err(channel.malformed(STATEMENT, fault).into());
     }
     if theirs.party != *peer || theirs.keys != facts.peer_keys {
-        return Err(channel.malformed(STATEMENT, "it is not of this side or this run").into());
+        return Err(channel
+            .malformed(STATEMENT, "it does not belong to this side or this run")
+            .into());
     }
     let (a, b) = match role {
         Role::A => (mine, theirs),
@@ -285,7 +288,7 @@ mod tests {
         Terms::merge(&mine, &theirs, &parties).unwrap()
     }
 
-    /// What a side knows, whose peer has so many keys.
+    /// Returns the facts that a side knows whose peer has this many keys.
     fn facts(terms: &Terms, peer_keys: u64) -> Facts<'_> {
         Facts {
             name: "acme".to_owned(),
@@ -306,7 +309,7 @@ mod tests {
     fn statement(me: &Identity, keys: u64) -> Statement {
         let program = "v".repeat(64);
         let (started, ended) = (Moment::now(), Moment::now());
-        Statement { party: me.into(), program, keys, started, ended, ledger: Head::default() }
+        Statement { party: me.into(), program, keys, started, ended, ledger: LedgerHead::default() }
     }
 
     fn channel(end: memory::Memory) -> Channel {
@@ -338,10 +341,10 @@ mod tests {
         assert_eq!((record.version, record.matches), (2, Some(3)));
     }
 
-    /// Makes a signature, given the other side's.
+    /// Computes a signature, given the other side's signature.
     type Signs<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
 
-    /// The error of a side whose peer says this, and signs with this what it should or something else.
+    /// Returns the error of a side whose peer sends this statement and this signature.
     fn error_of(change: impl Fn(&mut Statement), signs: Option<Signs<'_>>) -> Error {
         let [a, b] = [(); 2].map(|()| Identity::generate().unwrap());
         let terms = terms();
@@ -395,12 +398,12 @@ mod tests {
     }
 
     #[test]
-    fn another_signature_than_of_this_record_is_refused() {
+    fn a_signature_of_another_record_is_refused() {
         for signature in [vec![0; 64], Vec::new()] {
             let error = error_of(|_| {}, Some(&|_| signature.clone()));
             assert!(is_malformed(&error, SIGNATURE), "{error}");
         }
-        // This side's own signature says nothing of the other.
+        // This side's own signature does not count as the other side's.
         let error = error_of(|_| {}, Some(&<[u8]>::to_vec));
         assert!(is_malformed(&error, SIGNATURE), "{error}");
     }

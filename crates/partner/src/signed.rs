@@ -7,15 +7,15 @@ use vesica_net::{Fingerprint, Identity};
 
 use super::party::Party;
 
-/// The longest document that is read, in bytes.
+/// The maximum length of a document, in bytes.
 pub const LONGEST: usize = 1 << 16;
 
-/// What can be signed.
+/// A document that can be signed.
 pub trait Document: Serialize + DeserializeOwned {
     /// The media type of its payload.
     const TYPE: &'static str;
 
-    /// What it is, in words: `an agreement`.
+    /// Its name with an article: `an agreement`.
     const NAME: &'static str;
 
     /// The version of its form that this release reads and writes.
@@ -24,13 +24,13 @@ pub trait Document: Serialize + DeserializeOwned {
     /// The parties who may sign it.
     fn signers(&self) -> Vec<&Party>;
 
-    /// Finds a fault in it though it is signed: a content that would not be safe to use or to show.
+    /// Finds a fault in a signed document: a content that would not be safe to use or to show.
     fn fault(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// A document and the signatures under it, each of which holds.
+/// A document and its signatures, all of them valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed<D> {
     document: D,
@@ -54,24 +54,24 @@ struct Envelope {
     signatures: Vec<Signature>,
 }
 
-/// Why a text is not a signed document.
+/// The reason why a text is not a signed document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignedError {
     /// It is not an envelope with such a document.
     #[error("it is not {0}, or it is damaged")]
     Malformed(&'static str),
-    /// It says what no document of its kind may say, though its parties signed it.
+    /// Its content is not allowed in a document of its kind, although its parties signed it.
     #[error("it is {0} that cannot be used: {1}")]
     Unusable(&'static str, &'static str),
     /// It is a document of another version of the program.
     #[error("it is {0} of another version of the program; read it with the release that wrote it")]
     Version(&'static str),
-    /// Somebody signed it who is none of its parties, or twice.
-    #[error("it bears the signature of {0}, who is not to sign it")]
+    /// Someone who is not one of its parties signed it, or a party signed it twice.
+    #[error("it has a signature of {0}, who may not sign it or did so twice")]
     Stranger(String),
-    /// A signature does not hold.
-    #[error("the signature of {0} does not hold: it was changed after it was signed")]
+    /// A signature is invalid.
+    #[error("the signature of {0} is invalid: the document was changed after it was signed")]
     Signature(String),
     /// A party has not signed it.
     #[error("{0} has not signed it")]
@@ -79,19 +79,19 @@ pub enum SignedError {
 }
 
 impl<D: Document> Signed<D> {
-    /// The document, with no signature.
+    /// Creates the document without a signature.
     pub(crate) fn new(document: D) -> Self {
-        // What is signed is made of numbers, words, lists and maps of words, and always has a JSON form.
+        // The document consists of numbers, words, lists and maps of words, and always has a JSON form.
         let payload = serde_json::to_vec(&document).unwrap_or_default();
         Self { document, payload, signatures: Vec::new() }
     }
 
-    /// The document.
+    /// Returns the document.
     pub fn document(&self) -> &D {
         &self.document
     }
 
-    /// SHA-256 of the document as it was signed, as hexadecimal digits.
+    /// Returns the SHA-256 of the document as it was signed, in hexadecimal.
     pub fn hash(&self) -> String {
         hex(&Sha256::digest(&self.payload))
     }
@@ -99,7 +99,7 @@ impl<D: Document> Signed<D> {
     /// Adds the signature of this identity.
     ///
     /// # Errors
-    /// [`SignedError::Stranger`] where it is none of the document's parties.
+    /// [`SignedError::Stranger`] if it is not one of the document's parties.
     pub(crate) fn sign(&mut self, me: &Identity) -> Result<(), SignedError> {
         let stranger = || SignedError::Stranger(me.fingerprint().to_string());
         let signature = me.sign(&self.message()).map_err(|_| stranger())?;
@@ -130,12 +130,12 @@ impl<D: Document> Signed<D> {
         }
     }
 
-    /// Whether this party has signed it.
+    /// Returns whether this party has signed it.
     pub fn is_signed_by(&self, party: Fingerprint) -> bool {
         self.signatures.iter().any(|signature| signature.keyid == party.to_string())
     }
 
-    /// This party's signature, if there is one.
+    /// Returns this party's signature, if there is one.
     pub(crate) fn signature_of(&self, party: Fingerprint) -> Option<Vec<u8>> {
         let keyid = party.to_string();
         let found = self.signatures.iter().find(|signature| signature.keyid == keyid)?;
@@ -155,12 +155,12 @@ impl<D: Document> Signed<D> {
         }
     }
 
-    /// The bytes that are signed.
+    /// Returns the bytes that are signed.
     fn message(&self) -> Vec<u8> {
         vesica_list::signed::message(D::TYPE, &self.payload)
     }
 
-    /// The envelope as JSON, with a line end after it.
+    /// Returns the envelope as JSON, followed by a newline.
     pub fn to_json(&self) -> String {
         let envelope = Envelope {
             payload_type: D::TYPE.to_owned(),
@@ -170,7 +170,7 @@ impl<D: Document> Signed<D> {
         serde_json::to_string_pretty(&envelope).unwrap_or_default() + "\n"
     }
 
-    /// Reads an envelope, and checks every signature. No byte of it can be changed without this finding it.
+    /// Reads an envelope, and checks every signature. A change of any byte is found.
     ///
     /// # Errors
     /// Any [`SignedError`] except [`SignedError::Unsigned`].
@@ -200,7 +200,7 @@ impl<D: Document> Signed<D> {
             let bytes = STANDARD.decode(&signature.sig).map_err(|_| malformed())?;
             signed.add(by, &bytes)?;
         }
-        // One document has one form.
+        // Each document has exactly one form.
         if signed.to_json() != text {
             return Err(malformed());
         }
@@ -208,7 +208,7 @@ impl<D: Document> Signed<D> {
     }
 }
 
-/// Whether a document that cannot be read is of this version.
+/// Returns whether a document that cannot be read has this version.
 fn is_of_version(version: u32, payload: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Any {
@@ -217,12 +217,12 @@ fn is_of_version(version: u32, payload: &[u8]) -> bool {
     serde_json::from_slice(payload).is_ok_and(|any: Any| any.version == version)
 }
 
-/// Bytes as hexadecimal digits.
+/// Encodes bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a text is a hash of 256 bits, as documents hold them.
+/// Returns whether a text is a hash of 256 bits, as in documents.
 pub(crate) fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -252,14 +252,14 @@ mod tests {
         [(); 3].map(|()| Identity::generate().unwrap())
     }
 
-    /// A letter of so many bytes of the first two of these, which nobody has signed.
+    /// Returns a letter of this many bytes from the first two of these parties, which nobody has signed.
     fn letter(parties: &[Identity; 3], len: usize) -> Signed<Letter> {
         let parties = parties[..2].iter().map(Party::from).collect();
         Signed::new(Letter { version: 1, text: "a".repeat(len), parties })
     }
 
     #[test]
-    fn its_parties_sign_a_document_and_nobody_else() {
+    fn only_its_parties_sign_a_document() {
         let all = parties();
         let [one, other, stranger] = &all;
         let mut signed = letter(&all, 1);
@@ -275,7 +275,7 @@ mod tests {
         let wrong = signed.add(other.fingerprint(), &foreign);
         assert_eq!(wrong, Err(SignedError::Signature(other.fingerprint().to_string())));
         signed.sign(other).unwrap();
-        // Once more changes nothing.
+        // Signing again changes nothing.
         signed.sign(other).unwrap();
         assert_eq!(signed.signatures.len(), 2);
         assert_eq!(signed.require_all(), Ok(()));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_is_the_encoding_of_dsse() {
+    fn the_signed_bytes_are_the_encoding_of_dsse() {
         let signed = letter(&parties(), 1);
         let payload = serde_json::to_string(signed.document()).unwrap();
         let wanted = format!("DSSEv1 7 message {} {payload}", payload.len());
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_document_is_read_and_no_longer_one() {
+    fn the_longest_document_is_read_and_a_longer_one_is_refused() {
         let all = parties();
         let len_of = |len| letter(&all, len).to_json().len();
         // Base64 has four bytes for three.

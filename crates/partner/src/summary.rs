@@ -1,4 +1,5 @@
-//! An agreement, an invitation or a planned run as its reader sees it: what each run discloses, and what binds both sides.
+//! An agreement, an invitation or a planned run from its reader's point of view: what each run discloses, and what
+//! binds both sides.
 
 use vesica_agree::{disclosed::Known, offer::Offer, terms::Terms};
 use vesica_core::{
@@ -12,44 +13,44 @@ use vesica_task::disclosure::{
 
 use super::policy::Policy;
 
-/// What runs under the same terms disclose, and everything else that the terms say.
+/// The disclosures of runs under the same terms, and everything else in the terms.
 #[derive(Debug, Clone)]
 pub struct Summary {
     terms: Terms,
     rules: Vec<Policy>,
-    /// The meeting place of the sides, in words.
+    /// The meeting place of the sides, as a phrase.
     place: Option<String>,
     reader: Role,
     names: Names,
 }
 
 impl Summary {
-    /// Of runs with these terms under these policies, for a reader on this side.
+    /// Summarises runs with these terms under these policies, for a reader on this side.
     pub fn new(terms: Terms, rules: Vec<Policy>, reader: Role) -> Self {
         Self { terms, rules, place: None, reader, names: Names::of_reader(reader) }
     }
 
-    /// For a reader on neither side.
+    /// Changes the point of view to a reader on neither side.
     pub(super) fn between(self, names: Names) -> Self {
         Self { names, ..self }
     }
 
-    /// With rules of the reader's own, beside those of the agreement.
+    /// Adds the reader's own rules to those of the agreement.
     pub(super) fn with_rules(mut self, own: Policy) -> Self {
         self.rules.push(own);
         self
     }
 
-    /// With the place where the sides meet.
+    /// Adds the place where the sides meet.
     pub(super) fn at(self, place: String) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// Of a run that this offer leads to if the other side makes a matching one.
+    /// Summarises the run that results from this offer if the other side makes a matching one.
     ///
     /// # Errors
-    /// [`Error::Usage`](vesica_core::error::Error::Usage) for an offer that could not run, and [`Error::Terms`](vesica_core::error::Error::Terms) where
-    /// no other offer matches.
+    /// [`Error::Usage`](vesica_core::error::Error::Usage) for an offer that could not run, and
+    /// [`Error::Terms`](vesica_core::error::Error::Terms) if no other offer matches.
     pub fn of_offer(offer: &Offer) -> Result<Self> {
         offer.check()?;
         let [me, peer] = ["me", "peer"].map(str::to_owned);
@@ -57,25 +58,26 @@ impl Summary {
         Ok(Self::new(Terms::expected(offer, &parties)?, Vec::new(), Role::A))
     }
 
-    /// The account of such a run, with the reader's role and the other's; in an agreement the inviting side has the role of the
-    /// connecting one.
+    /// Returns the disclosure of such a run, with the reader's role and the other's; in an agreement the inviting side
+    /// has the role of the connecting one.
     pub fn disclosure(&self) -> Disclosure {
         let rules = self.rules.iter().map(Policy::match_rules);
         let rules = rules.reduce(|a, b| a.stricter(b)).unwrap_or_default();
         self.terms.disclosure(Known { rules, ..Known::default() })
     }
 
-    /// The role of the reader's side in the account.
+    /// Returns the role of the reader's side in the disclosure.
     pub fn reader(&self) -> Role {
         self.reader
     }
 
-    /// The disclosure of a run, in sentences.
+    /// Returns the disclosure of a run, in sentences.
     pub fn disclosed(&self) -> Vec<String> {
         self.disclosure().lines(self.reader, &self.names, Tense::Future)
     }
 
-    /// The summary as JSON: the reader's role, the account as facts and in sentences, and everything else that binds the sides.
+    /// Returns the summary as JSON: the reader's role, the disclosure as facts and in sentences, and everything else
+    /// that binds the sides.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "role": self.reader,
@@ -85,7 +87,7 @@ impl Summary {
         })
     }
 
-    /// Everything else that binds the sides, in phrases.
+    /// Returns everything else that binds the sides, in phrases.
     pub fn clauses(&self) -> Vec<String> {
         let mut said = self.terms.clauses(&self.names);
         said.extend(self.place.clone());

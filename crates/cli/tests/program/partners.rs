@@ -281,7 +281,7 @@ fn what_does_not_fit_together_is_found_when_it_is_accepted() {
     projects.send(Inviter, "acme.invite");
     let accept = ["accept", "acme.invite", "--yes", "--key"];
     let with = |more: &[&str]| projects.ended(Accepter, &[&accept[..], more].concat());
-    with(&["mail"]).assert(2, &["say where this side does"]);
+    with(&["mail"]).assert(2, &["name the address at which this side does"]);
     let address = ["--address", "127.0.0.1:7788"];
     with(&[&["mail,n"], &address[..]].concat())
         .assert(2, &["compares keys of 1 column, and --key names keys of 2 columns"]);
@@ -314,7 +314,7 @@ fn every_rule_refuses_on_each_side_and_leaves_a_line() {
         ("--min-set", "201", "a set must have at least 201"),
         ("--min-result", "101", "fewer than 101 keys are shared"),
         ("--max-result", "99", "more than 99 keys are shared"),
-        ("--max-result-total", "99", "all runs together may tell 99 shared keys"),
+        ("--max-result-total", "99", "all runs together may reveal 99 shared keys"),
         ("--hours", &never(), "runs may begin at"),
         ("--expires", "2020-01-01", "the last day for runs was 2020-01-01"),
         // These refuse a second run.
@@ -409,9 +409,9 @@ fn a_threshold_comes_before_rows() {
     let projects = Projects::new(10);
     projects.succeeds(Inviter, &["init"]);
     let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--threshold-first"];
-    projects.ended(Inviter, &invite).assert(2, &["threshold-first is for rows, with min-result"]);
+    projects.ended(Inviter, &invite).assert(2, &["threshold-first requires a query for rows, and min-result"]);
     let strict = [&invite[..], &["--min-result", "5", "--security", "malicious"]].concat();
-    projects.ended(Inviter, &strict).assert(2, &["semi-honest parties alone"]);
+    projects.ended(Inviter, &strict).assert(2, &["only against semi-honest parties"]);
 }
 
 /// The ledger keeps account of what noise was spent, of runs that failed too.
@@ -440,9 +440,9 @@ fn a_budget_of_noise_is_kept() {
     fresh.succeeds(Inviter, &["init"]);
     let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--answer", "count"];
     for (flags, words) in [
-        (&["--epsilon-total", "1"][..], "epsilon-total is for numbers with noise"),
+        (&["--epsilon-total", "1"][..], "epsilon-total requires a number with noise"),
         (&["--epsilon", "1", "--min-result", "5"], "which noise is to hide"),
-        (&["--epsilon", "1", "--max-result", "5"], "max-result is for queries that tell"),
+        (&["--epsilon", "1", "--max-result", "5"], "max-result requires a query that reveals"),
     ] {
         fresh.ended(Inviter, &[&invite[..], flags].concat()).assert(2, &[words]);
     }
@@ -502,9 +502,9 @@ fn a_ledger_or_record_that_was_changed_anywhere_is_found() {
         projects.ended(Inviter, &verify).assert(3, &["vesica.ledger"]);
     }
     for (wrong, said) in [
-        (lines[1..].concat(), "does not follow on"),
-        ([lines[0], lines[2], lines[1], lines[3]].concat(), "does not follow on"),
-        ([lines[0], lines[0]].concat(), "does not follow on"),
+        (lines[1..].concat(), "does not continue"),
+        ([lines[0], lines[2], lines[1], lines[3]].concat(), "does not continue"),
+        ([lines[0], lines[0]].concat(), "does not continue"),
         (lines[..5].concat(), "lines are missing at the end"),
         (good[..good.len() - 1].to_vec(), "is not complete"),
     ] {

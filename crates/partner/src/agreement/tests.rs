@@ -17,7 +17,7 @@ fn invited(me: &Identity, place: MeetingPlace) -> Invitation {
     Invitation::new(me, "acme", &offer(), place, Policy::default()).unwrap()
 }
 
-/// An invitation of one party, at this place, and the agreement of the other.
+/// Returns an invitation of one party, at this place, and the agreement of the other.
 fn agreed(
     place: MeetingPlace,
     address: Option<&str>,
@@ -35,7 +35,7 @@ fn usage<T: std::fmt::Debug>(ended: Result<T>) -> String {
     error.to_string()
 }
 
-/// The same with something changed in what is signed, which the first of them signs.
+/// Returns the document with a change, signed by the first party.
 fn changed<D: Document>(
     signed: &Signed<D>,
     by: &[&Identity],
@@ -89,7 +89,7 @@ fn both_sides_sign_one_agreement_with_one_phrase() {
     assert_eq!(agreement.relay(), None);
     assert_eq!(agreement.noise(), None);
     let stranger = Identity::generate().unwrap().fingerprint();
-    assert!(usage(agreement.peer_of(stranger)).contains("is no party of the agreement `acme`"));
+    assert!(usage(agreement.peer_of(stranger)).contains("is not a party of the agreement `acme`"));
     assert!(agreement.offer_of(stranger).is_err());
     assert_eq!(agreement.offer_of(me).unwrap().learns, Learns::Both);
     assert_eq!(agreement.offer_of(other).unwrap().learns, Learns::Both);
@@ -126,7 +126,7 @@ fn one_side_says_where_it_listens() {
         let answer = invitation.answer().unwrap();
         usage(invitation.accept(&parties[1], &answer, address.map(str::to_owned)))
     };
-    assert!(accept(MeetingPlace::There, None).contains("say where this side does"));
+    assert!(accept(MeetingPlace::There, None).contains("name the address at which this side does"));
     assert!(accept(MeetingPlace::There, Some("nowhere")).contains("a host and a port"));
     for place in [MeetingPlace::Here(HERE.to_owned()), MeetingPlace::Relay(HERE.to_owned())] {
         assert!(accept(place, Some(HERE)).contains("this side needs no address"));
@@ -134,7 +134,7 @@ fn one_side_says_where_it_listens() {
     let own = invited(&parties[0], MeetingPlace::There);
     let answer = own.answer().unwrap();
     let said = usage(own.accept(&parties[0], &answer, Some(HERE.to_owned())));
-    assert!(said.contains("is this side's own"), "{said}");
+    assert!(said.contains("was made by this side"), "{said}");
     for place in
         [MeetingPlace::Here("nowhere".to_owned()), MeetingPlace::Relay("nowhere".to_owned())]
     {
@@ -146,7 +146,7 @@ fn one_side_says_where_it_listens() {
 }
 
 #[test]
-fn an_invitation_that_is_over_or_other_terms_are_refused() {
+fn an_expired_invitation_and_other_terms_are_refused() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let over = Policy { expires: "2020-01-01".parse().ok(), ..Policy::default() };
     let place = MeetingPlace::Here(HERE.to_owned());
@@ -160,7 +160,7 @@ fn an_invitation_that_is_over_or_other_terms_are_refused() {
 }
 
 #[test]
-fn a_proposal_that_is_none_is_refused_though_it_is_signed() {
+fn a_signed_proposal_with_a_fault_is_refused() {
     let me = Identity::generate().unwrap();
     let good = invited(&me, MeetingPlace::Here(HERE.to_owned()));
     type Change = fn(&mut Proposal);
@@ -189,7 +189,7 @@ fn a_proposal_that_is_none_is_refused_though_it_is_signed() {
 }
 
 #[test]
-fn an_agreement_that_is_none_is_refused_though_it_is_signed() {
+fn a_signed_agreement_with_a_fault_is_refused() {
     let ([inviter, accepter], _, good) = agreed(MeetingPlace::Here(HERE.to_owned()), None);
     type Change = fn(&mut Agreement);
     let changes: [Change; 7] = [
@@ -246,26 +246,26 @@ fn rules_are_for_queries_that_they_can_limit() {
         assert!(limited(&offer(), &policy).is_ok(), "{name}");
         assert!(limited(&query(Query::COUNT), &policy).is_ok(), "{name}");
         for number in [sum(), noisy.clone()] {
-            // These have a minimum of their own.
+            // These have their own minimum.
             assert_eq!(limited(&number, &policy).is_ok(), name == "min_result", "{name}");
         }
         let said = usage(limited(&query(Query::SHARES), &policy));
         assert!(said.contains(&name.replace('_', "-")), "{said}");
     }
-    // A query with a minimum of its own takes the larger one.
+    // A query with its own minimum takes the larger one.
     let five = rule("{\"min_result\":5}");
     assert_eq!(limited(&sum(), &five).unwrap().minimum, 5);
     assert_eq!(limited(&Offer { minimum: 7, ..sum() }, &five).unwrap().minimum, 7);
     assert_eq!(limited(&offer(), &five).unwrap().minimum, 0);
     let total = rule("{\"epsilon_total\":\"1\"}");
     assert!(limited(&noisy, &total).is_ok());
-    assert!(usage(limited(&query(Query::COUNT), &total)).contains("numbers with noise"));
+    assert!(usage(limited(&query(Query::COUNT), &total)).contains("a number with noise"));
     let first = rule("{\"min_result\":5,\"threshold_first\":true}");
     assert!(limited(&offer(), &first).is_ok());
-    assert!(usage(limited(&query(Query::COUNT), &first)).contains("is for rows"));
-    assert!(usage(limited(&malicious, &first)).contains("semi-honest parties alone"));
+    assert!(usage(limited(&query(Query::COUNT), &first)).contains("a query for rows"));
+    assert!(usage(limited(&malicious, &first)).contains("only against semi-honest parties"));
     let alone = rule("{\"threshold_first\":true}");
-    assert!(usage(limited(&offer(), &alone)).contains("with min-result"));
+    assert!(usage(limited(&offer(), &alone)).contains("and min-result"));
 }
 
 fn noise() -> Noise {
@@ -273,7 +273,7 @@ fn noise() -> Noise {
 }
 
 #[test]
-fn each_side_reads_where_the_sides_meet() {
+fn each_side_reads_its_view_of_the_meeting_place() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
     let here = || HERE.to_owned();
     let both = "both sides connect to the relay at a.example:7788";

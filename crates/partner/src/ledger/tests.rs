@@ -1,4 +1,4 @@
-//! Lines that a ledger does not read again, and events that it notes once.
+//! Lines that a ledger does not read again, and events that it records once.
 
 use vesica_core::error::Class;
 use vesica_keyset::sketch::{Sketch, SketchSecret};
@@ -30,7 +30,7 @@ impl Bench {
         self.folder.path().join("vesica.ledger.checked")
     }
 
-    /// A run on this set begins; returns its line.
+    /// Begins a run on this set, and returns its line.
     fn begin(&self, set: u32) -> u64 {
         let keys = [Digest::of(&set.to_le_bytes())];
         let sketch = Sketch::of(&SketchSecret::new([7; 32]), &keys);
@@ -46,12 +46,12 @@ impl Bench {
         self.ledger().add(&self.me, &self.about, add).unwrap()
     }
 
-    fn history(&self) -> Result<(History, Head)> {
+    fn history(&self) -> Result<(History, LedgerHead)> {
         self.ledger().history(&self.me)
     }
 
-    /// What all lines come to, if they are all read.
-    fn all(&self) -> (History, Head) {
+    /// Returns the history from all lines.
+    fn all(&self) -> (History, LedgerHead) {
         let (entries, head) = self.ledger().read(&self.me.certificate()).unwrap();
         let mut history = History::default();
         entries.iter().for_each(|entry| history.add(entry));
@@ -59,11 +59,11 @@ impl Bench {
     }
 }
 
-fn fault(result: Result<(History, Head)>) -> String {
+fn fault(result: Result<(History, LedgerHead)>) -> String {
     result.err().unwrap().to_string()
 }
 
-/// Enough lines that a part of them is kept as checked, and some after it.
+/// Enough lines that part of them is kept as checked, with some after it.
 fn long() -> Bench {
     let bench = Bench::new();
     (0..20).for_each(|set| {
@@ -78,14 +78,14 @@ fn lines_that_were_checked_are_not_read_again() {
     let bench = long();
     let all = bench.all();
     assert_eq!(bench.history().unwrap(), all);
-    // A byte among the lines that were checked: the next run goes on, and whoever reads all of them finds it.
+    // A byte changes among the checked lines: the next run proceeds, and a reader of all lines finds the change.
     let path = bench.ledger().path().to_owned();
     let mut text = std::fs::read(&path).unwrap();
     text[300] ^= 1;
     std::fs::write(&path, &text).unwrap();
     assert_eq!(bench.history().unwrap(), all);
     assert!(bench.ledger().read(&bench.me.certificate()).is_err());
-    // Without the file beside it, or with one that somebody else made, every line is read.
+    // Without the file beside the ledger, or with a file made by somebody else, every line is read.
     let kept = std::fs::read_to_string(bench.checked()).unwrap();
     for content in [String::new(), kept.replacen("lines", "linea", 1), "x".to_owned()] {
         assert!(content != kept);
@@ -103,14 +103,14 @@ fn a_ledger_that_was_cut_or_lost_is_noticed() {
     let text = std::fs::read(&path).unwrap();
     let first = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     std::fs::write(&path, &text[..first]).unwrap();
-    assert!(fault(bench.history()).contains("missing or shorter than it was"));
+    assert!(fault(bench.history()).contains("missing or shorter than before"));
     std::fs::remove_file(&path).unwrap();
-    assert!(fault(bench.history()).contains("missing or shorter than it was"));
+    assert!(fault(bench.history()).contains("missing or shorter than before"));
     std::fs::remove_file(bench.checked()).unwrap();
-    assert_eq!(bench.history().unwrap().1, Head::default());
+    assert_eq!(bench.history().unwrap().1, LedgerHead::default());
 }
 
-/// The same set is kept once.
+/// The same set is kept only once.
 #[test]
 fn a_set_that_is_compared_again_takes_no_room() {
     let bench = Bench::new();
@@ -126,7 +126,7 @@ fn a_set_that_is_compared_again_takes_no_room() {
 }
 
 #[test]
-fn a_call_that_fails_again_and_again_is_noted_once() {
+fn a_call_that_fails_repeatedly_is_recorded_once() {
     let bench = Bench::new();
     let refused = |rule: &str| LedgerEvent::Refused {
         run: None,
@@ -139,7 +139,7 @@ fn a_call_that_fails_again_and_again_is_noted_once() {
     assert_eq!(bench.add(refused("hours")), Some(1));
     assert_eq!(bench.add(failed.clone()), Some(2));
     assert_eq!(bench.add(failed.clone()), None);
-    // What happens in a run is always noted, and so is the next call after it.
+    // Events in a run are always recorded, and so is the next call after it.
     let run = bench.begin(1);
     let in_run =
         LedgerEvent::Failed { run: Some(run), class: Class::Network, reason: "x".to_owned() };
@@ -151,7 +151,7 @@ fn a_call_that_fails_again_and_again_is_noted_once() {
 fn a_head_travels() {
     let bench = long();
     let (_, head) = bench.history().unwrap();
-    for head in [head, Head::default()] {
-        assert_eq!(Head::from_bytes(&head.to_bytes()), head);
+    for head in [head, LedgerHead::default()] {
+        assert_eq!(LedgerHead::from_bytes(&head.to_bytes()), head);
     }
 }

@@ -251,13 +251,13 @@ fn what_is_for_joins_is_refused_elsewhere() {
     let sender = || sending(&bench, "s", "k,c\nx,1\n", &["c"], 64);
     let receiver = || receiving(&bench, "r", "k\nx\n");
     let rows = || bench.job("a", "k\nx\n", Learns::Both);
-    usage(Job { unmatched: true, ..sender() }, "by the side that receives");
-    usage(Job { unmatched: true, ..rows() }, "by the side that receives");
+    usage(Job { unmatched: true, ..sender() }, "only the side that receives");
+    usage(Job { unmatched: true, ..rows() }, "only the side that receives");
     usage(Job { duplicates: Duplicates::All, ..receiver() }, "for the side that sends");
     usage(Job { duplicates: Duplicates::All, ..rows() }, "for the side that sends");
     let mut many = sender();
     many.offer.sends.as_mut().unwrap().rows = 2;
-    usage(many, "where duplicates are all sent");
+    usage(many, "that all duplicates are sent");
     let mut many = sending_all(&bench, "k,c\nx,1\n", &["c"], 2000);
     many.offer.sends.as_mut().unwrap().bytes = 64;
     usage(many, "2000 rows of 64 bytes");

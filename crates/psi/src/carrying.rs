@@ -53,7 +53,7 @@ impl Carrying {
     }
 
     /// Predicted cost for sets of these sizes, or of one of several runs: the protocol's, the payloads, and 20 bytes for
-    /// each item and list except the first. There is no additional flight.
+    /// each item and list except the first. It adds no flight.
     pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
         let setting = setting.into();
         let mut cost = self.protocol.cost(setting);
@@ -107,7 +107,7 @@ impl Carrying {
 /// Same as [`send`](crate::send).
 ///
 /// # Panics
-/// If the number of payloads is not that of the items, or they have another length.
+/// If there are not as many payloads as items, or they have another length.
 pub fn send(
     carrying: &Carrying,
     input: SenderInput<'_>,

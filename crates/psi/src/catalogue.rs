@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_protocol_does_not_support_is_said_with_the_limit() {
+    fn unsupported_sizes_are_refused_with_the_limit() {
         for (key, within, beyond, said) in [
             ("dcw13", [(1 << 24) - 1, 1], [1 << 24, 1], "16777216 items of both sets together"),
             ("psz14-none", [1 << 13, 1 << 13], [9000, 9000], "7456 items of the sender beside"),

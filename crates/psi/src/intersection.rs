@@ -135,8 +135,7 @@ mod tests {
                     let items = set(50..300);
                     let mut rng = StdRng::seed_from_u64(1);
                     send(protocol, items.items(), 0..=1000, &mut a, &mut rng).unwrap();
-                    // A receiver that is still computing sends keep-alive messages, and must find somebody
-                    // there.
+                    // A receiver that is still computing sends keep-alive messages, so the sender must stay connected.
                     a.finish().unwrap();
                 });
                 let items = set(0..100);

@@ -4,11 +4,11 @@
 //! A protocol takes items and returns positions. It knows nothing of rows, names, files, sockets, clocks or
 //! configuration: those live in `vesica` above. Below are the OPRFs and OTs from which it is built.
 //!
-//! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse
-//! duplicates and run the protocol's two phases. [`payload`] does the same with bytes that travel with the
-//! sender's items, and [`reveal`] adds the step by which a sender learns the intersection too. [`lookup`] lists the protocols
-//! in which a set is published once and asked about again and again. All that two parties compute is a
-//! [`Functionality`], from which those who have agreed on sizes elsewhere prepare their parties.
+//! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse duplicates and
+//! run the protocol's two phases. [`payload`] does the same with bytes that travel with the sender's items, and
+//! [`reveal`] adds the step by which a sender learns the intersection too. [`lookup`] lists the protocols in which a
+//! set is published once and queried many times. Every computation of two parties is a [`Functionality`], from which
+//! callers that have agreed on sizes elsewhere prepare their parties.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 

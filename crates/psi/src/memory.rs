@@ -28,7 +28,8 @@ pub(crate) struct PerItem {
 }
 
 impl PerItem {
-    /// Bytes per item of its own set and of its peer's: for the sender, and for the receiver.
+    /// Creates a formula from the bytes per item of a party's own set and of its peer's, for the sender and for the
+    /// receiver.
     pub(crate) const fn new(sender: [f64; 2], receiver: [f64; 2]) -> Self {
         Self { sender, receiver }
     }

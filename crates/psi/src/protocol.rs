@@ -12,7 +12,7 @@ use crate::{
     payload::{CarryingReceiver, CarryingSender},
 };
 
-/// What a protocol may be used for.
+/// The uses that a protocol is fit for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// The one to use for some sizes and networks.
@@ -42,17 +42,17 @@ impl Status {
     }
 }
 
-/// Who learns what from a run of the protocol itself.
+/// The knowledge that each party gains from a run of the protocol itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leakage {
-    /// What the receiver learns, as a clause.
+    /// The receiver's knowledge, as a clause.
     pub receiver: &'static str,
-    /// What the sender learns, as a clause.
+    /// The sender's knowledge, as a clause.
     pub sender: &'static str,
 }
 
 impl Leakage {
-    /// What the parties learn in every protocol that is secure as stated.
+    /// The leakage of every protocol that is secure as stated.
     pub const INTERSECTION: Self = Self {
         receiver: "the intersection and the size of the sender's set",
         sender: "the size of the receiver's set",
@@ -75,13 +75,13 @@ pub struct Protocol {
     pub title: &'static str,
     /// Authors, venue and year.
     pub citation: &'static str,
-    /// What it may be used for.
+    /// The uses that it is fit for.
     pub status: Status,
     /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
-    /// Who learns what.
+    /// Its leakage to each party.
     pub learns: Leakage,
-    /// How much of each key's digest it takes.
+    /// The part of each key's digest that it takes.
     pub digest: DigestLength,
     /// Whether a filter may replace the sender's final list. LIANG22 Theorem 1 allows this, among parties that
     /// follow the protocol, if the values on the list are one-way and their order carries no meaning.
@@ -110,7 +110,7 @@ pub enum Parties {
         /// Prepares a receiver.
         receiver: Prepare<Receiver>,
     },
-    /// With and without payloads.
+    /// The protocol with and without payloads.
     Carrying {
         /// The number of lists of tags that contain each of the sender's items. For each list but one, an item
         /// costs 20 additional bytes.
@@ -200,7 +200,7 @@ impl Protocol {
 }
 
 impl Items<'_> {
-    /// As much of each digest as `protocol` takes.
+    /// Takes from each digest the part that `protocol` takes.
     ///
     /// # Errors
     /// [`Error::ShortDigests`] if it takes more than is available.

@@ -1,4 +1,4 @@
-//! What both parties know before a run: sizes, and what these cost.
+//! The facts that both parties know before a run: sizes, and their predicted cost.
 
 use vesica_params::LAMBDA;
 
@@ -44,7 +44,7 @@ impl List {
     }
 }
 
-/// What both parties know about a run before its first step.
+/// The facts that both parties know about a run before its first step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// The sizes of the two sets.
@@ -75,7 +75,7 @@ impl Setting {
     }
 }
 
-/// What a run is expected to cost.
+/// The predicted cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Payload bytes that the sender receives.
@@ -114,7 +114,7 @@ impl Limit {
     }
 }
 
-/// The [limits](Protocol::limits) of a protocol that has none of its own.
+/// The [limits](Protocol::limits) of a protocol without specific ones.
 pub(crate) fn any_sizes(sizes: Sizes) -> Result<(), Limit> {
     Limit::check(OF_SENDER, sizes.sender, MAX_ITEMS)?;
     Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS)

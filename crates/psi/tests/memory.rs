@@ -1,6 +1,7 @@
-//! The predicted memory of every entry's parties, compared with that of a process that runs one party.
+//! The predicted memory of every entry's parties, compared with the memory of a process that runs one party.
 //!
-//! Each party has its own process: this program again, with a test that does nothing unless it is told to.
+//! Each party has its own process: this program again, with a test that does nothing unless an environment variable
+//! selects it.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -37,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const FACTOR: f64 = 3.0;
 const CONSTANT: f64 = (40 << 20) as f64;
 
-/// What two parties run.
+/// A computation of two parties.
 #[derive(Clone, Copy)]
 enum Work {
     Protocol(&'static Protocol),

@@ -1,7 +1,7 @@
 //! Numbers from circuit PSI: sums over the hidden matches of [`circuit`](crate::circuit_psi). Semi-honest.
 //!
 //! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, of R's value x_j
-//! there, which R knows, and of S's value y_j = v'_j + w_j, of which R knows one summand and S the other. A
+//! there, which R knows, and of S's value y_j = v'_j + w_j, whose summands R and S know one each. A
 //! bin without an item has x_j = 0, and no match.
 //!
 //! 4. Products of hidden bits with numbers that one party knows ([`arithmetic`]) give additive shares of
@@ -18,12 +18,12 @@
 //!
 //! R learns the answer and the size of S's set; S learns the size of R's set.
 //!
-//! Of two sets in partitions, steps 1 to 4 are run on each partition. The parties add up their shares over all partitions, and
-//! step 5 is run once, on the totals: neither learns anything of a single partition.
+//! For sets in partitions, the parties run steps 1 to 4 on each partition, add up their shares over all partitions, and
+//! run step 5 once, on the totals. Neither learns anything about a single partition.
 //!
 //! Shares are taken modulo 2^64, and for sums of products modulo 2^128. No sum wraps: neither party's
 //! magnitudes add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and a
-//! sum of products below 2^126. The width depends on the aggregate alone, and not on the values.
+//! sum of products below 2^126. The width depends only on the aggregate, not on the values.
 
 mod cost;
 mod noise;
@@ -56,7 +56,7 @@ use crate::{
     protocols::rs21::CITATION,
 };
 
-/// On the construction of `rs21-circuit`.
+/// The method on the construction of `rs21-circuit`.
 pub static RS21: Method = Method {
     key: "rs21-circuit",
     title: "sums over hidden matches of circuit PSI, silent OTs",
@@ -196,7 +196,7 @@ impl<N: Number> CircuitProgram<N> {
     }
 
     /// Step 5 for an answer that is not just the sum of the shares. Inputs: both parties' shares of the count,
-    /// then those of the sum if there is one. Outputs: whether there are enough items, and then the answer if
+    /// then their shares of the sum if there is one. Outputs: whether there are enough items, and then the answer if
     /// so, otherwise 0.
     fn circuit(&self) -> Option<Circuit> {
         let Query { aggregate, minimum, noise, .. } = self.query;
@@ -561,7 +561,7 @@ impl<M: Construction, N: Number> SumReceiver<M, N> {
     }
 }
 
-/// Step 5 for sets in partitions, over all of which the shares have been added up.
+/// Step 5 for sets in partitions, after the shares have been added up over all partitions.
 fn open<N: Number>(
     query: Query,
     role: Party,

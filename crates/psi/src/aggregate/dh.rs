@@ -9,9 +9,9 @@
 //! 3. S → R: the sorted list of tags {H'(α·H(y))}. R multiplies what it got in step 2 by 1/β and counts how
 //!    many have their tag on the list.
 //!
-//! R learns how many items are shared and the size of S's set; S learns the size of R's set. The values that R
-//! compares are those of its items in an order that S drew, so they show how many match, but not which. Since R
-//! always sees the size, it cannot be withheld, and there is no minimum.
+//! R learns how many items are shared and the size of S's set; S learns the size of R's set. R compares the values of
+//! its items in an order that S drew, so it sees how many match, but not which. R always sees the size, so it cannot be
+//! withheld, and a minimum is not supported.
 
 use rand::{CryptoRng, seq::SliceRandom};
 use vesica_net::Channel;
@@ -86,7 +86,7 @@ impl crate::Party<Valued<'_>, ()> for Party {
             returned.extend(mul_all::<Ristretto>(&points, &alpha));
             channel.keep_alive()?;
         }
-        // Time does not depend on the order but for caches.
+        // Only caches can make time depend on the order.
         returned.shuffle(&mut Declassified(rng));
         for chunk in returned.chunks(chunk::<Ristretto>()) {
             channel.send_slice(SHUFFLED, chunk)?;

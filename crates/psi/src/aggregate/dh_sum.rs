@@ -16,11 +16,11 @@
 //!    - If the matcher is R, it also adds an encryption of a uniform mask; owner → matcher: what it decrypts,
 //!      from which R subtracts the mask.
 //!
-//! The matcher learns how many items are shared, whoever learns the sum and whatever the minimum is. The
-//! paper's owner learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both learn
-//! the size of the other's set. With a fresh encryption of 0, a sum reveals nothing about the ciphertexts from
-//! which it was made; with a uniform mask it is uniform. Because this method reveals a size that was not asked
-//! for, it runs only if both parties name it.
+//! The matcher learns how many items are shared, regardless of the minimum and of who learns the sum. The paper's owner
+//! learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both learn the size of the
+//! other's set. With a fresh encryption of 0, a sum reveals nothing about the ciphertexts from which it was made; with
+//! a uniform mask it is uniform. Because this method reveals a size that was not asked for, it runs only if both
+//! parties name it.
 
 use std::sync::Arc;
 
@@ -249,7 +249,7 @@ impl Owner {
     /// is either a sum that it may learn, or masked.
     ///
     /// # Errors
-    /// Those of the connection.
+    /// Errors of the connection.
     pub fn with_key(key: Arc<Key>, query: Query, channel: &mut Channel) -> Result<Self> {
         channel.send(KEY, &key.public().encode())?;
         channel.flush()?;

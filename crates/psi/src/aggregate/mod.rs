@@ -1,19 +1,19 @@
 //! Numbers about an intersection, without its items.
 //!
-//! Most people who ask for an intersection want a number: how many items are shared, the sum of the values of the shared
-//! items, or whether at least so many are shared. A [`Method`] computes such an [`Aggregate`] for the receiver. The sender
-//! learns the size of the receiver's set, as it does from an intersection, unless the method says otherwise. [`METHODS`]
-//! lists them all.
+//! Most users of an intersection want a number: how many items are shared, the sum of the values of the shared items,
+//! or whether at least a given number are shared. A [`Method`] computes such an [`Aggregate`] for the receiver. The
+//! sender learns the size of the receiver's set, as it does from an intersection, unless the method says otherwise.
+//! [`METHODS`] lists them all.
 //!
 //! A number can reveal an item: the sum over an intersection of one item is that item's value. A query may
 //! therefore have a *minimum*: if the intersection has fewer items, only that fact is revealed. Methods that
 //! show the receiver the size itself cannot withhold it, and do not take a minimum.
 //!
-//! A query may have *noise* instead ([`Laplace`]), which both parties draw together in the computation, and of which neither
-//! knows more than the number tells. The number is then differentially private for the items of both sets.
+//! A query may have *noise* instead ([`Laplace`]). Both parties draw it together in the computation, and neither knows
+//! more about it than the number reveals. The number is then differentially private for the items of both sets.
 //!
-//! To compute something else, use [`shares`]: it reveals no number to anybody, but provides the input of
-//! another two-party computation.
+//! To compute something else, use [`shares`]: it reveals no number, but provides the input of another two-party
+//! computation.
 //!
 //! Values are signed integers of 64 bits, one per item. A party whose values have magnitudes that add up to
 //! 2^63 or more is refused before the run ([`Error::SumTooLarge`]). A sum of values therefore fits 64 bits, and
@@ -81,14 +81,14 @@ impl Aggregate {
 pub struct Query {
     /// The sizes of the two sets.
     pub sizes: Sizes,
-    /// What is computed.
+    /// The aggregate that is computed.
     pub aggregate: Aggregate,
     /// If the intersection has fewer items than this, nothing else is revealed.
     pub minimum: u64,
     /// The noise that is added to a count or a sum, which then has no minimum. Values must be so small that an item
     /// changes the number by no more than the noise hides.
     pub noise: Option<Laplace>,
-    /// In how many partitions the sets are compared, of which `sizes` are those of one; 1 for whole sets.
+    /// The number of partitions in which the sets are compared, where `sizes` are the sizes of one; 1 for whole sets.
     pub partitions: usize,
 }
 
@@ -113,7 +113,7 @@ impl Query {
     }
 }
 
-/// What the receiver learns.
+/// The receiver's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// For [`Aggregate::Count`].
@@ -150,13 +150,13 @@ pub type Sender = dyn for<'a> Party<Valued<'a>, ()>;
 /// The party that learns the output.
 pub type Receiver = dyn for<'a> Party<Valued<'a>, Output>;
 
-/// A party's share of a result: the other party's added to it, modulo 2^128, or modulo 2^64 except for a sum of products, is
-/// the result.
+/// A party's share of a result. The result is the sum of both parties' shares modulo 2^64, or modulo 2^128 for a sum of
+/// products.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Share {
-    /// Of the number of shared items, where that is computed.
+    /// The share of the number of shared items, if it is computed.
     pub count: u128,
-    /// Of the sum, where there is one.
+    /// The share of the sum, if it is computed.
     pub sum: u128,
 }
 
@@ -171,15 +171,16 @@ impl Share {
 /// A party for one partition. Neither party learns anything from its run.
 pub type Adder = dyn for<'a> Party<Valued<'a>, Share>;
 
-/// How a method computes an aggregate of two sets in partitions. Each partition gives both parties shares, which they add
-/// up; only the total is opened.
+/// A method's way to compute an aggregate of two sets in partitions. Each partition gives both parties shares, which
+/// they add up; only the total is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct ByPartitions {
     /// Prepares the sender for a partition.
     pub sender: Prepare<Adder, Query>,
     /// Prepares the receiver for a partition.
     pub receiver: Prepare<Adder, Query>,
-    /// Opens the total to the receiver, from this party's share of it; says whether this party is the receiver.
+    /// Opens the total to the receiver, from this party's share of it; an argument says whether this party is the
+    /// receiver.
     pub open: Open,
 }
 
@@ -202,7 +203,7 @@ pub struct Method {
     pub title: &'static str,
     /// Authors, venue and year.
     pub citation: &'static str,
-    /// What it may be used for.
+    /// The uses that it is fit for.
     pub status: Status,
     /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
@@ -213,7 +214,7 @@ pub struct Method {
     pub supports: fn(Aggregate, minimum: u64) -> bool,
     /// Whether it can add noise to a count or a sum.
     pub adds_noise: bool,
-    /// Who learns what.
+    /// Its leakage to each party.
     pub learns: fn(Aggregate) -> Leakage,
     /// Predicted cost.
     pub cost: fn(Query) -> Cost,
@@ -225,7 +226,7 @@ pub struct Method {
     pub sender: Prepare<Sender, Query>,
     /// Prepares a receiver.
     pub receiver: Prepare<Receiver, Query>,
-    /// For sets in partitions, where it can.
+    /// Its way to handle sets in partitions, if it has one.
     pub partitions: Option<&'static ByPartitions>,
 }
 
@@ -312,7 +313,7 @@ pub fn receive(
     inquiry.receiver(channel, rng)?.run(input, channel, rng)
 }
 
-/// Tells the sender the output too.
+/// Sends the output to the sender too.
 ///
 /// # Errors
 /// Any error of the connection.
@@ -331,7 +332,7 @@ pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
     Ok(channel.flush()?)
 }
 
-/// The sender's side of [`tell`]. A malicious receiver may send any output.
+/// Receives the output as the sender. A malicious receiver may send any output.
 ///
 /// # Errors
 /// A deviation if the message is not an answer to the query.
@@ -352,7 +353,7 @@ pub fn learn(query: &Query, channel: &mut Channel) -> Result<Output> {
         (3, _) => Some(Output::TooFew),
         _ => None,
     };
-    Ok(answer.ok_or_else(|| channel.malformed(TOLD, "no answer to the question"))?)
+    Ok(answer.ok_or_else(|| channel.malformed(TOLD, "not an answer to the query"))?)
 }
 
 /// Refuses values whose magnitudes add up to 2^63 or more, because sums of them could wrap.

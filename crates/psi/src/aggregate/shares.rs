@@ -5,7 +5,7 @@
 //!
 //! 4. If items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a bin
 //!    without an item and has S's share 0, and S's value y_j = v'_j ⊕ w_j. The result is fresh shares of the
-//!    values where there is a match, and of 0 everywhere else.
+//!    values at matches, and of 0 everywhere else.
 //!
 //! Each party keeps its shares. It learns the size of the other's set and nothing else: on their own, its
 //! shares are uniform. Only R knows which of its items is in which bin.
@@ -30,12 +30,12 @@ use crate::{
     },
 };
 
-/// What is to be shared, with the parameters that both parties know beforehand.
+/// The values that are to be shared, with the parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
     /// The sizes of the two sets, or of one partition of each.
     pub sizes: Sizes,
-    /// In how many partitions the sets are compared; 1 for whole sets.
+    /// The number of partitions in which the sets are compared; 1 for whole sets.
     pub partitions: usize,
     /// Whether the sender's items have values.
     pub of_sender: bool,
@@ -48,7 +48,7 @@ pub struct Outline {
 pub struct Shares {
     /// Whether the bin's item is in both sets.
     pub members: Zeroizing<Vec<bool>>,
-    /// The sender's value of that item, 0 where it is not in both sets; `None` without such values.
+    /// The sender's value of that item, or 0 if it is not in both sets; `None` without such values.
     pub of_sender: Option<Zeroizing<Vec<u64>>>,
     /// The receiver's value of that item, in the same way.
     pub of_receiver: Option<Zeroizing<Vec<u64>>>,
@@ -61,15 +61,15 @@ pub struct Shares {
 pub struct Sharing {
     /// Its name everywhere.
     pub key: &'static str,
-    /// What it may be used for.
+    /// The uses that it is fit for.
     pub status: Status,
     /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
-    /// Who learns what.
+    /// Its leakage to each party.
     pub learns: Leakage,
 }
 
-/// With the construction of `rs21-circuit`.
+/// The sharing with the construction of `rs21-circuit`.
 pub static SHARING: Sharing = Sharing {
     key: RS21.key,
     status: RS21.status,
@@ -122,7 +122,7 @@ impl Outline {
         Cost {
             bytes_to_sender: (bytes.to_sender + selected) as f64,
             bytes_to_receiver: (bytes.to_receiver + selected) as f64,
-            // For a selection, those of triples and one of products.
+            // For a selection, the rounds of triples and one of products.
             rounds: Silent::ROUNDS + selection.map_or(0, |_| TRIPLE_ROUNDS + 1),
         }
     }

@@ -6,10 +6,10 @@
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
 //!    of its three bins (cuckoo hashing, b bins), S puts each of its own into all three.
-//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or takes it from the OTs, and a mask w_j if its items have
-//!    values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed by v(y) − w_j, or v(y) ⊕ w_j. R
-//!    evaluates it at the point of the item in each bin, or at a random point if there is none, and gets t'_j, and v', which is
-//!    the other part of v(x) if x matches.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or takes it from the OTs, and a mask w_j if its items
+//!    have values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed by v(y) − w_j, or
+//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point if the bin is empty, and
+//!    gets t'_j and v'. If x matches, v' is the other part of v(x).
 //! 3. t_j and t'_j are equal exactly if S has the item of bin j too. Both get shares of a bit m_j that says so: by GMW with
 //!    ℓ − 1 AND gates per bin, or by digits of three bits ([`Digits`]), with ⌈(ℓ − 1)/2⌉ OTs.
 //!
@@ -120,17 +120,17 @@ pub(crate) trait Construction: Send + Sync + 'static {
     /// The OPPRF.
     type Opprf: Opprf;
 
-    /// How triples are made.
+    /// The OT extension that makes triples.
     const TRIPLES: Extension;
 
-    /// How targets are compared.
+    /// The comparison of targets.
     const COMPARISON: Comparison;
 
     /// Flights up to the end of step 3, including the agreement on sizes.
     const ROUNDS: u32;
 }
 
-/// How two targets are compared.
+/// A way to compare two targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     /// Bit by bit, as in the papers.
@@ -147,11 +147,11 @@ pub(crate) struct Plan {
     /// ℓ.
     bits: usize,
     lambda: u32,
-    /// How S's values are masked, if its items have values.
+    /// The masking of S's values, if its items have values.
     values: Option<Masking>,
 }
 
-/// How a value results from its two parts, v' and w.
+/// The way in which a value results from its two parts, v' and w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Masking {
     /// v' + w modulo 2^64.
@@ -264,7 +264,7 @@ pub(crate) struct Sending<M: Construction> {
     triples: Triples,
 }
 
-/// What the sender holds for each bin.
+/// The sender's data for each bin.
 pub(crate) struct SenderBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: WireBits,
@@ -275,7 +275,7 @@ pub(crate) struct SenderBins<N: Number> {
 }
 
 impl<M: Construction> Sending<M> {
-    /// The part that needs no input. The demand is that of the plan, plus that of the steps after step 3.
+    /// The part that needs no input. `demand` covers the plan and the steps after step 3.
     pub(crate) fn prepare(
         plan: Plan,
         demand: &Demand,
@@ -288,7 +288,7 @@ impl<M: Construction> Sending<M> {
         Ok(Self { plan, opprf, triples })
     }
 
-    /// Steps 1 to 3; `values` are those of the items, if they have any. `N` is the plan's kind of number.
+    /// Steps 1 to 3; `values` are the items' values, if they have any. `N` is the plan's kind of number.
     pub(crate) fn bins<N: Number>(
         self,
         items: Items<'_>,
@@ -352,7 +352,7 @@ pub(crate) struct Receiving<M: Construction> {
     triples: Triples,
 }
 
-/// What the receiver holds for each bin.
+/// The receiver's data for each bin.
 pub(crate) struct ReceiverBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: WireBits,

@@ -5,7 +5,7 @@
 //! the hint. `rs21-circuit` uses silent OTs, which cost hardly any bytes; `rs21-circuit-iknp` uses triples from
 //! OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
-//! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than necessary (see
+//! Deviations: the OKVS is RR22's, elements of the VOLE are only as long as necessary (see
 //! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits
 //! (`Comparison::Digits`) and not by triples, because of the time that OTs take.
 
@@ -28,14 +28,14 @@ use crate::{
     protocols::{rs21::CITATION, vole_oprf::FIELD},
 };
 
-/// With silent OTs.
+/// The protocol with silent OTs.
 pub static SILENT: Protocol = protocol::<Silent>(About {
     key: "rs21-circuit",
     title: "circuit PSI from a VOLE-based OPPRF, silent OTs",
     citation: CITATION,
 });
 
-/// With triples from OT extension.
+/// The protocol with triples from OT extension.
 pub static IKNP: Protocol = protocol::<Iknp>(About {
     key: "rs21-circuit-iknp",
     title: "circuit PSI from a VOLE-based OPPRF, triples from OT extension",

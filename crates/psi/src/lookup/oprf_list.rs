@@ -5,8 +5,8 @@
 //! precomputation form of Kiss, Liu, Schneider, Asokan, Pinkas (PoPETs 2017) and of Kales, Rechberger, Schneider, Senker,
 //! Weinert (USENIX Security 2019), who send a filter.
 //!
-//! 1. Publisher: F(k, y) for each of its items y, under a key k of the epoch; the sorted list of the first ℓ bits of each, in
-//!    a signed list that anybody may download.
+//! 1. Publisher: F(k, y) for each of its items y, under a key k of the epoch; the sorted list of the first ℓ bits of
+//!    each, in a signed list that anyone may download.
 //! 2. Client → publisher: r · P(x) for each of its items x.
 //! 3. Publisher → client: k · r · P(x), and a proof for all of them that this is the k of the signed public key.
 //! 4. The client derives F(k, x) and looks its first ℓ bits up.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_list_can_do_is_refused() {
+    fn a_query_beyond_the_limits_is_refused() {
         let beyond =
             |items, keys, times| cost(Asking { items, keys, times }).expect_err("too much").of;
         assert_eq!(beyond(MAX_ITEMS + 1, 1, 1), "of the publisher");

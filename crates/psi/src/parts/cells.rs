@@ -25,7 +25,7 @@ use rand::CryptoRng;
 
 use crate::Result;
 
-/// As strong as the OT extension.
+/// The adversary that the OT extension withstands.
 pub(crate) const ADVERSARY: Adversary = semi_honest::ADVERSARY;
 
 /// Half the bytes of ALSZ13 for the same work.

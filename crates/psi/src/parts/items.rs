@@ -2,7 +2,7 @@
 
 use vesica_primitives::Block;
 
-/// How much of each key's digest a protocol takes.
+/// The part of each key's digest that a protocol takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestLength {
     /// 128 bits, the low half: enough unless a party searches for two keys with the same item.
@@ -43,7 +43,7 @@ impl Set {
         self.low_halves.len()
     }
 
-    /// Whether there is no item.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.low_halves.is_empty()
     }
@@ -63,7 +63,7 @@ impl<'a> Items<'a> {
         self.low_halves.len()
     }
 
-    /// Whether there are no items.
+    /// Whether it is empty.
     pub fn is_empty(self) -> bool {
         self.low_halves.is_empty()
     }

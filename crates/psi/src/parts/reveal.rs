@@ -1,9 +1,9 @@
 //! The step by which a sender learns the intersection too.
 //!
-//! After a run, the receiver tells the sender which items they share: a fresh key, the number of shared items
-//! and the sorted list of their keyed hashes. These messages are computed from the intersection alone and
-//! reveal nothing about any other item. A dishonest receiver may leave out items or end the run instead; a
-//! sender that must not depend on this must swap the roles.
+//! After a run, the receiver shows the sender which items they share: it sends a fresh key, the number of shared items
+//! and the sorted list of their keyed hashes. These messages are computed only from the intersection and reveal nothing
+//! about any other item. A dishonest receiver may leave out items or end the run instead; a sender that must not depend
+//! on this must swap the roles.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -20,7 +20,7 @@ const KEY: &str = "reveal/key";
 const COUNT: &str = "reveal/count";
 const LIST: &str = "reveal/list";
 
-/// The receiver's side: tells the sender which items they share.
+/// The receiver's side: shows the sender which items they share.
 pub fn tell(
     shared: Items<'_>,
     setting: impl Into<Setting>,
@@ -35,7 +35,7 @@ pub fn tell(
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
     let tags = Tags::new(setting);
     let hashes = hash_all(&key, shared).into_iter().map(|hash| tags.of(hash)).collect();
-    // The items come from a set, so there are no equal ones to look for.
+    // The items come from a set, so no two are equal.
     tags.send_list(LIST, hashes, Items::from(&[][..]), channel)?;
     Ok(channel.flush()?)
 }
@@ -72,7 +72,7 @@ pub fn learn(
     Ok(positions)
 }
 
-/// The event that the sender takes an item of its own for a shared one by mistake.
+/// The event that the sender mistakes one of its items for a shared one.
 pub fn failure(setting: impl Into<Setting>) -> Failure {
     let setting = setting.into();
     Tags::new(setting).failure(setting.sizes)

@@ -1,5 +1,5 @@
 //! The final step of a protocol that carries payloads: lists of tags as in [`tags`](super::tags), followed by
-//! S's payloads, encrypted so that R can open those of the common items.
+//! S's payloads, encrypted so that R can open only the payloads of common items.
 //!
 //! S knows an OPRF value v for each place where an item of R's may have been evaluated: one, or one for each
 //! hash function. R knows v for its own items; for R, the v of any other item is a random block. One hash,
@@ -7,8 +7,8 @@
 //! that lists need, and a **key** of 128 bits. v itself is never sent, so a tag of any length reveals nothing
 //! about the key.
 //!
-//! 1. S → R: the sorted list of tags, truncated. The order is that of whole tags, so that pseudo-random values
-//!    also decide the order of tags that are equal after truncation.
+//! 1. S → R: the sorted list of tags, truncated. They are sorted as whole tags, so that pseudo-random values also
+//!    decide the order of tags that are equal after truncation.
 //! 2. If there are several lists, S → R, for each but the first: the list, and then for each of its places in
 //!    turn the item's key and place on the *first* list, encrypted under the key of this one.
 //! 3. S → R: the payloads in the order of the first list, encrypted under that list's keys.
@@ -18,14 +18,14 @@
 //! **Encryption** is XOR with AES-128 in counter mode. A key belongs to one place of one list in one session and
 //! encrypts one message of an agreed length, so no part of a stream is used twice, and no nonce is needed.
 //!
-//! **There is no authentication**, because it would achieve nothing. Against third parties, the connection
+//! **Payloads are not authenticated**, because that would achieve nothing. Against third parties, the connection
 //! authenticates. S itself may choose any payload, so no check could distinguish an invented one from an
 //! altered one. And R opens nothing with a wrong key: tag and key derive from the same value, so R would have
 //! to meet the tag of another item, which has probability 2^-λ over all pairs, or 2^-128 per pair if tags are
 //! whole.
 //!
-//! **Equal tags on one list**: R takes the first of them and continues. Stopping would tell an S that
-//! duplicates a tag whether R has that item.
+//! **Equal tags on one list**: R takes the first of them and continues. Stopping would show an S that duplicates a tag
+//! whether R has that item.
 //!
 //! Lengths of messages depend on the number of S's items, on the number of lists and on the length of a payload.
 
@@ -194,7 +194,7 @@ fn inverse(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// How many messages of this length are sent together.
+/// Returns the number of messages of this length that are sent together.
 fn together(len: usize) -> usize {
     (CHUNK / len).max(1)
 }
@@ -234,7 +234,7 @@ fn send_sealed(
 }
 
 /// Receives `count` messages of `len` bytes, and returns the contents of those at the given places, one after
-/// another. Places are in ascending order; a key is that of the item at a position.
+/// another. Places are in ascending order; `keys` holds the key of the item at each position.
 fn recv_sealed(
     (label, len, count): (&'static str, usize, usize),
     found: &[Place],

@@ -12,11 +12,11 @@ pub(crate) const SIZE: &str = "psi/size";
 /// A party's first message: the size of its set and a digest of its protocol's name.
 const HELLO_LEN: usize = 16;
 
-/// An OT session for one of several runs, which the first run on a connection sets up and all others go on with; for a
-/// single run one of its own. `uses` is what a run does with it.
+/// Runs `uses` with an OT session. Of several runs on a connection, the first sets the session up and the others
+/// continue it; a single run has its own.
 ///
 /// # Errors
-/// Those of `setup` and `uses`.
+/// Errors of `setup` and `uses`.
 pub(crate) fn with_ots<S: Send + 'static, T>(
     runs: usize,
     channel: &mut Channel,
@@ -39,7 +39,7 @@ pub(crate) fn with_ots<S: Send + 'static, T>(
     Ok(used)
 }
 
-/// Tells the peer the size of this party's set and returns the size of the peer's. Refuses a peer that is about to run
+/// Sends the peer the size of this party's set and returns the size of the peer's. Refuses a peer that is about to run
 /// something else, whose messages might look the same; `name` is the hash by which the parties compare it.
 pub(crate) fn agree(
     name: &blake3::Hash,

@@ -82,7 +82,7 @@ pub static PROTOCOL: Protocol = Protocol {
 /// with the same key described at [`StandingSender`] apply here too.
 ///
 /// # Errors
-/// Those of the connection.
+/// Errors of the connection.
 pub fn sender_with(
     key: Arc<Key>,
     setting: Setting,
@@ -205,7 +205,7 @@ impl Party<Items<'_>, ()> for Sender {
 }
 
 /// A sender that keeps its key, and the values of its set, for any number of receivers: the cost of each run
-/// depends on the receiver's set alone. The other side is an ordinary receiver of [`PROTOCOL`].
+/// depends only on the receiver's set. The other side is an ordinary receiver of [`PROTOCOL`].
 ///
 /// The value of an item is the same in each run. So receivers that compare their results see which values entered
 /// or left the set between their runs (though not whose), and bounds on the number of items that may be tried
@@ -244,7 +244,7 @@ impl StandingSender {
     }
 }
 
-/// What hides one item: r^e and 1/r.
+/// The blinding of one item: r^e and 1/r.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Blinding {
     power: Residue,

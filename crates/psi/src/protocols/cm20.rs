@@ -67,7 +67,7 @@ trait Model: Send + 'static {
     /// Flights of a run.
     const ROUNDS: u32;
 
-    /// How values are truncated.
+    /// Returns the truncation of values.
     fn tags(setting: Setting) -> Tags;
 
     /// The inputs of the OPRF.
@@ -326,9 +326,8 @@ mod tests {
             (self.count * self.sizes.receiver) as f64 * (1.0 - missed)
         }
 
-        /// A distance from the mean that is exceeded with a probability below 10^-9: Freedman's inequality for S's
-        /// tags one after another, each of which coincides with an earlier one or makes about n_x · 2^-ℓ more
-        /// matches, and then R's.
+        /// A distance from the mean that is exceeded with a probability below 10^-9: Freedman's inequality for S's tags
+        /// one after another (each coincides with an earlier one or makes about n_x · 2^-ℓ more matches), and then R's.
         fn tolerance(&self, bits: u32) -> f64 {
             let Sizes { sender, receiver } = self.sizes;
             let [listed, step] = [sender, receiver].map(|n| n as f64 * 0.5f64.powi(bits as i32));
@@ -345,7 +344,7 @@ mod tests {
         let found = all.sum::<usize>() as f64;
         let off = |bits: u32| (found - runs.mean(bits)).abs();
         assert!(off(BITS) <= runs.tolerance(BITS), "{found}, not {}", runs.mean(BITS));
-        // The test can tell ℓ from ℓ − 1.
+        // The test distinguishes ℓ from ℓ − 1.
         assert!(off(BITS - 1) > runs.tolerance(BITS - 1), "{found} at {BITS} bits");
     }
 

@@ -83,7 +83,7 @@ struct Dimensions {
 
 impl Dimensions {
     /// A filter with room for both sets: then, except with probability 2^-λ, each item of S that R does not
-    /// have has a cell of its own among those that R does not choose, and what R sees of the others is random.
+    /// have has its own cell among those that R does not choose, and R sees random strings in the others.
     /// The number of bits is such that, except with the same probability, the cells of no item that only R has
     /// add up to its digest.
     fn of(setting: Setting) -> Self {

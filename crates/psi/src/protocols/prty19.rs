@@ -7,8 +7,8 @@
 //!    about equally full; S puts each item into both.
 //! 3. R → S: the polynomials of the OPRF ([`oprf`]). R gets F_b(x) for the item x in bin b, S can compute F
 //!    anywhere.
-//! 4. S → R, *low*: the sorted list of {F(y)}; *fast*: for each of the two hash functions i that of
-//!    {F_{h_i(y)}(y)}.
+//! 4. S → R, *low*: the sorted list of {F(y)}; *fast*: the sorted list of {F_{h_i(y)}(y)} for each of the two hash
+//!    functions i.
 //! 5. R outputs the x whose value is on the list of the hash function from which its bin comes.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. The paper proves *low*
@@ -45,7 +45,7 @@ pub static LOW: Protocol =
 pub static FAST: Protocol =
     protocol::<Fast>("prty19-fast", "multi-point OPRF from OT extension, two-choice hashing");
 
-/// How items are assigned to bins.
+/// A way to assign items to bins.
 trait Variant: Send + Sync + 'static {
     /// Memory for each item.
     const MEMORY: PerItem;

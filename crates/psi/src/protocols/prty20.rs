@@ -31,14 +31,14 @@ use crate::{
 
 const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
 
-/// With an OKVS that is smaller and stays near the cache.
+/// The protocol with an OKVS that is smaller and stays near the cache.
 pub static CLUSTERED: Protocol = Protocol {
     key: "prty20",
     title: "OKVS in an OT extension under a linear code",
     ..entry::<Clustered>()
 };
 
-/// With the paper's own OKVS.
+/// The protocol with the paper's own OKVS.
 pub static WITH_PAXOS: Protocol = Protocol {
     key: "prty20-paxos",
     title: "PaXoS in an OT extension under a linear code",

@@ -2,7 +2,7 @@
 //! Security 2015), "phasing". Semi-honest.
 //!
 //! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, except for step 1: an item is
-//! truncated to σ' bits, log b of which follow from the bin's number. Only the others are compared in a bin,
+//! truncated to σ' bits. The bin's number determines log b of them, and only the others are compared in a bin,
 //! which takes log b / 8 fewer OTs per item. A bin also stores which hash function led an item there, because
 //! two items may have the same rest in a bin by different functions.
 //!
@@ -87,7 +87,7 @@ impl Binned<HASHES> for Items {
     }
 }
 
-/// Each item of R alone in one of its three bins.
+/// The assignment in which each item of R has one of its three bins to itself.
 struct Phase;
 
 impl Seating<HASHES> for Phase {

@@ -1,5 +1,5 @@
 //! The protocols of Raghuraman and Rindal (CCS 2022): [`vole_oprf`](super::vole_oprf) with their OKVS of
-//! weight 3 and, in the semi-honest form, a VOLE whose short side is no longer than necessary.
+//! weight 3 and, in the semi-honest form, a VOLE whose short side is only as long as necessary.
 //!
 //! The differences from the paper, and why entries may be as short as λ + log n_y bits, are in
 //! `docs/protocols/rr22.md`.
@@ -67,8 +67,9 @@ impl ShortVariant for Low {
     }
 }
 
-/// Clusters twice as large as in the fast variant, because an entry costs twice as many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do, but
-/// sums of bits use tables and are decoded three times as fast.
+/// Clusters twice as large as in the fast variant, because an entry costs twice as many bytes, with enough dense
+/// columns to make rows one-way. Over GF(2^128) a few columns would do, but sums of bits use tables and are decoded
+/// three times as fast.
 struct Rr22Checked;
 
 impl Variant for Rr22Checked {

@@ -227,7 +227,7 @@ fn over_sockets() {
     check(few_cases(20), Sizes { sender: 50, receiver: 60 }, 20, Link::Tcp);
 }
 
-/// What an observer sees, and each party, depends only on sizes and the aggregate.
+/// The view of an observer, and of each party, depends only on sizes and the aggregate.
 #[test]
 fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
@@ -319,7 +319,7 @@ fn an_item_that_comes_twice_is_refused() {
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
         let error = input.run(method, query, Link::Memory).unwrap_err();
-        // Whichever party's error comes first, there is no answer.
+        // Neither party gets an answer, whichever party's error comes first.
         assert!(
             matches!(error, Error::DuplicateItem { first: 3, second: 19 } | Error::Channel(_)),
             "{}: {error}",
@@ -390,7 +390,7 @@ fn sums_of_the_largest_values() {
     }
 }
 
-/// Nor does any sum of products wrap, whatever the parties' values are.
+/// Nor does any sum of products wrap, for any values of the parties.
 #[test]
 fn products_of_the_largest_values() {
     const MOST: i64 = i64::MAX;
@@ -460,7 +460,7 @@ fn sums_that_could_wrap_are_refused() {
 fn partitions(query: Query, shared: [usize; 3]) -> (Vec<Input>, Output) {
     let input = |(seed, shared)| {
         let input = Input::random(query.sizes, shared, query.aggregate, seed);
-        // The values of all partitions together are as large as those of one set may be.
+        // The values of all partitions together reach the limit for one set.
         let thirds = |values: Vec<i64>| values.into_iter().map(|value| value / 3).collect();
         Input { sender: thirds(input.sender), receiver: thirds(input.receiver), ..input }
     };
@@ -474,7 +474,7 @@ fn partitions(query: Query, shared: [usize; 3]) -> (Vec<Input>, Output) {
         _ => {
             let sums = inputs.iter().map(|input| match input.expected(alone) {
                 Output::Sum(sum) => sum,
-                other => panic!("{other:?} is no sum"),
+                other => panic!("{other:?} is not a sum"),
             });
             Output::Sum(sums.sum())
         }
@@ -505,7 +505,7 @@ fn over_partitions(
     Ok((shares, open(query, receives, &total, channel, (rng, &mut noise))?))
 }
 
-/// Only the total over all partitions is opened, to the receiver alone.
+/// Only the total over all partitions is opened, and only to the receiver.
 #[test]
 fn totals_over_partitions_are_those_of_the_whole() {
     let sizes = Sizes { sender: 60, receiver: 40 };

@@ -38,7 +38,7 @@ fn one_key_serves_many_receivers() {
     }
 }
 
-/// A receiver cannot tell a standing sender from any other by the shape of its messages.
+/// A receiver cannot distinguish a standing sender from any other by the shape of its messages.
 #[test]
 fn a_standing_sender_looks_like_another() {
     let sets = sets(1, 30);

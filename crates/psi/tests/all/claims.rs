@@ -27,7 +27,7 @@ fn refusal(protocol: &Protocol, is_sender: bool, most: usize, claimed: usize) ->
     };
     let claimant = |channel: &mut Channel, _: &mut StdRng| {
         hello(protocol, claimed, channel)?;
-        // Whatever comes next would be the first message of a run.
+        // The next message would be the first of a run.
         Ok::<_, Error>(channel.recv_into("psi/size", &mut [0; 16])?)
     };
     let (refused, heard) = between((left, right), PATIENCE, honest, claimant);

@@ -78,9 +78,9 @@ fn a_value_counts_for_its_item_and_once() {
     assert_eq!(found.unwrap().len(), ATTEMPTS.div_ceil(3));
 }
 
-/// With any choices in the base OTs, what the sender reads on the paths of R's items is what R has there: R's output
-/// is the same, and its messages are masked by streams of which the sender lacks one for each column, whatever it
-/// chose. If s has no secret bits, it is the sender's own items that are no longer hidden from R.
+/// With any choices in the base OTs, the sender reads R's own values on the paths of R's items: R's output is the same,
+/// and for each column the sender lacks one of the streams that mask R's messages, for any choice. If s has no secret
+/// bits, only the sender's own items lose their protection from R.
 #[test]
 fn degenerate_choices_change_nothing_for_the_receiver() {
     let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 2);

@@ -1,5 +1,5 @@
-//! The tables of how many items a receiver can use that deviates: those in docs/security/adversaries.md and SECURITY.md are what
-//! the parameters give.
+//! The tables of how many items a deviating receiver can use: docs/security/adversaries.md and SECURITY.md match the
+//! parameters.
 
 use vesica_params::{LAMBDA, cut_and_choose, effective_inputs};
 use vesica_psi::{
@@ -17,11 +17,11 @@ const ANNOUNCED: [usize; 5] = [100, 1 << 10, 1 << 16, 1 << 20, 1 << 24];
 /// log2 of the evaluations of a hash that the receiver has time for between the start of a run and its message.
 const QUERIES: [u32; 2] = [64, 100];
 
-/// The largest number of items that a receiver can use if it announces so many and evaluates a hash 2^`queries` times;
-/// `None` where the protocol does not take as many.
+/// The largest number of items that a receiver can use if it announces `items` and evaluates a hash 2^`queries` times;
+/// `None` if the protocol does not take that many.
 type Bound = fn(items: usize, queries: u32) -> Option<usize>;
 
-/// What bounds the items of a receiver of each protocol that holds against one.
+/// Returns the bound on a receiver's items for each protocol that is secure against a malicious one.
 fn bounds() -> Vec<(&'static str, Bound)> {
     fn of_okvs<M: Construction>(items: usize, queries: u32) -> Option<usize> {
         Some(effective_inputs(M::shape(items).columns(), queries))
@@ -59,7 +59,7 @@ fn every_protocol_that_holds_against_a_receiver_has_a_bound() {
     assert!(keys.eq(bounds().into_iter().map(|(key, _)| key)));
 }
 
-/// With separators between thousands.
+/// Formats a number with separators between thousands.
 fn number(number: usize) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();

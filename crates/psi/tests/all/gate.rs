@@ -17,7 +17,7 @@ use vesica_testkit::{
 
 const SIZES: Sizes = Sizes { sender: 300, receiver: 200 };
 
-/// Of a protocol that may run in partitions, the sender asks once, and nothing is learned if the gate refuses.
+/// In a protocol that may run in partitions, the sender asks once, and nobody learns anything if the gate refuses.
 #[test]
 fn a_sender_asks_before_it_sends_the_list() {
     let sets = Sets::random(SIZES, 100, 1);

@@ -84,7 +84,7 @@ impl Mutation {
         }
     }
 
-    /// How far it goes.
+    /// Returns its extent.
     fn extent(&self) -> Extent {
         match self.tamper {
             Tamper::FlipBit(_) => Extent::Bit,
@@ -97,7 +97,7 @@ impl Mutation {
     }
 }
 
-/// How far a mutation goes.
+/// The extent of a mutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// One bit of a message.
@@ -128,7 +128,7 @@ enum Outcome {
     Refused(String),
     /// The party whose message was changed gave up, and the honest one produced no output.
     GaveUp,
-    /// The honest party waited in vain for what should have come next, and produced no output.
+    /// The honest party waited for the next message, which never came, and produced no output.
     Stalled,
     /// The honest party succeeded, and the receiver, whichever party that was, has the intersection.
     Right,
@@ -266,7 +266,7 @@ fn refusal(protocol: &Protocol, mutation: &Mutation, error: &Error) -> Outcome {
     }
 }
 
-/// What was done: by whom, in which step, and how.
+/// A change: the party that made it, the step, and the kind.
 type Change = (Role, String, &'static str);
 
 /// The number of each outcome of each change.
@@ -382,7 +382,7 @@ impl Tally {
     }
 }
 
-/// The steps that nothing depends on: an OT extension has a key for random OTs, and VOLE takes correlated ones alone.
+/// The steps on which nothing depends: an OT extension has a key for random OTs, and VOLE takes only correlated ones.
 fn of_no_use(protocol: &Protocol) -> BTreeSet<(Role, &'static str)> {
     match protocol.key {
         "rr22-malicious" | "rr22-malicious-low" | "rs21-malicious" => {
@@ -411,7 +411,7 @@ fn in_full() -> Range<usize> {
     let numbers = range.split_once("..").map(|(first, end)| (first.parse(), end.parse()));
     match numbers {
         Some((Ok(first), Ok(end))) if first < end => first..end,
-        _ => panic!("{RANGE}={range} is no range such as 0..{ALL}"),
+        _ => panic!("{RANGE}={range} is not a range such as 0..{ALL}"),
     }
 }
 

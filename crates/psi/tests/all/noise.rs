@@ -31,13 +31,13 @@ fn query(aggregate: Aggregate, epsilon: u32, sensitivity: u64) -> Query {
     Query { sizes: SIZES, aggregate, minimum: 0, noise, partitions: 1 }
 }
 
-/// The least noise that there is.
+/// Returns the query with the least noise.
 fn faint(aggregate: Aggregate) -> Query {
     query(aggregate, Laplace::LARGEST_EPSILON, 1)
 }
 
-/// Sets that share so many items, and the values that the aggregate takes: all of the sender's −2, all of the
-/// receiver's 5.
+/// Sets with a given number of shared items, and the values that the aggregate takes: the sender's are all −2, the
+/// receiver's all 5.
 struct Input {
     sets: Sets,
     sender: Vec<i64>,
@@ -72,7 +72,7 @@ impl Input {
     }
 }
 
-/// What each shared item adds to the number.
+/// Returns the contribution of each shared item to the number.
 fn of_each(aggregate: Aggregate) -> i128 {
     match aggregate {
         Aggregate::SumOfSender => -2,
@@ -185,7 +185,7 @@ fn an_opening_that_is_repeated_gives_the_same_number() {
     assert_ne!(opened(2), opened(4));
 }
 
-/// Bytes each way are those of the formula, and say nothing of the data.
+/// Bytes each way match the formula, and reveal nothing about the data.
 #[test]
 fn lengths_are_those_computed() {
     for (aggregate, epsilon, sensitivity) in
@@ -221,7 +221,7 @@ fn both_parties_want_the_same_noise() {
     assert!(sent.is_err() && received.is_err());
 }
 
-/// No method answers with noise and tells something without it besides.
+/// No method that answers with noise also reveals something without noise.
 #[test]
 fn noise_goes_with_no_minimum_and_no_threshold() {
     for aggregate in AGGREGATES {
@@ -234,7 +234,7 @@ fn noise_goes_with_no_minimum_and_no_threshold() {
     }
 }
 
-/// A receiver that is to tell a noisy number cannot tell another kind.
+/// A receiver that is to report a noisy number cannot report another kind.
 #[test]
 fn only_a_noisy_number_is_told() {
     let noisy = faint(Aggregate::Count);

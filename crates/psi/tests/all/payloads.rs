@@ -356,7 +356,7 @@ fn an_item_that_comes_twice_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_carried_is_not() {
+fn unsupported_payloads_are_refused() {
     let rr22 = find("rr22").unwrap();
     assert!(rr22.carrying(0).is_none() && rr22.carrying(MAX_LEN + 1).is_none());
     assert!(rr22.carrying(MAX_LEN).is_some());

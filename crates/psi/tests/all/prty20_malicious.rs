@@ -219,7 +219,7 @@ fn a_receiver_has_no_more_inputs_than_the_bound<V: Variant>() {
             let party = Receiving::<V>::start(&sets, vec![], channel, rng)?;
             let p = party.encode(first(n).items());
             refused.push(p.is_none());
-            // If there is no P for so many, one for half of the columns.
+            // If no P exists for this many, one for half of the columns.
             let p = p.or_else(|| party.encode(first(columns / 2).items())).unwrap();
             party.finish(&p, all, channel, rng)
         });
@@ -274,7 +274,7 @@ fn a_receiver_without_codewords_is_refused<V: Variant>() {
     assert!(outcome((0..40).map(|place| (0, 14 * place)).collect()));
     assert!(outcome((0..width).step_by(2).map(|place| (3, place)).collect()));
     assert!(outcome((0..40).map(|row| (row, row)).collect()));
-    // 24 single places, of which Δ has a one in about half; 3 or fewer of either have probability 2^-12.
+    // 24 single places; Δ has a one in about half of them, and 3 or fewer of either have probability 2^-12.
     let refused = (0..24).filter(|i| outcome(vec![(i % 5, 24 * i)])).count();
     assert!((4..=20).contains(&refused), "{refused} of 24");
 }

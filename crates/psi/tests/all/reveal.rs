@@ -67,8 +67,8 @@ fn a_receiver_that_names_what_it_must_not_is_refused() {
     );
 }
 
-/// A run of a protocol in which both learn, with a receiver that tells `told(rows)` in place of its rows: what the
-/// sender learns, and the error that the receiver gets, if any.
+/// Runs a protocol in which both learn, with a receiver that reports `told(rows)` in place of its rows. Returns the
+/// sender's result, and the receiver's error, if any.
 fn both_learn(
     protocol: &Protocol,
     sets: &Sets,
@@ -87,7 +87,7 @@ fn both_learn(
     (learned, told.err().map(|error| error.to_string()))
 }
 
-/// These positions of one set, and those of another.
+/// The union of these positions of two sets.
 fn together(one: &Set, positions: &[u32], other: &Set, others: &[u32]) -> Set {
     let (one, other) = (one.items().at(positions), other.items().at(others));
     let both =
@@ -95,8 +95,8 @@ fn together(one: &Set, positions: &[u32], other: &Set, others: &[u32]) -> Set {
     Set::long(both(|items| items.low_halves().to_vec()), both(|items| items.high_halves().to_vec()))
 }
 
-/// The membership query that SECURITY.md documents for `--learns both`: a receiver names items that it did not bring,
-/// and the run ends in an error unless the sender has them all. With protocols against malicious parties too.
+/// The membership query that SECURITY.md documents for `--learns both`: a receiver names items that are not in its set,
+/// and the run ends in an error unless the sender has them all. This holds for protocols against malicious parties too.
 #[test]
 fn a_receiver_tests_once_whether_the_sender_has_all_of_some_items() {
     let sets = Sets::random(Sizes { sender: 100, receiver: 60 }, 30, 3);
@@ -145,7 +145,7 @@ fn a_receiver_tests_once_whether_the_sender_has_all_of_some_items() {
     }
 }
 
-/// A second query on the same connection finds nobody: the sender has finished, or has refused the first.
+/// A second query on the same connection is not answered: the sender has finished, or has refused the first.
 #[test]
 fn there_is_no_second_query() {
     let sets = Sets::random(Sizes { sender: 100, receiver: 60 }, 30, 3);
@@ -159,12 +159,12 @@ fn there_is_no_second_query() {
             |channel, rng| {
                 reveal::tell(first.items(), sets.sizes(), channel, rng)?;
                 reveal::tell(shared.items(), sets.sizes(), channel, rng)?;
-                // Whatever the sender thinks of it, it does not say.
+                // The sender does not reveal its verdict.
                 Ok::<_, Error>(channel.recv_into("reveal/answer", &mut [0])?)
             },
         );
         assert!(again.is_err());
-        assert!(learned.is_err(), "a message after the last is no end in order");
+        assert!(learned.is_err(), "a message after the last is not an orderly end");
     }
 }
 

@@ -90,7 +90,7 @@ fn items_outside_of_the_slots_do_not_count() {
 
 /// A list, and commitments, of an earlier run.
 #[test]
-fn what_is_replayed_counts_for_nothing() {
+fn replayed_messages_count_for_nothing() {
     let sets = equal_sets(100);
     let mut list = Vec::new();
     let found = received(&DE, &sets, |channel, rng| {
@@ -120,8 +120,8 @@ fn what_is_replayed_counts_for_nothing() {
     assert!(found.unwrap().is_empty());
 }
 
-/// A commitment to another item, or with another opening: the item does not count, and there is no error, which
-/// would reveal that the receiver has it.
+/// A commitment to another item, or with another opening: the item does not count, and the run ends without an error,
+/// which would reveal that the receiver has it.
 #[test]
 fn a_commitment_that_does_not_open_counts_for_nothing() {
     let sets = equal_sets(ATTEMPTS);
@@ -234,7 +234,7 @@ fn a_receiver_without_codewords_is_refused() {
     assert!(!refused(vec![]));
     assert!(refused((0..40).collect()));
     assert!(refused((300..420).collect()));
-    // 24 other places, of which Δ has a one in about half; 3 or fewer of either have probability 2^-12.
+    // 24 other places; Δ has a one in about half of them, and 3 or fewer of either have probability 2^-12.
     let refused = (0..24).filter(|place| refused(vec![20 * place])).count();
     assert!((4..=20).contains(&refused), "{refused} of 24");
 }

@@ -104,7 +104,7 @@ fn lists_that_do_not_belong_to_the_run_match_nothing<M: Construction>() {
     }
 }
 
-/// Whatever else is on the list is the sender's choice of its input, and the run ends like any other.
+/// Everything else on the list is the sender's choice of its input, and the run ends like any other.
 fn a_value_counts_for_one_item<M: Construction>() {
     let sets = equal_sets(100);
     for kept in [1, 30] {
@@ -129,8 +129,8 @@ fn lists_of_the_wrong_length_are_refused<M: Construction>() {
     }
 }
 
-/// The effective input: a receiver that announces few items fills the OKVS with as many as fit. It learns of
-/// those alone, though it tries its values on all of the sender's items.
+/// The effective input: a receiver that announces few items fills the OKVS with as many as fit. It learns only about
+/// those, though it tries its values on all of the sender's items.
 fn a_receiver_has_no_more_inputs_than_columns<M: Construction>() {
     let announced = 200;
     let sets = Sets::random(Sizes { sender: ATTEMPTS, receiver: announced }, announced, 1);

@@ -17,7 +17,7 @@ fn of_base_ots(channel: &Channel) -> u64 {
     phases.map(|phase| phase.sent + phase.received).sum()
 }
 
-/// Base OTs are made in the first run alone, and all runs find what is shared.
+/// Base OTs are made only in the first run, and all runs find the shared items.
 #[test]
 fn later_runs_go_on_with_the_ots_of_the_first() {
     let sizes = Sizes { sender: 300, receiver: 200 };

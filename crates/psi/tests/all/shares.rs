@@ -1,4 +1,4 @@
-//! Shares of hidden matches: combined they are the plain intersection, and each one alone reveals nothing.
+//! Shares of hidden matches: combined they are the plain intersection, and a single share reveals nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -107,7 +107,7 @@ fn outlines(sizes: Sizes) -> impl Iterator<Item = Outline> {
     })
 }
 
-/// The shares of values, or zeros if there are none.
+/// The shares of values, or zeros without values.
 fn or_zeros(values: &Option<zeroize::Zeroizing<Vec<u64>>>, bins: usize) -> Vec<u64> {
     values.as_ref().map_or(vec![0; bins], |values| values.to_vec())
 }
@@ -346,7 +346,7 @@ pub(crate) fn blame(error: Error) -> vesica_net::Error {
 }
 
 /// A deviating peer is noticed, or the result is shares of something else, in the agreed shape; nobody panics
-/// or waits for ever.
+/// or waits forever.
 fn against_a_peer_that_deviates(outline: Outline) {
     let input = Input::random(outline, 2, 11);
     let sending = |channel: &mut Channel, rng: &mut StdRng| input.send(channel, rng).map_err(blame);

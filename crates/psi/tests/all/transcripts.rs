@@ -1,4 +1,4 @@
-//! What each protocol sends does not change, and is the same with every set of kernels.
+//! The messages of each protocol do not change, and are the same with every set of kernels.
 
 use rand::rngs::StdRng;
 use vesica_net::Channel;

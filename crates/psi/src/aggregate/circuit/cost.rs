@@ -1,4 +1,4 @@
-//! What numbers from circuit PSI cost.
+//! The cost of numbers from circuit PSI.
 
 use vesica_circuit::{Number, arithmetic, gmw};
 use vesica_ot::{
@@ -13,7 +13,7 @@ use crate::{
     circuit_psi::{self, Construction, TRIPLE_ROUNDS, offline_bytes},
 };
 
-/// That of a method's entry.
+/// Returns the cost of a method for this query.
 pub(super) fn cost(query: Query) -> Cost {
     match query.aggregate {
         Aggregate::Products => cost_with::<u128>(query),

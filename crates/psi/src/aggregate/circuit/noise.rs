@@ -1,8 +1,8 @@
 //! Step 5 for a number with noise.
 //!
-//! A random bit is the sum of two bits, of which each party chooses one and does not know the other: it is uniform as long
-//! as one of the two parties draws its bits as it should. A party can therefore not change the distribution of the noise by
-//! its choice. It can by deviating from GMW, which is secure against semi-honest parties alone.
+//! A random bit is the sum of two bits. Each party chooses one and does not know the other, so the sum is uniform if at
+//! least one party draws its bits uniformly. A party therefore cannot change the distribution of the noise by its
+//! choice. It can by deviating from GMW, which is secure only against semi-honest parties.
 
 use vesica_circuit::{
     Builder, Circuit, WireBits,
@@ -15,8 +15,8 @@ pub(super) fn random_bits(noise: Laplace) -> usize {
     2 * noise.digits() * PRECISION
 }
 
-/// Inputs: both parties' shares of a number modulo 2^`bits`, whose magnitude is below 2^(bits − 1), and random bits. Output:
-/// the noisy number, in so many bits that it does not wrap.
+/// Returns the circuit of step 5. Inputs: both parties' shares of a number modulo 2^`bits`, whose magnitude is below
+/// 2^(bits − 1), and random bits. Output: the noisy number, in enough bits that it does not wrap.
 pub(super) fn circuit(bits: usize, noise: Laplace) -> Circuit {
     let thresholds = noise.thresholds();
     // Sums of products are below 2^126, and the noise is below 2^88.
@@ -65,7 +65,8 @@ mod tests {
         inputs
     }
 
-    /// Noisy numbers that both parties compute, where one of them may not draw its random bits but takes this one.
+    /// Returns noisy numbers that both parties compute; one of them may use this bit instead of drawing its random
+    /// bits.
     fn sample(noise: Laplace, instances: usize, stuck: Option<(Party, bool)>) -> Vec<i128> {
         let circuit = circuit(BITS, noise);
         let party = |role, channel: &mut Channel, rng: &mut dyn CryptoRng| -> Result<Vec<i128>> {

@@ -1,9 +1,10 @@
 //! The final step that most protocols share: the sender sends a sorted list of tags, or a filter that contains
 //! them, and the receiver checks which of them are its own.
 //!
-//! Sorting takes time that depends on the tags, and so does comparing. The sender's are on the list that it is about to
-//! send. The receiver's are pseudo-random, also those that are not on it: the sender could tell more than that from a time
-//! only if it knew which items to compute them for, and then only whether some tags lie as those of a set that it guessed.
+//! Sorting takes time that depends on the tags, and so does comparing. The sender's tags are on the list that it is
+//! about to send. The receiver's are pseudo-random, also those that are not on it: to learn more from a time, the
+//! sender would have to know which items to compute tags for, and it would learn only whether some tags are distributed
+//! like the tags of a set that it guessed.
 
 mod filter;
 
@@ -21,7 +22,7 @@ use filter::Form;
 /// Tags that are compared together.
 const TASK: usize = 1 << 14;
 
-/// How tags of a run are made and encoded: the first bits of pseudo-random blocks.
+/// The form and encoding of a run's tags: the first bits of pseudo-random blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tags {
     bits: u32,
@@ -36,7 +37,7 @@ pub(crate) struct Tags {
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Tagged {
-    /// In pieces, because a 128-bit number would be aligned to 16 bytes and waste 12.
+    /// Stored in pieces, because a 128-bit number would be aligned to 16 bytes and waste 12.
     tag: [u32; 4],
     position: u32,
 }
@@ -66,8 +67,8 @@ impl Tagged {
 }
 
 impl Tags {
-    /// As many bits as are needed so that two different tags are equal with probability at most 2^-λ over all
-    /// pairs that the receiver compares.
+    /// Chooses enough bits that two different values have equal tags with probability at most 2^-λ over all pairs that
+    /// the receiver compares.
     ///
     /// A filter takes whole blocks, and is wrong on any of the receiver's with that probability.
     pub(crate) fn new(setting: impl Into<Setting>) -> Self {
@@ -94,7 +95,7 @@ impl Tags {
         Self { bits: KAPPA, list: List::Sorted, queries: 0, lambda: KAPPA }
     }
 
-    /// Of so few bits that different values do have equal ones.
+    /// Creates tags of few bits, so that different values do have equal tags.
     #[cfg(test)]
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self { bits, ..Self::whole() }
@@ -232,8 +233,8 @@ impl Tags {
         Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
     }
 
-    /// Receives a list of `count` tags and returns the places on it of those of `mine`, the tags of `items`: of
-    /// equal ones on the list, the first. Places are in ascending order.
+    /// Receives a list of `count` tags and returns the places on it of the tags in `mine`, which belong to `items`; of
+    /// equal tags on the list, the first place. Places are in ascending order.
     ///
     /// # Errors
     /// Same as [`Tags::recv_matches`].
@@ -251,8 +252,8 @@ impl Tags {
         self.compare(label, count, &mine, channel)
     }
 
-    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of `items`,
-    /// that are on it: each once, in ascending order.
+    /// Receives a list or filter of `count` tags and returns the positions of the tags in `mine`, which belong to
+    /// `items`, that are on it: each once, in ascending order.
     ///
     /// # Errors
     /// [`Error::DuplicateItem`] if tags are equal because items are.
@@ -286,7 +287,7 @@ impl Tags {
         Ok(ascending(places.iter().map(|place| place.position)))
     }
 
-    /// R's own tags, of which `make` gives `count`, sorted. Refuses tags that are equal because their items are.
+    /// Sorts R's own tags, `count` of them from `make`. Refuses tags that are equal because their items are.
     fn sort_own(
         self,
         count: usize,
@@ -298,7 +299,7 @@ impl Tags {
         Ok(mine)
     }
 
-    /// Receives a sorted list and returns the places on it of those of `mine`, sorted as well, in ascending order.
+    /// Receives a sorted list and returns the places on it of the tags in `mine`, sorted as well, in ascending order.
     fn compare(
         self,
         label: &'static str,
@@ -335,7 +336,7 @@ fn refuse_equal<T: Sync>(
     }
 }
 
-/// The places of those of `mine`, sorted, that are among these tags and not on the list before them.
+/// Returns the places of the tags in `mine`, sorted, that are among these tags and not on the list before them.
 fn among(
     mine: &[Tagged],
     theirs: tag_list::Tags<'_>,

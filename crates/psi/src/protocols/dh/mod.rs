@@ -2,9 +2,9 @@
 //!
 //! Two variants over a group of prime order, with H a hash to the group (constant time):
 //!
-//! - `dh` (`unblinding.rs`): R blinds each item with a random summand and removes it from what S returns, as
-//!   Jarecki, Krawczyk and Xu (PKC 2021) describe. S sends short tags of its own items. `dh-ffc` is the same
-//!   in the group of a finite field, where elements are twelve times as long and exponents short.
+//! - `dh` (`unblinding.rs`): R blinds each item with a random summand and removes it from S's answer, as Jarecki,
+//!   Krawczyk and Xu (PKC 2021) describe. S sends short tags of its own items. `dh-ffc` is the same in the group of a
+//!   finite field, where elements are twelve times as long and exponents short.
 //! - `dh-classic` (`classic.rs`): R blinds its items with a secret exponent, as S does. S sends whole points.
 //!
 //! In both, R learns the intersection and the size of S's set; S learns the size of R's set. A point is decoded
@@ -112,7 +112,7 @@ const fn task<G: Group>() -> usize {
     chunk::<G>() / 16
 }
 
-/// Batches in so many points.
+/// Returns the number of batches of this many points.
 const fn tasks<G: Group>(points: usize) -> usize {
     points.div_ceil(task::<G>())
 }

@@ -5,8 +5,8 @@
 //!
 //! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each of the k parts
 //!    of a Bloom filter that is half full with R's items.
-//! 2. A random OT for each cell, in which R chooses the cell's bit of its filter: R gets the strings of the
-//!    cells that its items set, S has those of all cells.
+//! 2. A random OT for each cell, in which R chooses the cell's bit of its filter: R gets the strings of the cells that
+//!    its items set, S has the strings of all cells.
 //! 3. S → R: the sorted list of H(sum of the strings of y's cells, y).
 //! 4. R outputs the x whose value is on the list.
 //!
@@ -128,7 +128,7 @@ fn cost<const K: usize>(setting: Setting) -> Cost {
     }
 }
 
-/// Replaces each item's sum by its hash. Bare sums would not do: those of several items of S may depend on each
+/// Replaces each item's sum by its hash. Bare sums would not do: the sums of several items of S may depend on each
 /// other, and must if there are more items than cells.
 fn hash(seed: Block, sums: &mut [Block], items: &[Block]) {
     let hash = RowHash::new(seed);
@@ -221,8 +221,8 @@ mod tests {
         Sizes { sender: 1, receiver }
     }
 
-    /// How often all cells of an item that R does not have are set, which reveals the item to R: with so few
-    /// hash functions that it happens, at most 2^-k of the time, and not much less.
+    /// The rate at which all cells of an item that R does not have are set, which reveals the item to R. With few hash
+    /// functions, so that it happens, the rate is at most 2^-k and not much less.
     #[test]
     fn other_items_have_a_cell_that_is_not_set() {
         const K: usize = 6;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_costs_is_what_it_has_cells() {
+    fn the_cost_follows_the_number_of_cells() {
         let bits = |protocol: &Protocol, e: u32| {
             let sizes = Sizes { sender: 1 << e, receiver: 1 << e };
             8.0 * protocol.cost(sizes).bytes_to_sender / f64::from(1 << e)

@@ -38,7 +38,7 @@ use inclusion::{Binned, Seating, Shape, protocol, seated};
 
 const CITATION: &str = "Pinkas, Schneider, Zohner (USENIX Security 2014), §5 and §6";
 
-/// With cuckoo hashing, the preferred variant.
+/// The protocol with cuckoo hashing, the preferred variant.
 pub static CUCKOO: Protocol = protocol::<{ cuckoo::HASHES }, Cuckoo>(
     "psz14",
     "set inclusion from 1-out-of-256 OT, cuckoo hashing",
@@ -49,14 +49,14 @@ pub static CUCKOO: Protocol = protocol::<{ cuckoo::HASHES }, Cuckoo>(
 pub static NONE: Protocol =
     protocol::<1, None>("psz14-none", "set inclusion from 1-out-of-256 OT, no hashing", CITATION);
 
-/// With simple hashing.
+/// The protocol with simple hashing.
 pub static SIMPLE: Protocol = protocol::<1, Simple>(
     "psz14-simple",
     "set inclusion from 1-out-of-256 OT, simple hashing",
     CITATION,
 );
 
-/// With balanced allocations.
+/// The protocol with balanced allocations.
 pub static BALANCED: Protocol = protocol::<2, Balanced>(
     "psz14-balanced",
     "set inclusion from 1-out-of-256 OT, balanced allocations",
@@ -205,7 +205,7 @@ impl Seating<2> for Balanced {
     }
 }
 
-/// Each item of R alone in one of its three bins.
+/// Cuckoo hashing: each item of R has one of its three bins to itself.
 struct Cuckoo;
 
 impl Seating<{ cuckoo::HASHES }> for Cuckoo {
@@ -281,8 +281,8 @@ mod tests {
         assert!(matches!(error, crate::Error::HashingFailure), "{error}");
     }
 
-    /// With so few bits that they sometimes collide, strings of two sets of 2^5 items collide in at most 2^-λ
-    /// of the runs.
+    /// With few bits, so that they sometimes collide, strings of two sets of 2^5 items collide in at most 2^-λ of the
+    /// runs.
     #[test]
     fn strings_collide_as_rarely_as_promised() {
         let (lambda, trials) = (4, 4000);

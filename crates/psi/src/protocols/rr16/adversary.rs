@@ -139,10 +139,10 @@ fn no_more_ones_are_left_than_the_bound_says() {
     assert!(is_share(succeeded, chance), "{succeeded}, not {chance}");
 }
 
-/// A receiver that declares a one to be a zero lacks a string, whatever it adds instead.
+/// A receiver that declares a one to be a zero lacks a string, and no substitute passes.
 #[test]
 fn ones_that_are_called_zeros_are_noticed() {
-    // All of its own strings; those of its zeros; the sum with a guess.
+    // All of its own strings; the strings of its zeros; the sum with a guess.
     for way in 0..3 {
         let outcomes = attempts(SMALL, 200, |hand, opened, rng, _| {
             let honest = hand.open(opened);
@@ -175,7 +175,7 @@ fn ones_that_are_called_zeros_are_noticed() {
 fn short_opened_sets_are_refused() {
     let keeping = |kept: usize| {
         attempts(SMALL, 0, move |hand, opened, rng, _| {
-            // There are no ones at all; the proof covers what is opened.
+            // All choices are zeros; the proof covers the opened OTs.
             let all = hand.open(opened);
             let is_kept = subset(SMALL.opened, kept, &vesica_primitives::Seed::random(rng));
             let strings = opened.iter().zip(&*hand.strings).filter(|(opened, _)| *opened == 1);
@@ -269,7 +269,7 @@ fn against_sender<T: Send>(
     )
 }
 
-/// An assignment changed at any place is no longer a permutation, and is refused.
+/// An assignment changed at any place stops being a permutation, and is refused.
 #[test]
 fn assignments_that_are_no_permutation_are_refused() {
     let shape = Shape::new(1, LAMBDA);
@@ -348,7 +348,7 @@ fn items_that_a_filter_is_not_made_for_are_seen_with_the_stated_probability() {
     }
     let all: Bits = (0..cells).map(|_| true).collect();
     assert_eq!(recognized(SMALL, cells, &theirs, &all), ATTEMPTS);
-    // With the hash functions of a run, no item is recognised, whatever R managed to keep.
+    // With the hash functions of a run, no item is recognised, regardless of the OTs that R managed to keep.
     let shape = Shape::new(8, LAMBDA);
     let most = subset(shape.cells(), shape.most, &vesica_primitives::Seed::new(Block(1)));
     assert_eq!(recognized(shape, shape.most, &theirs, &most), 0);
@@ -450,9 +450,9 @@ fn tags_of_another_length_are_refused() {
     }
 }
 
-/// A sender that announces a challenge which says nothing of the OTs whose strings it keeps: R's answer is about other
-/// OTs than S believes, and S's strings are those of other cells. The receiver cannot tell, and need not: no item of S
-/// counts, and the run ends like any other.
+/// A sender that announces another challenge than the one that decides which strings it keeps: R's answer is about
+/// other OTs than S believes, and S's strings belong to other cells. The receiver cannot notice, and need not: no item
+/// of S counts, and the run ends like any other.
 #[test]
 fn a_challenge_other_than_the_senders_own_makes_its_items_count_for_nothing() {
     let mine = items(20, &mut StdRng::seed_from_u64(4));

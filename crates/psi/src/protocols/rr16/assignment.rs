@@ -36,11 +36,12 @@ fn bits(cells: usize) -> u32 {
 /// Assigns an OT to each cell: to each cell that is set, one in which R chose one. `None` if there are too few
 /// of these.
 ///
-/// Cells that are not set first take zeros and then, when none are left, the remaining ones (Liang et al.,
-/// §5.4). The choices were a uniform set of their size. To a party that does not know them, the permutation is
-/// uniform whatever cells are set: OTs of either choice are taken in a uniform order.
+/// Cells that are not set first take zeros and then, when none are left, the remaining ones (Liang et al., §5.4). The
+/// choices were a uniform set of their size. To a party that does not know them, the permutation is uniform for any set
+/// of cells: OTs of either choice are taken in a uniform order.
 pub(super) fn draw(is_set: &Bits, choices: &Bits, rng: &mut dyn CryptoRng) -> Option<Vec<u32>> {
-    // What is done here does not depend on choices and order, but where it is done: caches tell, and time does not.
+    // The operations here do not depend on choices and order, but their addresses do: caches could reveal them, time
+    // does not.
     let mut draws = Draws::new(&Seed::new(declassify(Block::random(rng))));
     let choices: Zeroizing<Vec<u8>> = Zeroizing::new(choices.iter().map(declassify).collect());
     let mut with_choice = |wanted: u8, count: usize| {
@@ -128,7 +129,7 @@ mod tests {
         assert!(draw(&is_set, &choices, rng).is_none());
     }
 
-    /// What S sees is independent of the filter.
+    /// S's view is independent of the filter.
     #[test]
     fn assignments_are_uniform_whatever_is_set() {
         for set in 0..=2 {

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::draw::subset;
 use crate::{Error, Result};
 
-/// As strong as the OT extension.
+/// The adversary that the OT extension withstands.
 pub(super) const ADVERSARY: Adversary =
     Adversary::weakest(&[extension::ADVERSARY, Adversary::Malicious]);
 
@@ -123,7 +123,7 @@ pub(super) struct Hand {
     pub(super) strings: Zeroizing<Vec<Block>>,
 }
 
-/// R's side: its choices in all unopened OTs, of which at least `shape.set` are ones.
+/// R's side: its choices in all unopened OTs, with at least `shape.set` ones.
 ///
 /// # Errors
 /// [`Error::CutAndChooseFailure`] with a probability of at most 2^-λ.

@@ -24,7 +24,7 @@ impl Filter {
         Self { shape, key: blake3::derive_key("vesica rr16 filter v1", &seed.to_bytes()) }
     }
 
-    /// Fills `cells` with those of an item, one in each part: a random oracle on the whole item. A cell derives
+    /// Fills `cells` with an item's cells, one in each part: a random oracle on the whole item. A cell derives
     /// from 32 bits and so has its probability up to a factor of 1 ± part·2^-32.
     fn cells(&self, (low, high): (&Block, &Block), cells: &mut [u32]) {
         let part = self.shape.part as u64;

@@ -1,4 +1,4 @@
-//! PSI from a garbled Bloom filter of OTs, some of which are opened: Rindal and Rosulek (EUROCRYPT 2017).
+//! PSI from a garbled Bloom filter of OTs, with some OTs opened: Rindal and Rosulek (EUROCRYPT 2017).
 //! Malicious.
 //!
 //! Offline: the base OTs of the OT extension, and
@@ -88,7 +88,7 @@ pub static PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// The maximal number of items of R: 200 million OTs, of which both parties hold a string each, and as many as
+/// The maximal number of items of R: 200 million OTs, for which both parties hold a string each, and as many as
 /// [`draw`] can select uniformly.
 const MAX_ITEMS: usize = 1 << 20;
 

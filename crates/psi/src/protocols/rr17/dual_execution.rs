@@ -9,17 +9,17 @@
 //!    in one sorted list.
 //! 5. R outputs the x in slot i for which H(F^R_j(x), F^S_i(x), x) is on the list, for any slot j of S.
 //!
-//! S can compute a value that R looks for only at the point it has in slot j, because F^R_j is random to it
-//! elsewhere, and R can compute one that S sends only at the point it has in slot i. For any other item S
-//! must therefore guess the values, all of them at once and before it learns anything: with n_y·μ_x values
-//! against the n_x·μ_y of R it succeeds with probability n_y·μ_x·n_x·μ_y·2^-ℓ, and ℓ = λ + log(n_y·μ_x) +
-//! log(n_x·μ_y) bits are enough. What S could prepare with more time, two of its own values that are equal,
-//! gains it nothing, because its inputs are bounded by its slots and not by the list.
+//! S can compute a value that R looks for only at the point it has in slot j, because F^R_j is random to it elsewhere,
+//! and R can compute one that S sends only at the point it has in slot i. For any other item S must therefore guess the
+//! values, all of them at once and before it learns anything: with n_y·μ_x values against the n_x·μ_y of R it succeeds
+//! with probability n_y·μ_x·n_x·μ_y·2^-ℓ, and ℓ = λ + log(n_y·μ_x) + log(n_x·μ_y) bits are enough. With more time S
+//! could prepare two equal values of its own, but that gains it nothing, because its inputs are bounded by its slots
+//! and not by the list.
 //!
 //! Deviations from the paper: values are hashed with the whole item, in the order of the roles, instead of
 //! being added. Items are thus compared by all of their bits, and values of R cannot stand for values of S. (A
 //! party that returned the other's own messages would have two equal functions, which add up to 0. It cannot:
-//! the base OTs of the second OPRF begin when those of the first are over.)
+//! the base OTs of the second OPRF begin after the base OTs of the first have ended.)
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -118,7 +118,7 @@ fn cost(setting: Setting, shape: Shape) -> Cost {
     }
 }
 
-/// The hash of step 4: of the value of R's function, that of S's, and the item.
+/// The hash of step 4 over the value of R's function, the value of S's function, and the item.
 struct DualExecutionComparison<'a> {
     hash: ShortHash,
     binned: &'a Binned,

@@ -9,14 +9,13 @@
 //! 4. R outputs the x in slot i for which some commitment has x's hint in place i, and pad gives an r with
 //!    which that is a commitment to x.
 //!
-//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, whatever it writes
-//! into the places: it can only leave some out, in which case the item counts only if R happens to have it in
-//! another slot. R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ
-//! bits.
+//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, regardless of what it writes
+//! into the places: it can only leave some out, in which case the item counts only if R happens to have it in another
+//! slot. R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ bits.
 //!
 //! Hints save R from trying every commitment, and security does not depend on them: one of 32 bits that matches
 //! by chance, as some do in large sets, leads to a commitment that is not to x. For the same reason, and
-//! because it would tell S that R has the item, a commitment that does not open is not an error.
+//! because it would show S that R has the item, a commitment that does not open is not an error.
 //!
 //! Deviation from the paper: hint and pad are a hash of the value with the whole item.
 
@@ -309,7 +308,7 @@ struct ExpectedCommitments {
 struct ByHint {
     /// Ordered by hint.
     sorted: Vec<ExpectedCommitments>,
-    /// Where the hints with each value of their first bits start, followed by the end of the last.
+    /// The start of the hints with each value of their first bits, followed by the end of the last.
     starts: Vec<u32>,
     shift: u32,
 }

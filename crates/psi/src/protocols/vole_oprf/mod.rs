@@ -60,8 +60,8 @@ pub(crate) trait Variant: Send + Sync + 'static {
 
 /// The memory of a run with this OKVS.
 ///
-/// In addition to the part that grows with the sizes, there is a second vector of a piece's noise, and the
-/// permutations of its code: 12 bytes per entry if they are cached, less if a piece is longer.
+/// The part that does not grow with the sizes is a second vector of a piece's noise and the permutations of its code:
+/// 12 bytes per entry if they are cached, less if a piece is longer.
 fn memory<V: Variant>(setting: Setting) -> Memory {
     let len = V::shape_for(setting).columns();
     let piece = len.div_ceil(V::LPN.pieces(len));

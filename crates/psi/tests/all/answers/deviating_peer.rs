@@ -1,6 +1,6 @@
 //! A peer that deviates at a message of a method. Every method is semi-honest: nothing binds a number to the sets. So
 //! what is tested is what holds nevertheless. A message of another length, label, order or number is refused with an
-//! error that names it, and the honest party never panics or waits for ever. Where only the content of a message
+//! error that names it, and the honest party never panics or waits forever. Where only the content of a message
 //! differs, it ends with an error or with *some* answer to the query: a sum may be any number, a threshold either,
 //! and a count that is computed from shares any number as well.
 
@@ -65,7 +65,7 @@ fn against_a_peer_that_deviates(
         (_, Output::TooFew) if minimum > 0 => {}
         other => panic!("{case:?}: {other:?}"),
     });
-    // If the receiver owns the values of an encrypted sum, its steps are those of a sender that owns them.
+    // If the receiver owns the values of an encrypted sum, it takes the steps of a sender that owns them.
     if method.key != SUM.key || aggregate != Aggregate::SumOfReceiver {
         tamper::against_at(&steps, asking, helping, |_, ()| {});
     }
@@ -112,7 +112,7 @@ fn labels(transcripts: &Transcripts) -> BTreeSet<String> {
     messages.into_iter().flatten().map(|message| message.label.clone()).collect()
 }
 
-/// Whatever a circuit's answer sends is either tampered with here, or in a run for rows.
+/// Every message of a circuit's answer is tampered with either here or in a run for rows.
 #[test]
 fn no_step_of_an_answer_is_left_out() {
     let sets = Sets::random(SIZES, SHARED, 11);

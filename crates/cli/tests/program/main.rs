@@ -53,4 +53,6 @@ mod stores;
 #[cfg(unix)]
 mod tables;
 #[cfg(unix)]
+mod tutorial;
+#[cfg(unix)]
 mod typed;

@@ -72,7 +72,7 @@ pub fn bytes(matrix: Matrix) -> usize {
 pub struct Points<'a> {
     /// The first 128 bits of each.
     pub low_halves: &'a [Block],
-    /// The other 128 bits of each; empty if there are none.
+    /// The other 128 bits of each; empty for short points.
     pub high_halves: &'a [Block],
 }
 

@@ -31,7 +31,7 @@ impl Digests<'_> {
     /// unrelated keys.
     ///
     /// # Panics
-    /// If the number of high halves is not that of the low halves.
+    /// If there are not as many high halves as low halves.
     pub(crate) fn okvs_keys(self, pi: &CorrelationRobust) -> Vec<Block> {
         assert_eq!(self.low_halves.len(), self.high_halves.len(), "a high half for each low half");
         let mut keys: Vec<Block> = bytemuck::zeroed_vec(self.low_halves.len());

@@ -216,7 +216,7 @@ impl<G: Scalars> Receiver<G> {
         Ok(Self { bits, ot, group: PhantomData })
     }
 
-    /// The function's values at these points, of which only the low bits count.
+    /// Evaluates the function at these points. Only the low bits of a point count.
     pub fn evaluate(&mut self, points: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
         let mut values = Vec::with_capacity(points.len());
         let mut blinded = Vec::new();
@@ -370,7 +370,7 @@ mod tests {
     /// R's part of an OT says nothing about the key: with either choice it is random, and it differs for equal
     /// points.
     #[test]
-    fn what_hides_the_key_is_fresh_for_each_point() {
+    fn the_mask_of_the_key_is_fresh_for_each_point() {
         let points = [Block(0b01); 40];
         let (_, blinded) = two_party::run(
             Link::Memory,
@@ -392,6 +392,6 @@ mod tests {
             .map(|(product, base)| Ristretto::mul(base, &Ristretto::divide(product)))
             .collect();
         let values = values::<Ristretto>(&parts);
-        assert!(values.iter().all(|value| *value == values[0]), "and yet the function is one");
+        assert!(values.iter().all(|value| *value == values[0]), "all values of one function");
     }
 }

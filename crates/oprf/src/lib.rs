@@ -1,9 +1,9 @@
 //! Oblivious pseudo-random functions: the sender holds a function, and the receiver learns its values at
 //! points that the sender does not see, and nothing about it elsewhere.
 //!
-//! One file per paper. A *batched* OPRF has many instances, each with its own function, of which the receiver
-//! learns one value. In a *programmable* OPRF the sender chooses the values at some points: [`programmable`]
-//! derives one from any other.
+//! One file per paper. A *batched* OPRF has many instances; each has its own function, and the receiver learns one
+//! value of it. In a *programmable* OPRF the sender chooses the values at some points: [`programmable`] derives one
+//! from any other.
 //!
 //! **Must never import** circuits, protocols or anything above.
 

@@ -45,7 +45,7 @@ impl Sender {
     /// The functions of `instances` instances, once the receiver's points are fixed and checked.
     ///
     /// # Errors
-    /// A deviation ([`CHECK`]) if the receiver's rows are not those of points.
+    /// A deviation ([`CHECK`]) if the receiver's rows do not belong to points.
     pub fn functions(
         mut self,
         instances: usize,
@@ -76,8 +76,7 @@ impl Functions {
     /// `points`, and `values` receives the values.
     ///
     /// # Panics
-    /// If there are fewer instances, if the number of values is not that of points, or if there is no such
-    /// point.
+    /// If there are fewer instances, if the numbers of values and points differ, or if a point has too many bits.
     pub fn evaluate(
         &self,
         first: usize,

@@ -17,7 +17,7 @@
 //! follow.
 //!
 //! **What each side learns.** Both know what was agreed beforehand: `len`, and the maximum number of points of
-//! each side. Lengths of messages depend on that alone. S learns nothing more, not even how many of its points
+//! each side. Lengths of messages depend only on these. S learns nothing more, not even how many of its points
 //! R has; and R learns only the values at its points, provided that:
 //!
 //! - *F(y) is pseudo-random for R at all programmed points y that it does not have*, taken together; each OPRF
@@ -97,7 +97,7 @@ pub struct Hint {
 }
 
 impl Hint {
-    /// Payload bytes, all of them to the receiver, in addition to those of the OPRF.
+    /// Payload bytes, all of them to the receiver, in addition to the OPRF's.
     pub fn bytes(self) -> usize {
         size_of::<Block>() + self.columns()
     }
@@ -114,7 +114,7 @@ impl Hint {
 ///
 /// # Errors
 /// Before anything is sent, [`Error::DuplicatePoint`] and [`Error::TooManyPoints`]; [`Error::Okvs`] with a
-/// probability of at most 2^-λ; and those of the OPRF.
+/// probability of at most 2^-λ; and errors of the OPRF.
 ///
 /// # Panics
 /// If `values` does not have `len` bytes for each point.
@@ -147,7 +147,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
 /// The receiver's side: the `len` bytes at each of `points`, in their order.
 ///
 /// # Errors
-/// Those of the OPRF.
+/// Errors of the OPRF.
 pub fn evaluate<F: Oprf, O: ByteStrings>(
     oprf: F::Receiver,
     hint: Hint,
@@ -200,7 +200,7 @@ fn check_distinct(points: &[Block]) -> Result<(), Error> {
     }
 }
 
-/// What both parties know once the hint's seed is drawn.
+/// The public data of a run, known once the hint's seed is drawn.
 struct Public<O> {
     store: O,
     root: Aes128,
@@ -309,7 +309,7 @@ mod tests {
                     bytes
                 }));
             }
-            // In the order of the points; the pads of short values are the beginnings of those of long ones.
+            // In the order of the points; the pads of short values are prefixes of the pads of long ones.
             let mut short = [0; 24];
             Public::<Rr22>::new(of_len(3, 8), Block(seed)).add_pads(evaluated(), &mut short);
             assert!(short.chunks(8).zip(pads.chunks(40)).all(|(short, pad)| *short == pad[..8]));

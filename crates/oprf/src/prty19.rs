@@ -9,12 +9,12 @@
 //! - **O2.** R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
 //!   F(k_i^0, x) ⊕ F(k_i^1, x). S lacks one of the two, so the R_x look random, and so do the polynomials,
 //!   which have as many coefficients as a bin can hold points ([`vesica_structures::slices`]).
-//! - **O3.** S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
+//! - **O3.** S can compute, for any y, Q_b(y) with bits F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i. R has T_x with
 //!   bits F(k_i^0, x).
 //! - **O4.** The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).
 //!
 //! Q_b(y) = T_y ⊕ (D ∧ Δ) with D = R_y ⊕ P_b(y), which is 0 at R's points. Elsewhere R_y is independent of
-//! P_b, so D is uniformly random, whatever P_b(y) is, and has at least κ ones except with the probability
+//! P_b, so D is uniformly random for any P_b(y), and has at least κ ones except with the probability
 //! that `vesica_params::code::least_width` bounds. R would then have to know κ bits of Δ. Rows share Δ, so H
 //! must be robust against Hamming correlations: it is BLAKE3 over all of its arguments.
 
@@ -83,7 +83,7 @@ fn add_function(keys: &[Aes128], points: &[Block], rows: &mut [Row]) {
     }
 }
 
-/// What both parties know: the hashes, derived from a public seed.
+/// The public data of a run: the hashes, derived from a public seed.
 struct Public {
     nodes: Aes128,
     hash: RowHash,
@@ -422,9 +422,9 @@ mod tests {
         }
     }
 
-    /// The property on which privacy is based: at a point that is not R's, the sender's row differs from what R
-    /// could compute in about half of the places, and never in fewer than κ, even if the point's narrow node is
-    /// that of one of R's points.
+    /// The property on which privacy is based: at a point that is not R's, the sender's row differs from what R could
+    /// compute in about half of the places, and never in fewer than κ, even if one of R's points has the same narrow
+    /// node.
     #[test]
     fn rows_of_others_are_far_from_the_receivers() {
         let mut rng = StdRng::seed_from_u64(2);

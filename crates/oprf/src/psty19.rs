@@ -5,7 +5,7 @@
 //! This requires the OPRF's code to be wide enough for as many points as S programs.
 //!
 //! The paper's hint is a polynomial for each *mega-bin* of a few hundred points; `O` may be any OKVS, and
-//! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is that of the paper.
+//! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is the paper's.
 
 use std::marker::PhantomData;
 
@@ -53,7 +53,7 @@ impl<O: ByteStrings> Sender<O> {
     /// Runs the OPRF's base OTs, which need no input.
     ///
     /// # Errors
-    /// Those of the connection.
+    /// Errors of the connection.
     pub fn setup(
         dimensions: Dimensions,
         channel: &mut Channel,
@@ -96,7 +96,7 @@ impl<O: ByteStrings> Receiver<O> {
     /// Same as [`Sender::setup`].
     ///
     /// # Errors
-    /// Those of the connection.
+    /// Errors of the connection.
     pub fn setup(
         dimensions: Dimensions,
         channel: &mut Channel,

@@ -3,15 +3,15 @@
 //!
 //! - **O1.** Once, without input: the setup of [`kk13`].
 //! - **O2.** For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter of
-//!   its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
+//!   its string w_j: S has a key s_{j,i}(c) for each letter c, R has the key of its own.
 //! - **O3.** F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
 //!
 //! Its cost therefore grows with the length of strings, whereas [`kkrt16`](super::kkrt16) handles a whole block
 //! at the cost of three and a half letters.
 //!
-//! Deviation from the paper: sums are hashed. Bare sums depend on each other: those of the strings ab, ab', a'b
-//! and a'b' add up to zero, and this always happens among more than 256 t strings of an instance. R would see
-//! relations among strings that are not its own.
+//! Deviation from the paper: sums are hashed. Bare sums depend on each other: the sums of the strings ab, ab', a'b and
+//! a'b' add up to zero, and this always happens among more than 256 t strings of an instance. R would see relations
+//! among strings that are not its own.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ use zeroize::Zeroizing;
 
 pub use vesica_ot::one_of_n::kk13::ADVERSARY;
 
-/// The maximal number of letters of a string: those of a block.
+/// The maximal number of letters of a string: the bytes of a block.
 pub const MAX_LETTERS: usize = size_of::<Block>();
 
 /// The number of different letters.
@@ -82,8 +82,8 @@ impl Sender {
         Ok(Self { ot, hash: RowHash::new(session) })
     }
 
-    /// Evaluates each instance at its own `points`, of which the first `letters` bytes count, the lowest first,
-    /// and passes on the values of one instance after another.
+    /// Evaluates each instance at its own `points`, by their first `letters` bytes, the lowest first, and passes on the
+    /// values of one instance after another.
     ///
     /// # Panics
     /// If strings have no letters or more than [`MAX_LETTERS`].
@@ -119,7 +119,7 @@ impl Sender {
 struct Points {
     /// The first instance.
     first: usize,
-    /// Where each one's points start, followed by the number of points.
+    /// The start of each instance's points, followed by the number of points.
     starts: Vec<usize>,
     words: Vec<Block>,
     /// The instance of each point.

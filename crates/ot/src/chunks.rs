@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_is_what_was_sent() {
+    fn chosen_messages_equal_sent_messages() {
         for n in [0, 1, 127, 129, CHUNK, 2 * CHUNK + 77] {
             let ((bits, pairs), (chosen_bits, chosen)) = (sent(n), received(n));
             assert_eq!(bits.len() + pairs.len(), n);

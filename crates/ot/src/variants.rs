@@ -141,7 +141,7 @@ pub trait CotReceiver {
     /// Correlated OT: fills `out` with t_j = q_j ⊕ c_j·Δ for each choice c_j.
     ///
     /// # Panics
-    /// If the number of blocks is not that of the choices.
+    /// If the numbers of blocks and choices differ.
     fn receive_correlated_into(
         &mut self,
         choices: &Bits,
@@ -178,7 +178,7 @@ pub trait CotReceiver {
     /// Random OT: fills `out` with the chosen block of each pair.
     ///
     /// # Panics
-    /// If the number of blocks is not that of the choices.
+    /// If the numbers of blocks and choices differ.
     fn receive_random_into(
         &mut self,
         choices: &Bits,

@@ -81,8 +81,8 @@ impl<V: DefaultIsZeroes + Pod> Drop for Entries<V> {
     }
 }
 
-/// Like [`ZeroizingVec`], in huge pages if the system has them: for buffers with scattered reads, each of which
-/// would otherwise first have to look up a page of 4 KiB.
+/// Like [`ZeroizingVec`], in huge pages if the system has them: for buffers with scattered reads, which would otherwise
+/// each first look up a page of 4 KiB.
 pub(crate) struct HugePageBuffer<V> {
     map: MmapMut,
     of: PhantomData<V>,
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_not_seen() {
+    fn truncated_entries_are_hidden() {
         for len in [5, LONG / 8 - 1, LONG / 8] {
             let mut wiped = ZeroizingVec::<u64>::zeros(len);
             assert_eq!(*wiped, vec![0; len]);

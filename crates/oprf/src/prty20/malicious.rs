@@ -20,18 +20,18 @@
 //!   fn is_construction<M: Construction>() {}
 //!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
-//! - S → R at the beginning of step O1: a session. It is hashed with R's seed, so that neither party chooses
-//!   rows or hashes alone, and what R learns about h in one session is useless in another.
+//! - S → R at the beginning of step O1: a session. It is hashed with R's seed, so that neither party alone chooses rows
+//!   or hashes, and R's knowledge of h from one session is useless in another.
 //! - Points are digests of 256 bits. The OKVS key is made from both halves, and h and H are random oracles
 //!   (BLAKE3) on the whole point: H(u, y), for the row u.
 //! - h gives 128 bits, so the code is one with words of 128 bits.
 //!
-//! **Against R.** Outside a few places at which R guessed Δ, the rows that pass the check are those of words,
-//! and these form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y
-//! the row that S hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ of
-//! them, less those it guessed at the risk of being caught. P has m columns for n points, so R can have more
-//! inputs than points: [`vesica_params::effective_inputs`] bounds their number for a given number of queries to
-//! h and without any assumption on rows; R may distribute P over the clusters in any way.
+//! **Against R.** Outside a few places at which R guessed Δ, the rows that pass the check belong to words, and these
+//! form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y the row that S
+//! hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ of them, less those it
+//! guessed at the risk of being caught. P has m columns for n points, so R can have more inputs than points:
+//! [`vesica_params::effective_inputs`] bounds their number for a given number of queries to h and without any
+//! assumption on rows; R may distribute P over the clusters in any way.
 //!
 //! **Against S.** It sees columns under masks that it does not have, sums under random words, and a seed. A
 //! value that it sends counts only if it is F(x) for an x of R. H is keyed by a seed that R draws once its

@@ -118,7 +118,7 @@ pub fn bytes<M: Construction>(shape: Shape) -> Bytes {
     M::Sender::bytes(pieces(shape)) + Bytes { to_sender: size_of::<Block>(), to_receiver: 0 }
 }
 
-/// What both parties know: the OKVS and the hashes, derived from session and seed.
+/// The public data of a run: the OKVS and the hashes, derived from session and seed.
 struct Public<M, O> {
     okvs: O,
     construction: M,
@@ -153,7 +153,7 @@ impl<M: Construction, O: Store<M>> Public<M, O> {
         });
     }
 
-    /// Fills `entries` with those of P that belong to the cluster of these points. Entries that no equation
+    /// Fills `entries` with the entries of P that belong to the cluster of these points. Entries that no equation
     /// determines are 0: they are sent masked.
     fn encode(
         &self,
@@ -199,8 +199,7 @@ impl<M: Construction> Sender<M> {
     /// Steps O2 to O4 for each of `points`, as the receiver's clusters come in.
     ///
     /// # Errors
-    /// If the construction is [`Malicious`], a deviation ([`CHECK`]) if the receiver's rows are not those of
-    /// words.
+    /// If the construction is [`Malicious`], a deviation ([`CHECK`]) if the receiver's rows do not belong to words.
     pub fn evaluate<O: Store<M>>(
         self,
         points: Digests<'_>,

@@ -2,14 +2,12 @@
 //!
 //! - S → R at the beginning: a commitment to w_S. R sends its own share w_R with the OKVS seed in step O2;
 //!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
-//! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses
-//!   rows or h alone. R may try many seeds before it sends one; the bound on its inputs counts its queries
-//!   under all of them.
-//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key low ⊕ π(high) ⊕ high, with an
-//!   ideal cipher π under a public key of the session, so that points that share one half have unrelated rows.
-//!   h is BLAKE3 of OKVS key and high half, keyed by the session: a random oracle on the *whole* point. (If h
-//!   were computed from a part of the point, P could be made to decode to it for all points that share that
-//!   part.)
+//! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party alone chooses rows
+//!   or h. R may try many seeds before it sends one; the bound on its inputs counts its queries under all of them.
+//! - Points are digests of 256 bits, in two halves. The row belongs to the OKVS key low ⊕ π(high) ⊕ high, with an ideal
+//!   cipher π under a public key of the session, so that points that share one half have unrelated rows. h is BLAKE3 of
+//!   OKVS key and high half, keyed by the session: a random oracle on the *whole* point. (If h were computed from a
+//!   part of the point, P could be made to decode to it for all points that share that part.)
 //! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and high half, keyed by w: a random oracle that
 //!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits are
 //!   enough although two queries may collide after 2^(κ/2) of them: a value is attributed to a single y, and a
@@ -99,7 +97,7 @@ impl Drop for Share {
     }
 }
 
-/// What R knows of S's share until S opens it.
+/// The commitment to S's share, which R holds until S opens it.
 pub struct Commitment([u8; blake3::OUT_LEN]);
 
 impl Commitment {
@@ -111,7 +109,7 @@ impl Commitment {
     }
 }
 
-/// What both parties know once seed and commitment are fixed: the OKVS, its keys, and h.
+/// The public data of a run once seed and commitment are fixed: the OKVS, its keys, and h.
 struct Public<O> {
     okvs: O,
     key_hash: CorrelationRobust,

@@ -39,7 +39,7 @@ pub fn bytes(shape: Shape, bits: u32) -> usize {
     size_of::<Block>() + masked::bytes(shape, bits)
 }
 
-/// What both parties know: the OKVS and the hashes, derived from the seed.
+/// The public data of a run: the OKVS and the hashes, derived from the seed.
 struct Public<O> {
     okvs: O,
     point_hash: Aes128,

@@ -37,7 +37,7 @@ struct Agreed {
     programmed: usize,
 }
 
-/// How the parties of an OPRF are made.
+/// Set-up of an OPRF's parties.
 trait Setup: Oprf {
     /// Whether each of the receiver's points has its own function.
     const BATCHED: bool = false;
@@ -104,7 +104,7 @@ fn random(n: usize, seed: u64) -> Vec<Block> {
     (0..n).map(|_| Block::random(&mut rng)).collect()
 }
 
-/// Where the points of each instance start, distributed as evenly as possible.
+/// Returns the start of each instance's points, distributed as evenly as possible.
 fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }
@@ -193,8 +193,8 @@ fn distance_from_uniform(bytes: &[u8]) -> f64 {
 /// Exceeded with probability below 10^-6 if bytes are uniform.
 const LIMIT: f64 = 380.0;
 
-/// Whatever share of the agreed points is programmed, the number of bytes is the same, and those of the hint
-/// look random and are unrelated to those of another run.
+/// The number of bytes does not depend on how many of the agreed points are programmed, and the bytes of the hint look
+/// random and are unrelated to the hint of another run.
 fn the_hint_says_nothing<F: Setup>() {
     let agreed = Agreed { points: 100, programmed: 2001 };
     let (all, mine) = (random(agreed.programmed, 5), random(agreed.points, 6));

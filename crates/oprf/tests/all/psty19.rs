@@ -33,7 +33,7 @@ fn random(n: usize, seed: u64) -> Vec<Block> {
     (0..n).map(|_| Block::random(&mut rng)).collect()
 }
 
-/// Where the points of each instance start, distributed as evenly as possible.
+/// Returns the start of each instance's points, distributed as evenly as possible.
 fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }

@@ -1,4 +1,4 @@
-//! What each OPRF sends does not change, and is the same with every set of kernels.
+//! The messages of each OPRF do not change, and are the same with every set of kernels.
 
 use crate::parties;
 use vesica_net::Error;

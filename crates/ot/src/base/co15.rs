@@ -10,7 +10,7 @@
 //! 4. S outputs s_j = H(sid, i, j, r, A, B, a·(B − j·A)); R outputs s_c = H(sid, i, c, r, A, B, b·A). R
 //!    refuses an r that does not match the commitment.
 //!
-//! B is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with [short
+//! B is uniform for either c, so R's choice is hidden unconditionally (computationally in groups with [short
 //! exponents](Group::random_scalar)). An R that knew both a·B and a·B − a·A would know a·A = a²·G, which is
 //! as hard as the Diffie–Hellman problem.
 //!

@@ -1,28 +1,27 @@
 //! Base OTs by way of an OT extension, for codes of some hundred columns: public-key cryptography for 128 of
 //! them, and symmetric cryptography for all that are requested.
 //!
-//! It combines [`Mr19`] and the [malicious SoftSpokenOT](crate::extension::softspoken::malicious), whose
-//! roles are those of the resulting OTs: R's choices are those of the extension; S, which gets both seeds,
-//! holds its Δ and is therefore the receiver of the 128. In an extension built on this, the roles are
-//! exchanged once more.
+//! It combines [`Mr19`] and the [malicious SoftSpokenOT](crate::extension::softspoken::malicious), whose roles carry
+//! over to the resulting OTs: R's choices are the choices of the extension; S, which gets both seeds, holds its Δ and
+//! is therefore the receiver of the 128. In an extension built on this, the roles are exchanged once more.
 //!
-//! Compared with MR19 alone it takes up to six more flights and saves three quarters of the work, some 80 ms
-//! for 511 OTs, so it is faster if a round trip takes less than about 25 ms.
+//! Compared with plain MR19 it takes up to six more flights and saves three quarters of the work, about 80 ms for 511
+//! OTs, so it is faster if a round trip takes less than about 25 ms.
 //!
-//! Against malicious parties it provides what MR19 itself provides, random OTs of which a malicious party may
-//! choose its own messages:
+//! Against malicious parties it provides the same as MR19, random OTs in which a malicious party may choose its own
+//! messages:
 //!
-//! - **Seeds are hashes.** Rows share Δ, so a stream derived from one would be related to that of any other.
+//! - **Seeds are hashes.** Rows share Δ, so a stream derived from one would be related to a stream from any other.
 //!   Seeds are hashes of the rows, with the number of the OT as the tweak, and are unrelated.
-//! - **What R may guess.** The checks allow R to guess some bits of Δ and be caught if it is wrong: k bits,
-//!   with probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does not
-//!   know, just as if it had guessed the k bits later. Δ is not used after the seeds, and there is no second
-//!   call. Whether R was caught depends on nothing but Δ, which is fresh.
+//! - **What R may guess.** The checks allow R to guess some bits of Δ and be caught if it is wrong: k bits, with
+//!   probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does not know, just as
+//!   if it had guessed the k bits later. Δ is not used after the seeds, and a second call is not possible. Whether R
+//!   was caught depends on nothing but Δ, which is fresh.
 //! - **S** has nothing to guess: choices are masked by streams that it lacks, and the answer to the check by
 //!   rows of its own.
-//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is an
-//!   independent key for its user, and never an input of that hash. Messages of the extension have labels
-//!   different from those of the protocol above, so they cannot be confused.
+//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is an independent key
+//!   for its user, and never an input of that hash. Messages of the extension have other labels than the protocol
+//!   above, so they cannot be confused.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -58,7 +57,7 @@ impl BaseOt for Extended {
     }
 
     /// # Errors
-    /// Those of both parts; a deviation if the receiver fails a check of the extension.
+    /// Errors of both parts; a deviation if the receiver fails a check of the extension.
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
         if n <= FEW {
             return Base::send(n, channel, rng);

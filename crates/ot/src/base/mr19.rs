@@ -133,7 +133,7 @@ impl<G: Group> BaseOt for Mr19<G> {
 
 /// The OTs whose elements go into each message.
 fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
-    // There is a message even if there are no OTs.
+    // One message is sent even for zero OTs.
     (0..n.max(1)).step_by(PIECE).map(move |start| start..(start + PIECE).min(n))
 }
 

@@ -9,7 +9,7 @@
 //! 3. S outputs s_0 = H(sid, i, 0, transcript, a·P_0) and s_1 = H(sid, i, 1, transcript, a·C − a·P_0); R
 //!    outputs s_c = H(sid, i, c, transcript, k·A).
 //!
-//! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
+//! P_0 is uniform for either c, so R's choice is hidden unconditionally (computationally in groups with
 //! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum a·C,
 //! the solution of a Diffie–Hellman problem. That argument does not give a simulator for every R, so nothing
 //! malicious is built on this. A is fresh for each call, which makes the two flights independent of each

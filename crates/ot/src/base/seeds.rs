@@ -76,8 +76,8 @@ impl<M: Pod + Sync> Transcript<'_, M> {
     }
 }
 
-/// What `task` returns for each, in order. It is called by several threads with its number, counted from 0, and with
-/// some of the OTs, and those of one task are worked on as a batch.
+/// Returns the results of `task`, in order. Several threads call it, each time with the task's number, counted from 0,
+/// and with its OTs, which it handles as a batch.
 pub(super) fn in_tasks<T: Send>(
     ots: Range<usize>,
     task: impl Fn(usize, Range<usize>) -> Vec<T> + Sync,
@@ -103,7 +103,7 @@ pub(super) fn random_scalars<G: Group>(
     (0..n).map(|_| Zeroizing::new(G::random_scalar(rng))).collect()
 }
 
-/// The elements that the peer sent in the message `label`, those of each [task](in_tasks) together.
+/// Decodes the elements that the peer sent in the message `label`, grouped by [task](in_tasks).
 ///
 /// # Errors
 /// A deviation if one of them is not a group element.

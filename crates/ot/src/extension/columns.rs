@@ -34,8 +34,8 @@ pub trait ColumnSender {
     /// Δ, 128 bits.
     fn delta(&self) -> &Delta;
 
-    /// Fills `columns` with the 128 columns q of the next rows, one after another. The number of rows is that
-    /// of blocks: a multiple of 128, at most [`CHUNK_ROWS`].
+    /// Fills `columns` with the 128 columns q of the next rows, one after another. There are as many rows as blocks: a
+    /// multiple of 128, at most [`CHUNK_ROWS`].
     fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()>;
 }
 
@@ -58,7 +58,7 @@ pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
         .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
 }
 
-/// Bytes that the receiver sends for `rows` rows of a code of `width` bits: those of all [`chunks`]. Only the
+/// Bytes that the receiver sends for `rows` rows of a code of `width` bits, over all [`chunks`]. Only the
 /// last chunk may need rounding up to a multiple of 128 rows.
 pub fn bytes(width: usize, rows: usize) -> usize {
     rows.next_multiple_of(128) * width / 8

@@ -5,8 +5,8 @@
 //! 2. Online, for R's choices c_j, R → S: c_j ⊕ a_j, one bit per OT; S adds that times Δ to q_j. Hashing for
 //!    the other OT variants is local.
 //!
-//! Used OTs are zeroized and never used again: a second choice under the same a_j would tell S how the two
-//! choices differ.
+//! Used OTs are zeroized and never used again: a second choice under the same a_j would show S how the two choices
+//! differ.
 //!
 //! A call for more OTs than the stock holds makes the missing ones first. Both parties count in the same way,
 //! so they agree on the number without communicating. Only time is at stake: a run for which too few were
@@ -52,7 +52,7 @@ impl Stock {
     /// The stock, increased by what `make` provides so that it holds at least `n`.
     ///
     /// # Errors
-    /// Those of `make`; the stock is then lost, since its Δ may no longer be safe.
+    /// Errors of `make`; the stock is then lost, since its Δ may no longer be safe.
     fn with(self, n: usize, make: impl FnOnce(&mut [Block]) -> Result<()>) -> Result<Self> {
         let mut blocks = ZeroizingVec::zeros(self.left() + n);
         let (old, new) = blocks.split_at_mut(self.left());
@@ -87,7 +87,7 @@ impl<C: CotSender> Sender<C> {
     /// Step 1 for `n` more OTs, which the receiver must request as well.
     ///
     /// # Errors
-    /// Those of the extension; nothing is then left in stock.
+    /// Errors of the extension; nothing is then left in stock.
     pub fn prepare(&mut self, n: usize, channel: &mut Channel) -> Result<()> {
         let stock = std::mem::replace(&mut self.stock, Stock::empty());
         self.stock = stock.with(n, |new| self.cot.send_correlated_into(new, channel))?;
@@ -148,7 +148,7 @@ impl<C: CotReceiver> Receiver<C> {
     /// Step 1 for `n` more OTs, which the sender must request as well.
     ///
     /// # Errors
-    /// Those of the extension; nothing is then left in stock.
+    /// Errors of the extension; nothing is then left in stock.
     pub fn prepare(&mut self, n: usize, channel: &mut Channel) -> Result<()> {
         let new = Bits::random(n, &mut self.rng);
         self.choices = concatenate(&self.window(self.left()), &new);
@@ -200,7 +200,7 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
     }
 }
 
-/// The bits of both, those of `first` first.
+/// Concatenates the bits of both.
 fn concatenate(first: &Bits, second: &Bits) -> Zeroizing<Vec<Block>> {
     let mut blocks =
         Zeroizing::new(vec![Block::ZERO; (first.len() + second.len()).div_ceil(128) + 1]);
@@ -288,7 +288,7 @@ mod tests {
         );
     }
 
-    /// Equal choices give different messages: what S sees is masked by bits that are fresh each time.
+    /// Equal choices give different messages: S sees them masked by bits that are fresh each time.
     #[test]
     fn flips_tell_nothing_of_the_choices() {
         let (flips, ()) = run(

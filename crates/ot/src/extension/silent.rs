@@ -1,6 +1,5 @@
-//! Silent OT: many correlated OTs with *random* choices from few, with little communication (Boyle et al., CCS
-//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Its security is that of the underlying
-//! OT extension.
+//! Silent OT: many correlated OTs with *random* choices from few, with little communication (Boyle et al., CCS 2019;
+//! with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). It is as secure as the underlying OT extension.
 //!
 //! Like a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and half-trees give
 //! shares of e·Δ without further messages.
@@ -8,7 +7,7 @@
 //! 1. Correlated OT on the places of R's noise e; and, over a malicious extension, a share of one random number
 //!    times Δ, for the check.
 //! 2. S gets w and R gets w + e·Δ.
-//! 3. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
+//! 3. Both clear the lowest bit of every entry. R puts e's bit in its place, and S sets the lowest bit of Δ.
 //! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the LPN
 //!    assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
 //! 5. Over a malicious extension: R checks what it got in step 2 before it uses t.
@@ -67,7 +66,7 @@ pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> usize {
     Dimensions::full(n, lpn).ots() + checked
 }
 
-/// Payload bytes of a call of `n` OTs, without those of the underlying extension. Choices that the receiver
+/// Payload bytes of a call of `n` OTs, without the underlying extension. Choices that the receiver
 /// makes take another n/8 bytes to the sender.
 pub fn bytes(n: usize, lpn: Lpn, adversary: Adversary) -> Bytes {
     let noise = Dimensions::full(n, lpn).bytes();
@@ -77,7 +76,7 @@ pub fn bytes(n: usize, lpn: Lpn, adversary: Adversary) -> Bytes {
     }
 }
 
-/// The party with Δ, 128 bits of which the lowest is 1.
+/// The party with Δ, 128 bits with a 1 as the lowest.
 pub struct Sender<C> {
     cot: C,
     lpn: Lpn,
@@ -92,7 +91,7 @@ impl<C: CotSender> Sender<C> {
     /// Uses an extension that has been set up. Draws the session's public hash key.
     ///
     /// # Panics
-    /// If the values of the noise are others than 1.
+    /// If a value of the noise is not 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert_eq!(lpn.values, Values::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::draw(SESSION, channel, rng)?);
@@ -165,7 +164,7 @@ impl<C: CotReceiver> Receiver<C> {
     /// Uses an extension that has been set up. Receives the session's public hash key.
     ///
     /// # Panics
-    /// If the values of the noise are others than 1.
+    /// If a value of the noise is not 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert_eq!(lpn.values, Values::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::learn(SESSION, channel)?);
@@ -323,7 +322,7 @@ fn clear_lowest_bits(rows: &mut [Block]) {
     rows.iter_mut().for_each(|q| *q = Block(q.0 & !1));
 }
 
-/// Sets the lowest bits to those of the noise: 1 at the place, otherwise 0. Every entry is accessed.
+/// Sets the lowest bits to the noise: 1 at the place, otherwise 0. Every entry is accessed.
 fn mark(leaves: &mut [Block], place: u32) {
     let words: &mut [[u64; 2]] = bytemuck::cast_slice_mut(leaves);
     for (i, words) in words.chunks_mut(MASKS).enumerate() {

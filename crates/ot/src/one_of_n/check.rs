@@ -1,5 +1,5 @@
-//! The check of [`oos17`](super::oos17), that the rows of a matrix are codewords, masks included. The steps,
-//! and what a malicious receiver can still do, are described there.
+//! The check of [`oos17`](super::oos17), that the rows of a matrix are codewords, masks included. The steps, and the
+//! remaining options of a malicious receiver, are described there.
 
 use bytemuck::Zeroable;
 use rand::CryptoRng;
@@ -29,13 +29,13 @@ pub(super) const CHALLENGE: &str = "oos17/challenge";
 pub(super) const ANSWER: &str = "oos17/answer";
 const CONTEXT: &str = "vesica oos17 challenge v1";
 
-/// Payload bytes of the check, without those of the mask rows.
+/// Payload bytes of the check, without the mask rows.
 pub(super) fn bytes<C: LinearCode>() -> Bytes {
     let to_sender = SUMS * (size_of::<Block>() + size_of::<C::Row>());
     Bytes { to_sender, to_receiver: size_of::<Block>() }
 }
 
-/// Steps 3 to 5, for the rows followed by those of the masks.
+/// Steps 3 to 5, for the rows followed by the mask rows.
 pub(super) fn verify<C: LinearCode>(
     (code, delta): (&C, &C::Row),
     rows: &[C::Row],

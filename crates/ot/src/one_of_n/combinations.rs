@@ -16,8 +16,8 @@ const TASK_GROUPS: usize = 128;
 
 /// Coefficients of the rows in all sums, derived from a public challenge.
 ///
-/// They are the stream of a generator whose seed is the challenge, so there is no challenge, such as 0, for
-/// which rows drop out.
+/// They are the stream of a generator whose seed is the challenge, so rows do not drop out for any challenge, such as
+/// 0.
 pub struct Combinations {
     /// For each group of rows, one byte per sum, whose bit i is the coefficient of row i.
     coefficients: Vec<Block>,

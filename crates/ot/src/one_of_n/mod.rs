@@ -8,11 +8,11 @@
 //! | [`oos17`], Walsh–Hadamard | 2^8 | malicious | 256 |
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
-//! [`silent`] has words of three bits, which are random, as are its messages of one bit; it sends next to nothing. The others
-//! share one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
-//! codeword of its word. [`matrix`] provides the rows themselves, for protocols that add them up, unchecked or
-//! checked as in [`oos17`]. An extension implements random OT, where keys are pseudo-random. OT of chosen
-//! messages is derived from it here, and OT made before words are known in [`precomputed`].
+//! [`silent`] has random words of three bits and random messages of one bit; it sends next to nothing. The others share
+//! one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a codeword of its word.
+//! [`matrix`] provides the rows themselves, for protocols that add them up, unchecked or checked as in [`oos17`]. An
+//! extension implements random OT, where keys are pseudo-random. OT of chosen messages is derived from it here, and OT
+//! made before words are known in [`precomputed`].
 
 mod check;
 mod combinations;
@@ -35,7 +35,7 @@ use crate::variants::mask;
 
 const MESSAGES: &str = "one-of-n/messages";
 
-/// Bytes of masked messages that go into one network message, unless one OT alone has more.
+/// Bytes of masked messages that go into one network message, unless a single OT has more.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
 /// The maximal number of messages per OT of chosen messages.
@@ -46,7 +46,7 @@ pub trait Keys: Sync {
     /// The number of OTs.
     fn len(&self) -> usize;
 
-    /// Whether there are no OTs.
+    /// Whether it has zero OTs.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +67,7 @@ pub trait Keys: Sync {
     /// The key of each OT at one word.
     ///
     /// # Panics
-    /// If the number of words is not that of the OTs; and as [`Keys::evaluate`] does.
+    /// If the numbers of words and OTs differ; and as [`Keys::evaluate`] does.
     fn at(&self, words: &[Block]) -> Vec<Block> {
         assert_eq!(words.len(), self.len(), "a word for each OT");
         let mut keys = vec![Block::ZERO; words.len()];
@@ -115,7 +115,7 @@ pub trait Sender {
         show: impl FnMut(&Self::Keys),
     ) -> Result<()>;
 
-    /// Random OT: the keys of each OT at the words of that OT alone. `starts` gives for each OT where its words
+    /// Random OT: the keys of each OT at only the words of that OT. `starts` gives for each OT where its words
     /// start among all words, followed by their number; `word(i)` is the i-th. Returns the key of each word.
     ///
     /// This is a batched OPRF: OT j is its instance j, and the key of a word is the value F_j at that point.
@@ -181,7 +181,7 @@ pub trait Receiver {
     /// Random OT: fills `keys` with the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// If the number of keys is not that of the words, or a word has too many bits.
+    /// If the numbers of keys and words differ, or a word has too many bits.
     fn receive_random_into(
         &mut self,
         words: &[Block],
@@ -256,7 +256,7 @@ fn ots_per_chunk(n: usize, len: usize) -> usize {
 /// Writes the message with this number to `out`, which must be 0; reads all of them.
 fn select(messages: &[u8], choice: u8, out: &mut [u8]) {
     for (number, message) in (0..=u8::MAX).zip(messages.chunks_exact(out.len())) {
-        // The sign of x − 1 is that of a negative number for x = 0 alone.
+        // x − 1 is negative only for x = 0.
         let is_chosen = u64::from(number ^ choice).wrapping_sub(1) >> 63;
         let select = (opaque(is_chosen) as u8).wrapping_neg();
         out.iter_mut().zip(message).for_each(|(out, message)| *out |= message & select);

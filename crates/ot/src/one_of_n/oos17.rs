@@ -6,22 +6,22 @@
 //! 1. Once, without input: `width` base OTs ([`Extended`]) with the parties' roles exchanged.
 //! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m, followed by s random
 //!    words. R keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
-//! 3. Once all columns are fixed, S → R: a challenge, from which and the session identifier both expand bits χ_{l,j}.
+//! 3. Once all columns are fixed, S → R: a challenge, from which both expand, with the session identifier, bits
+//!    χ_{l,j}.
 //! 4. R → S: for each l ≤ s, w^l = Σ_j χ_{l,j}·w_j ⊕ w_{m+l} and t^l = Σ_j χ_{l,j}·t_j ⊕ t_{m+l}.
 //! 5. S refuses unless t^l = q^l ⊕ (C(w^l) ∧ Δ) for all l, where q^l is the same sum of its rows.
 //! 6. Only then: R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! **What R can still do.** Let c_j be what R used in place of codewords, V the span of all c_j modulo the
-//! code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes only if it
-//! knows Δ at a set E of places that covers U: outside E every vector of U is zero, so |E| ≥ dim U, and R knows
-//! Δ there with probability 2^-|E|. If E covers V, each c_j agrees outside E with the codeword of one word
-//! only, as |E| < d; the key at any other word needs d − |E| more bits of Δ, so together with those that R
-//! guessed at least d ≥ κ. If E does not cover V, then dim U = D − r for some r ≥ 1; this has probability at
-//! most 2^(r·(D − s)), and R's guess 2^-(D − r), in all less than 2^-(s − 1) = 2^-λ, even if R chooses E when
-//! it knows χ. A mask row that is not a codeword shifts a sum by a constant, which costs as many places as it
-//! saves. A receiver that was caught is refused from then on; keys of earlier calls stay as they are. Against a
-//! malicious S there is nothing to check: R's words are masked by streams that S lacks, and each answer by a
-//! row of its own.
+//! **What R can still do.** Let c_j be the rows that R used in place of codewords, V the span of all c_j modulo the
+//! code, of dimension D, and U the span of the s sums, which are uniform in V once χ is drawn. R passes only if it
+//! knows Δ at a set E of places that covers U: outside E every vector of U is zero, so |E| ≥ dim U, and R knows Δ there
+//! with probability 2^-|E|. If E covers V, each c_j agrees outside E with the codeword of one word only, as |E| < d;
+//! the key at any other word needs d − |E| more bits of Δ, so together with those that R guessed at least d ≥ κ. If E
+//! does not cover V, then dim U = D − r for some r ≥ 1; this has probability at most 2^(r·(D − s)), and R's guess 2^-(D
+//! − r), in all less than 2^-(s − 1) = 2^-λ, even if R chooses E when it knows χ. A mask row that is not a codeword
+//! shifts a sum by a constant, which costs as many places as it saves. A receiver that was caught is refused from then
+//! on; keys of earlier calls stay as they are. Against a malicious S there is nothing to check: R's words are masked by
+//! streams that S lacks, and each answer by a row of its own.
 //!
 //! Sessions are not bound to roles: a party that runs two of them at the same time with one peer, in opposite
 //! roles, could be talking to itself through that peer without noticing.
@@ -438,7 +438,7 @@ mod tests {
         }
     }
 
-    /// Rows that are not codewords, or are those of another word than the one answered for.
+    /// Rows that are not codewords, or that belong to another word than the one answered for.
     fn wrong_rows_never_pass<C: LinearCode>(code: fn() -> C) {
         let rng = &mut StdRng::seed_from_u64(5);
         let attempts: Vec<Attempt> = (0..ATTEMPTS)

@@ -42,7 +42,7 @@ impl<K: Keys> Prepared<K> {
         Ok(Self { keys: sender.send_random(ots, channel, rng)?, word_bits: S::WORD_BITS })
     }
 
-    /// Step 2: the keys shifted by what R has sent.
+    /// Step 2: the keys shifted by R's message.
     pub fn choose(self, channel: &mut Channel) -> Result<Shifted<K>> {
         let (ots, bits) = (self.keys.len(), self.word_bits);
         let mut packed = vec![0; bytes(ots, bits)];
@@ -102,7 +102,7 @@ impl Drawn {
     /// Step 2: the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// If the number of words is not that of the OTs, or a word has too many bits.
+    /// If the numbers of words and OTs differ, or a word has too many bits.
     pub fn choose(self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
         assert_eq!(words.len(), self.words.len(), "a word for each OT");
         assert!(are_words(words, self.word_bits), "words of {} bits", self.word_bits);

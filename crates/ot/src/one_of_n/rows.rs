@@ -266,7 +266,7 @@ pub(super) fn send_rows<C: Code>(
 /// R's side of the next OTs, with numbers from `first` on: fills `keys` with their keys at these words.
 ///
 /// # Panics
-/// If the number of keys is not that of the words.
+/// If the numbers of keys and words differ.
 pub(super) fn receive_keys<C: Code>(
     (code, columns, hash): (&C, &mut columns::Receiver, &RowHash),
     first: u64,

@@ -2,15 +2,16 @@
 //! A silent VOLE whose a has three bits takes a word to 1-out-of-8 OT as one bit does to 1-out-of-2 OT (Boyle et al.,
 //! CCS 2019, for the correlation; Roy, CRYPTO 2022, for OT from a VOLE in a subspace). Semi-honest.
 //!
-//! 1. A silent VOLE in a subspace of three bits ([`vole::silent`](crate::vole::silent)): S has Δ and b, R has a and c = a·Δ + b.
-//! 2. S clears the lowest three bits of each b, and R puts a in their place in c. So R has b + L(a), where L(x) is x·Δ with
-//!    x as its lowest bits, and need not keep a apart.
+//! 1. A silent VOLE in a subspace of three bits ([`vole::silent`](crate::vole::silent)): S has Δ and b, R has a and c =
+//!    a·Δ + b.
+//! 2. S clears the lowest three bits of each b, and R puts a in their place in c. So R has b + L(a), where L(x) is x·Δ
+//!    with x as its lowest bits, and need not keep a separately.
 //! 3. S's message for the word x is the lowest bit of H(b + L(x)); R's is the lowest bit of H(b + L(a)).
 //!
 //! For x other than a, b + L(x) is R's entry plus L of something that is not 0: a multiple of Δ but for three bits.
 //!
-//! An R that tries a value for L(x) tries it for all OTs with the same H at once. So H has another key for every stretch of at
-//! most 4096 OTs: 2^15 targets, and of 2^125 trials for one target 2^110 remain.
+//! An R that tries a value for L(x) tries it for all OTs with the same H at once. So H has another key for every
+//! stretch of at most 4096 OTs, which has 2^15 targets: of the 2^125 trials for one target 2^110 remain.
 //!
 //! Step 2 is done before compressing, which is linear.
 
@@ -44,7 +45,7 @@ pub const WORD_BITS: usize = 3;
 /// The number of words, and of messages.
 pub const WORDS: usize = 1 << WORD_BITS;
 
-/// Bits in the place of which a word is put.
+/// The bits that a word replaces.
 const LOWEST: u128 = WORDS as u128 - 1;
 
 /// Semi-honest: nothing checks that the trees are correct.
@@ -62,7 +63,7 @@ pub fn ots_beneath(n: usize, lpn: Lpn) -> usize {
     dimensions.ots() + WORD_BITS * dimensions.blocks
 }
 
-/// Payload bytes of a call of `n` OTs, without those of the underlying extension.
+/// Payload bytes of a call of `n` OTs, without the underlying extension.
 pub fn bytes(n: usize, lpn: Lpn) -> Bytes {
     Bytes { to_sender: 0, to_receiver: Dimensions::full(n, lpn).bytes() }
 }
@@ -109,8 +110,8 @@ impl<C: CotSender> Sender<C> {
         Ok(Self { cot, lpn, hashes, rng: Stream::new(rng) })
     }
 
-    /// Makes `n` OTs: `each` gets the messages of up to 64 of them, those for word x in `messages[x]`, the first OT's in the
-    /// lowest bit, and their number. Bits beyond it are 0.
+    /// Makes `n` OTs: `each` gets the messages of up to 64 of them (in `messages[x]` the messages for word x, the first
+    /// OT's in the lowest bit) and their number. Bits beyond it are 0.
     pub fn send(
         &mut self,
         n: usize,
@@ -241,7 +242,7 @@ fn choose(hash: &CorrelationRobust, rows: &mut [Block]) -> Chosen {
     Chosen { words, messages: lowest_bits(rows) }
 }
 
-/// Sets the lowest bits to those of the noise: the word at the place, otherwise 0. Every entry is accessed.
+/// Sets the lowest bits to the noise: the word at the place, otherwise 0. Every entry is accessed.
 fn mark(leaves: &mut [Block], place: u32, word: u64) {
     let halves: &mut [[u64; 2]] = bytemuck::cast_slice_mut(leaves);
     for (i, halves) in halves.chunks_mut(MASKS).enumerate() {
@@ -319,7 +320,7 @@ mod tests {
 
     /// With one piece, and with several; a session makes other OTs in each call.
     #[test]
-    fn what_is_chosen_is_what_was_sent() {
+    fn chosen_messages_equal_sent_messages() {
         let calls = [1, 0, 63, 65, 768, 769, 5000, 769];
         for lpn in [UNIFORM, UNIFORM.with_piece(2000)] {
             let made = made(&calls, lpn);

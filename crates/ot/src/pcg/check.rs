@@ -1,14 +1,13 @@
-//! The check that S made its leaves and corrections from a single w and a single Δ, whatever R's places are
+//! The check that S made its leaves and corrections from a single w and a single Δ, for any places of R
 //! (Weng, Yang, Katz and Wang, S&P 2021, Figure 7, there for one block at a time).
 //!
-//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT, or
+//! Beforehand, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT, or
 //! as an entry of a VOLE that was checked earlier, where y* is pseudo-random under the same assumption as
 //! everything else. All VOLEs of a run share one budget of guesses about R's noise. Then, once S's leaves and
 //! corrections have been received:
 //!
-//! - **C1.** R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R →
-//!   S: χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as nobody
-//!   else learns it.
+//! - **C1.** R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R → S:
+//!   χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as it stays secret.
 //! - **C2.** S → R: a hash of the session identifier, χ, and Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! - **C3.** R refuses unless that is the hash of the same with Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
@@ -16,26 +15,24 @@
 //! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
 //! about the noise. `docs/protocols/rr22.md` shows that this adds no assumption.
 //!
-//! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R
-//! gets is a function of what S sent and of R's places α: at the other entries, the leaves that it computes,
-//! which may depend on α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ, or in
-//! silent OT just the sum of those leaves. Let W(α) be the vector of these leaves, and at α_i the
-//! correction plus Q_i plus the other leaves of the block, or in silent OT Δ plus the other leaves. Then
-//! v = W(α) + e·Δ whatever S did, and R compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which
-//! only α is unknown to S: y_i cancels, and x is masked by y*.
+//! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R gets is a
+//! function of what S sent and of R's places α: at the other entries, the leaves that it computes, which may depend on
+//! α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ, or in silent OT just the sum of
+//! those leaves. Let W(α) be the vector of these leaves, and at α_i the correction plus Q_i plus the other leaves of
+//! the block, or in silent OT Δ plus the other leaves. Then v = W(α) + e·Δ for any S, and R compares the hash with the
+//! hash of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which only α is unknown to S: y_i cancels, and x is masked by y*.
 //!
-//! S answers with the hash of some value, which it must know (a random oracle). Two vectors W(α) ≠ W(α') have
-//! the same polynomial value for at most N of all χ, where N is the number of entries. For two independent
-//! random α, α' the probability that W differs and values are equal is thus at most N/2^128, on average over χ.
-//! Suppose that an answer of S's choice is accepted, with probability β, for an α whose W(α) is not the
-//! likeliest W_0 among the accepted ones. Then the probability that W differs and values are equal is at least
-//! β². So β is at most (N/2^128)^(1/2) on average, below 2^-48 for 2^32 entries. In all other cases acceptance
-//! means W(α) = W_0 for a W_0 that is determined by what S sent: the shares are correct, and S has learned for
-//! each i that α_i is among those for which block i of W(α) is that of W_0. That is a guess of a set of places
-//! for each block, which is right with probability the set's share of the block; all guesses must be right. LPN
-//! with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A wrong
-//! sum is a guess of α_i, or in silent OT of all but its last bit; a wrong correction, such as for another Δ in one block,
-//! is a guess of α_i itself.
+//! S answers with the hash of some value, which it must know (a random oracle). Two vectors W(α) ≠ W(α') have the same
+//! polynomial value for at most N of all χ, where N is the number of entries. For two independent random α, α' the
+//! probability that W differs and values are equal is thus at most N/2^128, on average over χ. Suppose that an answer
+//! of S's choice is accepted, with probability β, for an α whose W(α) is not the likeliest W_0 among the accepted ones.
+//! Then the probability that W differs and values are equal is at least β². So β is at most (N/2^128)^(1/2) on average,
+//! below 2^-48 for 2^32 entries. In all other cases acceptance means W(α) = W_0 for a W_0 that is determined by what S
+//! sent: the shares are correct, and S has learned for each i that α_i is among the places for which block i of W(α)
+//! equals block i of W_0. That is a guess of a set of places for each block, which is right with probability the set's
+//! share of the block; all guesses must be right. LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is
+//! the assumption that covers this. A wrong sum is a guess of α_i, or in silent OT of all but its last bit; a wrong
+//! correction, such as for another Δ in one block, is a guess of α_i itself.
 //!
 //! **An R that deviates.** It may use any places and values, even y_i = 0, since that only makes its own a less
 //! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends
@@ -84,7 +81,7 @@ impl Polynomial {
         inner_product128(&self.powers, entries)
     }
 
-    /// The value of the whole polynomial, from those of all blocks.
+    /// The value of the whole polynomial, from the values of all blocks.
     fn of_all(&self, blocks: &[Block]) -> Block {
         blocks.iter().rev().fold(Block::ZERO, |sum, block| multiply128(sum, self.next) ^ *block)
     }
@@ -95,8 +92,8 @@ impl Polynomial {
     }
 }
 
-/// S's side, for its `trees` and its share Q* of the mask: receives the challenge and returns the answer, which it still has
-/// to send.
+/// S's side, for its `trees` and its share Q* of the mask: receives the challenge and returns the answer, which it must
+/// still send.
 pub fn prove(
     delta: Block,
     trees: &[Trees<'_>],
@@ -111,7 +108,7 @@ pub fn prove(
     Ok(Answer(digest(channel.session(), challenge[0], *value)))
 }
 
-/// What S owes R.
+/// The answer that S must still send.
 #[must_use]
 pub struct Answer(blake3::Hash);
 
@@ -122,7 +119,7 @@ impl Answer {
     }
 }
 
-/// The value that S answers with the hash of. Calls `step` for each piece, because this takes a while.
+/// The value whose hash is S's answer. Calls `step` for each piece, because this takes a while.
 fn answer(
     delta: Block,
     trees: &[Trees<'_>],
@@ -158,7 +155,7 @@ impl Drop for Mask {
 }
 
 /// R's side of step C1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
-/// separately. The trees must be full. Returns what S has to answer.
+/// separately. The trees must be full. Returns the answer that it expects of S.
 pub fn challenge(
     polynomial: &Polynomial,
     blocks: &[Block],
@@ -175,11 +172,12 @@ pub fn challenge(
     Ok(Expected(digest(channel.session(), chi, value)))
 }
 
-/// The answer that S owes.
+/// The answer that S must still send.
 #[must_use]
 pub struct Expected(blake3::Hash);
 
-/// Steps C2 and C3 for some challenges, in their order. All answers are received first: S does not learn which of them is wrong.
+/// Steps C2 and C3 for some challenges, in their order. All answers are received first, so S does not learn which of
+/// them is wrong.
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
@@ -432,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn who_follows_the_protocol_passes() {
+    fn an_honest_sender_passes() {
         for lpn in [OTS, VOLE] {
             let (delta, sent, received) = attempt(lpn, &[Lie::None; 50]);
             for (sent, received) in sent.iter().zip(&received) {
@@ -441,8 +439,9 @@ mod tests {
         }
     }
 
-    /// A wrong sum passes only with an answer for a guess of the place. The last bit is open if leaves are correlated: R then
-    /// has the sum of the left leaves, as S sent it, and that of the right ones, which is Δ plus that, on either side.
+    /// A wrong sum passes only with an answer for a guess of the place. The last bit is open if leaves are correlated:
+    /// on either side R then has the sum of the left leaves, as S sent it, and the sum of the right ones, which is Δ
+    /// plus the former.
     #[test]
     fn a_wrong_sum_passes_only_with_the_right_guess() {
         for (lpn, expected) in [(OTS, 75..145), (VOLE, 30..85)] {
@@ -491,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_guess_never_passes() {
+    fn deviations_other_than_guesses_never_pass() {
         let rng = &mut StdRng::seed_from_u64(3);
         let lies: Vec<Lie> = (0..ATTEMPTS)
             .map(|i| match i % 5 {
@@ -513,7 +512,7 @@ mod tests {
         assert!(received.iter().all(|received| !received.is_accepted));
     }
 
-    /// The values computed in parts and by places are those of the definition.
+    /// The values computed in parts and by places match the definition.
     #[test]
     fn polynomials_equal_their_definition() {
         let rng = &mut StdRng::seed_from_u64(4);

@@ -1,9 +1,9 @@
 //! Several pieces of noise side by side, for a consumer that takes compressed entries in any order.
 //!
-//! If trees are long, a piece is larger than a cache, and the code accesses all of it at random. The code is
-//! the same for every piece: with the entries of four pieces in one cache line, each access to memory serves
-//! four. Entries then come in a different order: a stretch of each of these pieces in turn. The order depends
-//! on the sizes alone and is the same for both parties.
+//! If trees are long, a piece is larger than a cache, and the code accesses all of it at random. The code is the same
+//! for every piece: with the entries of four pieces in one cache line, each access to memory serves four. Entries then
+//! come in a different order: a stretch of each of these pieces in turn. The order depends only on the sizes and is the
+//! same for both parties.
 
 use std::ops::Range;
 
@@ -31,13 +31,13 @@ const STRETCH: usize = 1 << 12;
 
 /// The source of the entries of pieces.
 trait Fill {
-    /// Puts the entries of each of the pieces into a lane of `lines`, those of the first into the first lane.
+    /// Puts the entries of each piece into a lane of `lines`, starting with the first lane.
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()>;
 }
 
 impl Dimensions {
-    /// Compresses pieces side by side; `each` gets the result, at most [`STRETCH`] entries at a time. How many depends on the
-    /// sizes alone.
+    /// Compresses pieces side by side; `each` gets the result, at most [`STRETCH`] entries at a time. Their number
+    /// depends only on the sizes.
     fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
         match self.lanes() {
             1 => self.show_lanes::<Block>(1, fill, each),
@@ -54,7 +54,8 @@ impl Dimensions {
         self.pieces.div_ceil(groups)
     }
 
-    /// Bytes of memory for what is shown: the noise that is compressed at a time, and the permutations of the code.
+    /// Bytes of memory for [`show`](PcgDimensions::show): the noise that is compressed at a time, and the permutations
+    /// of the code.
     pub fn memory(&self) -> usize {
         let lanes = self.lanes();
         let line = if lanes > 1 { size_of::<CacheLine>() } else { size_of::<Block>() };
@@ -253,7 +254,7 @@ mod tests {
 
     /// Every entry of every piece comes once, and in the same order for any number of threads.
     #[test]
-    fn what_is_shown_is_what_pieces_are_by_themselves() {
+    fn lanes_show_the_entries_of_separate_pieces() {
         let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(5000);
         for len in [1, 5000, 5001, 14_999, 22_003, 40_000, 41_007] {
             let dimensions = Dimensions::new(len, lpn);

@@ -6,13 +6,13 @@
 //! source of the y_i. With an OT extension:
 //!
 //! - **P1.** Correlated OT on the bits of the α_i gives the keys of the trees.
-//! - **P2.** S → R: a puncturable PRF for each block, by a [half-tree](half_tree) with Δ; S knows all its leaves w, R all but the one
-//!   at α_i.
-//! - **P3.** S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
-//!   the missing leaf plus y_i·Δ.
+//! - **P2.** S → R: a puncturable PRF for each block, by a [half-tree](half_tree) with Δ; S knows all its leaves w, R
+//!   all but the one at α_i.
+//! - **P3.** S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has,
+//!   and gets the missing leaf plus y_i·Δ.
 //!
-//! If all values are 1, there are no Q_i, and step P3 falls away: correlated leaves of a half-tree add up to Δ, so the sum of
-//! those that R has is the missing leaf plus Δ.
+//! If all values are 1, neither Q_i nor step P3 is needed: correlated leaves of a half-tree add up to Δ, so the sum of
+//! the leaves that R has is the missing leaf plus Δ.
 //!
 //! Long vectors are made of several *pieces*, each with its own noise and trees ([`Lpn::piece`]); the OTs of
 //! all pieces come first, together.
@@ -144,7 +144,7 @@ impl Dimensions {
         Space { leaves: HugePageBuffer::zeros(len), scratch: HugePageBuffer::zeros(len) }
     }
 
-    /// The shares of a piece's blocks, of those of all.
+    /// The shares of a piece's blocks, from the shares of all blocks.
     fn shares<'s>(&self, piece: usize, shares: &'s [Block]) -> &'s [Block] {
         let blocks = self.corrections() / self.pieces;
         &shares[piece * blocks..][..blocks]
@@ -196,7 +196,7 @@ impl Dimensions {
         let (threads, before) = (self.threads(), self.trees.total());
         let leaves: &mut [V] = bytemuck::cast_slice_mut(&mut space.leaves);
         let scratch: &mut [V] = bytemuck::cast_slice_mut(&mut space.scratch);
-        // There is a piece even for a run of no entries.
+        // Even a run of zero entries has a piece.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
             let pieces = first..(first + threads).min(self.pieces);
@@ -220,17 +220,17 @@ impl Dimensions {
     }
 }
 
-/// Memory for the pieces that are compressed at a time, for entries of at most the size of a block. What is compressed
-/// one after the other shares it, because the system takes its time to provide it. Zeroized when dropped.
+/// Memory for the pieces that are compressed at a time, for entries of at most the size of a block. Pieces that are
+/// compressed one after the other share it, because the system is slow to provide it. Zeroized when dropped.
 pub struct Space {
     leaves: HugePageBuffer<Block>,
     scratch: HugePageBuffer<Block>,
 }
 
-/// A random number below `bound`, by the method of Canon: ⌊u·bound / 2^32⌋ for 32 random bits u, with as many more where
-/// those do not decide.
+/// A random number below `bound`, by the method of Canon: ⌊u·bound / 2^32⌋ for 32 random bits u, with 32 more if these
+/// do not decide.
 ///
-/// Time tells only whether they did. They do not with a probability below `bound` / 2^32, and then u was the last
+/// Time reveals only whether they decided. They do not with a probability below `bound` / 2^32, and then u was the last
 /// that gives this result: at most a third of the results can be excluded.
 fn below(bound: u32, rng: &mut dyn CryptoRng) -> u32 {
     let mut draw = || u64::from(rng.next_u32()) * u64::from(bound);
@@ -386,7 +386,7 @@ fn correction(block: usize, leaves: &[Block], shares: &[Block]) -> Block {
     shares.get(block).map_or(Block::ZERO, |share| sum(leaves) ^ *share)
 }
 
-/// Fills in the missing leaf, whatever is there.
+/// Fills in the missing leaf, replacing the value there.
 fn complete(leaves: &mut [Block], place: u32, with_missing: Block) {
     let missing = sum(leaves) ^ with_missing;
     add_at(leaves, place, missing);

@@ -6,9 +6,9 @@
 //!   fixes every leaf.
 //! - **C3.** R refuses unless this is the digest of its tags.
 //!
-//! A malicious sender can still make a guess: a wrong sum in a tree passes if R does not need it. Passing then
-//! tells the sender that R's points are in a set of its choice; it is caught with the probability of the other
-//! points. Protocols that use this must tolerate that.
+//! A malicious sender can still make a guess: a wrong sum in a tree passes if R does not need it. Passing then shows
+//! the sender that R's points are in a set of its choice; it is caught with the probability of the other points.
+//! Protocols that use this must tolerate that.
 
 use rayon::prelude::*;
 use vesica_net::{Channel, Deviation, Result, SessionId};

@@ -57,7 +57,7 @@ pub fn send(
 /// `keys` are the messages it chose in the random OTs by [`Shape::choices`].
 ///
 /// # Errors
-/// Only those of receiving: sums that fit no tree are not noticed here, see [`consistency`](super::consistency).
+/// Only errors of receiving: sums that fit no tree are not noticed here, see [`consistency`](super::consistency).
 ///
 /// # Panics
 /// If a length does not fit the shape, or a point is not a leaf.
@@ -84,7 +84,7 @@ pub fn receive(
 }
 
 /// Replaces the first `parents` nodes by their children, which fill `nodes`: two for each, except that the last
-/// may have only one. Returns the sum of the left children and that of the right ones.
+/// may have only one. Returns the sums of the left and of the right children.
 fn expand(generator: &Doubling, nodes: &mut [Block], parents: usize) -> [Block; 2] {
     let mut sums = [Block::ZERO; 2];
     let spare = super::expand(nodes, parents, |parents, children| {

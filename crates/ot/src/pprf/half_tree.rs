@@ -1,28 +1,31 @@
 //! Half-trees: trees whose levels each add up to Δ, made puncturable with correlated OTs (Guo, Yang, Wang, Zhang, Xie,
 //! Liu and Zhao, EUROCRYPT 2023, §4).
 //!
-//! A node x has the children H(x) and x ⊕ H(x), where H is robust against circular correlations
-//! ([`CircularRobust`]) under a public key that the sender draws for the call. S has Δ. Level 1 of a tree is k and k ⊕ Δ for a
-//! random k, so that the nodes of every level add up to Δ, and the sum of the right ones is that of the left ones plus
-//! Δ: correlated OT with that Δ masks both by one block.
+//! A node x has the children H(x) and x ⊕ H(x), where H is robust against circular correlations ([`CircularRobust`])
+//! under a public key that the sender draws for the call. S has Δ. Level 1 of a tree is k and k ⊕ Δ for a random k, so
+//! that the nodes of every level add up to Δ, and the sum of the right ones is the sum of the left ones plus Δ:
+//! correlated OT with that Δ masks both by one block.
 //!
-//! - **T1.** Correlated OT: S has K_l for each level l of a tree, R has K_l ⊕ c_l·Δ, where c_l is the side that its path does not
-//!   take.
-//! - **T2.** S → R: the public keys (one, or two if leaves are hashed), and for each tree and level K_l plus the sum of the left nodes.
-//! - **T3.** R gets the sum of the side c_l, subtracts what it knows of it, and so gets the sibling of the node on its path.
+//! - **T1.** Correlated OT: S has K_l for each level l of a tree, R has K_l ⊕ c_l·Δ, where c_l is the side that its
+//!   path does not take.
+//! - **T2.** S → R: the public keys (one, or two if leaves are hashed), and for each tree and level K_l plus the sum of
+//!   the left nodes.
+//! - **T3.** R gets the sum of the side c_l, subtracts the part that it knows, and so gets the sibling of the node on
+//!   its path.
 //!
-//! A node that is not expanded, because none of its leaves is below ℓ, stands for its leaves in all further sums of right nodes.
+//! A node that is not expanded, because none of its leaves is below ℓ, stands for its leaves in all further sums of
+//! right nodes.
 //!
-//! The missing leaf is Δ plus all others. What is done about that depends on [`Leaves`].
+//! The missing leaf is Δ plus all others. [`Leaves`] decides how that is handled.
 //!
 //! **A sender that deviates** can send a wrong sum. It fits a tree for some points only, and nothing here notices it: see
 //! [`pcg::check`](crate::pcg::check).
 //!
-//! **Many targets.** What R lacks of each level of each tree is Δ plus something that it knows. So an R that tries some x can
-//! compare H(x) with what it knows of every tree and level at once; one success gives it Δ. S draws each k, so R has no
-//! influence on what it knows, and the keys, so the targets of several calls or runs do not add up. For a piece of
-//! a malicious silent VOLE, which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one target, about 2^114
-//! evaluations of AES remain.
+//! **Many targets.** At each level of each tree, R lacks a value that is Δ plus something that it knows. So an R that
+//! tries some x can compare H(x) with its values of every tree and level at once; one success gives it Δ. S draws each
+//! k, so R does not influence these values, and the keys, so the targets of several calls or runs do not add up. For a
+//! piece of a malicious silent VOLE, which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one
+//! target, about 2^114 evaluations of AES remain.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -109,7 +112,7 @@ impl<'a> Trees<'a> {
     /// else.
     ///
     /// # Panics
-    /// If the number of keys is not that of the shape, or the leaves of trees that are not full are correlated.
+    /// If the number of keys does not match the shape, or the leaves of trees that are not full are correlated.
     pub fn new(
         shape: Shape,
         leaves: Leaves,
@@ -132,9 +135,9 @@ impl<'a> Trees<'a> {
         self.hashes.shape
     }
 
-    /// Fills `leaves` with the leaves of all trees, one tree after another. `finish(i, leaves)` gets the leaves of tree i as
-    /// soon as they are available, while they are in the cache. Returns the masked sums of all trees, which are for
-    /// [`send_sums`](Self::send_sums), and the results of `finish`, one per tree.
+    /// Fills `leaves` with the leaves of all trees, one tree after another. `finish(i, leaves)` gets the leaves of tree
+    /// i as soon as they are available, while they are in the cache. Returns the masked sums of all trees, which are
+    /// for [`send_sums`](Self::send_sums), and the results of `finish`, one per tree.
     ///
     /// # Panics
     /// If there are more or fewer leaves.
@@ -148,7 +151,7 @@ impl<'a> Trees<'a> {
         (sums.concat(), finished)
     }
 
-    /// Grows tree `i` alone; returns its masked sums.
+    /// Grows only tree `i`; returns its masked sums.
     pub fn grow_one(&self, i: usize, tree: &mut [Block]) -> Vec<Block> {
         let (hashes, shape) = (&self.hashes, self.shape());
         let keys = &self.keys[i * shape.depth()..][..shape.depth()];
@@ -196,7 +199,7 @@ impl MaskedSums {
     /// The receiver's side of [`Trees::send_sums`].
     ///
     /// # Errors
-    /// Only those of receiving: sums that fit no tree are not noticed here.
+    /// Only errors of receiving: sums that fit no tree are not noticed here.
     ///
     /// # Panics
     /// If the leaves of trees that are not full are correlated.
@@ -210,9 +213,10 @@ impl MaskedSums {
         Ok(Self { hashes, sums, of_zero })
     }
 
-    /// Fills `leaves` with the leaves of all trees, where what is at the punctured points means nothing; `keys` are what R
-    /// has from the correlated OTs with its [choices](Shape::choices). `finish(i, leaves)` gets the leaves of tree i as soon as they are
-    /// available, while they are in the cache, and may change them. Returns its results, one per tree.
+    /// Fills `leaves` with the leaves of all trees; the values at the punctured points are meaningless. `keys` are R's
+    /// blocks from the correlated OTs with its [choices](Shape::choices). `finish(i, leaves)` gets the leaves of tree i
+    /// as soon as they are available, while they are in the cache, and may change them. Returns its results, one per
+    /// tree.
     ///
     /// # Panics
     /// If a length does not fit the shape, or a point is not a leaf.
@@ -232,7 +236,7 @@ impl MaskedSums {
         })
     }
 
-    /// Grows tree `i` alone, given the points and keys of all trees.
+    /// Grows only tree `i`, given the points and keys of all trees.
     pub fn grow_one(&self, i: usize, points: &[u32], keys: &[Block], tree: &mut [Block]) {
         let (hashes, shape, point) = (&self.hashes, self.hashes.shape, points[i]);
         let first = i * shape.depth();
@@ -323,7 +327,7 @@ mod tests {
             )
         }
 
-        /// What S and R get is right everywhere but at the points.
+        /// Asserts that the leaves of S and R are right everywhere except at the points.
         fn assert_right(&self, leaves: Leaves) {
             let (sent, received) = self.exchange(leaves);
             let mut rng = StdRng::seed_from_u64(5);
@@ -385,7 +389,7 @@ mod tests {
         }
     }
 
-    /// What the receiver lacks of correlated leaves is Δ plus the others.
+    /// The correlated leaf that the receiver lacks is Δ plus the others.
     #[test]
     fn the_other_leaves_add_up_to_the_missing_one_and_the_difference() {
         let setup = Setup::new(7, 64, 3);

@@ -81,7 +81,7 @@ impl Shape {
     /// The receiver's choices in the OTs: at each level the side that its path does not take.
     ///
     /// # Panics
-    /// If the number of points is not that of the trees, or a point is not below the number of leaves.
+    /// If the numbers of points and trees differ, or a point is not below the number of leaves.
     pub fn choices(self, points: &[u32]) -> Bits {
         self.assert_points(points);
         let depth = self.depth();
@@ -111,7 +111,8 @@ impl Shape {
         assert!(declassify(some) == 0, "a point is the number of a leaf");
     }
 
-    /// What `make(i, tree)` gives for each tree i, on all threads, where `entries` has one entry for each leaf.
+    /// Returns the result of `make(i, tree)` for each tree i, on all threads, where `entries` has one entry for each
+    /// leaf.
     pub(crate) fn each<V: Send, T: Default + Send>(
         self,
         entries: &mut [V],
@@ -144,8 +145,8 @@ impl Shape {
     }
 }
 
-/// Replaces the first `parents` nodes by the children that `split` makes of them, which fill `nodes`: two for each, except that
-/// the right one of the last may have no room. Returns that one, or zero.
+/// Replaces the first `parents` nodes by the children that `split` makes of them, which fill `nodes`: two for each,
+/// except that the right one of the last may have no room. Returns that one, or zero.
 fn expand(
     nodes: &mut [Block],
     parents: usize,
@@ -205,8 +206,8 @@ fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
 /// Masks that are made at a time.
 pub(crate) const MASKS: usize = 16;
 
-/// For each number from `first` on all ones if it is `secret`, and otherwise zeros. A compiler that knew where these come
-/// from would branch instead; so many at a time cost little.
+/// For each number from `first` on all ones if it is `secret`, and otherwise zeros. A compiler that knew their origin
+/// would branch instead; computing [`MASKS`] at a time costs little.
 pub(crate) fn masks(first: usize, secret: usize) -> [u64; MASKS] {
     black_box(array::from_fn(|i| u64::from(equal(first + i, secret)).wrapping_neg()))
 }

@@ -123,7 +123,7 @@ fn equal_elements_give_unequal_seeds<B: BaseOt>(messages: &Messages) {
     };
     let send = |channel: &mut Channel, rng: &mut StdRng| B::send(OTS, channel, rng);
     let (_, Ok(pairs)) = between(Link::Memory.connect(), PATIENCE, receiver, send) else {
-        panic!("equal elements are no deviation");
+        panic!("equal elements are not a deviation");
     };
     let seeds = pairs.as_flattened().iter().map(|seed| *seed.expose());
     assert_eq!(seeds.collect::<HashSet<_>>().len(), 2 * OTS);

@@ -1,5 +1,5 @@
-//! What each oblivious transfer sends does not change, is the same with every set of kernels, and has a length
-//! that does not depend on choices or messages.
+//! The messages of each oblivious transfer do not change, are the same with every set of kernels, and have lengths that
+//! do not depend on choices or messages.
 
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::Channel;

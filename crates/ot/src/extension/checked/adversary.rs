@@ -396,8 +396,7 @@ fn a_wrong_answer_never_passes() {
     wrong_answer(&SoftSpoken(2));
 }
 
-/// A stock is made by the extension's own call, so a receiver that is malicious there is refused, whatever it
-/// does.
+/// A stock is made by the extension's own call, so every receiver that is malicious there is refused.
 fn deviates_offline<E: Extension>(extension: &E) {
     let (n, rng) = (100, &mut StdRng::seed_from_u64(13));
     let attempts = attempts_with(n, rng, |i, rng| {

@@ -1,4 +1,4 @@
-//! Correlated OT from checked columns. Malicious, provided that whatever produces the columns is.
+//! Correlated OT from checked columns. Malicious, provided that the source of the columns is.
 //!
 //! The check that a receiver used the same choices for every column is the universal hash of columns of
 //! SoftSpokenOT (Roy, CRYPTO 2022, §4), which also repairs KOS15.
@@ -7,7 +7,8 @@
 //! c of choices; a malicious one may have another c for each chunk of Δ.
 //!
 //! 1. Both make [`MASK_ROWS`] additional rows at the end, with random choices. They are used for nothing else.
-//! 2. Once all columns are fixed, S → R: a random block, from which and the session identifier both derive χ of GF(2^128).
+//! 2. Once all columns are fixed, S → R: a random block, from which both derive, with the session identifier, χ of
+//!    GF(2^128).
 //! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is hashed to Σ
 //!    χ^(B−b)·x_b. The last block, which χ does not touch, masks the contribution of the others.
 //! 4. S refuses unless h(q_i) = h(t_i) ⊕ Δ_i·h(c) for all i.
@@ -228,7 +229,7 @@ impl<'a> CheckedColumns<'a> {
         self.whole.chunks_exact_mut(CHUNK_ROWS).chain(self.tail.chunks_mut(CHUNK_ROWS))
     }
 
-    /// Step 2, and the receiver's step 3: `choices` are those of all rows, masks included.
+    /// Step 2, and the receiver's step 3: `choices` are the choices of all rows, masks included.
     fn answer(&self, choices: &[Block], channel: &mut Channel) -> Result<()> {
         let (_, answer) = self.receive_challenge(choices, channel)?;
         self.send_answer(&answer, channel)

@@ -3,8 +3,8 @@
 //!
 //! Δ is cut into ⌈128/k⌉ chunks of k bits, each an element of GF(2^k).
 //!
-//! 1. Once: for each chunk a tree of 2^k leaves, of which S lacks the one numbered by the chunk (see
-//!    [`pprf`]), from k base OTs with the parties' roles exchanged.
+//! 1. Once: for each chunk a tree of 2^k leaves, from k base OTs with the parties' roles exchanged. S lacks the leaf
+//!    numbered by the chunk (see [`pprf`]).
 //! 2. The leaves are seeds of streams r_x. R holds u = ⊕ r_x and, for each bit b of a chunk, v_b = ⊕ x_b·r_x;
 //!    S, whose chunk is d, can compute w_b = ⊕ (x_b ⊕ d_b)·r_x = v_b ⊕ d_b·u without r_d. That is a VOLE over
 //!    GF(2^k) of a vector over GF(2).

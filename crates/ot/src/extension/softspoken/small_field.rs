@@ -49,7 +49,7 @@ impl SmallFieldScratch {
 }
 
 /// Fills `columns` with the columns v_b of one tree and `total` with u, each as long as `total`, where
-/// `stream(x, out)` writes the next blocks of r_x. Columns for which there is no room are dropped.
+/// `stream(x, out)` writes the next blocks of r_x. Columns that do not fit are dropped.
 ///
 /// The streams of eight neighbouring leaves are added up in registers. Their sums are added up like the digits of a
 /// counter: the streams below a node of the tree are summed once it is complete, and every right child at height b is a
@@ -126,7 +126,7 @@ impl PuncturedTrees {
     }
 }
 
-/// Moves leaf x to place x ⊕ `chunk`, and so the missing one to 0, without secret addresses.
+/// Moves leaf x to place x ⊕ `chunk`, and thereby the missing leaf to 0, without secret addresses.
 fn shift(leaves: &mut [Block], chunk: u32) {
     for b in 0..leaves.len().trailing_zeros() {
         let swap = Block::mask((chunk >> b & 1) as u8);

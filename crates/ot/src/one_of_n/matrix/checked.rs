@@ -1,7 +1,7 @@
 //! The bare matrix against malicious parties: the matrix of [`oos17`](crate::one_of_n::oos17), with its check
 //! over the rows of all pieces.
 //!
-//! What the check guarantees also holds for sums of rows: outside the few places at which a receiver guessed Δ,
+//! The guarantee of the check also holds for sums of rows: outside the few places at which a receiver guessed Δ,
 //! all rows are codewords of words, and so are sums of them.
 
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub struct Sender<C: LinearCode> {
 impl<C: LinearCode> Malicious for Sender<C> {}
 
 impl<C: LinearCode> Sender<C> {
-    /// All rows q, checked, followed by those of the masks. After a failure there must be no other call: a
+    /// All rows q, checked, followed by the mask rows. After a failure there must be no other call: a
     /// receiver that could try again would learn Δ.
     fn receive(
         &mut self,
@@ -91,7 +91,7 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
     }
 
     /// # Errors
-    /// A deviation ([`CHECK`]) if the receiver's rows are not those of words.
+    /// A deviation ([`CHECK`]) if the receiver's rows do not belong to words.
     fn extend(
         mut self,
         channel: &mut Channel,

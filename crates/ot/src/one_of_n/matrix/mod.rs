@@ -82,7 +82,7 @@ pub trait Receiver<C: LinearCode>: Send + Sized {
     /// The rows t of the next piece, one for each word.
     ///
     /// # Panics
-    /// If the number of words is not that of a piece's rows, or a word has too many bits.
+    /// If there are not as many words as rows in a piece, or a word has too many bits.
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]>;
 
     /// The steps after the last piece.

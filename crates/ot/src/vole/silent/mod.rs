@@ -10,8 +10,8 @@
 //! - **V4.** Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
 //!   looks random by the LPN assumption that `vesica_params::lpn` states.
 //!
-//! If it is no longer than t ([`Lpn::is_short`]), there is no noise, and step V2 alone makes the VOLE: the a_i are
-//! the y_i.
+//! If its length is at most t ([`Lpn::is_short`]), noise is not needed, and step V2 by itself makes the VOLE: the a_i
+//! are the y_i.
 //!
 //! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
 //! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step V2; Weng et al. (S&P 2021)
@@ -46,7 +46,7 @@ pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
     }
 }
 
-/// How a VOLE is made.
+/// The levels from which a VOLE is made.
 struct Levels {
     /// The dimensions of each level, the VOLE's own first; none if it is short.
     levels: Vec<Dimensions>,
@@ -55,7 +55,7 @@ struct Levels {
 }
 
 impl Levels {
-    /// For a VOLE of length `len`, where each level takes `masks` values beside those of its noise.
+    /// For a VOLE of length `len`, where each level takes `masks` values in addition to the values of its noise.
     fn new(
         len: usize,
         lpn: Lpn,

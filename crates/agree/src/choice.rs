@@ -1,8 +1,8 @@
-//! The choice of a method where neither side names one.
+//! The choice of a method if neither side names one.
 //!
-//! Both sides know the sizes and what the terms allow, but not how fast the other's machine is. So the connecting side
-//! chooses: it measures the link's round trip, asks the planner with its own machine's figures, and names its choice. The
-//! other side accepts any method that the terms allow.
+//! Both sides know the sizes and the terms, but not the speed of the other's machine. So the connecting side chooses:
+//! it measures the link's round trip, runs the planner with its own machine's figures, and names its choice. The other
+//! side accepts any method that the terms allow.
 
 use std::time::{Duration, Instant};
 
@@ -16,21 +16,21 @@ use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 const ECHO: &str = "vesica/echo";
 const CHOICE: &str = "vesica/choice";
 
-/// The longest name of a method, in bytes.
+/// The maximum length of a method's name, in bytes.
 const MAX_NAME: usize = 32;
 
-/// What the planner knows of a side's machine and link.
+/// The planner's knowledge of a side's machine and link.
 #[derive(Debug, Clone, Default)]
 pub struct PlannerInputs {
     /// Measured runs on this machine; empty if it was not calibrated.
     pub figures: Figures,
-    /// The most memory that a run may use on this side, in bytes; by default three quarters of what this process may
-    /// use.
+    /// The maximum memory of a run on this side, in bytes; by default three quarters of the memory that this process
+    /// may use.
     pub memory: Option<u64>,
-    /// The least number of partitions in which the sets are compared; more are taken if memory requires it. 0 is the same as
-    /// 1: as a whole.
+    /// The minimum number of partitions in which the sets are compared; more are used if memory requires it. Both 0 and
+    /// 1 mean as a whole.
     pub partitions: u32,
-    /// The link's bandwidth; by default it is guessed from the round trip.
+    /// The link's bandwidth; by default it is estimated from the round trip.
     pub bits_per_second: Option<u64>,
 }
 
@@ -41,10 +41,10 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// The connecting side begins it.
+    /// Sends the request, on the connecting side.
     ///
     /// # Errors
-    /// What any send can meet.
+    /// Every error of a send.
     pub fn send(role: Role, channel: &mut Channel) -> Result<Self> {
         if role == Role::A {
             channel.send(ECHO, &[])?;
@@ -52,10 +52,10 @@ impl Echo {
         Ok(Self { role, started: Instant::now() })
     }
 
-    /// The other side answers, and the connecting side knows how long that took.
+    /// Answers the request; on the connecting side, receives the answer and returns the round trip.
     ///
     /// # Errors
-    /// What any exchange can meet.
+    /// Every error of an exchange.
     pub fn finish(self, channel: &mut Channel) -> Result<Option<Duration>> {
         channel.recv_into(ECHO, &mut [])?;
         if self.role == Role::A {
@@ -67,11 +67,11 @@ impl Echo {
     }
 }
 
-/// Agrees with the other side on one of `candidates`, which are the same on both and at least one, and
-/// returns its key. The connecting side knows the round trip.
+/// Agrees with the other side on one of `candidates`, and returns its key. The candidates are the same on both sides,
+/// and at least one. The connecting side knows the round trip.
 ///
 /// # Errors
-/// A peer that chose something else, and what any exchange can meet.
+/// A peer that chose a method that the terms do not allow, and every error of an exchange.
 pub fn agree(
     candidates: &[Candidate],
     round_trip: Option<Duration>,
@@ -91,10 +91,10 @@ pub fn agree(
     let figures = inputs.figures.clone();
     let planner = Planner { figures, ..Planner::new(Some(link)) };
     let ranked = planner.rank(candidates);
-    // One that was never measured is better than none.
+    // Without measurements, the first candidate is better than none.
     let first = ranked.first().map(|best| best.candidate.key);
     let chosen = first.or_else(|| candidates.first().map(|any| any.key));
-    let key = chosen.ok_or(Error::bug("there is nothing to choose from"))?;
+    let key = chosen.ok_or(Error::bug("there is a candidate to choose"))?;
     channel.send(CHOICE, key.as_bytes())?;
     channel.flush()?;
     Ok(key)
@@ -115,7 +115,7 @@ mod tests {
 
     const SIZES: Sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
 
-    /// What both sides choose over this link, by what the connecting one measured on its machine.
+    /// Returns the choice of both sides over this link, from the connecting side's measurements on its machine.
     fn chosen(link: Link, adversary: Adversary, figures: &Figures) -> &'static str {
         let (a, b) = memory::pair();
         let candidates = Candidate::protocols(SIZES, adversary);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_come_to_what_the_planner_says() {
+    fn both_sides_agree_on_the_choice_of_the_planner() {
         let far = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(80) };
         for adversary in [Adversary::SemiHonest, Adversary::Malicious] {
             let key = chosen(far, adversary, &Figures::default());
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_on_this_machine_is_not_chosen() {
+    fn a_method_that_is_slow_on_this_machine_is_not_chosen() {
         let near = Link { bits_per_second: 1 << 40, round_trip: Duration::ZERO };
         let usual = chosen(near, Adversary::SemiHonest, &Figures::default());
         let entry = vesica_psi::find(usual).unwrap();
         let mut figures = Figures::default();
         let run = vesica_planner::Run { items: SIZES.sender, seconds: 3600.0, memory_bytes: None };
         figures.insert(entry.key, run);
-        // From that one alone, the planner would take the whole machine to be slow.
+        // From this run only, the planner would conclude that the whole machine is slow.
         for (name, run) in Figures::reference().iter().filter(|(name, _)| *name != entry.key) {
             figures.insert(name, run);
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choice_of_what_the_terms_do_not_allow_is_refused() {
+    fn a_choice_that_the_terms_do_not_allow_is_refused() {
         for name in ["rr22", "naive", "rr99", ""] {
             let (a, b) = memory::pair();
             let error = thread::scope(|scope| {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_round_trip_is_that_of_the_line() {
+    fn the_round_trip_of_the_link_is_measured() {
         let link = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(30) };
         let (a, b) = memory::pair();
         let measure = |role, end| {

@@ -1,4 +1,4 @@
-//! The terms of a run in plain words, besides what it discloses.
+//! The terms of a run in plain words, except its disclosure.
 
 use vesica_core::{
     parties::{Role, Security},
@@ -11,7 +11,7 @@ use vesica_task::disclosure::words::Names;
 use super::terms::Terms;
 
 impl Terms {
-    /// Everything that binds the sides or reveals something, one phrase each, for a reader who knows them by these names.
+    /// Returns everything that binds the sides or reveals something, one phrase each, with these names for the sides.
     pub fn clauses(&self, names: &Names) -> Vec<String> {
         let mut said = vec![self.key_clause(names)];
         let mut say = |clause: Option<String>| said.extend(clause);
@@ -26,20 +26,20 @@ impl Terms {
             format!("if fewer than {least} are shared, only that is shown")
         }));
         say(self.noise().map(|noise| {
-            format!("the number gets noise that hides any single key: {}", noise.describe())
+            format!("noise that hides any single key is added to the number: {}", noise.describe())
         }));
         say(self
             .aligns()
-            .then(|| "both sides write their matched rows in one order, with numbers".to_owned()));
+            .then(|| "both sides write their matched rows in the same order, numbered".to_owned()));
         say(self.diagnoses().then(|| {
             "in each run the sides also compare what their keys look like (--diagnose)".to_owned()
         }));
         say(Some(self.protocol_clause()));
         let most = |role| grouped(self.max_keys(role));
         say(Some(match self.max_keys(Role::A) == self.max_keys(Role::B) {
-            true => format!("each side may bring at most {} keys", most(Role::A)),
+            true => format!("each side may have at most {} keys", most(Role::A)),
             false => format!(
-                "{} may bring at most {} keys, and {} at most {}",
+                "{} may have at most {} keys, and {} at most {}",
                 names.of(Role::A),
                 most(Role::A),
                 names.of(Role::B),
@@ -49,7 +49,7 @@ impl Terms {
         said
     }
 
-    /// The columns of a key by the profiles that make them comparable.
+    /// Describes the columns of a key by the profiles that make them comparable.
     fn key_clause(&self, names: &Names) -> String {
         let [a, b] = [Role::A, Role::B].map(|role| self.key(role));
         if a == b {
@@ -78,7 +78,7 @@ impl Terms {
         columns.iter().map(&mut key).collect::<Vec<_>>().join(", or ")
     }
 
-    /// The values that count as empty, where these are others than by default.
+    /// Describes the values that count as empty, if they are not the default ones.
     fn unusual_null_values(&self) -> Option<String> {
         let known: Vec<_> =
             self.keys_of(Role::A).iter().filter_map(TravellingName::known).collect();
@@ -87,7 +87,7 @@ impl Terms {
             return None;
         }
         let values = NullValues::new(self.null_values()).ok()?;
-        Some(format!("values that count as empty, and make no key: {}", values.describe()))
+        Some(format!("values that count as empty and not as keys: {}", values.describe()))
     }
 
     fn values_clause(&self, side: &str) -> String {
@@ -95,7 +95,7 @@ impl Terms {
             0 => "whole numbers".to_owned(),
             places => format!("numbers with up to {}", counted(places.into(), "decimal place")),
         };
-        format!("{side} brings a column of values, {places}")
+        format!("{side} provides a column of values, {places}")
     }
 
     fn protocol_clause(&self) -> String {
@@ -112,8 +112,8 @@ impl Terms {
 
 fn sent_clause(side: &str, sent: &SentColumns) -> String {
     match &sent.columns[..] {
-        [] => format!("{side} sends columns of its matching rows, and names them when it accepts"),
-        _ => format!("{side} sends, of its matching rows, {}", sent.describe()),
+        [] => format!("{side} sends columns of its matching rows, which it names when it accepts"),
+        _ => format!("{side} sends columns of its matching rows: {}", sent.describe()),
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         Offer::new(vec!["email".parse().unwrap()], learns)
     }
 
-    /// The clauses for a reader on the side of this offer, which the other side matches.
+    /// Returns the clauses for a reader on the side of this offer, which the other side matches.
     fn said(offer: &Offer) -> Vec<String> {
         let [me, peer] = ["a", "b"].map(str::to_owned);
         let terms = Terms::expected(offer, &Parties { role: Role::A, me, peer }).unwrap();
@@ -141,7 +141,7 @@ mod tests {
         let plain = [
             "keys are compared as email",
             "the protocol is a recommended one that is secure if both sides follow it",
-            "each side may bring at most 100,000,000 keys",
+            "each side may have at most 100,000,000 keys",
         ];
         assert_eq!(said(&offer(Learns::Both)), plain);
         let with = |change: &dyn Fn(&mut Offer)| {
@@ -174,17 +174,17 @@ mod tests {
             ),
             (
                 |o| o.null_values = NullValues::new(["x", "ann@example.org"]).unwrap(),
-                "values that count as empty, and make no key: ann@example.org, x",
+                "values that count as empty and not as keys: ann@example.org, x",
             ),
             (
                 |o| o.null_values = NullValues::none(),
-                "values that count as empty, and make no key: only empty ones",
+                "values that count as empty and not as keys: only empty ones",
             ),
             (
                 |o| (o.query, o.brings_values, o.scale) = (Query::SUM, true, 2),
-                "this side brings a column of values, numbers with up to 2 decimal places",
+                "this side provides a column of values, numbers with up to 2 decimal places",
             ),
-            (|o| o.align = true, "both sides write their matched rows in one order, with numbers"),
+            (|o| o.align = true, "both sides write their matched rows in the same order, numbered"),
             (
                 |o| o.diagnose = true,
                 "in each run the sides also compare what their keys look like (--diagnose)",
@@ -207,19 +207,22 @@ mod tests {
             o.query = Query::COUNT;
             o.noise = serde_json::from_str("{\"epsilon\":\"0.5\",\"clamp\":null}").ok();
         });
-        assert!(
-            noise.contains(&"the number gets noise that hides any single key: ε = 0.5".to_owned())
-        );
+        assert!(noise.contains(
+            &"noise that hides any single key is added to the number: ε = 0.5".to_owned()
+        ));
     }
 
     #[test]
     fn columns_are_named_as_soon_as_they_are_known() {
         let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
         let sends = Offer { query: Query::JOIN, sends: Some(sent), ..offer(Learns::Peer) };
-        assert_eq!(said(&sends)[1], "this side sends, of its matching rows, c in 8 bytes a row");
+        assert_eq!(
+            said(&sends)[1],
+            "this side sends columns of its matching rows: c in 8 bytes a row"
+        );
         let receives = Offer { query: Query::JOIN, ..offer(Learns::Me) };
         let later =
-            "the other side sends columns of its matching rows, and names them when it accepts";
+            "the other side sends columns of its matching rows, which it names when it accepts";
         assert_eq!(said(&receives)[1], later);
         // The sending side's offer has the names.
         let parties = Parties { role: Role::A, me: "a".to_owned(), peer: "b".to_owned() };
@@ -227,7 +230,8 @@ mod tests {
             [(receives, Role::A), (sends, Role::B)].map(|(o, role)| WireOffer::new(&o, role));
         let terms = Terms::merge(&a, &b, &parties).unwrap();
         assert!(
-            terms.clauses(&Names::of_reader(Role::A))[1].starts_with("the other side sends, of")
+            terms.clauses(&Names::of_reader(Role::A))[1]
+                .starts_with("the other side sends columns of its matching rows: ")
         );
     }
 
@@ -241,7 +245,7 @@ mod tests {
         let last = terms.clauses(&Names::of_reader(Role::B)).pop().unwrap();
         assert_eq!(
             last,
-            "the other side may bring at most 5 keys, and this side at most 100,000,000"
+            "the other side may have at most 5 keys, and this side at most 100,000,000"
         );
     }
 }

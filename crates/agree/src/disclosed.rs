@@ -17,9 +17,9 @@ pub struct Known<'a> {
     pub keys: [Option<u64>; 2],
     /// The protocol that ran.
     pub method: Option<&'a str>,
-    /// The outcome of a run that succeeded, as far as the account may tell it.
+    /// The outcome of a run that succeeded, as far as the disclosure may state it.
     pub outcome: Option<&'a Outcome>,
-    /// Whether the sides showed each other what their keys look like; `None` where the terms say so.
+    /// Whether the sides showed each other what their keys look like; `None` to take it from the terms.
     pub profiles: Option<[bool; 2]>,
     /// The rules for matches.
     pub rules: MatchRules,
@@ -28,14 +28,14 @@ pub struct Known<'a> {
 /// Rules of an agreement that decide which matches are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MatchRules {
-    /// Fewer matches than this are kept back; 0 for no such rule.
+    /// The minimum number of matches that is shown; 0 for no such rule.
     pub least: u64,
-    /// Whether both sides compute first whether there are enough.
+    /// Whether both sides first compute whether this minimum is reached.
     pub threshold_first: bool,
 }
 
 impl MatchRules {
-    /// Both together.
+    /// Combines the rules of both: the stricter ones apply.
     pub fn stricter(self, other: Self) -> Self {
         let least = self.least.max(other.least);
         Self { least, threshold_first: self.threshold_first || other.threshold_first }
@@ -43,7 +43,7 @@ impl MatchRules {
 }
 
 impl Terms {
-    /// The account of a run under these terms.
+    /// Returns the disclosure of a run under these terms.
     pub fn disclosure(&self, known: Known<'_>) -> Disclosure {
         let kind = self.query().kind;
         // A protocol checks the minimum of a number itself.
@@ -101,7 +101,7 @@ impl Terms {
         if threshold_first && scenario.least > 0 {
             facts.push(Fact::ThresholdFirst { keys: scenario.least });
         }
-        // Of shares everybody has one, and nobody learns the result.
+        // Each side has a share, and nobody learns the result.
         if scenario.learns(role) || !self.query().kind.is_told {
             facts.extend(task.facts(scenario, role));
         }
@@ -121,7 +121,7 @@ impl Terms {
     fn secrets(&self, scenario: &Scenario, method: Option<&dyn Method>) -> Vec<Secret> {
         let secrets = self.query().kind.task.secrets(scenario);
         match method.map(Method::adversary) {
-            // Keys can be guessed, and with them whatever follows from keys.
+            // Keys can be guessed, and so can everything that follows from them.
             Some(Adversary::None) => secrets
                 .into_iter()
                 .filter(|secret| matches!(secret, Secret::AllColumns | Secret::OtherColumns))
@@ -169,7 +169,7 @@ impl Terms {
     }
 }
 
-/// The answer of a run that succeeded. Numbers other than counts stay out of accounts.
+/// Returns the answer of a run that succeeded. Numbers other than counts are left out of disclosures.
 fn answer(result: QueryResult) -> Answer {
     match result {
         QueryResult::Count(count) => Answer::Shown(Some(count)),

@@ -1,5 +1,5 @@
-//! What the two sides agree on before any data moves: [offers](offer) and the [terms] to which they merge, the
-//! [choice] of a method for which both have the [memory]; or where an interrupted run [goes on](resume).
+//! Agreement before any data moves: [offers](offer), the [terms] to which they merge, the [choice] of a method for
+//! which both sides have the [memory], and the point from which an interrupted run [resumes](resume).
 //!
 //! **Must never import** a run, a partner or a file: it sees offers and the terms to which they merge.
 

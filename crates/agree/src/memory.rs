@@ -1,9 +1,9 @@
-//! Whether both sides have the memory for a method.
+//! The check that both sides have the memory for a method.
 //!
-//! Each entry of the catalogue predicts what its parties take. Once the sizes of both sets are known, each side compares
-//! that with its budget, less what it holds already (its table and keys among it), and tells the other for which
-//! candidates it has enough: on which [`Rung`], where sets can be compared in partitions. What does not fit on both sides is
-//! not prepared.
+//! Each entry of the catalogue predicts the memory of its parties. Once the sizes of both sets are known, each side
+//! compares this with its budget, less the memory in use (including its table and keys), and sends the other the
+//! candidates for which it has enough. If sets can be compared in partitions, it also sends the first [`Rung`] on which
+//! each candidate fits. A method that does not fit on both sides is not prepared.
 
 use std::cell::OnceCell;
 
@@ -23,35 +23,35 @@ const ROOM: &str = "vesica/room";
 pub struct Budget {
     /// In total.
     total: u64,
-    /// What this process does not use yet.
+    /// The part that this process does not use yet.
     left: u64,
 }
 
 impl Budget {
-    /// What the user allowed, or else three quarters of what this process may use.
+    /// Creates a budget of `allowed` bytes, by default three quarters of the memory that this process may use.
     pub fn new(allowed: Option<u64>) -> Self {
         let total = allowed.unwrap_or_else(host::budget);
         Self { total, left: total.saturating_sub(host::resident()) }
     }
 
-    /// Whether this many bytes fit.
+    /// Returns whether this many bytes fit.
     fn allows(self, needed: f64) -> bool {
-        // The system may refuse what the budget allows. A reservation alone costs nothing.
+        // The system may refuse memory within the budget. A reservation by itself costs nothing.
         needed <= self.left as f64 && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok()
     }
 
-    /// How often this many bytes fit.
+    /// Returns how many times this many bytes fit.
     pub fn times(self, needed: f64) -> usize {
         (self.left as f64 / needed) as usize
     }
 
-    /// Says that a protocol does not fit, which is the only one that could run or takes less than all others.
+    /// Describes a protocol that does not fit: the only one that could run, or the one that needs the least memory.
     fn refusal(self, key: &str, needed: f64, is_only: bool) -> String {
         let Self { total, left } = self;
         let held = bytes(total.saturating_sub(left) as f64);
-        let least = if is_only { "" } else { ", the least of all protocols to choose from" };
+        let least = if is_only { "" } else { ", the least of all possible protocols" };
         format!(
-            "`{key}` would use about {} here{least}, beside {held} that this side holds already, and the limit is {}; \
+            "`{key}` needs about {} here{least}, in addition to {held} in use, and the limit is {}; \
              raise --memory, use smaller sets, or choose another protocol on both sides",
             bytes(needed),
             bytes(total as f64)
@@ -59,26 +59,26 @@ impl Budget {
     }
 }
 
-/// A way to run: in so many partitions, with any of these candidates, each for a single partition.
+/// A way to run: the number of partitions, and the candidates for a single partition.
 #[derive(Debug, Clone)]
 pub struct Rung {
-    /// How many partitions there are.
+    /// The number of partitions.
     pub partitions: usize,
-    /// What can run.
+    /// The methods that can run.
     pub candidates: Vec<Candidate>,
-    /// Bytes that this side takes besides the candidate's party.
+    /// Bytes that this side needs besides the candidate's party.
     pub beside: f64,
 }
 
-/// The rungs from the fewest partitions to the most, the same on both sides. A rung is made when it is looked at: the size of
-/// a partition takes milliseconds to find.
+/// The rungs from the fewest partitions to the most, the same on both sides. A rung is computed on first use, because
+/// finding the size of a partition takes milliseconds.
 pub struct Ladder<'a> {
     rungs: Vec<OnceCell<Rung>>,
     make: Box<dyn Fn(usize) -> Rung + 'a>,
 }
 
 impl<'a> Ladder<'a> {
-    /// This rung, and so many more, of which `make` makes each.
+    /// Creates a ladder of this rung and `more` others, each computed by `make`.
     pub fn new(first: Rung, more: usize, make: impl Fn(usize) -> Rung + 'a) -> Self {
         let mut rungs = vec![OnceCell::from(first)];
         rungs.resize_with(1 + more, OnceCell::new);
@@ -93,20 +93,20 @@ impl<'a> Ladder<'a> {
         self.rungs[place].get_or_init(|| (self.make)(place))
     }
 
-    /// The rungs from this place on.
+    /// Returns the rungs from this place on.
     fn from(&self, place: usize) -> impl Iterator<Item = (usize, &Rung)> {
         (place..self.len()).map(|place| (place, self.get(place)))
     }
 }
 
-/// Sets of up to so many items are compared as a whole if memory allows it.
+/// The maximum number of items in sets that are compared as a whole, if memory allows it.
 const WHOLE: usize = 1 << 23;
 
-/// A partition has up to so many items: what a protocol reads at random then mostly stays in a processor's cache.
+/// The maximum number of items in a partition: a protocol's random reads then mostly stay in a processor's cache.
 const PART: usize = 1 << 21;
 
 impl Rung {
-    /// Whether it could do with more partitions, although memory does not require them.
+    /// Returns whether more partitions would be better, although memory does not require them.
     fn is_large(&self) -> bool {
         let most = if self.partitions == 1 { WHOLE } else { PART };
         let sizes = self.candidates.iter().map(|candidate| candidate.sizes);
@@ -118,25 +118,26 @@ impl Rung {
     }
 }
 
-/// Stands for a candidate that does not fit at all.
+/// The place of a candidate that does not fit at all.
 const NOWHERE: u8 = u8::MAX;
 
-/// What this side has said of its memory.
+/// This side's statement of its memory.
 pub struct Room<'l> {
     ladder: &'l Ladder<'l>,
     /// The candidates of the first rung that has any.
     keys: Vec<&'static str>,
-    /// For each of them, the first rung on which it fits here.
+    /// The first rung on which each of them fits here.
     ours: Vec<u8>,
     receives: bool,
     budget: Budget,
 }
 
 impl<'l> Room<'l> {
-    /// Says on which rung each candidate fits into this side's budget. `least` is the first that this side accepts.
+    /// Sends the first rung on which each candidate fits into this side's budget. `least` is the first rung that this
+    /// side accepts.
     ///
     /// # Errors
-    /// [`Error::Terms`] if no rung has a candidate, and what any send can meet.
+    /// [`Error::Terms`] if no rung has a candidate, and every error of a send.
     pub fn send(
         ladder: &'l Ladder<'l>,
         least: usize,
@@ -158,16 +159,16 @@ impl<'l> Room<'l> {
         Ok(this)
     }
 
-    /// Whether there is more than one candidate.
+    /// Returns whether there is more than one candidate.
     pub fn is_a_choice(&self) -> bool {
         self.keys.len() > 1
     }
 
-    /// Of the rungs, the first that is not too large and on which a candidate fits into both sides' budgets, with all that
-    /// do.
+    /// Returns the first rung that is not too large and on which a candidate fits into both sides' budgets, with all
+    /// such candidates.
     ///
     /// # Errors
-    /// [`Error::Terms`] where nothing fits, and what any receive can meet.
+    /// [`Error::Terms`] if nothing fits, and every error of a receive.
     pub fn agree(self, channel: &mut Channel) -> Result<Rung> {
         let Self { ladder, keys, ours, .. } = &self;
         let mut theirs = vec![0; ours.len()];
@@ -191,7 +192,7 @@ impl<'l> Room<'l> {
         Err(self.refusal(&theirs))
     }
 
-    /// What a candidate takes on this side.
+    /// Returns the memory that a candidate needs on this side.
     fn needed(&self, rung: &Rung, candidate: &Candidate) -> f64 {
         rung.beside + candidate.memory.of(self.receives)
     }
@@ -201,7 +202,7 @@ impl<'l> Room<'l> {
         rung.named(key).is_some_and(allows)
     }
 
-    /// That nothing fits, with what takes least on the last rung.
+    /// Returns the error if no candidate fits; it names the one that needs the least memory on the last rung.
     fn refusal(&self, theirs: &[u8]) -> Error {
         let Self { ladder, keys, ours, budget, .. } = self;
         let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
@@ -223,16 +224,16 @@ impl<'l> Room<'l> {
             true => enough.clone(),
         };
         let there = match of_key(theirs) {
-            false => format!("not enough for `{key}` with sets of these sizes"),
+            false => format!("not enough for `{key}` with sets of this size"),
             true => enough,
         };
         Error::Terms(vec![Difference { what: "memory", here, there }])
     }
 }
 
-/// The error that nothing runs on sets of these sizes, in any number of partitions.
+/// Returns the error if no protocol accepts sets of these sizes, in any number of partitions.
 fn nothing() -> Error {
-    let none = "no protocol takes sets of these sizes, as a whole or in partitions".to_owned();
+    let none = "no protocol accepts sets of these sizes, as a whole or in partitions".to_owned();
     Error::Terms(vec![Difference::of_both("sizes of the sets", none)])
 }
 
@@ -257,8 +258,8 @@ mod tests {
         candidates
     }
 
-    /// What the sender and the receiver come to with budgets of so many bytes: how many partitions, and which candidates
-    /// are left. The sender accepts no rung before `least`.
+    /// Returns the number of partitions and the remaining candidates on which the sender and the receiver agree, with
+    /// budgets of this many bytes. The sender accepts no rung before `least`.
     fn settled(
         rungs: &[Rung],
         least: usize,
@@ -286,14 +287,14 @@ mod tests {
         [Rung { partitions: 1, candidates: candidates(), beside: 0.0 }]
     }
 
-    /// What the sender and the receiver come to with budgets of so many GiB.
+    /// Returns the candidates on which the sender and the receiver agree, with budgets of this many GiB.
     fn agreed(sender: u64, receiver: u64) -> [Result<Vec<&'static str>>; 2] {
         let sides = settled(&whole(), 0, sender << 30, receiver << 30);
         sides.map(|side| side.map(|(_, keys)| keys))
     }
 
     #[test]
-    fn what_does_not_fit_either_side_is_left_out_by_both() {
+    fn candidates_that_do_not_fit_one_side_are_left_out_by_both() {
         let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
         for (budgets, fit) in [((8, 8), vec![0, 1, 2]), ((4, 8), vec![1, 2]), ((8, 1), vec![1])] {
             for side in agreed(budgets.0, budgets.1) {
@@ -302,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Each side says from which number of partitions on a candidate fits, and the larger counts.
+    /// Each side sends the number of partitions from which a candidate fits, and the larger one counts.
     #[test]
     fn sets_are_divided_until_something_fits_both_sides() {
         let rungs: Vec<_> = (0..4)
@@ -325,7 +326,7 @@ mod tests {
         let fit = |partitions, fit: &[usize]| {
             Some((partitions, fit.iter().map(|i| keys[*i]).collect::<Vec<_>>()))
         };
-        // They take 8, 2 and 4 GiB on the sender's side and half of that on the receiver's.
+        // The candidates need 8, 2 and 4 GiB on the sender's side and half of that on the receiver's.
         assert_eq!(agreed(0, 8192, 8192), fit(1, &[0, 1, 2]));
         assert_eq!(agreed(0, 1024, 8192), fit(2, &[1]));
         assert_eq!(agreed(0, 8192, 256), fit(4, &[1]));
@@ -352,16 +353,16 @@ mod tests {
         assert_eq!(agreed([8_388_608, 1, 1]), [1; 2]);
         assert_eq!(agreed([8_388_609, 2_097_152, 1]), [2; 2]);
         assert_eq!(agreed([8_388_609, 2_097_153, 2_097_152]), [4; 2]);
-        // Where none is small enough, the first has to do.
+        // If no rung is small enough, the first one is used.
         assert_eq!(agreed([8_388_609; 3]), [1; 2]);
-        // A rung on which nothing can run is none.
+        // A rung without candidates does not count.
         let nothing = Rung { candidates: Vec::new(), ..rung(2, 1) };
         let rungs = [rung(1, 8_388_609), nothing, rung(4, 1)];
         let sides = settled(&rungs, 0, 1 << 30, 1 << 30);
         assert_eq!(sides.map(|side| side.unwrap().0), [4; 2]);
     }
 
-    /// A budget suffices if it has exactly what a side's own part and what it holds besides take.
+    /// A budget suffices if it is exactly the memory of a side's own part and of everything else that it holds.
     #[test]
     fn the_last_byte_counts() {
         let [mut rung] = whole();
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn one_candidate_is_no_choice() {
+    fn a_single_candidate_is_not_a_choice() {
         for (candidates, is_a_choice) in [(1, false), (2, true)] {
             let [mut rung] = whole();
             rung.candidates.truncate(candidates);
@@ -391,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A claim of the other side can make it so.
+    /// A size claimed by the other side can cause this.
     #[test]
     fn sets_that_no_candidate_takes_are_refused_as_terms() {
         let nothing = |partitions| Rung { partitions, candidates: Vec::new(), beside: 0.0 };
@@ -422,13 +423,13 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_fits_both_say_what_is_needed_and_what_there_is() {
+    fn if_nothing_fits_both_sides_name_the_need_and_the_budget() {
         let key = candidates()[1].key;
         let [sender, receiver] = agreed(1, 8).map(Result::unwrap_err);
         assert_eq!((sender.class(), receiver.class()), (Class::Terms, Class::Terms));
         let (sender, receiver) = (sender.to_string(), receiver.to_string());
         let used = format!(
-            "`{key}` would use about 2.0 GiB here, the least of all protocols to choose from, beside"
+            "`{key}` needs about 2.0 GiB here, the least of all possible protocols, in addition to"
         );
         for said in [&used[..], "limit is 1.0 GiB", "raise --memory", "there: enough for"] {
             assert!(sender.contains(said), "{said} in {sender}");
@@ -437,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_fits_one_side_each_the_smaller_is_named() {
+    fn if_each_side_fits_another_candidate_the_smaller_is_named() {
         let [mut rung] = whole();
         rung.candidates.truncate(2);
         rung.candidates[0].memory = Memory { sender: 1e6, receiver: 1e12 };
@@ -445,7 +446,7 @@ mod tests {
         let key = rung.candidates[1].key;
         let sides = settled(&[rung], 0, 1 << 30, 1 << 30);
         let [sender, receiver] = sides.map(|side| side.unwrap_err().to_string());
-        let needed = format!("here: `{key}` would use about 93.1 GiB here");
+        let needed = format!("here: `{key}` needs about 93.1 GiB here");
         let enough = format!("there: enough for `{key}`)");
         assert!(sender.contains(&needed) && sender.contains(&enough), "{sender}");
         let enough = format!("here: enough for `{key}`; there: not enough for `{key}`");
@@ -453,11 +454,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_process_holds_counts() {
+    fn the_memory_in_use_counts() {
         let holds = vec![1u8; 64 << 20];
         let budget = Budget::new(Some(1 << 30));
         assert!(budget.left < (1 << 30) - (holds.len() as u64 / 2));
         assert!(!budget.allows((1u64 << 30) as f64) && budget.allows(1e6));
-        assert!(!Budget::new(Some(u64::MAX)).allows(1e18), "the system has not that much");
+        assert!(!Budget::new(Some(u64::MAX)).allows(1e18), "the system does not have that much");
     }
 }

@@ -1,4 +1,4 @@
-//! Offers that outlive a run: read back from an agreement, answered by their mirror image, and said in plain words.
+//! Offers that outlast a run: read from an agreement, answered by their mirror image, and described in plain words.
 
 use vesica_core::{
     error::{Error, Misuse, Result},
@@ -17,10 +17,10 @@ use super::{
 };
 
 impl WireOffer {
-    /// The offer of the side with this role, as that side made it.
+    /// Returns the offer of the side with this role, as that side made it.
     ///
     /// # Errors
-    /// [`Error::Usage`] where it names a normalisation that this release does not have.
+    /// [`Error::Usage`] if it names a normalisation that this release does not have.
     pub fn offer(&self, role: Role) -> Result<Offer> {
         let keys = self.keys.iter().map(profile).collect::<Result<Vec<_>>>()?;
         let learns = match (self.learns(role), self.learns(role.other())) {
@@ -50,8 +50,9 @@ impl WireOffer {
         })
     }
 
-    /// What the side with this role offers if it meets this offer of the other side, and asks for nothing besides. Whether
-    /// protocols that are not for real data may run, and how many keys the other side may bring, each side says for itself.
+    /// Returns the offer with which the side with this role matches this offer of the other side without further
+    /// demands. Each side decides for itself whether research protocols may run, and how many keys the other side may
+    /// have.
     ///
     /// # Errors
     /// As [`WireOffer::offer`].
@@ -76,11 +77,11 @@ impl WireOffer {
 }
 
 impl Terms {
-    /// The terms to which this offer leads if the other side makes one that matches it and asks for nothing besides. Columns
-    /// that the other side is to send have no names yet.
+    /// Returns the terms of this offer if the other side makes a matching one without further demands. Columns that the
+    /// other side sends have no names yet.
     ///
     /// # Errors
-    /// [`Error::Terms`] where no other offer matches.
+    /// [`Error::Terms`] if no other offer matches.
     pub fn expected(offer: &Offer, parties: &Parties) -> Result<Self> {
         let role = parties.role;
         let mine = WireOffer::new(offer, role);
@@ -94,7 +95,7 @@ impl Terms {
     }
 }
 
-/// The profile of this name and version.
+/// Returns the profile with this name and version.
 fn profile(name: &TravellingName) -> Result<Normalize> {
     name.known().ok_or_else(|| {
         Error::usage(
@@ -107,7 +108,7 @@ fn profile(name: &TravellingName) -> Result<Normalize> {
     })
 }
 
-/// The profile of a side whose partner has this one: where one side has digests, the other makes them.
+/// Returns the profile that fits a partner with this one: if one side has digests, the other computes them.
 fn counterpart(profile: Normalize) -> Normalize {
     match profile {
         Normalize::Sha256(inner) => Normalize::Hashed(inner),
@@ -116,7 +117,7 @@ fn counterpart(profile: Normalize) -> Normalize {
     }
 }
 
-/// Offers hold null values as they apply to the keys; the default ones are shown as such again.
+/// Reads null values, which offers hold in normalised form; the default ones are shown as such again.
 fn null_values(values: &[String], keys: &[Normalize]) -> Result<NullValues> {
     let default = NullValues::default();
     match default.applied_to(keys).values() == values {
@@ -139,7 +140,7 @@ mod tests {
     const ALL: [Learns; 4] = [Learns::Me, Learns::Peer, Learns::Both, Learns::Nobody];
 
     #[test]
-    fn offers_are_read_back_as_they_were_made() {
+    fn offers_are_read_back_unchanged() {
         let keys: Vec<Normalize> =
             ["sha256:email", "phone:DE"].map(|name| name.parse().unwrap()).into();
         let null_values = NullValues::new(["x", "y"]).unwrap();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mirror_image_meets_what_is_proposed() {
+    fn the_mirror_image_matches_the_proposal() {
         let mirrored = |offer: &Offer| WireOffer::new(offer, Role::A).mirrored(Role::B).unwrap();
         for (learns, other) in ALL.into_iter().zip([1, 0, 2, 3].map(|i| ALL[i])) {
             assert_eq!(mirrored(&offer(learns)).learns, other);
@@ -203,7 +204,7 @@ mod tests {
         let sent = SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 };
         let join = Offer { query: Query::JOIN, sends: Some(sent), ..offer(Learns::Peer) };
         assert_eq!(mirrored(&join).sends, None);
-        // Each side says for itself what it allows.
+        // Each side decides for itself what it allows.
         let own = Offer { allow_research: true, max_peer_rows: 7, ..offer(Learns::Both) };
         assert_eq!(mirrored(&own), offer(Learns::Both));
     }

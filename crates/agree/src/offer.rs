@@ -1,4 +1,4 @@
-//! What one side offers, and the form in which its offer travels.
+//! One side's offer, and its form on the wire.
 
 use std::collections::BTreeMap;
 
@@ -23,49 +23,49 @@ use vesica_task::{
     query::Query,
 };
 
-/// The version of everything that travels. Sides of different versions do not run.
+/// The version of the wire format. Sides with different versions do not run.
 pub const WIRE_VERSION: u32 = 12;
 
-/// The most columns a key may have.
+/// The maximum number of columns of a key.
 pub const MAX_KEY_COLUMNS: usize = 16;
 
-/// The most identifiers a row may have.
+/// The maximum number of identifiers of a row.
 pub const MAX_IDENTIFIERS: usize = 8;
 
-/// The longest offer on the wire, in bytes.
+/// The maximum length of an offer on the wire, in bytes.
 const MAX_OFFER: usize = 1 << 12;
 
 const TERMS: &str = "vesica/terms";
 
-/// What one side offers.
+/// One side's offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The protocol's key, or `None` to take the one that the other side names, or else the one that suits the sizes.
+    /// The protocol's key; `None` for the protocol that the other side names, or else the one that suits the sizes.
     pub protocol: Option<String>,
-    /// The least security accepted.
+    /// The minimum security.
     pub security: Security,
-    /// How each key column's values are normalised, in order.
+    /// The normalisation of each key column, in order.
     pub keys: Vec<Normalize>,
-    /// How many of these columns each identifier of a row has, in order; empty where all of them make up one. Rows
-    /// match if any of their identifiers does.
+    /// The number of these columns in each identifier of a row, in order; empty if all columns form one identifier.
+    /// Rows match if any of their identifiers matches.
     pub identifiers: Vec<u8>,
-    /// Who learns the result.
+    /// The side that learns the result.
     pub learns: Learns,
-    /// The most distinct keys the other side may bring.
+    /// The maximum number of distinct keys of the other side.
     pub max_peer_rows: u64,
     /// Whether protocols that are not for real data may run if named.
     pub allow_research: bool,
-    /// What the run is to find out.
+    /// The query.
     pub query: Query,
-    /// Whether this side brings a column of values.
+    /// Whether this side provides a column of values.
     pub brings_values: bool,
-    /// In a join: the columns that this side sends to the other, which then learns alone.
+    /// In a join: the columns that this side sends to the other, which is then the only one to learn.
     pub sends: Option<SentColumns>,
-    /// For queries that take one: if fewer keys than this are shared, nothing else is told. The larger minimum of the
-    /// two sides applies.
+    /// For queries that take a minimum: if fewer keys than this are shared, nothing else is revealed. The larger
+    /// minimum of the two sides applies.
     pub minimum: u64,
-    /// For counts and sums: the noise that hides a single key in the number, the same on both sides. There is no minimum
-    /// then, and keys are not compared with `diagnose`.
+    /// For counts and sums: the noise that hides a single key in the number, the same on both sides. With noise there
+    /// is no minimum, and `diagnose` is not allowed.
     pub noise: Option<Noise>,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
@@ -73,15 +73,15 @@ pub struct Offer {
     pub scale: u8,
     /// Whether to compare what the keys of both sides look like, if the other side wants that too.
     pub diagnose: bool,
-    /// Whether both sides, which then both learn, write matches in one order, with a number in a first column.
+    /// Whether both sides, which then both learn, write matches in the same order, with a number in the first column.
     pub align: bool,
     /// The hash of the agreement under which the run takes place, if there is one.
     pub agreement: Option<String>,
 }
 
 impl Offer {
-    /// An offer of a query for rows, with everything else at its default: any protocol for real data, semi-honest
-    /// security, at most a hundred million keys of the other side.
+    /// Creates an offer of a query for rows, with everything else at its default: any protocol for real data,
+    /// semi-honest security, at most a hundred million keys of the other side.
     pub fn new(keys: Vec<Normalize>, learns: Learns) -> Self {
         Self {
             protocol: None,
@@ -104,7 +104,7 @@ impl Offer {
         }
     }
 
-    /// Refuses what could not run, whatever the other side offers.
+    /// Refuses an offer that could not run with any offer of the other side.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -120,18 +120,17 @@ impl Offer {
             return Err(Error::usage(Misuse::Identifiers, message));
         }
         if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
-            let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
+            let message = "only a query for rows takes several identifiers: in counts, sums, shares and joins, a row that \
                            matches by two identifiers would count twice; name one --key";
             return Err(Error::usage(Misuse::Identifiers, message));
         }
         if !self.identifiers.is_empty() && self.diagnose {
-            let message =
-                "keys are compared by --diagnose one identifier at a time; name one --key";
+            let message = "--diagnose compares one identifier at a time; name one --key";
             return Err(Error::usage(Misuse::Identifiers, message));
         }
         if self.noise.is_some() && self.diagnose {
-            let message = "--diagnose shows coarse shares of this side's keys exactly, beside a number whose noise (--epsilon) \
-                           hides each of them; run it on its own, without --epsilon";
+            let message = "--diagnose reveals exact shares of this side's keys, next to a number whose noise (--epsilon) \
+                           hides each key; run it separately, without --epsilon";
             return Err(Error::usage(Misuse::Noise, message));
         }
         self.query.check(&self.part())?;
@@ -142,12 +141,12 @@ impl Offer {
             && !defaults.contains(&self.null_values)
         {
             let message =
-                "null values are for key columns that are normalised; `none` compares all as bytes";
+                "null values require a normalised key column; `none` compares all values as bytes";
             return Err(Error::usage(Misuse::NullValues, message));
         }
         let methods = self.query.kind.task.methods();
         let Some(name) = &self.protocol else {
-            // Others have to be named on both sides.
+            // The other protocols must be named on both sides.
             let mut all = methods.iter();
             return match all.any(|method| method.is_recommended() && method.meets(self.security)) {
                 true => Ok(()),
@@ -159,7 +158,7 @@ impl Offer {
                 return Err(Error::usage(
                     Misuse::Protocol,
                     format!(
-                        "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
+                        "`{name}` is not a protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
                      in it (`vesica lookup`)"
                     ),
                 ));
@@ -168,7 +167,7 @@ impl Offer {
             return Err(Error::usage(
                 Misuse::Protocol,
                 format!(
-                    "there is no protocol `{name}` for {}; there are: {}",
+                    "no protocol for {} is named `{name}`; there are: {}",
                     self.query.describe(),
                     known.join(", ")
                 ),
@@ -178,7 +177,7 @@ impl Offer {
             return Err(Error::usage(
                 Misuse::Protocol,
                 format!(
-                    "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
+                    "protocol `{name}` is {}, not for real data; it runs only if both sides allow \
                  research protocols",
                     method.status().name()
                 ),
@@ -204,29 +203,29 @@ impl Offer {
         }
         let message = match (self.query.kind.takes_columns, &self.sends, self.learns) {
             (true, Some(_), learns) if learns != Learns::Peer => {
-                "the side that sends columns learns nothing: let the other side learn (--learns peer)"
+                "the side that sends columns must not learn: use --learns peer"
             }
             (true, None, learns) if learns != Learns::Me => {
-                "the side that receives columns is the one that learns (--learns me)"
+                "the side that receives columns must be the one that learns: use --learns me"
             }
             _ => return Ok(()),
         };
         Err(Error::usage(Misuse::Columns, message))
     }
 
-    /// Refuses a common order where not both sides learn, or a row may belong to several matches.
+    /// Refuses a common order if only one side learns, or if a row may belong to several matches.
     fn check_order(&self) -> Result<()> {
         let message = if self.align && self.learns != Learns::Both {
-            "matches are written in a common order where both sides learn them (--learns both)"
+            "a common order requires that both sides learn the matches: use --learns both"
         } else if self.align && !self.identifiers.is_empty() {
-            "a common order is for one identifier: of several, a row may belong to several matches; name one --key"
+            "a common order requires a single identifier, because with several a row may belong to several matches; name one --key"
         } else {
             return Ok(());
         };
         Err(Error::usage(Misuse::Order, message))
     }
 
-    /// What the task of the query judges.
+    /// Returns the part of the offer that the query's task checks.
     fn part(&self) -> Part {
         Part {
             sends: self.sends.is_some(),
@@ -239,8 +238,8 @@ impl Offer {
         }
     }
 
-    /// The protocols for real data that could run if the other side made a matching offer, for so many distinct keys
-    /// of each side. Where nobody learns, or both do, this side is taken for the receiver.
+    /// Returns the protocols for real data that could run if the other side made a matching offer, for this many
+    /// distinct keys of each side. If nobody learns, or both do, this side is taken for the receiver.
     pub fn candidates(&self, mine: usize, theirs: usize) -> Vec<Candidate> {
         let peer_brings = self.query.peer_brings_values(self.brings_values);
         let (receiver, sender) = ((mine, self.brings_values), (theirs, peer_brings));
@@ -273,7 +272,7 @@ impl Offer {
     }
 }
 
-/// That nothing in the catalogue is secure enough.
+/// Describes that no method of the catalogue is secure enough.
 pub(crate) fn unmet(query: Query, security: Security) -> String {
     format!(
         "no protocol of this release for {} is secure against {} parties",
@@ -282,14 +281,14 @@ pub(crate) fn unmet(query: Query, security: Security) -> String {
     )
 }
 
-/// Whether these numbers of columns, one for each of several identifiers, make up so many columns.
+/// Returns whether these numbers of columns, one for each of several identifiers, add up to this total.
 fn are_identifiers(columns: &[u8], all: usize) -> bool {
     let sum: usize = columns.iter().map(|columns| usize::from(*columns)).sum();
     let are_several = (2..=MAX_IDENTIFIERS).contains(&columns.len()) && !columns.contains(&0);
     columns.is_empty() || are_several && sum == all
 }
 
-/// An offer as it travels. Who learns is given by role, so that it means the same to both sides.
+/// An offer in its form on the wire. The learning sides are given by role, so that it means the same to both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WireOffer {
@@ -340,14 +339,14 @@ fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Quer
     Ok(Query { kind, number: number.unwrap_or_default() })
 }
 
-/// What every version's offer has.
+/// The members of an offer in every version.
 #[derive(Deserialize)]
 struct AnyOffer {
     version: u64,
 }
 
 impl WireOffer {
-    /// Returns the offer of the side with this role, in the form in which it travels.
+    /// Returns the offer of the side with this role, in its form on the wire.
     pub fn new(offer: &Offer, role: Role) -> Self {
         let learns = |side| match offer.learns {
             Learns::Both => true,
@@ -378,7 +377,7 @@ impl WireOffer {
         }
     }
 
-    /// What the task of the query judges.
+    /// Returns the part of the offer that the query's task checks.
     pub(crate) fn part(&self) -> Part {
         Part {
             sends: self.sends.is_some(),
@@ -394,7 +393,7 @@ impl WireOffer {
     /// Sends this offer and receives the other side's.
     ///
     /// # Errors
-    /// [`Error::Version`], a malformed offer, and what any exchange can meet.
+    /// [`Error::Version`], a malformed offer, and every error of an exchange.
     pub fn exchange(&self, channel: &mut Channel) -> Result<Self> {
         let encoded = serde_json::to_vec(self).map_err(|_| Error::bug("terms have no JSON"))?;
         channel.send(TERMS, &encoded)?;
@@ -402,7 +401,7 @@ impl WireOffer {
         Self::decode(&received, channel)
     }
 
-    /// Which agreement the other side names, before this side says anything.
+    /// Receives the agreement that the other side names, before this side sends anything.
     ///
     /// # Errors
     /// As [`WireOffer::exchange`].
@@ -430,7 +429,7 @@ impl WireOffer {
         }
     }
 
-    /// Says what is wrong with an offer that was received, if anything is.
+    /// Returns the fault of an offer that was received, if it has one.
     pub fn fault(&self) -> Option<&'static str> {
         let named = self.protocol.as_deref().unwrap_or("auto");
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
@@ -441,44 +440,47 @@ impl WireOffer {
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
         let faults = [
-            (named.len() > 32 || !named.chars().all(plain), "the protocol's name is no name"),
+            (named.len() > 32 || !named.chars().all(plain), "the protocol's name is not valid"),
             (
                 self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS,
                 "the number of key columns is out of bounds",
             ),
             (
                 !are_identifiers(&self.identifiers, self.keys.len()),
-                "the identifiers are not made of the key columns",
+                "the identifiers do not add up to the key columns",
             ),
             (self.scale > MAX_SCALE, "the scale is out of bounds"),
             (
                 // This form can be compared and is safe to show.
                 null_values.as_ref().map(NullValues::values) != Some(&self.null_values),
-                "the null values are not in order or too many",
+                "the null values are not in order, or too many",
             ),
             (
                 self.sends.as_ref().is_some_and(|sent| sent.fault().is_some()),
                 "the columns that are sent are out of bounds",
             ),
-            (self.sends.is_some() && !takes_columns, "columns are sent where none are taken"),
+            (
+                self.sends.is_some() && !takes_columns,
+                "columns are sent for a query that takes none",
+            ),
             (
                 takes_columns && self.a_learns == self.b_learns,
-                "not one side alone learns from a join",
+                "a join does not have exactly one learning side",
             ),
-            (self.align && !one_order, "a common order of what has none"),
+            (self.align && !one_order, "a common order for a query that has none"),
             (
                 !(self.a_learns || self.b_learns) && self.query.kind.is_told,
                 "nobody learns anything",
             ),
             (
                 self.noise.is_some() && self.query.check(&self.part()).is_err(),
-                "noise in what takes none, or of no use",
+                "noise that is useless, or for a query that takes none",
             ),
             (
                 self.noise.is_some() && self.diagnose,
-                "noise beside a comparison of what keys look like",
+                "noise together with a comparison of what keys look like",
             ),
-            (!self.agreement.iter().all(is_hash), "the hash of an agreement is none"),
+            (!self.agreement.iter().all(is_hash), "the hash of an agreement is not a hash"),
         ];
         faults.into_iter().find(|(is_one, _)| *is_one).map(|(_, fault)| fault)
     }

@@ -1,4 +1,4 @@
-//! An offer that a side has signed, and to which its offer in a run is held.
+//! An offer that a side has signed, and that its offer in a run must match.
 
 use serde_json::{Map, Value};
 use vesica_core::{
@@ -14,7 +14,8 @@ use super::offer::WireOffer;
 pub struct Pledge(WireOffer);
 
 impl Pledge {
-    /// The offer that a side has signed with the role `signed`, for a run in which it has the role `role`.
+    /// Creates a pledge from the offer that a side has signed with the role `signed`, for a run in which it has the
+    /// role `role`.
     pub fn new(offer: &WireOffer, signed: Role, role: Role) -> Self {
         let mut offer = offer.clone();
         if signed != role {
@@ -23,14 +24,15 @@ impl Pledge {
         Self(offer)
     }
 
-    /// Refuses an offer that is not the one that was signed. A larger minimum is a rule of that side's own, and stricter.
+    /// Refuses an offer that is not the signed one. A larger minimum is allowed, because it is a stricter rule of that
+    /// side.
     ///
     /// # Errors
     /// [`Error::Terms`] with the names of the members that differ.
     pub(crate) fn require(&self, offer: &WireOffer) -> Result<()> {
         let (signed, made) = (members(&self.0)?, members(offer)?);
         let differs = |name: &str| match name {
-            // Another release, and no agreement at all, are found where offers are compared.
+            // Another release, or another agreement, is found when offers are compared.
             "version" | "agreement" => false,
             "minimum" => offer.minimum < self.0.minimum,
             name => made.get(name) != signed.get(name),
@@ -41,14 +43,14 @@ impl Pledge {
         }
         let named: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
         Err(Error::Terms(vec![Difference {
-            what: "the other side's offer, which the agreement fixes",
+            what: "the other side's offer, which must match the agreement",
             here: "as that side signed it".to_owned(),
             there: format!("another {}", named.join(", ")),
         }]))
     }
 }
 
-/// The members of an offer, all of them: one that is added to offers is compared as well.
+/// Returns all members of an offer, so that a member added to offers is compared as well.
 fn members(offer: &WireOffer) -> Result<Map<String, Value>> {
     match serde_json::to_value(offer) {
         Ok(Value::Object(members)) => Ok(members),
@@ -76,9 +78,9 @@ mod tests {
         serde_json::from_value(members).unwrap()
     }
 
-    /// Every member but the two that are compared elsewhere; one more is one more line.
+    /// All members except the two that are compared elsewhere; a new member is a new line.
     #[test]
-    fn every_member_is_held_to_what_was_signed() {
+    fn every_member_must_match_the_signed_offer() {
         let pledge = Pledge::new(&signed(), Role::A, Role::A);
         let others = [
             ("protocol", json!("dh")),
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_holds_in_either_role_and_with_a_stricter_minimum() {
+    fn a_pledge_holds_in_either_role_and_with_a_stricter_minimum() {
         let hash = Some("0".repeat(64));
         let mut in_a_run = signed();
         (in_a_run.agreement, in_a_run.minimum) = (hash, 6);

@@ -1,9 +1,9 @@
-//! Where a run goes on that was interrupted.
+//! The point from which an interrupted run resumes.
 //!
-//! Both sides always say whether they keep a journal, and of which run: by a hash of what they agreed on when it began, and
-//! the number of partitions that are done. A run goes on after those that both have done, and no side goes back behind what
-//! it has said before that it has done: it could bring other keys to the partitions that are compared once more. The messages
-//! come over a connection on which each side has proven who it is.
+//! Both sides always state whether they keep a journal, and of which run: by a hash of the facts agreed on when it
+//! began, and by the number of partitions that are done. A run resumes after the partitions that both have done. A side
+//! may not go back behind partitions that it has reported as done, because it could use other keys in the partitions
+//! that are compared again. The messages use a connection on which each side has proven its identity.
 
 use serde::{Deserialize, Serialize};
 use vesica_core::{
@@ -12,7 +12,7 @@ use vesica_core::{
 };
 use vesica_net::Channel;
 
-/// What both sides agreed on when the run began.
+/// The facts that both sides agreed on when the run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Begun {
@@ -20,18 +20,18 @@ pub struct Begun {
     pub peer_keys: u64,
     /// The method's name.
     pub method: String,
-    /// How many partitions there are.
+    /// The number of partitions.
     pub partitions: u64,
     /// The seed of the run.
     pub seed: [u8; 32],
-    /// The line of this side's ledger where the run began, if it is under an agreement.
+    /// The line of this side's ledger at which the run began, if it is under an agreement.
     #[serde(default)]
     pub line: Option<u64>,
 }
 
 const RESUME: &str = "vesica/resume";
 
-/// Bytes of a side's word, of the hash, and of the number.
+/// Bytes of a side's state, of the hash, and of the number.
 const LEN: usize = 1 + 32 + 8;
 
 /// This side keeps no journal.
@@ -43,17 +43,17 @@ const NEW: u8 = 1;
 /// It has one.
 const BEGUN: u8 = 2;
 
-/// What this side has said of its journal.
+/// This side's statement about its journal.
 pub struct Said {
     message: [u8; LEN],
     done: u64,
 }
 
 impl Said {
-    /// Says what the journal says, if there is one and it says anything, and how many partitions this side has done.
+    /// Sends the state of the journal, if there is one, and the number of partitions that this side has done.
     ///
     /// # Errors
-    /// What any send can meet.
+    /// Every error of a send.
     pub fn send(begun: Option<&Option<Begun>>, done: u64, channel: &mut Channel) -> Result<Self> {
         let (word, run) = match begun {
             None => (NONE, [0; 32]),
@@ -70,12 +70,12 @@ impl Said {
 
     /// Agrees on the number of partitions that both sides have done, or that the run begins: `None`.
     ///
-    /// If neither has done a partition, one may have been interrupted before its journal said which run it is. Such a run
-    /// begins again. `confirmed` is how many partitions the other side has said earlier that it has done.
+    /// If neither has done a partition, one may have been interrupted before its journal identified the run. Such a run
+    /// begins again. `confirmed` is the number of partitions that the other side has reported as done earlier.
     ///
     /// # Errors
-    /// [`Error::Terms`] where the sides keep journals of different runs, one keeps none, or the other side has done less than
-    /// it said earlier; and what any receive can meet.
+    /// [`Error::Terms`] if the sides keep journals of different runs, only one side keeps a journal, or the other side
+    /// has done less than it reported earlier; and every error of a receive.
     pub fn agree(self, confirmed: u64, channel: &mut Channel) -> Result<Option<u64>> {
         let Self { message: ours, done } = self;
         let word = ours[0];
@@ -84,16 +84,18 @@ impl Said {
         let their_done = theirs[33..].try_into().map(u64::from_le_bytes).unwrap_or_default();
         if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0)
         {
-            return Err(channel.malformed(RESUME, "not where a run is to go on").into());
+            return Err(channel
+                .malformed(RESUME, "not a point from which a run can resume")
+                .into());
         }
         let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
         if theirs[..33] == ours[..33] {
             if their_done < confirmed {
                 return Err(Error::Terms(vec![Difference {
-                    what: "what is to be resumed",
+                    what: "the run to resume",
                     here: format!("the other side had done {confirmed} partitions"),
                     there: format!(
-                        "{their_done} are done: its journal is gone or an older copy; remove the journals on both sides to begin \
+                        "{their_done} are done: its journal is missing or an older copy; remove the journals on both sides to begin \
                          a new run, which counts as one"
                     ),
                 }]));
@@ -104,21 +106,21 @@ impl Said {
         }
         let said = |word, other| {
             let said = match word {
-                NONE => "nothing; name a journal with --resume on both sides or on neither",
-                NEW => "a run that begins",
+                NONE => "none; name a journal with --resume on both sides or on neither",
+                NEW => "a new run",
                 _ if other == BEGUN => {
-                    "another run; remove the journals on both sides to begin anew"
+                    "another run; remove the journals on both sides to start over"
                 }
-                _ => "a run that has begun; remove its journal to begin anew",
+                _ => "a run that has begun; remove its journal to start over",
             };
             said.to_owned()
         };
         let (here, there) = (said(word, theirs[0]), said(theirs[0], word));
-        Err(Error::Terms(vec![Difference { what: "what is to be resumed", here, there }]))
+        Err(Error::Terms(vec![Difference { what: "the run to resume", here, there }]))
     }
 }
 
-/// The same on both sides of a run, and different for any other run: the seed is.
+/// Returns a hash that is the same on both sides of a run, and different for any other run, because the seed is.
 fn hash(begun: &Begun) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 resumed run");
     hasher.update(&begun.seed).update(&begun.partitions.to_le_bytes());
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_where_both_are() {
+    fn a_run_resumes_after_partitions_that_both_have_done() {
         for (here, there, done) in [
             ((None, 0), (None, 0), None),
             ((Some(None), 0), (Some(None), 0), None),
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_that_would_go_on_elsewhere_both_say_so() {
+    fn different_points_to_resume_from_are_an_error_on_both_sides() {
         for (here, there) in [
             ((None, 0), (Some(None), 0)),
             ((None, 0), (Some(begun(1)), 3)),
@@ -191,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn each_side_is_told_what_both_said() {
-        const NOTHING: &str = "nothing; name a journal with --resume";
-        const BEGINS: &str = "a run that begins";
+    fn each_side_learns_what_both_reported() {
+        const NOTHING: &str = "none; name a journal with --resume";
+        const BEGINS: &str = "a new run";
         const HAS_BEGUN: &str = "a run that has begun; remove its journal";
         const ANOTHER: &str = "another run; remove the journals on both sides";
         for (here, there, said) in [
@@ -220,11 +222,11 @@ mod tests {
             Begun { partitions: 9, ..this.clone() },
         ];
         assert!(others.iter().all(|other| hash(other) != hash(&this)));
-        // What each side knows of the other differs.
+        // Each side's facts about the other may differ.
         assert_eq!(hash(&Begun { peer_keys: 9, ..this.clone() }), hash(&this));
     }
 
-    /// A side that says that it has done less than it said before, or that it has lost its journal.
+    /// A side may not report less than it did before, or lose its journal.
     #[test]
     fn a_side_does_not_go_back_behind_what_it_confirmed() {
         for (theirs, done, is_allowed) in [
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_none_are_refused() {
+    fn unknown_states_are_refused() {
         for (word, hash, done) in [(3, 0, 0), (NEW, 1, 0), (NONE, 0, 1)] {
             let (a, b) = memory::pair();
             let mut peer = Channel::new(b);

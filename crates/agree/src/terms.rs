@@ -1,8 +1,8 @@
-//! What both sides must agree on before any data moves.
+//! The terms on which both sides must agree before any data moves.
 //!
 //! Each side sends an [`Offer`] and receives the other's. Both merge the two in the same way and get the same
-//! [`Terms`], or the same list of [`Difference`]s. Where one side accepts less (security, set size), the stricter one
-//! wins; everything else must be equal.
+//! [`Terms`], or the same list of [`Difference`]s. If one side is stricter (security, set size), its value applies;
+//! everything else must be equal.
 
 use serde::Serialize;
 use vesica_core::{
@@ -26,7 +26,7 @@ use crate::{
     pledge::Pledge,
 };
 
-/// What the two sides agreed on; the same on both.
+/// The terms that the two sides agreed on, the same on both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Terms {
     version: u32,
@@ -58,10 +58,10 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Exchanges offers with the other side, whose offer is held to what it has signed, and merges the two.
+    /// Exchanges offers with the other side, checks its offer against the one that it has signed, and merges the two.
     ///
     /// # Errors
-    /// [`Error::Terms`] with every difference, [`Error::Version`], and what any exchange can meet.
+    /// [`Error::Terms`] with every difference, [`Error::Version`], and every error of an exchange.
     pub fn agree(
         offer: &Offer,
         pledge: Option<&Pledge>,
@@ -131,17 +131,17 @@ impl Terms {
             .to_string()
     }
 
-    /// The values that count as empty.
+    /// Returns the values that count as empty.
     pub(crate) fn null_values(&self) -> &[String] {
         &self.null_values
     }
 
-    /// The security agreed on.
+    /// Returns the agreed security.
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// The protocol that a side named.
+    /// Returns the protocol that a side named.
     pub(crate) fn protocol(&self) -> Option<&str> {
         self.protocol.as_deref()
     }
@@ -151,7 +151,7 @@ impl Terms {
         self.a_learns && self.b_learns
     }
 
-    /// Whether the side with this role learns the result.
+    /// Returns whether the side with this role learns the result.
     pub fn learns(&self, role: Role) -> bool {
         match role {
             Role::A => self.a_learns,
@@ -159,12 +159,12 @@ impl Terms {
         }
     }
 
-    /// The side that is the protocol's receiver: the one that learns, or the connecting one if both or neither do.
+    /// Returns the protocol's receiver: the side that learns, or the connecting one if both or neither learn.
     pub fn receiver(&self) -> Role {
         if self.b_learns && !self.a_learns { Role::B } else { Role::A }
     }
 
-    /// Whether a side has digests in the place of values in some key column, and the other makes them.
+    /// Returns whether a side has digests instead of values in some key column, so that the other computes them.
     pub fn holds_digests(&self, role: Role) -> bool {
         self.keys_of(role).iter().any(TravellingName::holds_digests)
     }
@@ -177,47 +177,47 @@ impl Terms {
         }
     }
 
-    /// Returns the number of key columns of each of several identifiers; empty where all make up one.
+    /// Returns the number of key columns in each of several identifiers; empty if all columns form one identifier.
     pub fn columns_of_identifiers(&self) -> &[u8] {
         &self.identifiers
     }
 
-    /// How many identifiers a row has.
+    /// Returns the number of identifiers of a row.
     pub fn identifiers(&self) -> usize {
         self.identifiers.len().max(1)
     }
 
-    /// What the run is to find out.
+    /// Returns the query.
     pub fn query(&self) -> Query {
         self.query
     }
 
-    /// Whether both sides want to compare what their keys look like.
+    /// Returns whether both sides want to compare what their keys look like.
     pub fn diagnoses(&self) -> bool {
         self.diagnose
     }
 
-    /// Whether both sides write matches in one order, with a number.
+    /// Returns whether both sides write matches in the same order, with a number.
     pub fn aligns(&self) -> bool {
         self.align
     }
 
-    /// If fewer keys than this are shared, nothing else is told.
+    /// Returns the number of shared keys below which nothing else is revealed.
     pub fn minimum(&self) -> u64 {
         self.minimum
     }
 
-    /// The noise that hides a single key in the number.
+    /// Returns the noise that hides a single key in the number.
     pub fn noise(&self) -> Option<Noise> {
         self.noise
     }
 
-    /// The number of decimal places of values.
+    /// Returns the number of decimal places of values.
     pub fn scale(&self) -> u8 {
         self.scale
     }
 
-    /// Whether a side brings values.
+    /// Returns whether a side provides values.
     pub(crate) fn brings_values(&self, role: Role) -> bool {
         match role {
             Role::A => self.a_brings_values,
@@ -225,12 +225,12 @@ impl Terms {
         }
     }
 
-    /// The columns that the side that does not learn sends, if it does.
+    /// Returns the columns that the side that does not learn sends, if any.
     pub fn sent_columns(&self) -> Option<&SentColumns> {
         self.a_sends.as_ref().or(self.b_sends.as_ref())
     }
 
-    /// Whether a side sends columns.
+    /// Returns whether a side sends columns.
     pub fn sends(&self, role: Role) -> bool {
         match role {
             Role::A => self.a_sends.is_some(),
@@ -238,7 +238,7 @@ impl Terms {
         }
     }
 
-    /// The query about sets of these sizes.
+    /// Returns the query for sets of these sizes.
     pub fn request(&self, sizes: Sizes) -> Request {
         let receiver = self.receiver();
         Request {
@@ -254,7 +254,7 @@ impl Terms {
         }
     }
 
-    /// The most distinct keys that a side may bring.
+    /// Returns the maximum number of distinct keys of a side.
     pub fn max_keys(&self, role: Role) -> u64 {
         match role {
             Role::A => self.max_rows_of_a,
@@ -262,7 +262,7 @@ impl Terms {
         }
     }
 
-    /// Refuses sets that are larger than the other side accepts. Both sides come to the same result.
+    /// Refuses sets that are larger than the other side accepts. Both sides get the same result.
     ///
     /// # Errors
     /// [`Error::Terms`].
@@ -280,12 +280,12 @@ impl Terms {
         if differences.is_empty() { Ok(()) } else { Err(Error::Terms(differences)) }
     }
 
-    /// The protocols that may run for these sizes: the one named, or all recommended ones of that security. The same
-    /// on both sides, and at least one.
+    /// Returns the protocols that may run for these sizes: the one named, or all recommended ones of the agreed
+    /// security. They are the same on both sides, and at least one.
     ///
     /// # Errors
-    /// [`Error::Terms`] where the catalogue has nothing of that security, or the protocol named cannot do what is
-    /// requested.
+    /// [`Error::Terms`] if the catalogue has no protocol of that security, or the named protocol cannot answer the
+    /// request.
     pub fn candidates(&self, request: &Request) -> Result<Vec<Candidate>> {
         let mut methods = self.query.kind.task.methods();
         if request.partitions > 1 {
@@ -311,7 +311,7 @@ impl Terms {
 }
 
 impl Terms {
-    /// The recommended protocols of the security agreed on that may run another query for these sizes.
+    /// Returns the recommended protocols of the agreed security that may run another query for these sizes.
     ///
     /// # Errors
     /// As [`Terms::candidates`], and [`Error::Terms`] for sets that are too large.
@@ -330,12 +330,12 @@ impl Terms {
     }
 }
 
-/// Whether a method may be taken where none is named.
+/// Returns whether a method may be chosen if none is named.
 fn is_open(method: &dyn Method, security: Security) -> bool {
     method.is_recommended() && method.meets(security)
 }
 
-/// That nothing in the catalogue is secure enough.
+/// Returns the difference if no method of the catalogue is secure enough.
 fn unmet(query: Query, security: Security) -> Difference {
     Difference::of_both("security", offer::unmet(query, security))
 }
@@ -355,7 +355,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             note("normalisation of the key", here, there);
         }
         if agree {
-            // Offers hold them in this form already.
+            // Offers hold them in normalised form.
             let said = |offer: &WireOffer| {
                 NullValues::new(&offer.null_values).map(|all| all.describe()).unwrap_or_default()
             };
@@ -382,7 +382,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         .to_owned()
     };
     note("who learns the result", learner(ours), learner(theirs));
-    note("what is to be found out", ours.query.describe(), theirs.query.describe());
+    note("query", ours.query.describe(), theirs.query.describe());
     note("decimal places of values (scale)", ours.scale.to_string(), theirs.scale.to_string());
     let noise = |offer: &WireOffer| offer.noise.map_or_else(|| "none".to_owned(), Noise::describe);
     note("noise of the number (--epsilon, --clamp)", noise(ours), noise(theirs));
@@ -395,13 +395,13 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     found
 }
 
-/// What both sides must have in common of these normalisations.
+/// Returns the part of these normalisations that both sides must have in common.
 fn agreed(keys: &[TravellingName]) -> Vec<String> {
     keys.iter().map(TravellingName::agreed).collect()
 }
 
-/// The normalisations of the two sides for a person who compares, with versions where nothing else differs. Columns
-/// of one identifier have commas between them, identifiers the word "or".
+/// Describes the normalisations of the two sides for comparison, with versions if nothing else differs. Columns of one
+/// identifier are separated by commas, identifiers by "or".
 fn named(ours: &WireOffer, theirs: &WireOffer) -> (String, String) {
     let list = |offer: &WireOffer, name: fn(&TravellingName) -> &str| {
         let mut names = offer.keys.iter().map(name);
@@ -420,7 +420,7 @@ fn named(ours: &WireOffer, theirs: &WireOffer) -> (String, String) {
     (full(ours), full(theirs))
 }
 
-/// What prevents the use of the protocol to which the two offers lead.
+/// Returns the difference that prevents the use of the protocol to which the two offers lead.
 fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
     let said = |offer: &WireOffer| offer.protocol.clone().unwrap_or_else(|| "auto".to_owned());
     let (here, there) = (said(ours), said(theirs));
@@ -449,7 +449,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
         });
     }
     if !method.meets(security) {
-        let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
+        let asks = |offer: &WireOffer, said| format!("{said}, {} required", offer.security.name());
         return Some(Difference {
             what: "security of the protocol",
             here: asks(ours, here),
@@ -459,9 +459,9 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     (!method.is_recommended() && ours.protocol != theirs.protocol).then(|| {
         let what = match method.tells_size() {
             true => {
-                "use of a method that tells how many keys are shared, which both sides must name"
+                "use of a method that reveals the number of shared keys, which both sides must name"
             }
-            false => "use of a protocol that is not a recommended one, which both sides must name",
+            false => "use of a protocol that is not recommended, which both sides must name",
         };
         let advice = match ours.protocol {
             Some(_) => here,

@@ -95,7 +95,7 @@ def read_offer(data):
         if not isinstance(name, str) or not 1 <= len(name) <= 64 or not all(" " <= c <= "~" for c in name):
             raise Refused("a name of a profile is malformed")
     if offer["protocol"] is not None and not re.fullmatch("[A-Za-z0-9_-]{1,32}", offer["protocol"]):
-        raise Refused("the protocol's name is no name")
+        raise Refused("the protocol's name is not valid")
     if not is_query(offer["wanted"]):
         raise Refused("an unknown query")
     if any(not 0 <= offer[member] < 1 << 64 for member in ("max_peer_rows", "minimum", "scale")):
@@ -106,9 +106,9 @@ def read_offer(data):
     if any(type(n) is not int or n < 1 for n in counts):
         raise Refused("identifiers are no numbers of columns")
     if counts and (not 2 <= len(counts) <= 8 or sum(counts) != len(offer["keys"])):
-        raise Refused("the identifiers are not made of the key columns")
+        raise Refused("the identifiers do not add up to the key columns")
     if offer["align"] and (counts or not (offer["a_learns"] and offer["b_learns"])):
-        raise Refused("a common order of what has none")
+        raise Refused("a common order for a query that has none")
     if offer["wanted"] == "rows" and (offer["sends"] is not None or offer["noise"] is not None):
         raise Refused("what a query for rows cannot have")
     if offer["agreement"] is not None and not re.fullmatch("[0-9a-fA-F]{64}", offer["agreement"]):

@@ -1,4 +1,4 @@
-//! What an offer may say, and what is refused.
+//! Valid offers, and offers that are refused.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn offer() -> Offer {
     Offer::new(vec![Normalize::Email], Learns::Both)
 }
 
-/// The error of a side that receives these bytes instead of an offer.
+/// Returns the error of a side that receives these bytes instead of an offer.
 fn answer(bytes: &[u8]) -> Error {
     let (a, b) = memory::pair();
     let mut peer = Channel::new(b);
@@ -83,7 +83,7 @@ fn a_query_travels_as_its_word_and_number() {
 }
 
 #[test]
-fn another_version_is_named_whatever_else_it_says() {
+fn another_version_is_named_regardless_of_other_members() {
     let newer = WIRE_VERSION + 1;
     let error = answer(format!("{{\"version\":{newer},\"sets\":[1,2]}}").as_bytes());
     assert_eq!(error.class(), Class::Terms);
@@ -93,7 +93,7 @@ fn another_version_is_named_whatever_else_it_says() {
 }
 
 #[test]
-fn what_cannot_run_is_not_offered() {
+fn an_offer_that_cannot_run_is_not_made() {
     let refused = |offer: Offer| offer.check().unwrap_err().to_string();
     assert!(offer().check().is_ok());
     assert!(refused(Offer { keys: vec![], ..offer() }).contains("1 to 16 columns"));
@@ -117,7 +117,7 @@ fn emails(columns: usize) -> Vec<Normalize> {
     vec![Normalize::Email; columns]
 }
 
-/// The bounds of what is received, from both sides.
+/// Received offers on both sides of each bound.
 #[test]
 fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
     let asked = |query, learns| Offer { query, ..Offer::new(emails(1), learns) };
@@ -130,40 +130,49 @@ fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
     for (offer, fault) in [
         (named("a-b_9"), None),
         (named(&"a".repeat(32)), None),
-        (named(&"a".repeat(33)), Some("the protocol's name is no name")),
-        (named("a b"), Some("the protocol's name is no name")),
+        (named(&"a".repeat(33)), Some("the protocol's name is not valid")),
+        (named("a b"), Some("the protocol's name is not valid")),
         (keyed(16, vec![]), None),
         (keyed(17, vec![]), Some("the number of key columns is out of bounds")),
         (keyed(2, vec![1, 1]), None),
         (keyed(8, vec![1; 8]), None),
-        (keyed(9, vec![1; 9]), Some("the identifiers are not made of the key columns")),
-        (keyed(2, vec![2]), Some("the identifiers are not made of the key columns")),
-        (keyed(2, vec![2, 0]), Some("the identifiers are not made of the key columns")),
-        (keyed(3, vec![1, 1]), Some("the identifiers are not made of the key columns")),
+        (keyed(9, vec![1; 9]), Some("the identifiers do not add up to the key columns")),
+        (keyed(2, vec![2]), Some("the identifiers do not add up to the key columns")),
+        (keyed(2, vec![2, 0]), Some("the identifiers do not add up to the key columns")),
+        (keyed(3, vec![1, 1]), Some("the identifiers do not add up to the key columns")),
         (scaled(18), None),
         (scaled(19), Some("the scale is out of bounds")),
         (joined(Learns::Me), None),
-        (joined(Learns::Both), Some("not one side alone learns from a join")),
-        (asked(Query::JOIN, Learns::Both), Some("not one side alone learns from a join")),
-        (Offer { sends: Some(sent()), ..offer() }, Some("columns are sent where none are taken")),
+        (joined(Learns::Both), Some("a join does not have exactly one learning side")),
+        (asked(Query::JOIN, Learns::Both), Some("a join does not have exactly one learning side")),
+        (
+            Offer { sends: Some(sent()), ..offer() },
+            Some("columns are sent for a query that takes none"),
+        ),
         (aligned(offer()), None),
-        (aligned(asked(Query::ROWS, Learns::Me)), Some("a common order of what has none")),
-        (aligned(asked(Query::COUNT, Learns::Both)), Some("a common order of what has none")),
-        (aligned(keyed(2, vec![1, 1])), Some("a common order of what has none")),
+        (aligned(asked(Query::ROWS, Learns::Me)), Some("a common order for a query that has none")),
+        (
+            aligned(asked(Query::COUNT, Learns::Both)),
+            Some("a common order for a query that has none"),
+        ),
+        (aligned(keyed(2, vec![1, 1])), Some("a common order for a query that has none")),
         (asked(Query::ROWS, Learns::Me), None),
         (asked(Query::ROWS, Learns::Peer), None),
         (asked(Query::ROWS, Learns::Nobody), Some("nobody learns anything")),
         (asked(Query::SHARES, Learns::Nobody), None),
         (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Both) }, None),
         (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Me) }, None),
-        (Offer { noise: noise(), ..offer() }, Some("noise in what takes none, or of no use")),
+        (
+            Offer { noise: noise(), ..offer() },
+            Some("noise that is useless, or for a query that takes none"),
+        ),
         (
             Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
-            Some("noise beside a comparison of what keys look like"),
+            Some("noise together with a comparison of what keys look like"),
         ),
         (under("0af9".repeat(16)), None),
-        (under("0af".repeat(21)), Some("the hash of an agreement is none")),
-        (under("xyzw".repeat(16)), Some("the hash of an agreement is none")),
+        (under("0af".repeat(21)), Some("the hash of an agreement is not a hash")),
+        (under("xyzw".repeat(16)), Some("the hash of an agreement is not a hash")),
     ] {
         assert_eq!(WireOffer::new(&offer, Role::A).fault(), fault, "{offer:?}");
     }
@@ -174,7 +183,7 @@ fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
 }
 
 #[test]
-fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
+fn a_side_finds_its_own_faults_before_it_offers() {
     let said = |offer: Offer| offer.check().err().map(|error| error.to_string());
     let asked = |query, learns| Offer { query, ..Offer::new(emails(1), learns) };
     let several = |offer| Offer { keys: emails(2), identifiers: vec![1, 1], ..offer };
@@ -203,27 +212,30 @@ fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
     }
     for (bad, with) in [
         (Offer { keys: emails(17), ..offer() }, "a key has 1 to 16 columns, not 17"),
-        (several(asked(Query::COUNT, Learns::Both)), "several identifiers are for rows alone"),
+        (
+            several(asked(Query::COUNT, Learns::Both)),
+            "only a query for rows takes several identifiers",
+        ),
         (several(Offer { diagnose: true, ..offer() }), "one identifier at a time"),
         (
             Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },
-            "--diagnose shows",
+            "--diagnose reveals",
         ),
-        (joined(Learns::Me), "the side that sends columns learns nothing"),
-        (joined(Learns::Both), "the side that sends columns learns nothing"),
+        (joined(Learns::Me), "the side that sends columns must not learn"),
+        (joined(Learns::Both), "the side that sends columns must not learn"),
         (asked(Query::JOIN, Learns::Peer), "the side that receives columns"),
         (Offer { sends: Some(SentColumns { rows: 0, ..sent() }), ..joined(Learns::Peer) }, "rows"),
         (Offer { sends: Some(sent()), ..offer() }, "columns are sent in a join"),
-        (aligned(asked(Query::ROWS, Learns::Me)), "where both sides learn them"),
-        (several(aligned(offer())), "a common order is for one identifier"),
+        (aligned(asked(Query::ROWS, Learns::Me)), "requires that both sides learn"),
+        (several(aligned(offer())), "a common order requires a single identifier"),
         (aligned(asked(Query::COUNT, Learns::Both)), "only rows are written in a common order"),
-        (nulls(&["x"], &[Normalize::None]), "null values are for key columns"),
+        (nulls(&["x"], &[Normalize::None]), "null values require a normalised key column"),
         (
             Offer { security: Security::Malicious, ..asked(Query::COUNT, Learns::Both) },
             "no protocol of this release for count is secure against malicious parties",
         ),
-        (named("oprf-list"), "`oprf-list` is no protocol of a run"),
-        (named("rr99"), "there is no protocol `rr99` for"),
+        (named("oprf-list"), "`oprf-list` is not a protocol of a run"),
+        (named("rr99"), "is named `rr99`; there are: "),
         (named("naive"), "not for real data"),
         (Offer { security: Security::Malicious, ..named("rr22") }, "not against malicious ones"),
     ] {
@@ -232,7 +244,7 @@ fn what_a_side_can_know_itself_it_is_told_before_it_offers() {
     }
 }
 
-/// What a task judges is the same of an offer and of its form that travels.
+/// The part that a task checks is the same for an offer and for its form on the wire.
 #[test]
 fn a_part_is_that_of_the_offer() {
     for (learns, is_told) in
@@ -262,7 +274,7 @@ fn a_part_is_that_of_the_offer() {
 }
 
 #[test]
-fn candidates_are_for_real_data_as_secure_as_wanted_and_tell_no_size() {
+fn candidates_are_for_real_data_secure_enough_and_reveal_no_size() {
     let of = |offer: &Offer| offer.candidates(10, 2000);
     let keys = |offer: &Offer| of(offer).iter().map(|found| found.key).collect::<Vec<_>>();
     let found = keys(&offer());
@@ -279,7 +291,7 @@ fn candidates_are_for_real_data_as_secure_as_wanted_and_tell_no_size() {
     }
 }
 
-/// What came early is not lost: the offer is there when the exchange asks for it.
+/// An offer that arrives early is not lost: the exchange finds it.
 #[test]
 fn the_other_sides_agreement_is_known_before_this_side_says_anything() {
     for agreement in [Some("a".repeat(64)), None] {

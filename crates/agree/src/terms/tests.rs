@@ -1,4 +1,4 @@
-//! What two offers come to.
+//! The terms that result from two offers.
 
 use vesica_core::{error::Class, parties::Learns};
 use vesica_normalize::normalize::Normalize;
@@ -18,7 +18,7 @@ fn offer() -> Offer {
     Offer::new(vec![Normalize::Email], Learns::Both)
 }
 
-/// What both sides make of two offers.
+/// Returns the results of both sides for two offers.
 fn agreed(a: &Offer, b: &Offer) -> (Result<Terms>, Result<Terms>) {
     let merge = |role| {
         let (ours, theirs) = match role {
@@ -88,7 +88,7 @@ fn every_difference_is_named_with_both_values() {
 }
 
 #[test]
-fn how_a_side_writes_its_column_is_its_own_affair() {
+fn how_a_side_writes_its_column_does_not_matter() {
     let with = |name: &str| Offer { keys: vec![name.parse().unwrap()], ..offer() };
     for (one, other, common) in [
         ("phone:DE", "phone:CH", "phone"),
@@ -131,7 +131,7 @@ fn both_sides_have_the_same_identifiers() {
     assert!(message.contains("(here: 2 (email or lower); there: 1 (email))"), "{message}");
     let usage = |offer: Offer| offer.check().unwrap_err().to_string();
     let counted = Offer { query: Query::COUNT, ..several.clone() };
-    assert!(usage(counted).contains("several identifiers are for rows alone"));
+    assert!(usage(counted).contains("only a query for rows takes several identifiers"));
     assert!(
         usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time")
     );
@@ -151,7 +151,7 @@ fn a_rule_of_another_version_is_a_difference() {
 }
 
 #[test]
-fn whoever_names_a_protocol_decides() {
+fn a_side_that_names_a_protocol_decides() {
     let named = Offer { protocol: Some("dh".into()), ..offer() };
     let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
     let (a, b) = agreed(&named, &offer());
@@ -170,7 +170,7 @@ fn whoever_names_a_protocol_decides() {
 }
 
 #[test]
-fn what_is_not_recommended_runs_only_where_both_name_it() {
+fn a_protocol_that_is_not_recommended_runs_only_if_both_name_it() {
     let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
     let (named_it, did_not) = refused(&named, &offer());
     assert!(named_it.ends_with("must name (here: kkrt16; there: auto)"), "{named_it}");
@@ -197,13 +197,13 @@ fn a_limit_of_a_protocol_is_a_difference_of_terms() {
     }
 }
 
-/// What tells more than the answer runs where both ask for it by name, and is never chosen.
+/// A method that reveals more than the answer runs if both name it, and is never chosen automatically.
 #[test]
-fn a_size_is_told_only_where_both_name_the_method() {
+fn a_size_is_revealed_only_if_both_name_the_method() {
     let sum = |offer: Offer, brings_values| Offer { query: Query::SUM, brings_values, ..offer };
     let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
     let message = refused(&sum(named("dh-sum"), true), &sum(offer(), false)).0;
-    assert!(message.contains("tells how many keys are shared"), "{message}");
+    assert!(message.contains("reveals the number of shared keys"), "{message}");
     assert!(message.contains("(here: dh-sum; there: auto)"), "{message}");
     let sizes = Sizes { sender: 10, receiver: 20 };
     let key = |a: &Offer, b: &Offer| {
@@ -215,7 +215,7 @@ fn a_size_is_told_only_where_both_name_the_method() {
     let both = [true, false].map(|brings| sum(named("dh-sum"), brings));
     assert_eq!(key(&both[0], &both[1]).unwrap(), "dh-sum");
     assert_eq!(key(&sum(offer(), true), &sum(offer(), false)).unwrap(), "rs21-circuit");
-    // With both learning the connecting side is the receiver, from which a size cannot be hidden.
+    // If both learn, the connecting side is the receiver, from which a size cannot be hidden.
     let held = |offer: &Offer| Offer { minimum: 3, ..offer.clone() };
     assert_eq!(key(&held(&both[0]), &both[1]).unwrap(), "dh-sum");
     let error = key(&both[1], &held(&both[0])).unwrap_err().to_string();
@@ -254,13 +254,13 @@ fn the_stricter_security_wins() {
     let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
     let message = refused(&named, &strict).1;
     assert!(message.contains("security of the protocol"), "{message}");
-    assert!(message.contains("malicious wanted"), "{message}");
+    assert!(message.contains("malicious required"), "{message}");
     assert!(strict.check().is_ok());
     assert!(Offer { protocol: Some("dh".into()), ..strict }.check().is_err());
 }
 
 #[test]
-fn what_is_not_for_real_data_needs_both() {
+fn a_research_protocol_needs_the_consent_of_both() {
     let lab = Offer { protocol: Some("naive".into()), allow_research: true, ..offer() };
     let message = refused(&lab, &offer()).0;
     assert!(message.contains("here: research protocols are allowed; there: "), "{message}");
@@ -308,7 +308,7 @@ fn null_values_and_scales_must_be_equal() {
     assert!(a.ends_with("(null values) (here: the default ones; there: null, x)"), "{a}");
     let none = Offer { null_values: NullValues::none(), ..offer() };
     assert!(refused(&none, &offer()).0.contains("(here: only empty ones; there: the default"));
-    // As bytes, nothing counts as empty but the empty value, whatever is named.
+    // As bytes, only the empty value counts as empty, regardless of null values.
     let bytes = |offer: &Offer| Offer { keys: vec![Normalize::None], ..offer.clone() };
     assert!(agreed(&bytes(&none), &bytes(&offer())).0.is_ok());
     assert_eq!(bytes(&own).check().unwrap_err().class(), Class::Usage);
@@ -356,7 +356,7 @@ fn noise(epsilon: &str) -> Option<Noise> {
 }
 
 #[test]
-fn terms_have_what_either_side_brings() {
+fn terms_hold_what_either_side_provides() {
     let sizes = Sizes { sender: 10, receiver: 20 };
     let join = |learns, sends| Offer { query: Query::JOIN, learns, sends, ..offer() };
     let sends = join(Learns::Peer, Some(sent()));
@@ -402,7 +402,7 @@ fn terms_have_what_either_side_brings() {
 }
 
 #[test]
-fn what_must_be_equal_is_compared() {
+fn equal_members_are_compared() {
     let under = |hash: &str| Offer { agreement: Some(hash.to_owned()), ..offer() };
     let counted = |epsilon| Offer { query: Query::COUNT, noise: noise(epsilon), ..offer() };
     let asked = |query| Offer { query, ..offer() };
@@ -411,7 +411,7 @@ fn what_must_be_equal_is_compared() {
         (counted("1"), counted("2"), "(--epsilon, --clamp) (here: ε = 1; there: ε = 2)"),
         (counted("1"), asked(Query::COUNT), "(--epsilon, --clamp) (here: ε = 1; there: none)"),
         (Offer { align: true, ..offer() }, offer(), "(here: in one order; there: as they came)"),
-        (asked(Query::COUNT), offer(), "what is to be found out (here: "),
+        (asked(Query::COUNT), offer(), "query (here: "),
     ] {
         let (here, _) = refused(&a, &b);
         assert!(here.contains(said) && here.matches("(here: ").count() == 1, "{here}");
@@ -435,7 +435,7 @@ fn a_set_may_be_as_large_as_the_other_side_accepts() {
     }
 }
 
-/// What cannot be divided is no candidate for partitions, and one for a set as a whole.
+/// A method that cannot be divided is a candidate for a set as a whole, but not for partitions.
 #[test]
 fn only_what_splits_runs_in_partitions() {
     let count = Offer { query: Query::COUNT, ..offer() };
@@ -450,9 +450,9 @@ fn only_what_splits_runs_in_partitions() {
     assert!(!keys(1).iter().all(splits) && keys(2).iter().all(splits));
 }
 
-/// What asks first whether enough is shared is a query of its own.
+/// The query for the threshold check has its own candidates.
 #[test]
-fn another_query_has_candidates_of_its_own() {
+fn another_query_has_its_own_candidates() {
     let sizes = Sizes { sender: 1000, receiver: 1000 };
     let of = |offer: &Offer| {
         let terms = agreed(offer, offer).0.unwrap();

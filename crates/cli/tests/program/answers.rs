@@ -102,7 +102,7 @@ fn noise_that_is_none_is_refused() {
         (&["--answer", "count", "--epsilon", "1", "--minimum", "3"], "exclude each other"),
         (
             &["--answer", "count", "--epsilon", "1", "--diagnose"],
-            "run it on its own, without --epsilon",
+            "run it separately, without --epsilon",
         ),
     ] {
         let all = [flags, &["--learns", "both"]].concat();
@@ -236,11 +236,11 @@ fn an_encrypted_sum() {
     }
     let lab = lab();
     let [x, y] = lab.run(&flags("sum:v", "me"), &["--answer", "sum", "--learns", "peer"]);
-    x.assert(5, &["tells how many keys are shared", "(here: dh-sum; there: auto)"]);
+    x.assert(5, &["reveals the number of shared keys", "(here: dh-sum; there: auto)"]);
     y.assert(
         5,
         &[
-            "tells how many keys are shared",
+            "reveals the number of shared keys",
             "(here: auto; to allow it, name `dh-sum` here too; there: dh-sum)",
         ],
     );

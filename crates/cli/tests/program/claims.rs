@@ -120,7 +120,7 @@ fn a_set_that_no_protocol_takes_is_refused_as_terms() {
         (&dh, most, "1,099,511,627,776 keys are too many to compare"),
         (&rr22, most - 1, "keys are too many to compare"),
         (&count, most, "keys are too many to compare"),
-        (&dh, most - 5000, "no protocol takes sets of these sizes"),
+        (&dh, most - 5000, "no protocol accepts sets of these sizes"),
     ] {
         let flags = [
             &["--protocol", asked.protocol, "--answer", asked.answer[0], "--learns", "me"][..],

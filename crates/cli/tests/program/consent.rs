@@ -226,7 +226,7 @@ fn hours_are_for_runs_and_bounds_may_differ() {
     let said =
         projects.succeeds(Accepter, &[&ACCEPT[..], &["--max-peer-rows", "5000"]].concat()).err;
     assert!(
-        said.contains("the other side may bring at most 5,000 keys, and this side at most 30"),
+        said.contains("the other side may have at most 5,000 keys, and this side at most 30"),
         "{said}"
     );
     projects.send(Accepter, "acme.reply");

@@ -193,7 +193,7 @@ fn a_key_column_may_have_a_comma_in_its_name() {
     };
     alone(&["--key", "\"last, first"]).assert(2, &["a quote is never closed"]);
     let count = ["--key", "k", "--key", "l", "--answer", "count"];
-    alone(&count).assert(2, &["several identifiers are for rows alone"]);
+    alone(&count).assert(2, &["only a query for rows takes several identifiers"]);
 }
 
 #[test]
@@ -371,9 +371,9 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
         ended
     };
     let input = lab.file(Connecting, "in.csv");
-    run(&["--protocol", "rr99"]).assert(2, &["there is no protocol `rr99` for rows; there are: "]);
+    run(&["--protocol", "rr99"]).assert(2, &["no protocol for rows is named `rr99`; there are: "]);
     run(&["--protocol", "oprf-list"])
-        .assert(2, &["`oprf-list` is no protocol of a run", "vesica publish"]);
+        .assert(2, &["`oprf-list` is not a protocol of a run", "vesica publish"]);
     run(&["--protocol", "naive"]).assert(2, &["insecure, not for real data"]);
     run(&["--protocol", "dh", "--security", "malicious"]).assert(2, &["not against malicious"]);
     run(&["--key", "k,k"]).assert(2, &["named twice"]);

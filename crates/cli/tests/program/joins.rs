@@ -77,7 +77,7 @@ fn flags_that_do_not_fit_are_refused_at_once() {
     for (flags, said) in [
         (&["--join", "left"][..], "--receive"),
         (&["--receive", "--learns", "me", "--align"], "--align"),
-        (&["--align", "--learns", "me"], "where both sides learn them (--learns both)"),
+        (&["--align", "--learns", "me"], "requires that both sides learn the matches"),
         (&["--duplicates", "all"], "say how many rows of one key are sent at most, as in all:3"),
         (&["--duplicates", "all:0"], "all:N takes a whole number"),
         (&["--duplicates", "some"], "possible values: first, error, all:N"),

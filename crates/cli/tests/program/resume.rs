@@ -264,8 +264,8 @@ fn a_journal_is_of_one_run_alone() {
     let kept = fs::read(lab.file(Connecting, "journal")).unwrap();
     fs::remove_file(lab.file(Connecting, "journal")).unwrap();
     let [a, b] = run(&lab);
-    a.assert(5, &["what is to be resumed (here: a run that begins; there: a run that has begun"]);
-    b.assert(5, &["here: a run that has begun; remove its journal to begin anew"]);
+    a.assert(5, &["the run to resume (here: a new run; there: a run that has begun"]);
+    b.assert(5, &["here: a run that has begun; remove its journal to start over"]);
     // A side that names none.
     let listening: Vec<_> = flags[1].iter().map(String::as_str).collect();
     let [a, _] = lab.run(&["--partitions", "8"], &listening);

@@ -175,7 +175,7 @@ fn an_agreement_or_a_reply_with_such_a_text_is_refused() {
     };
     let [shown, confirmed] = read(&agreement);
     shown.assert(0, &[]);
-    assert!(shown.out.contains("make no key: gone, none"), "{shown:?}");
+    assert!(shown.out.contains("and not as keys: gone, none"), "{shown:?}");
     // It can be read. Its members have another order, and so it has another hash.
     confirmed.assert(3, &["this is another reply to the same invitation"]);
     let [shown, _] = read(&with(&agreement, "/offer/sends/columns/0", "Größe, in cm"));
@@ -214,7 +214,7 @@ fn an_invitation_with_such_a_text_is_refused() {
     let said = accepted(&with(&invitation, "/offer/sends/columns/0", "Größe, in cm"));
     said.assert(
         0,
-        &["values that count as empty, and make no key: gone", "Größe, in cm in 64 bytes"],
+        &["values that count as empty and not as keys: gone", "Größe, in cm in 64 bytes"],
     );
     // Nor does this program write such a name into an invitation.
     for text in HOSTILE {
@@ -240,7 +240,7 @@ fn received_formulas_are_named_and_escaped_on_request() {
     let sends = ["--send", "note,=cmd", "--learns", "peer"];
     let receives = ["--receive", "--learns", "me"];
     let [x, _] = lab.run(&receives, &sends);
-    let note = "2 values in the received column `note` begin like a formula of a spreadsheet";
+    let note = "2 values in the received column `note` begin like a spreadsheet formula";
     let both = "the name of the received column `=cmd` and 1 value in it begin like a formula";
     x.assert(0, &[note, both, "--formulas escape"]);
     let kept = "k,v,note,=cmd\na,=1+1,\"=HYPERLINK(\"\"http://a.example\"\",\"\"b\"\")\",-5\nb,2,@SUM(1),plain\n\

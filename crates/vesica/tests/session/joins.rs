@@ -119,7 +119,7 @@ fn sides_that_do_not_fit_each_other_say_so() {
     let (a, b) = both(receiving(&bench, "r", "k\nx\n"), bench.job("b", "k\nx\n", Learns::Peer));
     for error in [a.unwrap_err(), b.unwrap_err()] {
         assert_eq!(error.class(), Class::Terms, "{error}");
-        assert!(error.to_string().contains("what is to be found out"), "{error}");
+        assert!(error.to_string().contains("query (here: "), "{error}");
     }
     let usage = |change: &dyn Fn(&mut Job), said: &str| {
         let mut job = sending(&bench, "s", "k,c\nx,1\n", &["c"], 64);
@@ -127,8 +127,8 @@ fn sides_that_do_not_fit_each_other_say_so() {
         let error = job.prepare().err().unwrap();
         assert!(error.to_string().contains(said), "{error}");
     };
-    usage(&|job| job.offer.learns = Learns::Both, "learns nothing");
-    usage(&|job| job.offer.sends = None, "is the one that learns");
+    usage(&|job| job.offer.learns = Learns::Both, "must not learn");
+    usage(&|job| job.offer.sends = None, "must be the one that learns");
     usage(&|job| job.offer.query = Query::ROWS, "columns are sent in a join");
     usage(&|job| job.offer.sends.as_mut().unwrap().bytes = 2, "take 3 to 65536 bytes");
     usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent once");
@@ -220,9 +220,7 @@ fn a_key_with_too_many_rows_ends_the_run() {
     assert_eq!((sent.class(), received.class()), (Class::Input, Class::Network));
     let message = sent.to_string();
     assert!(
-        message.contains(
-            "row 5 (line 6) has the same key as row 1 (line 2), and at most 2 rows"
-        ),
+        message.contains("row 5 (line 6) has the same key as row 1 (line 2), and at most 2 rows"),
         "{message}"
     );
     assert_eq!(received.to_string(), PEER_INPUT);

@@ -180,12 +180,12 @@ fn an_order_needs_both_sides() {
         assert_eq!(error.class(), Class::Usage);
         assert!(error.to_string().contains(said), "{error}");
     };
-    usage(&|job| job.offer.learns = Learns::Me, "where both sides learn");
+    usage(&|job| job.offer.learns = Learns::Me, "requires that both sides learn");
     usage(&|job| job.offer.query = Query::COUNT, "only rows are written in a common order");
     let several = |job: &mut Job| {
         job.columns.push("l".into());
         job.offer.keys.push(Normalize::None);
         job.offer.identifiers = vec![1, 1];
     };
-    usage(&several, "for one identifier");
+    usage(&several, "requires a single identifier");
 }

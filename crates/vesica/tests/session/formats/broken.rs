@@ -153,7 +153,7 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let at = damaged.windows(text.len()).position(|window| window == text).unwrap();
     damaged[at..at + 2].fill(0xff);
     let found = bad_input(&damaged, on("utf8"));
-    assert!(found.contains("cannot be read as Parquet: what comes after row 0"), "{found}");
+    assert!(found.contains("cannot be read as Parquet: the part after row 0"), "{found}");
 
     let packed = gzip("k\nx\ny\n".repeat(100_000).as_bytes());
     let cut = bad_input(&packed[..packed.len() - 5], |_| {});

@@ -284,7 +284,7 @@ fn nested_columns_are_not_sent() {
     let sender = sending(&bench, parquet_of(&table(3)), &["list"], 64);
     let message = sender.prepare().err().unwrap().to_string();
     assert!(message.contains("column `list` has the type"), "{message}");
-    assert!(message.contains("what is sent is a single value"), "{message}");
+    assert!(message.contains("only single values can be sent"), "{message}");
 }
 
 /// A table with a key and a column of each type that travels, of which some values are missing.

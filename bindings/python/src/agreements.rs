@@ -12,7 +12,7 @@ use vesica_net::Fingerprint;
 
 use crate::{errors, request::specified};
 
-/// Why there is no answer.
+/// The class and the message of an error.
 struct Fault(Class, String);
 
 impl From<Error> for Fault {
@@ -43,7 +43,7 @@ fn finished(py: Python<'_>, found: Result<Value, Fault>) -> PyResult<String> {
         .map_err(|Fault(class, message)| errors::exception(py, class, &message, None))
 }
 
-/// Reads an agreement as this party sees it, or as a reader who is neither party; returns JSON.
+/// Reads an agreement as this party, or as a reader who is neither party. Returns JSON.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -74,7 +74,7 @@ fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
     [agreement.proposal.inviter.fingerprint(), agreement.accepter.fingerprint()]
 }
 
-/// Predicts the disclosures of a run with these terms, or under an agreement as this party sees it; returns JSON.
+/// Predicts the disclosures of a run with these terms, or under an agreement of this party. Returns JSON.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -92,7 +92,7 @@ pub fn preview(options: &Bound<'_, PyDict>, me: Option<&str>) -> PyResult<String
     finished(options.py(), made())
 }
 
-/// Checks that exactly these parties signed a record and nobody changed it since; returns its contents as JSON.
+/// Checks that exactly these parties signed a record and that it has not changed since. Returns its contents as JSON.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -105,11 +105,11 @@ pub fn verify(py: Python<'_>, text: &str, named: Vec<String>) -> PyResult<String
         let (named, document) = (named.map_err(Fault::usage)?, record.document());
         let parties = [&document.a, &document.b].map(|side| side.party.fingerprint());
         if let Some(stranger) = named.iter().find(|who| !parties.contains(who)) {
-            return Err(Fault::input(format!("{stranger} is no party of the record")));
+            return Err(Fault::input(format!("{stranger} is not a party of the record")));
         }
         if let Some(unnamed) = parties.iter().find(|party| !named.contains(party)) {
             return Err(Fault::input(format!(
-                "{unnamed} is a party of the record, too; if that is who it should be, name it"
+                "{unnamed} is a party of the record, too; if you expect this party, name it"
             )));
         }
         let names = Names::new(parties[0].to_string(), parties[1].to_string());

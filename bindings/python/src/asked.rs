@@ -1,4 +1,4 @@
-//! What is asked of one table, or of none.
+//! Questions that need no run: the offer for a table, and predicted costs.
 
 use std::{sync::mpsc, thread, time::Duration};
 
@@ -12,7 +12,7 @@ use vesica::{
 
 use crate::{errors, request, table};
 
-/// What a run would make of a table, as JSON.
+/// Describes, as JSON, how a run would treat a table.
 ///
 /// # Errors
 /// The package's exceptions, and what a signal's handler raises.
@@ -33,8 +33,8 @@ pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
-/// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The sizes are the keys of this
-/// side, the keys of the other side and the number of lookups; the round trip is in milliseconds.
+/// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The sizes are the number
+/// of keys on this side, of keys on the other side and of lookups. The round trip is in milliseconds.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -66,7 +66,7 @@ pub fn plan(
     Ok(serde_json::to_string(&plan).unwrap_or_default())
 }
 
-/// Works on a thread of its own, which is left to itself when a signal's handler raises.
+/// Works on another thread, which is abandoned if a signal's handler raises.
 fn meanwhile<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -88,7 +88,7 @@ fn meanwhile<T: Send + 'static>(
             Ok(found) => return Ok(found),
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let error = Error::bug("the place is in the line before");
+                let error = Error::bug("a worker thread panicked, see the message above");
                 return Err(errors::of(py, &error));
             }
         }

@@ -1,7 +1,7 @@
-//! Tables that pass between Python packages in capsules, as Arrow's PyCapsule interface has it.
+//! Exchanges tables with other Python packages through Arrow's PyCapsule interface.
 //!
-//! **The only place of this crate where `unsafe` may stand**: a capsule is a pointer to a structure of Arrow's C
-//! interface, and its name says which.
+//! **The only place in this crate where `unsafe` is allowed**: a capsule is a pointer to a structure of Arrow's C
+//! interface, and the capsule's name says which.
 
 #![allow(unsafe_code)]
 
@@ -17,14 +17,14 @@ use pyo3::{prelude::*, types::PyCapsule};
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// Reads the stream in a capsule, which is empty from then on.
+/// Reads the stream in a capsule, which is empty afterwards.
 ///
 /// # Errors
-/// Python's for a capsule that holds something else, and `None` in place of a reader for a stream that is none.
+/// Python's exception for a capsule that contains something else. Returns `None` if the stream is unusable.
 pub fn reader_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<RecordBatchStreamReader>> {
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name points to a stream, says the interface, which stays where it is while the capsule
-    // lives; the interface also has its consumer move the stream out, and mark the place as released, as this does.
+    // SAFETY: by the interface, a capsule of this name points to a stream, which stays in place while the capsule
+    // lives. The consumer must move the stream out and mark the original as released, as this does.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
     Ok(RecordBatchStreamReader::try_new(stream).ok())
 }
@@ -32,19 +32,19 @@ pub fn reader_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<RecordBatchS
 /// Puts a stream into a capsule, for one consumer.
 ///
 /// # Errors
-/// Python's, when it has no memory.
+/// Python's exception if it is out of memory.
 pub fn of_reader(
     py: Python<'_>,
     reader: impl RecordBatchReader + Send + 'static,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    // If nobody takes it out, it is released when the capsule is dropped.
+    // If nobody takes the stream out, it is released when the capsule is dropped.
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 
-/// Puts a schema into a capsule; nothing for types that the interface does not have.
+/// Puts a schema into a capsule. Returns `None` for types that the interface does not support.
 ///
 /// # Errors
-/// Python's, when it has no memory.
+/// Python's exception if it is out of memory.
 pub fn of_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Option<Bound<'py, PyCapsule>>> {
     let Ok(schema) = FFI_ArrowSchema::try_from(schema) else { return Ok(None) };
     PyCapsule::new_with_value(py, schema, SCHEMA).map(Some)

@@ -1,6 +1,6 @@
-//! What the driver and the tasks of a cluster do.
+//! The calls of a cluster's driver and tasks.
 //!
-//! Keys are handed over as bytes, 32 for each: that is how the columns of a record batch have them.
+//! Keys are passed as bytes, 32 for each, because record batches store their columns like this.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -13,7 +13,7 @@ use vesica_net::CancelToken;
 
 use crate::{errors, table};
 
-/// A side's gateway, as its cluster sees it.
+/// One side's gateway, as seen from its cluster.
 #[pyclass(frozen, module = "vesica._native")]
 pub struct ClusterGateway {
     gateway: Gateway,
@@ -24,7 +24,7 @@ fn raised(py: Python<'_>, failed: Failed) -> PyErr {
     errors::exception(py, failed.class, &failed.message, failed.report)
 }
 
-/// The keys in these bytes.
+/// Splits bytes into keys.
 fn keys_of<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a [[u8; 32]]> {
     match bytes.as_chunks() {
         (keys, []) => Ok(keys),
@@ -33,7 +33,7 @@ fn keys_of<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a [[u8; 32]]> {
 }
 
 impl ClusterGateway {
-    /// Works on a thread of its own, and stops when a signal's handler raises.
+    /// Works on another thread, and stops if a signal's handler raises.
     fn meanwhile<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -56,12 +56,14 @@ impl ClusterGateway {
         interrupted?;
         match ended {
             Ok(ended) => ended.map_err(|failed| raised(py, failed)),
-            Err(_) => Err(errors::of(py, &Error::bug("the place is in the line before"))),
+            Err(_) => {
+                Err(errors::of(py, &Error::bug("a worker thread panicked, see the message above")))
+            }
         }
     }
 }
 
-/// How a run ended: its report, its record, and what went wrong after the result was complete.
+/// The result of a run: its report, its record, and problems that occurred after the result was complete.
 type HowItEnded = (String, Option<String>, Vec<String>);
 
 #[pymethods]
@@ -70,26 +72,26 @@ impl ClusterGateway {
     fn new(py: Python<'_>, address: String, token: &str, wait: f64) -> PyResult<Self> {
         let token = token.parse().map_err(|what: &str| errors::usage(py, what))?;
         if !(0.1..=2_592_000.0).contains(&wait) {
-            return Err(errors::usage(py, "wait is a number of seconds from 0.1 to 2592000"));
+            return Err(errors::usage(py, "wait must be a number of seconds from 0.1 to 2592000"));
         }
         let (cancel, wait) = (CancelToken::default(), Duration::from_secs_f64(wait));
         let gateway = Gateway::new(address, Arc::new(token), wait, cancel.clone());
         Ok(Self { gateway, cancel })
     }
 
-    /// Ends what is being asked.
+    /// Cancels the current request.
     fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// How keys are made, for tasks; the number of columns of a key; and whether this side learns the result.
+    /// Returns how tasks make keys, the number of columns of a key, and whether this side learns the result.
     fn keys(&self, py: Python<'_>) -> PyResult<(String, usize, bool)> {
         let keys = self.meanwhile(py, Gateway::keys)?;
         Ok((keys.text(), keys.columns(), keys.learns()))
     }
 
-    /// Tells the numbers of rows, of rows without a key and of distinct keys, and the sketches of their parts. Returns what
-    /// there is to do, for tasks; the name of the run; the number of partitions; and how many of them are done.
+    /// Reports the numbers of rows, of rows without a key and of distinct keys, and the sketches of the parts. Returns
+    /// the work for tasks, the name of the run, the number of partitions, and the number of completed partitions.
     fn work(
         &self,
         py: Python<'_>,
@@ -101,18 +103,18 @@ impl ClusterGateway {
         Ok((tasks.text(), tasks.name(), tasks.partitions(), tasks.done()))
     }
 
-    /// The next partition of a slot; None when there are no more.
+    /// Returns the next partition for a slot, or None if there are no more.
     fn next(&self, py: Python<'_>, slot: u32) -> PyResult<Option<u32>> {
         self.meanwhile(py, move |gateway| gateway.next(slot))
     }
 
-    /// Says that what was found in a partition is where it stays.
+    /// Reports that a partition's result has been stored.
     fn kept(&self, py: Python<'_>, slot: u32, partition: u32) -> PyResult<()> {
         self.meanwhile(py, move |gateway| gateway.kept(slot, partition))
     }
 
-    /// Says that the driver is there, and whether all is where it stays; returns whether the gateway was started again, and
-    /// how the run ended, if it has.
+    /// Sends a heartbeat, and reports whether all results have been stored. Returns whether the gateway was restarted,
+    /// and the result of the run if it has ended.
     fn here(&self, py: Python<'_>, is_staged: bool) -> PyResult<(bool, Option<HowItEnded>)> {
         Ok(match self.meanwhile(py, move |gateway| gateway.here(is_staged))? {
             Here::Waits => (false, None),
@@ -123,17 +125,17 @@ impl ClusterGateway {
         })
     }
 
-    /// Tells a gateway that was started again which slots are busy with which partitions.
+    /// Reports to a restarted gateway which slots are busy with which partitions.
     fn again(&self, py: Python<'_>, busy: Vec<(u32, u32)>) -> PyResult<()> {
         self.meanwhile(py, move |gateway| gateway.again(&busy))
     }
 
-    /// Says that the cluster cannot go on.
+    /// Reports that the cluster cannot continue.
     fn stop(&self, py: Python<'_>, reason: String) -> PyResult<()> {
         self.meanwhile(py, move |gateway| gateway.stop(&reason))
     }
 
-    /// Compares a partition; returns the positions of the keys that the other side has too, as 32-bit numbers.
+    /// Compares a partition. Returns the positions of the shared keys, as 32-bit numbers.
     fn compare<'py>(
         &self,
         py: Python<'py>,
@@ -153,7 +155,7 @@ fn numbers<'py>(py: Python<'py>, all: &[u32]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &bytes)
 }
 
-/// The digest of the key of each row, and which rows have one: a byte of 0 or 1 for each.
+/// Returns the digest of each row's key, and a byte of 1 for each row with a key and 0 for each row without.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -165,7 +167,7 @@ pub fn cluster_digests<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
     let py = table.py();
     let Source::Arrow { table, .. } = table::source(table)? else {
-        return Err(errors::usage(py, "a table in memory"));
+        return Err(errors::usage(py, "the table must be in memory"));
     };
     let made = py.detach(|| Keys::of_text(keys)?.digests(table, &columns));
     let made = made.map_err(|error| errors::of(py, &error))?;
@@ -174,7 +176,7 @@ pub fn cluster_digests<'py>(
     Ok((PyBytes::new(py, &digests), PyBytes::new(py, &has)))
 }
 
-/// What is kept of these distinct keys, as text.
+/// Returns the sketch of these distinct keys, as text.
 ///
 /// # Errors
 /// The package's exceptions.
@@ -185,7 +187,7 @@ pub fn cluster_sketch(py: Python<'_>, keys: &str, digests: &[u8]) -> PyResult<St
     made.map(|sketch| sketch.text()).map_err(|error| errors::of(py, &error))
 }
 
-/// The partition of each of these keys, as 32-bit numbers.
+/// Returns the partition of each of these keys, as 32-bit numbers.
 ///
 /// # Errors
 /// The package's exceptions.

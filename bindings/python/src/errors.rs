@@ -1,10 +1,10 @@
-//! Faults as exceptions of the package.
+//! Errors as exceptions of the package.
 
 use pyo3::prelude::*;
 use vesica::{Class, spec};
 
-/// The exception of the package for a fault of this class, with the words of the command line and, where there is one, the
-/// report of the run.
+/// Returns the exception for an error of this class, with the command line's message and the run's report, if there is
+/// one.
 pub fn exception(py: Python<'_>, class: Class, message: &str, report: Option<String>) -> PyErr {
     let name = match class {
         Class::Usage => "UsageError",
@@ -23,17 +23,17 @@ pub fn exception(py: Python<'_>, class: Class, message: &str, report: Option<Str
     }
 }
 
-/// A fault of the façade, without a report.
+/// Converts an error of the façade, without a report.
 pub fn of(py: Python<'_>, error: &vesica::Error) -> PyErr {
     exception(py, error.class(), &error.to_string(), None)
 }
 
-/// A fault of a specification.
+/// Converts an error of a specification.
 pub fn of_spec(py: Python<'_>, error: &spec::Error) -> PyErr {
     exception(py, error.class(), &error.to_string(), None)
 }
 
-/// A request that makes no sense.
+/// Returns the exception for invalid arguments.
 pub fn usage(py: Python<'_>, message: impl AsRef<str>) -> PyErr {
     exception(py, Class::Usage, message.as_ref(), None)
 }

@@ -1,4 +1,4 @@
-//! Who this party is.
+//! This party's identity.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -11,16 +11,16 @@ use vesica::files::{create_identity, generate_identity, is_shared, load_identity
 
 use crate::errors;
 
-/// A party's identity: a secret key, and the fingerprint by which others know it.
+/// A party's identity: a secret key and its fingerprint.
 #[pyclass(frozen, module = "vesica")]
 pub struct Identity(pub Arc<vesica_net::Identity>);
 
-/// Refuses the text of an identity where its file is to be named, without repeating it.
+/// Refuses the text of an identity in place of its path, without repeating it.
 fn not_text(py: Python<'_>, path: &Path) -> PyResult<()> {
     match path.to_string_lossy().contains("-----BEGIN") {
         true => Err(errors::usage(
             py,
-            "the path of an identity is its text; read that with Identity.from_pem",
+            "the path of the identity contains the identity's text; read it with Identity.from_pem",
         )),
         false => Ok(()),
     }

@@ -1,7 +1,7 @@
-//! The native part of the Python package `vesica`: what its functions do, without their manners.
+//! The native part of the Python package `vesica`.
 //!
-//! The package's Python code names arguments, converts tables and shows progress; this crate makes a
-//! [`vesica::Job`] of what it is given, and runs it on a thread of its own while Python is free.
+//! The package's Python code handles arguments, conversions of tables, and progress. This crate converts the arguments
+//! into a [`vesica::Job`], and runs it on a separate thread without the GIL.
 //!
 //! **Must never import** protocols: everything goes through the façade and the command line.
 
@@ -21,7 +21,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What the package's Python code imports.
+/// The module that the package's Python code imports.
 #[pymodule]
 #[pyo3(name = "_native")]
 mod native {
@@ -42,7 +42,7 @@ mod native {
         table::Table,
     };
 
-    /// The version of the package, and what it speaks on the wire.
+    /// Version of the package, and of its wire protocol.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         vesica_cli::hide_panics();
@@ -50,7 +50,7 @@ mod native {
         module.add("WIRE_VERSION", vesica::WIRE_VERSION)
     }
 
-    /// The program `vesica`; returns its exit code. `python` is what starts it again, as the module that it is there.
+    /// Runs the program `vesica` and returns its exit code. `python` is the interpreter that restarts it as a module.
     #[pyfunction]
     fn main(py: Python<'_>, arguments: Vec<OsString>, python: OsString) -> u8 {
         vesica_cli::started_by(python, vec!["-m".into(), "vesica".into()]);

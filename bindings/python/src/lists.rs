@@ -1,4 +1,4 @@
-//! Published lists: making one, and looking a table's keys up in one.
+//! Published lists: publishing one, and looking up a table's keys.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -25,10 +25,10 @@ use crate::{
     table::{self, Table},
 };
 
-/// What a client asks, and whom.
+/// The publisher of a list, and the options of a lookup.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Asking {
+pub struct LookupRequest {
     list: String,
     ask: Option<String>,
     publisher: String,
@@ -40,7 +40,7 @@ pub struct Asking {
     output: Option<PathBuf>,
 }
 
-/// What a lookup leaves.
+/// The result of a lookup.
 #[pyclass(frozen, module = "vesica._native", get_all)]
 pub struct LookedUp {
     /// The rows, if they are in memory.
@@ -49,11 +49,11 @@ pub struct LookedUp {
     keys: u64,
     /// Keys that are in the list.
     matches: u64,
-    /// Rows that were written.
+    /// Rows written.
     written: u64,
-    /// Keys in the list whose labels cannot be read, and are missing.
+    /// Keys in the list whose labels cannot be read and count as missing.
     unreadable: u64,
-    /// Whether more keys were looked up than the list promises right answers for.
+    /// Whether the lookup had more keys than the number for which the list bounds wrong answers.
     beyond_promise: bool,
 }
 
@@ -66,7 +66,7 @@ fn random() -> Result<StdRng> {
         .map_err(|_| Error::bug("the operating system gives no randomness"))
 }
 
-/// Makes or updates a list of a table, and returns as JSON what was published.
+/// Makes or updates a list from a table, and returns the result as JSON.
 ///
 /// # Errors
 /// The package's exceptions, and what `observer` or a signal's handler raises.
@@ -113,7 +113,7 @@ fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
     })
 }
 
-/// Looks the keys of a table up in a list.
+/// Looks up the keys of a table in a list.
 ///
 /// # Errors
 /// The package's exceptions, and what `observer` or a signal's handler raises.
@@ -121,7 +121,7 @@ fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
 pub fn lookup(
     table: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
-    asking: Asking,
+    asking: LookupRequest,
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
 ) -> PyResult<LookedUp> {
@@ -139,7 +139,7 @@ pub fn lookup(
     Ok(LookedUp { rows, keys, matches, written, unreadable, beyond_promise })
 }
 
-impl Asking {
+impl LookupRequest {
     fn ready(
         self,
         spec: spec::Job,
@@ -148,10 +148,10 @@ impl Asking {
         cancel: CancelToken,
     ) -> spec::Result<(LookUp, Stoppable, Subscription)> {
         if !(1..=vesica::lists::MAX_QUESTION).contains(&self.batch) {
-            return usage("batch is a number of keys from 1 to 4096");
+            return usage("batch must be a number of keys from 1 to 4096");
         }
         if spec.table.key.len() > 1 {
-            return usage("a list is of one identifier; name one key");
+            return usage("a list has one identifier; name one key");
         }
         let publisher = self.publisher.parse();
         let publisher: Fingerprint = publisher.map_err(|error| {
@@ -159,7 +159,7 @@ impl Asking {
         })?;
         let place = ListOrigin::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
         let Some(cache) = self.cache.or_else(lists_cache) else {
-            return usage("say with cache where lists are kept");
+            return usage("name a directory for lists with cache");
         };
         let job = LookUp {
             dialect: dialect(&spec, &source),
@@ -180,7 +180,7 @@ impl Asking {
     }
 }
 
-/// A list's origin, until somebody asks to stop.
+/// A list's origin that fails once the lookup is cancelled.
 struct Stoppable {
     place: ListOrigin,
     cancel: CancelToken,

@@ -1,4 +1,4 @@
-//! Two ends in one process, for teaching and for tests.
+//! Two connected ends in one process, for tutorials and tests.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -14,7 +14,7 @@ use vesica_net::{
 
 use crate::errors;
 
-/// One of two ends in this process. Each run takes one call with either.
+/// One of two ends in this process. Each run consists of one call with each end.
 #[pyclass(frozen, module = "vesica._native")]
 pub struct LocalEnd {
     pub role: Role,
@@ -30,27 +30,27 @@ struct Place {
 
 #[derive(Default)]
 struct LocalState {
-    /// Left by the first end for the second.
+    /// The first end's half of the connection, left for the second.
     left: Option<Memory>,
     /// The calls of both ends.
     calls: [LocalCall; 2],
 }
 
-/// The call that an end is in, or was in last.
+/// The current or last call of an end.
 #[derive(Default)]
 struct LocalCall {
     is_running: bool,
-    /// Whether it met the other end, or gave up because that one failed.
+    /// Whether it met the other end, or gave up because the other end failed.
     has_met: bool,
-    /// When it ended without having met the other end.
+    /// Time at which the call ended without having met the other end.
     failed: Option<Instant>,
 }
 
-/// How long a failure ends a call that begins after it. The calls of a pair begin together; one that comes later is another
-/// attempt.
+/// Time after a failure during which a new call of the other end fails, too. The calls of a pair begin together, so a
+/// later one is a new attempt.
 const TOGETHER: Duration = Duration::from_secs(3);
 
-/// Two ends that are connected with each other.
+/// Creates two connected ends.
 #[pyfunction]
 pub fn local_pair() -> (LocalEnd, LocalEnd) {
     let place = Arc::<Place>::default();
@@ -77,7 +77,7 @@ impl LocalEnd {
         Ok(())
     }
 
-    /// Ends the call. If it has not met the other end, that one need not wait.
+    /// Ends the call. If it has not met the other end, the other end stops waiting.
     fn end(&self) {
         let state = &mut *self.place.lock();
         let call = &mut state.calls[index(self.role)];
@@ -87,7 +87,7 @@ impl LocalEnd {
     }
 }
 
-/// What an end is called in reports.
+/// Returns the name of an end in reports.
 pub fn name(role: Role) -> &'static str {
     match role {
         Role::A => "local end A",
@@ -106,8 +106,8 @@ impl LocalEnd {
     /// Meets the other end.
     ///
     /// # Errors
-    /// [`Error::Origin`] where the call of the other end failed before, and those of the network for being cancelled and for
-    /// another end that does not come in time.
+    /// [`Error::Origin`] if the other end's call has failed, and errors of the network if this call is cancelled or the
+    /// other end does not arrive in time.
     pub fn meet(&self, wait: Duration, cancel: &CancelToken) -> Result<Channel> {
         let met = match self.role {
             Role::A => {
@@ -126,7 +126,7 @@ impl LocalEnd {
         Ok(Channel::new(met?))
     }
 
-    /// Waits until `look` finds something.
+    /// Waits until `look` returns a value.
     fn until<T>(
         &self,
         wait: Duration,
@@ -164,7 +164,7 @@ impl LocalEnd {
 
 impl Place {
     fn lock(&self) -> MutexGuard<'_, LocalState> {
-        // Whatever is changed is whole after each assignment.
+        // Each assignment leaves the state consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
-//! The options of a call, as `vesica::spec` has them, and the run that they make.
+//! Converts the options of a call to a `vesica::spec`, and to a run.
 //!
-//! Here are conversions of Python's types only: names, defaults and bounds come from the specification.
+//! This module only converts Python's types. Names, defaults and bounds come from the specification.
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -18,10 +18,10 @@ use vesica_net::{Fingerprint, Proxy};
 
 use crate::{errors, local::LocalEnd};
 
-/// Options for which a text is one name. In flags and in TOML, commas divide it.
+/// Options for which a string is one name. In flags and in TOML, commas separate names.
 const NAMES: [&str; 5] = ["key", "labels", "null-values", "select", "send"];
 
-/// Makes a specification of the arguments of a call.
+/// Converts the arguments of a call to a specification.
 ///
 /// # Errors
 /// `UsageError` for a [`Fault`].
@@ -52,7 +52,7 @@ fn json(name: &str, value: &Bound<'_, PyAny>) -> Value {
     }
 }
 
-/// Returns a value in JSON; an object, which no option takes, for a type that JSON does not have.
+/// Returns a value as JSON. For a type that JSON does not have, returns an object, which no option accepts.
 fn plain(value: &Bound<'_, PyAny>) -> Value {
     let nothing = || Value::Object(Default::default());
     if value.is_none() {
@@ -78,7 +78,7 @@ fn plain(value: &Bound<'_, PyAny>) -> Value {
     items.map_or_else(nothing, Value::Array)
 }
 
-/// Returns the value of an option in the notation that a job is written in, for tests.
+/// Returns the value of an option in the notation of jobs, for tests.
 ///
 /// # Errors
 /// `UsageError` for a [`Fault`].
@@ -94,11 +94,11 @@ pub fn job_schema() -> String {
     spec::Job::schema().to_string()
 }
 
-/// A run that is ready to begin.
+/// A run that is ready to start.
 pub struct Run {
     pub job: Job,
     pub spec: spec::Job,
-    /// The matched rows after the run, if they go to memory.
+    /// The matched rows after the run, if they are returned in memory.
     pub rows: MatchedTable,
     pub other: Other,
 }
@@ -119,7 +119,7 @@ pub fn key_columns(job: &spec::Job) -> spec::Result<Vec<KeyColumn>> {
     Ok(names.into_iter().zip(profiles).map(column).collect())
 }
 
-/// Returns the dialect of a table; its name promises a delimiter if the call names none.
+/// Returns the dialect of a table. The table's name determines the delimiter if the call does not.
 pub fn dialect(job: &spec::Job, source: &Source) -> Dialect {
     let mut table = job.table.clone();
     table.input = input(source);
@@ -130,7 +130,7 @@ pub fn input(source: &Source) -> Option<PathBuf> {
     if let Source::File(path) = source { Some(path.clone()) } else { None }
 }
 
-/// Makes ready to run what a call asks for.
+/// Prepares the run of a call.
 ///
 /// # Errors
 /// Any [`spec::Error`].
@@ -157,7 +157,7 @@ pub fn run(
     let calibration = figures_file().map(|path| Protected::new("the calibration", path));
     let job = spec.to_run(Around {
         source: Some(source),
-        // A run in one process is not resumed.
+        // A run in one process is never resumed.
         identity: identity.filter(|_| matches!(other, Other::Remote { .. })),
         partnership,
         figures: figures()?,

@@ -1,4 +1,4 @@
-//! A run on a thread of its own, while Python's thread hands on what it says and looks for signals.
+//! Runs on a separate thread, while Python's thread forwards its messages and checks for signals.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -38,7 +38,7 @@ use crate::{
 pub struct Cancel(CancelToken);
 
 impl Cancel {
-    /// What stops it.
+    /// Returns the token that stops it.
     pub fn token(&self) -> CancelToken {
         self.0.clone()
     }
@@ -56,32 +56,33 @@ impl Cancel {
     }
 }
 
-/// What a run that succeeded leaves.
+/// The result of a successful run.
 #[pyclass(frozen, module = "vesica._native", get_all)]
 pub struct Ended {
     /// The report, as JSON.
     report: String,
     /// The matched rows, if this side has them in memory.
     rows: Option<Py<Table>>,
-    /// What went wrong after this side's result was complete.
+    /// Problems that occurred after this side's result was complete.
     shortfalls: Vec<String>,
 }
 
-/// Something that a run says.
+/// A message from a run.
 enum Said {
     Phase(&'static str),
     Progress(Progress),
     Waiting(String),
     Warning(String),
-    /// How the two sides meet.
+    /// The state of the connection to the other side.
     Meeting(String),
 }
 
-/// Runs, and says meanwhile to `observer` what happens: a kind, a text, and for progress how much is done, of how much,
-/// and of what.
+/// Runs a job. Meanwhile it reports events to `observer`: a kind, a text and, for progress, the amount done, the total
+/// and the unit.
 ///
 /// # Errors
-/// The package's exceptions, and what `observer` or a signal's handler raises; then the run has ended in order.
+/// The package's exceptions, and exceptions of `observer` or a signal's handler. In that case the run has ended in
+/// order.
 #[pyfunction]
 pub fn run(
     table: &Bound<'_, PyAny>,
@@ -103,10 +104,10 @@ pub fn run(
         let mut report = Report::begin();
         let attempt = || attempt(ready, &said, &token, &mut report);
         let ended = panic::catch_unwind(AssertUnwindSafe(attempt))
-            .unwrap_or(Err(Error::bug("the place is in the line before")));
+            .unwrap_or(Err(Error::bug("a worker thread panicked, see the message above")));
         if let Err(error) = &ended {
             report.fail(error.class(), error.to_string());
-            // The fault that ended the run is what is told.
+            // The error that ended the run is the one to report.
             if let Some(path) = &report_file {
                 let _ = report.stage(path).and_then(|staged| staged.commit());
             }
@@ -124,10 +125,10 @@ pub fn run(
     }
 }
 
-/// Works on a thread of its own, and hands on what the work says to its observer.
+/// Works on another thread, and forwards the work's messages to its observer.
 ///
 /// # Errors
-/// What `observer` or a signal's handler raises, once the work has ended, and `BugError` where it panics.
+/// Exceptions of `observer` or a signal's handler, once the work has ended, and `BugError` if the work panics.
 pub fn observed<T: Send + 'static>(
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
@@ -150,7 +151,7 @@ fn aside<T: Send + 'static>(
     ended.map_err(|_| errors::exception(py, Class::Bug, "internal error", None))
 }
 
-/// Hands on what the run says until it has ended. What is raised meanwhile stops the run.
+/// Forwards the run's messages until it has ended. An exception stops the run.
 fn listen(observer: &Bound<'_, PyAny>, mut hear: Receiver<Said>, cancel: &Cancel) -> PyResult<()> {
     let py = observer.py();
     let mut raised = Ok(());
@@ -173,7 +174,7 @@ fn listen(observer: &Bound<'_, PyAny>, mut hear: Receiver<Said>, cancel: &Cancel
     }
 }
 
-/// What the run has said since, without progress that is out of date.
+/// Returns the run's messages since the last call, without outdated progress.
 fn next(hear: &Receiver<Said>) -> Result<Vec<Said>, RecvTimeoutError> {
     const POLL: Duration = Duration::from_millis(50);
     let mut all = vec![hear.recv_timeout(POLL)?];
@@ -212,7 +213,7 @@ fn tell(observer: &Bound<'_, PyAny>, said: &Said) -> PyResult<()> {
     observer.call1((kind, text, done, total, unit)).map(drop)
 }
 
-/// The run itself; returns what went wrong after the result was complete.
+/// Runs a job. Returns the problems that occurred after the result was complete.
 fn attempt(
     run: Run,
     said: &Sender<Said>,
@@ -258,7 +259,7 @@ fn attempt(
     Ok(shortfalls.iter().map(ToString::to_string).collect())
 }
 
-/// Says how the two sides meet.
+/// Reports the state of the connection to the other side.
 fn met(event: &Event<'_>, said: &Sender<Said>) {
     let text = match event {
         Event::Listening { address } => format!("listening on {address}"),
@@ -268,11 +269,11 @@ fn met(event: &Event<'_>, said: &Sender<Said>) {
         Event::TurnedAway { why } => format!("turned a caller away and still waiting: {why}"),
         _ => return,
     };
-    // Nobody hears this when the call has ended.
+    // Nobody receives this after the call has ended.
     let _ = said.send(Said::Meeting(text));
 }
 
-/// Tells what a run does.
+/// An observer that forwards a run's events.
 struct Speaker(Sender<Said>);
 
 impl Observer for Speaker {

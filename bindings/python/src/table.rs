@@ -1,4 +1,4 @@
-//! Tables in Arrow's form, from Python and to Python.
+//! Arrow tables, from Python and to Python.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use vesica::{Source, files::ArrowTable};
 
 use crate::{capsule, errors};
 
-/// Rows in Arrow's form. Any package that reads Arrow's PyCapsule interface can take it.
+/// Rows in Arrow format. Any package that supports Arrow's PyCapsule interface can read them.
 #[pyclass(frozen, module = "vesica")]
 pub struct Table(pub ArrowTable);
 
@@ -27,7 +27,7 @@ impl Table {
         format!("<vesica.Table: {} rows, {columns} columns>", self.0.rows())
     }
 
-    /// A conversion that is asked for is left to the reader, as the interface allows.
+    /// The interface allows leaving a requested conversion to the reader.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -40,15 +40,17 @@ impl Table {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let capsule = capsule::of_schema(py, &self.0.schema())?;
-        capsule.ok_or_else(|| errors::usage(py, "the types of the columns have no C interface"))
+        capsule.ok_or_else(|| {
+            errors::usage(py, "Arrow's C interface does not support the types of the columns")
+        })
     }
 }
 
-/// The table that a call names: by a path, or as an object that gives its rows in a capsule.
+/// Returns the table that a call names by a path, or passes as an object that exports its rows in a capsule.
 ///
 /// # Errors
-/// `UsageError` for any other object, and for one that gives no rows. The text of its exception is not repeated: it may
-/// hold values of the table.
+/// `UsageError` for any other object, and for one that fails to export its rows. The text of its exception is not
+/// repeated, because it may contain values of the table.
 pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
     let py = table.py();
     if let Ok(path) = table.extract::<PathBuf>() {
@@ -60,8 +62,8 @@ pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
     if !table.hasattr("__arrow_c_stream__")? {
         let message = format!(
-            "the table is a path, or what has Arrow's PyCapsule interface, as frames of Polars and pandas and tables of \
-             PyArrow and DuckDB have; {} has not",
+            "the table must be a path or an object with Arrow's PyCapsule interface, such as a frame of Polars or pandas, or a \
+             table of PyArrow or DuckDB; {} does not have it",
             table.get_type().qualname()?
         );
         return Err(errors::usage(py, message));
@@ -75,15 +77,17 @@ pub fn source(table: &Bound<'_, PyAny>) -> PyResult<Source> {
         capsule => capsule?,
     };
     let Ok(capsule) = capsule.cast::<PyCapsule>() else {
-        return Err(unread("`__arrow_c_stream__` returns no capsule"));
+        return Err(unread("`__arrow_c_stream__` does not return a capsule"));
     };
     let Some(reader) = capsule::reader_of(capsule)? else {
-        return Err(unread("a column has a type that Arrow's interface does not hand on"));
+        return Err(unread("a column has a type that Arrow's interface does not support"));
     };
     let table = py.detach(|| ArrowTable::read(reader));
     match table {
         Ok(table) => Ok(Source::Arrow { name, table }),
-        // The text is that of the rows' source.
-        Err(_) => Err(unread("its rows do not come by Arrow's interface, or their source failed")),
+        // The error's text comes from the source of the rows.
+        Err(_) => {
+            Err(unread("its rows cannot be read by Arrow's interface, or their source failed"))
+        }
     }
 }

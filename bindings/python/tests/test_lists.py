@@ -128,7 +128,7 @@ def test_answers_are_those_of_sets(server: Server) -> None:
 def test_a_copy_of_the_list_elsewhere(server: Server) -> None:
     found = server.lookup(list=server.directory / "public", ask=server.address)
     assert found.count == 5
-    with pytest.raises(vesica.NetworkError, match="answers no questions"):
+    with pytest.raises(vesica.NetworkError, match="cannot answer questions"):
         server.lookup(list=server.directory / "public")
 
 
@@ -192,7 +192,7 @@ def test_progress_and_warnings_go_to_the_log(
     ("given", "kind", "words"),
     [
         ({"publisher": "vesica1-nonsense"}, vesica.UsageError, "fingerprint"),
-        ({"list": "http://example.org/v1"}, vesica.UsageError, "no address of a list"),
+        ({"list": "http://example.org/v1"}, vesica.UsageError, "not the address of a list"),
         ({"normalize": "none"}, vesica.TermsError, "normalised"),
         ({"key": "email"}, vesica.InputError, "has no column"),
         ({"batch": 0}, vesica.UsageError, "batch"),

@@ -1,32 +1,32 @@
-"""Find what two tables have in common, and show the other side nothing else.
+"""Find what two tables have in common, and reveal nothing else to the other side.
 
     me = vesica.Identity.load("me.identity")      # from Identity.create
     partner = vesica.Partner("vesica1-…", connect="partner.example.org:7788")
     run = vesica.intersect(frame, key="email", normalize="email",
                            learns="both", identity=me, partner=partner)
-    run.rows                                      # what matches, as a frame
+    run.rows                                      # the matching rows, as a frame
 
 Both sides call the same function, or run the command `vesica run`.
 
     intersect    the rows whose keys the other side has too; also joins
-    count, sum   how many keys match; one side's values over them
-    products     products of both sides' values, added up
-    threshold    whether at least so many keys match
-    shares       secret shares of the keys that match, from which neither side learns
-    check, plan  a table alone, before a run; what a run would take
-    publish      a list that others look keys up in
-    lookup       the rows whose keys are in a list that others publish
+    count, sum   the number of matching keys; the sum of one side's values over them
+    products     the sum of the products of both sides' values
+    threshold    whether at least a given number of keys match
+    shares       secret shares of the matching keys, which reveal nothing to either side
+    check, plan  checks of a table before a run; the predicted cost of a run
+    publish      a list in which others can look up keys privately
+    lookup       the rows whose keys are in a published list
     aio          all of these as coroutines
     preview      the disclosures of a run, before it
     Agreement    an agreement in a file; verify checks the record of a run
-    spark, ray   rows that match, where tables are spread over a cluster
+    spark, ray   matching rows of tables on a cluster
     simulate     both sides in one call, to try things out
-    local_pair   two partners in one process, for a call each
+    local_pair   two partners in one process, for two calls
 
 A table is a frame of Polars or pandas, a table of PyArrow, a relation of
-DuckDB, anything with Arrow's PyCapsule interface, a path or an address. What
-fails raises vesica.Error or one of its kinds, such as vesica.InputError. Runs
-tell the logger "vesica" what they do, and never a value of a table.
+DuckDB, any object with Arrow's PyCapsule interface, a path or an address.
+Functions raise vesica.Error or a subclass such as vesica.InputError. Runs log
+their steps to the logger "vesica", but never a value of a table.
 """
 
 from importlib import import_module
@@ -110,13 +110,13 @@ _PRIVATE = {
 
 for _name in __all__:
     _thing = globals()[_name]
-    # Tracebacks and help then have the names that people write.
+    # Tracebacks and help then show the public names.
     if getattr(_thing, "__module__", "") in _PRIVATE:
         _thing.__module__ = "vesica"
 
 
 def __getattr__(name: str) -> object:
-    """Import the fronts of Spark and Ray when somebody asks for them."""
+    """Import the modules for Spark and Ray on first use."""
     if name in ("ray", "spark"):
         return import_module(f"vesica.{name}")
     raise AttributeError(f"module 'vesica' has no attribute '{name}'")

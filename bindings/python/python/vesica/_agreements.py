@@ -24,16 +24,16 @@ def _read(name: str, path: Any) -> str:
         fault = error.strerror or type(error).__name__
         is_missing = isinstance(error, FileNotFoundError)
     except ValueError:
-        fault, is_missing = "it is no text", False
+        fault, is_missing = "it is not a text file", False
     kind = MissingFileError if is_missing else InputError
     raise kind(f"{os.fspath(path)}: cannot be read: {fault}")
 
 
 class Agreement:
-    """An agreement in a file, as ``vesica accept`` and ``vesica confirm`` make it.
+    """An agreement in a file, made by ``vesica accept`` or ``vesica confirm``.
 
-    It stands for the path of its file: ``vesica.intersect(table, key="email", partner=agreement,
-    identity=me)``.
+    It can be used as the path of its file: ``vesica.intersect(table, key="email",
+    partner=agreement, identity=me)``.
     """
 
     def __init__(self, path: Path, found: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ class Agreement:
 
     @staticmethod
     def load(path: Path, identity: Identity | Path | None = None) -> Agreement:
-        """Read an agreement; with an identity, ``sentences`` and ``clauses`` are that side's."""
+        """Read an agreement. An identity words ``sentences`` and ``clauses`` for that side."""
         me = None if identity is None else identity_of(identity).fingerprint
         found: dict[str, Any] = json.loads(_native.agreement(_read("agreement", path), me))
         return Agreement(path, found)
@@ -54,12 +54,12 @@ class Agreement:
 
     @property
     def hash(self) -> str:
-        """The hash of the agreement, which records name."""
+        """The hash of the agreement, by which records refer to it."""
         return str(self._found["hash"])
 
     @property
     def words(self) -> str:
-        """The words of the hash, to compare with the other side on the telephone."""
+        """The hash as words, to compare with the other side over the telephone."""
         return str(self._found["words"])
 
     @property
@@ -74,27 +74,27 @@ class Agreement:
 
     @property
     def made(self) -> str:
-        """When it was proposed."""
+        """The time at which it was proposed."""
         return str(self._found["made"])
 
     @property
     def accepted(self) -> str:
-        """When it was accepted."""
+        """The time at which it was accepted."""
         return str(self._found["accepted"])
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the disclosures of each run to each side."""
+        """Sentences that describe what each run discloses to each side."""
         return list(self._found["summary"]["sentences"])
 
     @property
     def clauses(self) -> list[str]:
-        """Everything else that is agreed."""
+        """The other terms of the agreement."""
         return list(self._found["summary"]["clauses"])
 
     @property
     def disclosure(self) -> dict[str, Any]:
-        """The disclosures of each run, as facts."""
+        """The disclosures of each run, as structured data."""
         return dict(self._found["summary"]["disclosure"])
 
     def __fspath__(self) -> str:
@@ -123,8 +123,8 @@ def preview(
     ``vesica.intersect``. ``answer`` is rows, count, sum, products, threshold:K or shares.
 
     Returns:
-        ``sentences`` for people, ``clauses`` for everything else that the terms say, and
-        ``disclosure`` as facts, where ``role`` is this side.
+        ``sentences`` that describe the disclosures, ``clauses`` with the other terms, and
+        ``disclosure`` as structured data, in which ``role`` is this side.
 
     >>> import vesica
     >>> vesica.preview(key="email", learns="me")["role"]
@@ -154,22 +154,22 @@ def verify(record: Path | dict[str, Any], parties: Sequence[str | Identity]) -> 
 
     Args:
         record: The file of the record, or ``run.record``.
-        parties: The fingerprints of both sides, which they exchanged over a channel that both
-            trust; an identity stands for its own.
+        parties: The fingerprints of both sides, exchanged over a trusted channel. An identity
+            stands for its own fingerprint.
 
     Returns:
         The contents of the record: ``agreement``, ``sides`` with their keys and times, ``matches``
-        where both sides learned them, and ``sentences``.
+        if both sides learned them, and ``sentences``.
 
     Raises:
-        InputError: Others signed it, or it was changed.
+        InputError: Other parties signed the record, or it was changed.
 
     """
     named = [
         party.fingerprint if isinstance(party, _native.Identity) else party for party in parties
     ]
     if isinstance(record, dict):
-        # A record has one form, and no byte of it may differ.
+        # A record has one canonical encoding, byte for byte.
         text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     else:
         text = _read("record", record)

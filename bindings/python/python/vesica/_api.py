@@ -1,4 +1,4 @@
-"""The functions of the package: arguments in, a run or numbers out."""
+"""The package's functions for runs, checks and plans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from vesica._types import (
 log = logging.getLogger("vesica")
 
 canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=None)
-"""What stops the calls of this context from another thread."""
+"""Stops the calls of this context from another thread."""
 
 
 _OPTIONS = NumberOptions.__optional_keys__ | {
@@ -123,33 +123,36 @@ def intersect(
 ) -> Run:
     """Find the rows whose keys the other side has too.
 
-    The other side calls this as well, or runs ``vesica run``, with a table and columns of its own.
+    The other side calls this function, too, or runs ``vesica run``, with its own table and columns.
 
     Args:
-        table: A frame, a table or a relation of Polars, pandas, PyArrow or DuckDB; or the path of
-            a file, an address such as ``s3://bucket/table.parquet``, or ``adbc:DRIVER#TABLE``.
-        key: The column of the key; several that make it up together; or a list of such lists,
-            where a row matches if any of its identifiers does.
+        table: A frame, table or relation of Polars, pandas, PyArrow or DuckDB; the path of a file;
+            an address such as ``s3://bucket/table.parquet``; or ``adbc:DRIVER#TABLE``.
+        key: The column of the key, a list of columns that together form the key, or a list of such
+            lists. In the last case a row matches if any of its identifiers matches.
         partner: The other side, or the file of an agreement with it.
         identity: This side's identity, or its file.
-        learns: Who learns the result: me, peer, both or nobody. An agreement settles it.
-        normalize: How keys are made comparable: one profile for all columns, or one each, such as
-            ``email``, ``phone:DE``, ``date:%d.%m.%Y``, ``name``, ``trim``; docs/guides/keys.md has all.
+        learns: The side that learns the result: me, peer, both or nobody. Omit it if there is an
+            agreement, which settles it.
+        normalize: The normalisation of keys: one profile for all columns, or one for each, such as
+            ``email``, ``phone:DE``, ``date:%d.%m.%Y``, ``name`` or ``trim``. All profiles are in
+            docs/guides/keys.md.
         send: Columns of matching rows that the other side receives.
         receive: Add the columns that the other side sends.
-        send_bytes: Bytes that the values of a row are padded to, with ``send``.
-        join: With ``receive``: ``inner``, or ``left`` to keep rows that match nothing.
-        align: Put the matched rows of both sides into one order, numbered.
-        select: The columns of matched rows that are wanted, in this order.
-        to: What the rows come back as: polars, pandas, pyarrow, duckdb or arrow. The default is
-            what the table is.
-        output: A file or address for the rows, instead; in the format of the input.
-        progress: Whether to show a progress bar, for which tqdm must be installed; the default is
-            to show one on a terminal and in a notebook.
+        send_bytes: With ``send``: the number of bytes to which a row's values are padded.
+        join: With ``receive``: ``inner``, or ``left`` to keep rows without a match.
+        align: Sort and number the matched rows in the same way on both sides.
+        select: The columns of the matched rows to return, in this order.
+        to: The type of the returned rows: polars, pandas, pyarrow, duckdb or arrow. By default,
+            the type of the table.
+        output: A file or address to write the rows to in the input's format, instead of returning
+            them.
+        progress: Whether to show a progress bar, which requires tqdm. By default, one is shown on
+            a terminal and in a notebook.
         **options: See ``vesica.Options``.
 
     Returns:
-        A run, with the matched rows in ``rows``.
+        The run, with the matched rows in ``rows``.
 
     >>> import polars as pl, vesica
     >>> table = pl.DataFrame({"email": ["Ann@example.org", "bob@example.org"], "id": [1, 2]})
@@ -191,7 +194,7 @@ def count(
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
-    """Find how many keys both sides have, and not which.
+    """Count the keys that both sides have, without revealing them.
 
     >>> import vesica
     >>> vesica.count("a.csv", key="email", learns="both", partner=partner, identity=me).value
@@ -224,8 +227,8 @@ def sum(
 ) -> Run:
     """Add up one side's values over the keys that both sides have.
 
-    The side that brings the values names their column; the other side leaves it out. With
-    ``scale=2`` a value may be 12.50.
+    The side with the values names their column, and the other side omits it. With ``scale=2``, a
+    value may be 12.50.
 
     >>> import vesica
     >>> vesica.sum("a.csv", key="email", values="spent", learns="both", partner=partner,
@@ -289,7 +292,7 @@ def threshold(
     progress: bool | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Find whether both sides have so many keys in common, and nothing more.
+    """Find whether the sides share at least ``at_least`` keys, and nothing more.
 
     >>> import vesica
     >>> vesica.threshold("a.csv", at_least=3, key="email", learns="both", partner=partner,
@@ -321,10 +324,10 @@ def shares(
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
-    """Write secret shares of the keys that both sides have, from which neither side learns.
+    """Write secret shares of the keys that both sides have, which reveal nothing to either side.
 
-    A later computation of both sides takes them; docs/guides/answers.md has the format. A side may bring
-    ``values``, the name of a column.
+    They are the input of a later joint computation. Their format is in docs/guides/answers.md. A
+    side may name a column of ``values``.
 
     >>> import vesica
     >>> run = vesica.shares("a.csv", key="email", values="spent", output="a.shares",
@@ -359,7 +362,7 @@ def check(
     delimiter: str | None = None,
     query: str | None = None,
 ) -> dict[str, Any]:
-    """Count rows, empty and repeated keys of a table, and warn of weaknesses; nobody else is asked.
+    """Count rows, empty keys and repeated keys of a table, and warn of weaknesses, locally.
 
     >>> import vesica
     >>> vesica.check("a.csv", key="email")["rows"]["read"]
@@ -391,11 +394,11 @@ def plan(
     round_trip: float = 20,
     memory: int | str | None = None,
 ) -> dict[str, Any]:
-    """Predict what a run takes with each protocol, and name the one that would be chosen.
+    """Predict the cost of a run with each protocol, and name the one that would be chosen.
 
     Sizes are numbers of distinct keys, ``bandwidth`` is in Mbit/s, ``round_trip`` in milliseconds,
-    and ``memory`` in bytes or such as ``2G``. Where the side that learns has fewer keys,
-    ``published_list`` says what a list takes instead that is asked as often as ``runs`` says.
+    and ``memory`` in bytes or a text such as ``2G``. If the side that learns has fewer keys,
+    ``published_list`` predicts the cost of a published list that is queried ``runs`` times.
 
     >>> import vesica
     >>> vesica.plan(1_000_000, 1_000_000)["protocol"]

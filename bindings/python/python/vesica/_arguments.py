@@ -1,4 +1,4 @@
-"""Arguments of calls that are no options of a specification: their kinds and units."""
+"""Checks of arguments that are not options of a specification."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _LONGEST = 30 * 86400.0
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out arguments that are not given, and refuse the text of a key in any of them."""
+    """Drop omitted arguments, and refuse the text of a key in any argument."""
     for name, value in given.items():
         without_secret(name, value)
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _refused(name: str, wanted: str, value: object) -> UsageError:
-    """Make the error for a value of another type, which is not shown."""
+    """Make the error for a value of the wrong type, without showing the value."""
     return UsageError(f"{name} is {wanted}, not {type(value).__name__}")
 
 
 def text(name: str, value: Any) -> str:
-    """Take a text, which may not be a secret key."""
+    """Take a text, which must not be a secret key."""
     if not isinstance(value, str):
         raise _refused(name, "text", value)
     without_secret(name, value)
@@ -38,7 +38,7 @@ def text(name: str, value: Any) -> str:
 
 
 def path(name: str, value: Any) -> str | os.PathLike[str]:
-    """Take a path or an address, which may not be a secret key."""
+    """Take a path or an address, which must not be a secret key."""
     if not isinstance(value, (str, os.PathLike)):
         raise _refused(name, "a path", value)
     without_secret(name, os.fspath(cast("os.PathLike[str]", value)))
@@ -46,15 +46,15 @@ def path(name: str, value: Any) -> str | os.PathLike[str]:
 
 
 def without_secret(name: str, value: object) -> None:
-    """Refuse the text of a key in place of something else, and do not repeat it."""
+    """Refuse the text of a key without repeating it."""
     if isinstance(value, str) and "-----BEGIN" in value:
         raise UsageError(
-            f"{name} holds the text of a key; make an identity of it with Identity.from_pem"
+            f"{name} contains the text of a key; make an identity of it with Identity.from_pem"
         )
 
 
 def flag(name: str, value: Any) -> bool:
-    """Take a truth value."""
+    """Take a Boolean."""
     if not isinstance(value, bool):
         raise _refused(name, "True or False", value)
     return value
@@ -79,7 +79,7 @@ def whole(low: int, high: int = _MOST) -> Check:
 
 
 def number(low: float, high: float, unit: str) -> Check:
-    """Take numbers in a range, of this unit."""
+    """Take numbers of this unit in a range."""
 
     def check(name: str, value: Any) -> float:
         taken = None
@@ -100,7 +100,7 @@ milliseconds = number(0, 10_000, "ms")
 
 
 def amount(name: str, value: Any, least: int = 2**20) -> int:
-    """Take an amount in bytes, or with its unit as ``2G``; return bytes."""
+    """Take a number of bytes, or an amount with a unit such as ``2G``; return bytes."""
     wanted = f"an amount such as '2G' or '512M', or a number of bytes from {least}"
     if isinstance(value, str):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", value, re.IGNORECASE)
@@ -121,7 +121,7 @@ def optional(check: Check, name: str, value: Any) -> Any:
 
 
 def names(name: str, value: Any) -> list[str]:
-    """Take names of columns; a text is one name."""
+    """Take names of columns, where a text is one name."""
     if isinstance(value, str):
         return [value]
     found: list[Any] = list(value) if _is_list(value) else [None]
@@ -131,6 +131,6 @@ def names(name: str, value: Any) -> list[str]:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether something has names in an order, as the columns of a frame have."""
+    """Return whether a value is an ordered collection, like the columns of a frame."""
     unordered = (str, bytes, Mapping, Set)
     return isinstance(value, Iterable) and not isinstance(value, unordered)

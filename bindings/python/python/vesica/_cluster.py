@@ -1,4 +1,4 @@
-"""What the fronts of clusters share: a driver and its gateway, and the work of tasks."""
+"""The common part of `vesica.spark` and `vesica.ray`: driver, gateway and tasks."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ T = TypeVar("T")
 Batches = Iterator[Any]
 
 DIGEST = "vesica_digest"
-"""A column that is added to rows while they are joined."""
+"""A column added to rows while they are joined."""
 
 _BYTES = 32
 _ROWS = 1 << 16
-"""Rows of a batch that goes back to the cluster."""
+"""Number of rows in a batch returned to the cluster."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """How a gateway is reached, from anywhere in the cluster."""
+    """The address and token of a gateway, for any machine in the cluster."""
 
     address: str
     token: str = field(repr=False)
@@ -41,25 +41,25 @@ class Link:
 
     @staticmethod
     def of(address: str, token: str | PathLike[str], wait: float) -> Link:
-        """Take a token or the file that has it."""
+        """Take a token, or the path of its file."""
         if not isinstance(token, str) or "\n" not in token:
-            fault = "it is no text"
+            fault = "it is not a text file"
             try:
                 return Link(address, Path(token).read_text("ascii"), wait)
             except OSError as error:
                 fault = error.strerror or type(error).__name__
             except ValueError:
                 pass
-            # The exception has the path, which may be the token itself.
+            # The exception contains the path, which may be the token itself.
             raise UsageError(f"the token cannot be read: {fault}")
         return Link(address, token, wait)
 
     def open(self) -> _native.ClusterGateway:
-        """Ask from here."""
+        """Connect from this machine."""
         return _native.ClusterGateway(self.address, self.token, self.wait)
 
     def agreed(self, key: str | Sequence[str]) -> tuple[list[str], str, bool]:
-        """Return the columns of the key, how keys are made, and whether this side learns."""
+        """Return the key's columns, how keys are made, and whether this side learns the result."""
         names = [key] if isinstance(key, str) else list(key)
         wanted, columns, learns = self.open().keys()
         if len(names) != columns:
@@ -70,18 +70,18 @@ class Link:
         return names, wanted, learns
 
     def stop(self, error: BaseException) -> None:
-        """Tell the gateway that the cluster cannot go on; if it ended the run itself, it knows."""
-        # Only the kind of a fault of the cluster is told: its text may hold values.
+        """Notify the gateway that the cluster cannot continue, unless the gateway ended the run."""
+        # An error of the cluster is reported only by type, because its text may contain values.
         reason = str(error) if isinstance(error, Error) else type(error).__name__
         try:
             Link(self.address, self.token, 5.0).open().stop(reason)
         except Error as unheard:
-            log.debug("the gateway was not told: %s", unheard)
+            log.debug("the gateway was not notified: %s", unheard)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended."""
+    """The result of a run."""
 
     report: str
     record: str | None
@@ -89,16 +89,16 @@ class Ended:
 
 
 def run_of(ended: Ended, rows: Any) -> Run:
-    """Return what a front returns."""
+    """Log the shortfalls, and return the run."""
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
     return Run(cast("_native.Ended", ended), rows, ended.record)
 
 
 def guarded(link: Link, cluster: str, work: Callable[[], T]) -> T:
-    """Do the driver's work, and tell the gateway of a fault that ends it.
+    """Do the driver's work, and notify the gateway if it fails.
 
-    An exception of the cluster itself may hold values of the table: only its type is repeated.
+    An exception of the cluster may contain values of the table, so only its type is repeated.
     """
     try:
         return work()
@@ -111,13 +111,13 @@ def guarded(link: Link, cluster: str, work: Callable[[], T]) -> T:
         link.stop(error)
         raise
     raise InputError(
-        f"{cluster} cannot read or compare the rows: {fault}; its own logs and pages say more"
+        f"{cluster} cannot read or compare the rows: {fault}; see its logs for details"
     )
 
 
 @contextmanager
 def present(gateway: _native.ClusterGateway) -> Generator[None]:
-    """Let the gateway hear of a driver that does something else, which may take hours."""
+    """Send heartbeats to the gateway during other work, which may take hours."""
     over = threading.Event()
 
     def say() -> None:
@@ -127,8 +127,8 @@ def present(gateway: _native.ClusterGateway) -> Generator[None]:
                 if was_started_again:
                     gateway.again([])
             except Error as error:
-                # The driver hears of it when it asks next.
-                log.debug("the gateway does not hear of the driver: %s", error)
+                # The driver's next request reports the error.
+                log.debug("no heartbeat reached the gateway: %s", error)
                 return
             if ended is not None:
                 return
@@ -152,10 +152,10 @@ def compare(
     cancel: Callable[[], None],
     staged: Callable[[], None] | None = None,
 ) -> Ended:
-    """Serve slots until all partitions are done, and wait for both sides to have everything.
+    """Compare all partitions in slots, and wait until both sides are done.
 
     Each slot is a thread, which calls ``begin`` once and ``task`` for each partition. ``cancel``
-    ends tasks that run. ``staged`` is called when all is found, before both sides end the run.
+    ends running tasks. ``staged`` is called when all results are there, before the run ends.
     """
     stop = threading.Event()
     busy: dict[int, int] = {}
@@ -203,13 +203,13 @@ def compare(
             return Ended(*ended)
 
 
-# What follows runs on the machines of the cluster.
+# The functions below run on the machines of the cluster.
 
 
 def digesting(
     wanted: str, names: list[str], *, columns: list[str] | None = None, keep: bool = False
 ) -> Callable[[Batches], Batches]:
-    """Make digests of keys; ``columns`` says where they are, if they have other names there."""
+    """Make digests of keys, from ``columns`` if these have other names in the batches."""
     places = names if columns is None else columns
 
     def made(batches: Batches) -> Batches:
@@ -272,7 +272,7 @@ def comparing(link: Link, work: str, partition: int) -> Callable[[Batches], Batc
 
 
 def keys_of(column: Any) -> bytes:
-    """Take the keys of a column, without rows that have none, as bytes."""
+    """Return the keys of a column as bytes, without rows that have no key."""
     arrow: Any = import_module("pyarrow")
     keys = column.drop_null().cast(arrow.binary(_BYTES))
     start = keys.offset * _BYTES

@@ -1,4 +1,4 @@
-"""What can go wrong, by whose fault it is; the words are the command line's."""
+"""Exceptions, by who caused the error. Their messages are the command line's."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def masked(text: str) -> str:
-    """Leave out names and passwords in addresses."""
+    """Hide names and passwords in addresses."""
     return re.sub(r"(://)[^/\s@\"]+@", r"\1…@", text)
 
 
 def in_python(message: str) -> str:
-    """Call flags and commands by the names that they have here: `--max-peer-rows` and others."""
+    """Replace flags and commands, such as `--max-peer-rows`, by their names in this package."""
     command = "show it with `vesica fingerprint`"
     message = message.replace(command, "read it with Identity.load or Identity.load_or_create")
     flag = r"(?<![^\s(`'])--([a-z]+(?:-[a-z]+)*)"
@@ -25,17 +25,17 @@ def in_python(message: str) -> str:
 
 
 _NAMES = {"exchange-dir": "exchange", "lambda": "lambda_", "peer": "fingerprint"}
-"""Options that arguments have under another name."""
+"""Options whose arguments have other names."""
 
 
 _NOT_FOUND = "(os error 2)"
-"""Where a system's own words differ, its number for them does not."""
+"""The error number, which is the same in every language of the system."""
 
 
 class Error(Exception):
     """A run or another call failed.
 
-    ``report`` has what a report says of a run that failed: where it came to, and why.
+    ``report`` is the report of a failed run: how far it got, and why it failed.
     """
 
     report: dict[str, Any] | None
@@ -46,22 +46,22 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """What was asked for makes no sense."""
+    """An argument or a combination of arguments is invalid."""
 
 
 class InputError(Error, OSError):
     """A table or file of this side cannot be read, understood or written.
 
-    Where there is no such file, it is a ``MissingFileError``.
+    If the file does not exist, it is a ``MissingFileError``.
     """
 
 
 class MissingFileError(InputError, FileNotFoundError):
-    """There is no such file."""
+    """A file does not exist."""
 
 
 class NetworkError(Error, ConnectionError):
-    """The other side cannot be reached, was lost, or stopped for a reason of its own."""
+    """The other side cannot be reached, lost the connection, or stopped for its own reason."""
 
 
 class TermsError(Error):
@@ -77,7 +77,7 @@ class PeerError(Error):
 
 
 class CancelledError(Error):
-    """Somebody asked this side to stop; the other side was told."""
+    """The run was cancelled on this side, and the other side was notified."""
 
 
 class BugError(Error):
@@ -85,7 +85,7 @@ class BugError(Error):
 
 
 def of(kind: str, message: str, report: str | None = None) -> Error:
-    """Make an error of a kind that the native part names."""
+    """Make an exception of the kind that the native part names."""
     if kind == "InputError" and "cannot be read" in message and _NOT_FOUND in message:
         return MissingFileError(message, report)
     made: Error = globals()[kind](message, report)

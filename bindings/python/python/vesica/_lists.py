@@ -1,4 +1,4 @@
-"""Published lists: making one, and looking a table's keys up in one."""
+"""Published lists: publishing one, and looking up a table's keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vesica._types import ArrowStream, Kind, Path
 
 
 class Lookup:
-    """What a table's keys are, by a published list."""
+    """The result of a lookup in a published list."""
 
     def __init__(self, found: LookedUp, rows: Any) -> None:
         self._found = found
@@ -27,35 +27,35 @@ class Lookup:
     def rows(self) -> Any:
         """The rows whose key is in the list, with its labels in further columns.
 
-        They are in the form of the table that was given. None where they went to ``output``.
+        They have the type of the given table. None if they were written to ``output``.
         """
         return self._rows
 
     @property
     def count(self) -> int:
-        """How many of the keys are in the list."""
+        """The number of keys that are in the list."""
         return self._found.matches
 
     @property
     def keys(self) -> int:
-        """How many distinct keys the table has."""
+        """The number of distinct keys in the table."""
         return self._found.keys
 
     @property
     def written(self) -> int:
-        """How many rows there are in ``rows`` or went to ``output``."""
+        """The number of rows in ``rows`` or in ``output``."""
         return self._found.written
 
     @property
     def unreadable(self) -> int:
-        """How many of the keys in the list have labels that cannot be read, and are missing."""
+        """The number of keys in the list whose labels cannot be read and count as missing."""
         return self._found.unreadable
 
     @property
     def beyond_promise(self) -> bool:
-        """Whether more keys were looked up than the list promises right answers for.
+        """Whether more keys were looked up than the list bounds wrong answers for.
 
-        Then some may be said to be in it that are not.
+        Some of the matches may then be wrong.
         """
         return self._found.beyond_promise
 
@@ -86,36 +86,36 @@ def lookup(
 ) -> Lookup:
     """Find the rows whose key is in a published list, as ``vesica lookup`` does.
 
-    The list is downloaded the first time and brought up to date afterwards. The publisher learns
-    how many rows are looked up, and neither which keys they have nor what comes of it. A lookup of
-    more keys than the publisher answers at once waits, and goes on where it stopped if it is
-    started again.
+    The list is downloaded the first time and updated afterwards. The publisher learns the number of
+    rows, and neither their keys nor the result. A lookup of more keys than the publisher answers at
+    once waits in between, and resumes if it is interrupted and started again.
 
     Args:
         table: A frame, a table, a relation or a path, as for ``vesica.intersect``.
-        key: The column of the key, or several that make it up together.
-        list: Where the list is: an address such as ``https://lists.example.org/v1``, or a
+        key: The column of the key, or a list of columns that together form the key.
+        list: The origin of the list: an address such as ``https://lists.example.org/v1``, or a
             directory with a copy of it.
-        publisher: The publisher's fingerprint, from the publisher over a channel that you trust.
-        normalize: How keys are made comparable, which has to be as in the list.
-        null_values: Values that count as empty in key columns that are normalised. A list that
-            counts others is refused.
-        ask: The address that answers, if it is another than the list's.
-        token: The token that the publisher gave this client, if it gives any.
-        all: Give all rows; those that are not in the list have no labels.
-        to: What the rows come back as: polars, pandas, pyarrow, duckdb or arrow. The default is
-            what the table is.
-        output: A file or address for the rows, instead; in the format of the input.
-        cache: The directory in which lists are kept; the default is the user's cache.
-        budget: The most bytes of a list that are accepted, or such as ``4G``.
-        batch: Keys in a question, at most 4,096.
+        publisher: The publisher's fingerprint, obtained over a channel that you trust.
+        normalize: The normalisation of keys, which must be the list's.
+        null_values: Values that count as empty in normalised key columns. A list with different
+            ones is refused.
+        ask: The address that answers questions, if it differs from the list's.
+        token: The token that the publisher gave this client, if it requires one.
+        all: Return all rows. Those that are not in the list have no labels.
+        to: The type of the returned rows: polars, pandas, pyarrow, duckdb or arrow. By default,
+            the type of the table.
+        output: A file or address to write the rows to in the input's format, instead of returning
+            them.
+        cache: The directory that stores lists. By default, the user's cache.
+        budget: The maximum size of the list in bytes, or a text such as ``4G``.
+        batch: The number of keys in a question, at most 4,096.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
-        query: The query for the rows, where the table is a database.
+        delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
+        query: The query for the rows if the table is a database.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
     Returns:
-        What was found, with the rows in ``rows``.
+        The result, with the rows in ``rows``.
 
     """
     given: dict[str, Any] = {
@@ -127,7 +127,7 @@ def lookup(
         "normalize": normalize,
     }
     asking: dict[str, Any] = {
-        # The native part tells an address from a directory.
+        # The native part distinguishes addresses from directories.
         "list": str(arguments.path("list", list)),
         "ask": arguments.optional(arguments.text, "ask", ask),
         "publisher": arguments.text("publisher", publisher),
@@ -172,38 +172,38 @@ def publish(
     memory: int | str | None = None,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Make a list of a table's keys that others look keys up in, or bring it up to date.
+    """Create or update a published list of a table's keys, which others can query privately.
 
-    ``vesica serve --list`` answers for it. What is in the directory ``public`` of the list is for
-    everybody; ``private`` has its key and must stay secret.
+    ``vesica serve --list`` answers the queries. The list's directory ``public`` is for everybody,
+    and ``private`` contains the key and must stay secret.
 
     Args:
         table: A frame, a table, a relation or a path, as for ``vesica.intersect``.
-        key: The column of the key, or several that make it up together.
-        list: The directory of the list, which is made if there is none.
-        identity: The publisher's identity, or its file: it signs the list.
-        normalize: How keys are made comparable, as for ``vesica.intersect``.
-        labels: Columns that those receive who ask for the key, of the first row with it.
-        label_bytes: Bytes that a row's labels are padded to; the default is 64.
-        name: What the list is called.
-        queries: The number of keys that one client may look up in an epoch with the promise of
-            right answers; the default is 4,096.
-        lambda_: Any of these answers is wrong with a probability of at most 2^-lambda_; the default
-            is 40.
-        capacity: The most items of the list in this epoch; the default is the next power of two.
-        valid: The number of hours for which the list is valid; the default is a week.
-        new_epoch: Begin a new epoch, with a new key; clients then fetch all of the list.
+        key: The column of the key, or a list of columns that together form the key.
+        list: The directory of the list, which is created if it does not exist.
+        identity: The publisher's identity, or its file, which signs the list.
+        normalize: The normalisation of keys, as for ``vesica.intersect``.
+        labels: Columns that a client receives with a key it asks for, from the first row with it.
+        label_bytes: The number of bytes to which a row's labels are padded. By default, 64.
+        name: The name of the list.
+        queries: The number of lookups per client and epoch for which ``lambda_`` bounds wrong
+            answers. By default, 4,096.
+        lambda_: Bounds the probability of any wrong answer among these lookups to 2^-lambda_. By
+            default, 40.
+        capacity: The maximum number of items in this epoch. By default, the next power of two.
+        valid: The number of hours for which the list is valid. By default, a week.
+        new_epoch: Begin a new epoch with a new key. Clients then download the whole list again.
         allow_empty: Accept a table without rows.
-        null_values: Values that count as empty in key columns that are normalised.
+        null_values: Values that count as empty in normalised key columns.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
-        query: The query for the rows, where the table is a database.
-        memory: The most memory to use: ``2G``, or a number of bytes.
+        delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
+        query: The query for the rows if the table is a database.
+        memory: The maximum memory: a text such as ``2G``, or a number of bytes.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
     Returns:
-        What was published: items, what was added and removed, bytes, epoch and version, the state
-        of the list, and the publisher's fingerprint.
+        The number of items, the numbers of items added and removed, the size in bytes, the epoch
+        and version, the state of the list, and the publisher's fingerprint.
 
     >>> import vesica
     >>> me = vesica.Identity.create("publisher.pem")

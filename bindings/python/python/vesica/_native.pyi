@@ -11,7 +11,7 @@ Observer = Callable[[str, str, int | None, int | None, str | None], None]
 
 @final
 class Identity:
-    """Who this party is: a secret key, and the fingerprint by which others know it."""
+    """A party's identity: a secret key and its fingerprint."""
 
     @staticmethod
     def create(path: str | PathLike[str]) -> Identity:
@@ -21,20 +21,20 @@ class Identity:
         """Read an identity from its file."""
     @staticmethod
     def load_or_create(path: str | PathLike[str]) -> Identity:
-        """Read an identity from its file, which is made first where there is none."""
+        """Read an identity from its file, which is created first if it does not exist."""
     @staticmethod
     def generate() -> Identity:
-        """Make a new identity in memory; ``to_pem`` gives the text to keep."""
+        """Make a new identity in memory. ``to_pem`` returns the text to store."""
     @staticmethod
     def from_pem(text: str) -> Identity:
-        """Read an identity from the text that a file or a secret manager holds."""
+        """Read an identity from the text in a file or a secret manager."""
     def to_pem(self) -> str:
-        """Give the text of the identity, with its secret key: keep it as any other secret."""
+        """Return the text of the identity. It contains the secret key, so keep it secret."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
     @property
     def fingerprint(self) -> str:
-        """What to tell the other party, over a channel that both trust."""
+        """The fingerprint, to send to the other party over a trusted channel."""
 
 @final
 class LocalEnd:
@@ -47,7 +47,7 @@ def local_pair() -> tuple[LocalEnd, LocalEnd]: ...
 
 @final
 class Table:
-    """Rows in Arrow's form, for any package that reads Arrow's PyCapsule interface."""
+    """Rows in Arrow format, for any package that supports Arrow's PyCapsule interface."""
 
     @property
     def column_names(self) -> list[str]:

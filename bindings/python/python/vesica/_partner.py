@@ -21,12 +21,13 @@ def identity_of(identity: Any) -> Identity:
 
 
 class Partner:
-    """The other side, and how to reach it.
+    """The other side, and the way to reach it.
 
-    Name its fingerprint, and one way: ``connect`` or ``listen`` with an address such as
-    ``partner.example.org:7788``, ``relay`` with that of a relay, or ``exchange`` with a directory
-    or the beginning of the addresses of objects. One side connects and the other listens. Under an
-    ``agreement``, made by ``vesica invite`` and ``vesica accept``, its file says all that.
+    Give its fingerprint and one of these: ``connect`` or ``listen`` with an address such as
+    ``partner.example.org:7788``, ``relay`` with the address of a relay, or ``exchange`` with a
+    directory or a prefix of object addresses. One side connects, and the other listens. Or give
+    only the file of an ``agreement``, made by ``vesica invite`` and ``vesica accept``, which
+    contains all of this.
 
     >>> Partner("vesica1-…", connect="partner.example.org:7788")
     <vesica.Partner vesica1-… connect=partner.example.org:7788>
@@ -57,7 +58,7 @@ class Partner:
     def _native(
         self, identity: Identity | Path | None
     ) -> tuple[dict[str, Any], Identity | None, _native.LocalEnd | None]:
-        """Give the options of a job, this side's identity, and the end in this process."""
+        """Return the options of a job, this side's identity, and the end in this process."""
         me = None if identity is None else identity_of(identity)
         options = {**self._fields, "peer": self._fields["fingerprint"]}
         options["exchange_dir"] = options.pop("exchange")
@@ -66,7 +67,7 @@ class Partner:
 
     @contextmanager
     def _held(self) -> Generator[None]:
-        """Hold an end in this process during a call, whatever becomes of the call."""
+        """Hold an end in this process during a call, and release it even if the call fails."""
         end: _native.LocalEnd | None = self._fields["local"]
         if end is None:
             yield
@@ -85,17 +86,17 @@ class Partner:
         local: _native.LocalEnd | None = self._fields["local"]
         if local is not None:
             return f"<vesica.Partner {local.name}>"
-        # A proxy's address may hold a password.
+        # A proxy's address may contain a password.
         shown = ("agreement", "connect", "listen", "relay", "exchange")
         ways = [f"{name}={self._fields[name]}" for name in shown if self._fields[name] is not None]
         return f"<vesica.Partner {' '.join(filter(None, [self._fields['fingerprint'], *ways]))}>"
 
 
 def local_pair() -> tuple[Partner, Partner]:
-    """Make two partners in this process, for teaching and tests.
+    """Make two partners in this process, for tutorials and tests.
 
-    Each is the other side for a call on a thread of its own; neither needs an identity. Nothing
-    leaves the process. A call that fails before the two have met ends the other one as well.
+    Call once with each, on two threads. Neither needs an identity, and nothing leaves the process.
+    If one call fails before the two have met, the other one fails, too.
 
     >>> import vesica
     >>> from concurrent.futures import ThreadPoolExecutor

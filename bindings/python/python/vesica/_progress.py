@@ -1,4 +1,4 @@
-"""What a run says, in the log and as a progress bar."""
+"""The messages of a run, in the log and as a progress bar."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ log = logging.getLogger("vesica")
 
 
 DELAY = 0.5
-"""Seconds before a bar appears: most runs are over by then."""
+"""Seconds before a bar appears. Most runs are over by then."""
 
 _PAUSE = 0.2
-"""Seconds between two pictures of a bar, each of which a notebook may keep."""
+"""Seconds between updates of a bar, because a notebook may keep each of them."""
 
 
 class Listener:
@@ -33,18 +33,18 @@ class Listener:
         self._make: Any = None
         self._phase = ""
         self._next = time.monotonic() + DELAY
-        # A bar is for people: on a terminal, or in a notebook.
+        # By default, a bar is shown only on a terminal or in a notebook.
         seen = (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
         if progress or (progress is None and seen):
             with contextlib.suppress(ImportError), warnings.catch_warnings():
-                # In a notebook without widgets, text does.
+                # A notebook without widgets gets a text bar, without a warning.
                 warnings.simplefilter("ignore")
                 self._make = import_module("tqdm.auto").tqdm
 
     def __call__(
         self, kind: str, text: str, done: int | None, total: int | None, unit: str | None
     ) -> None:
-        """Take one thing that a run says."""
+        """Handle a message of a run."""
         if kind == "progress":
             self._show(done or 0, total, unit or "")
         elif kind == "warning":
@@ -68,7 +68,7 @@ class Listener:
         self._bar.refresh()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

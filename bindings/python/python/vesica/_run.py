@@ -1,4 +1,4 @@
-"""What a run leaves."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vesica._native import Ended
 
 
 class Run:
-    """A run that succeeded: what this side learned, and how it went."""
+    """A successful run: this side's result and the report."""
 
     def __init__(self, ended: Ended, rows: Any, record: str | None) -> None:
         self._report: dict[str, Any] = json.loads(ended.report)
@@ -21,25 +21,25 @@ class Run:
 
     @property
     def rows(self) -> Any:
-        """The rows of this side that matched, in the form of the table that was given.
+        """This side's matched rows, with the type of the given table.
 
-        None where this side does not learn them, or where they went to ``output``.
+        None if this side does not learn them, or if they were written to ``output``.
         """
         return self._rows
 
     @property
     def count(self) -> int | None:
-        """How many keys match, where this side learned it."""
+        """The number of matching keys, if this side learned it."""
         answer = self._answer
         count: int | None = self._report["matches"]
         return answer["value"] if answer.get("kind") == "count" else count
 
     @property
     def value(self) -> int | Decimal | bool | None:
-        """The number that was asked for: a count, a sum, or whether a threshold was reached.
+        """The answer: a count, a sum, or whether a threshold was reached.
 
-        None where this side did not learn it, or where fewer keys match than the minimum, which
-        ``too_few`` tells apart.
+        None if this side did not learn it, or if fewer keys match than the minimum. In the second
+        case, ``too_few`` is true.
         """
         value: Any = self._answer.get("value")
         if isinstance(value, str):
@@ -54,44 +54,44 @@ class Run:
 
     @property
     def learned(self) -> str:
-        """Sentences on each side's new knowledge, and the assumptions behind them."""
+        """Sentences that state what each side learned, and under which assumptions."""
         learned: dict[str, str] = self._report["learned"]
         return " ".join([learned["me"], learned["peer"], learned["assuming"]])
 
     @property
     def disclosure(self) -> dict[str, Any]:
-        """The same as facts: a list for each side, ``a`` being the one that connected.
+        """The content of ``learned`` as data: a list for each side, where ``a`` connected.
 
-        ``neither`` has the facts that neither side learned, and ``assuming`` the assumptions.
+        ``neither`` lists facts that neither side learned, and ``assuming`` the assumptions.
         """
         disclosure: dict[str, Any] = self._report["disclosure"]
         return disclosure
 
     @property
     def report(self) -> dict[str, Any]:
-        """Everything about the run: terms, sizes, bytes, seconds, who learned what.
+        """The report: terms, sizes, bytes, seconds, and what each side learned.
 
-        It is what the command line writes with `--report`, and holds no identifier.
+        The command line writes the same report with `--report`. It contains no identifier.
         """
         return self._report
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """The record that both sides signed, of a run under an agreement."""
+        """The record that both sides signed, for a run under an agreement."""
         return self._record
 
     @property
     def unconfirmed(self) -> str | None:
-        """What went wrong after this side's result was complete, if anything did."""
+        """Problems that occurred after this side's result was complete, if any."""
         return "; ".join(self._shortfalls) or None
 
     @property
     def too_few(self) -> bool:
-        """Whether fewer keys match than the minimum, so that there is no number."""
+        """Whether fewer keys match than the minimum, so that the answer is withheld."""
         return self._answer.get("kind") == "too_few"
 
     def _found(self) -> str:
-        """Say the answer in a few words."""
+        """Describe the answer in a few words."""
         if self.too_few:
             return "fewer keys match than the minimum"
         value = self.value
@@ -104,7 +104,7 @@ class Run:
             terms = self._report["terms"]
             some = terms["a_learns"] or terms["b_learns"]
             return f"{'the other' if some else 'neither'} side learns the result"
-        # Noise may make any number of it.
+        # A noisy count may be any number, so it is not worded as a number of keys.
         return f"{'noisy answer' if kind == 'noisy' else 'sum'} {value:,}"
 
     def __repr__(self) -> str:

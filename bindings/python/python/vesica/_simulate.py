@@ -1,4 +1,4 @@
-"""Both sides of a run in one call, to try things out and to teach."""
+"""Both sides of a run in one call, for experiments and tutorials."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def simulate(
     answer: str = "rows",
     **options: Any,
 ) -> tuple[Run, Run]:
-    """Run both sides in this process, as two parties would, and return the run of each.
+    """Run both sides in this process like two parties, and return both runs.
 
     Args:
         left: The table of the first side.
         right: The table of the second side.
         left_on: The key of the first table, as for ``vesica.intersect``.
         right_on: The key of the second table.
-        learns: Who learns the result, as the first side says it: me, peer, both or nobody.
-        answer: The question: rows, count, sum or threshold. For a sum, ``values`` names the
-            column of the first table, and for a threshold ``at_least`` the number.
-        **options: Arguments of both sides, as for the function that ``answer`` stands for.
+        learns: The side that learns the result, as seen from the first: me, peer, both or nobody.
+        answer: The kind of answer: rows, count, sum or threshold. A sum needs ``values``, a column
+            of the first table, and a threshold needs ``at_least``.
+        **options: Arguments of both sides, as for the function of this answer.
 
     Returns:
-        The run of the first side and that of the second.
+        The runs of the first and of the second side.
 
     >>> import vesica
     >>> mine, its = vesica.simulate("a.csv", "b.csv", left_on="email", right_on="mail")
@@ -75,7 +75,7 @@ def simulate(
             cancel.cancel()
             raise
     for fault in faults:
-        # The side whose fault it is says more than the other.
+        # The error of the side that caused it says more than the other side's.
         if fault is not None and not isinstance(fault, NetworkError):
             raise fault
     return calls[0].result(), calls[1].result()

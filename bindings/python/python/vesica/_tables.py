@@ -1,4 +1,4 @@
-"""Tables of Python's packages, on their way to the native part and back."""
+"""Conversions of tables of Python's packages to the native part and back."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Opened:
     stream: Any
     """A path, or an object with Arrow's PyCapsule interface."""
     kind: str
-    """The form in which rows come back."""
+    """The type of the returned rows."""
     table: Any
-    """The table that was given."""
+    """The given table."""
     index: list[str] = field(default_factory=list[str])
-    """The columns that hold the index of a pandas frame."""
+    """The columns that contain the index of a pandas frame."""
     types: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The types of columns of a Polars frame that were cast."""
+    """The original types of columns of a Polars frame that were cast."""
 
 
 def _is(table: object, package: str, *names: str) -> bool:
-    """Whether a table is of one of these classes, of a package that is loaded if it is."""
+    """Return whether a table is an instance of these classes, without importing their package."""
     module = sys.modules.get(package)
     classes = tuple(getattr(module, name) for name in names if hasattr(module, name))
     return isinstance(table, classes)
 
 
 def kind_of(table: object) -> Kind:
-    """Tell what rows of this table come back as, if nothing else is asked for."""
+    """Return the default type of returned rows for this table."""
     if _is(table, "polars", "DataFrame", "Series"):
         return "polars"
     if _is(table, "pandas", "DataFrame"):
@@ -62,14 +62,14 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "pyarrow": ("pyarrow",),
     "duckdb": ("duckdb",),
 }
-"""The packages that each form needs."""
+"""The packages that each type needs."""
 
 
 def check_kind(kind: object) -> str:
-    """Refuse, before a run, a form that there is not or whose package is missing."""
+    """Refuse, before a run, an unknown type or one whose package is missing."""
     if not isinstance(kind, str) or kind not in PACKAGES:
         shown = f"`{kind}`" if isinstance(kind, str) else type(kind).__name__
-        raise UsageError(f"to is {', '.join(PACKAGES)}, not {shown}")
+        raise UsageError(f"to must be one of {', '.join(PACKAGES)}, not {shown}")
     for package in PACKAGES[kind]:
         _need(package, f"rows as {kind}", "choose another to")
     return kind
@@ -84,10 +84,10 @@ def _need(package: str, purpose: str, otherwise: str) -> Any:
 
 
 def open_table(table: Any, to: object = None, *, is_written: bool = False) -> Opened:
-    """Take a table as a call names it, and make it readable for the native part.
+    """Make the table argument of a call readable for the native part.
 
-    The index of a pandas frame becomes columns; numbers from 0 on do so only where rows come back
-    as pandas, and not where they are written.
+    The index of a pandas frame becomes columns. A default index from 0 on does so only if rows are
+    returned as pandas, and not if they are written.
     """
     if isinstance(table, (str, PathLike)):
         return Opened(path("table", table), check_kind(to or "arrow"), table)
@@ -108,7 +108,7 @@ def open_table(table: Any, to: object = None, *, is_written: bool = False) -> Op
 
 
 class _Stream:
-    """A stream that was asked for before, for one reader."""
+    """A stream that was already exported, for one reader."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -120,7 +120,7 @@ class _Stream:
 def _tried(thing: str, work: Callable[[], T]) -> T:
     """Call a table's package, and keep only the type of an exception.
 
-    Its text may hold values, and so may the exception itself: none is chained to the new one.
+    The text and the exception itself may contain values, so the exception is not chained.
     """
     try:
         return work()
@@ -132,7 +132,7 @@ def _tried(thing: str, work: Callable[[], T]) -> T:
 
 
 def _refuse_plans(table: object) -> None:
-    """Refuse plans of rows, and name the call that makes the rows."""
+    """Refuse lazy tables, and name the call that evaluates them."""
     ways = [
         ("polars", "LazyFrame", "frame.collect()"),
         ("pyarrow.dataset", "Dataset", "dataset.scanner().to_reader()"),
@@ -141,7 +141,7 @@ def _refuse_plans(table: object) -> None:
     ]
     for package, name, way in ways:
         if _is(table, package, name):
-            raise UsageError(f"a {name} has no rows yet: give {way}")
+            raise UsageError(f"a {name} has no rows yet: pass {way}")
 
 
 def _of_pandas(frame: Any, *, with_numbers: bool) -> tuple[Any, list[str]]:
@@ -150,7 +150,7 @@ def _of_pandas(frame: Any, *, with_numbers: bool) -> tuple[Any, list[str]]:
     names: list[Any] = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
         raise UsageError(
-            "the columns of the table are not all named by text: "
+            "some columns of the table have names that are not text: "
             "set frame.columns = frame.columns.map(str)"
         )
     refuse_repeated(names)
@@ -175,7 +175,7 @@ def _of_pandas(frame: Any, *, with_numbers: bool) -> tuple[Any, list[str]]:
 
 
 def refuse_repeated(names: list[str]) -> None:
-    """Refuse a table with two columns of one name."""
+    """Refuse a table with two columns of the same name."""
     seen = set[str]()
     for name in names:
         if name in seen:
@@ -184,7 +184,7 @@ def refuse_repeated(names: list[str]) -> None:
 
 
 def refuse_floats(opened: Opened, column: str) -> None:
-    """Refuse a column of values that are not exact, and say how it becomes so."""
+    """Refuse a column of inexact values, and suggest a conversion."""
     is_float = False
     if _is(opened.stream, "polars", "DataFrame"):
         is_float = column in opened.stream.columns and opened.stream.schema[column].is_float()
@@ -201,16 +201,16 @@ def refuse_floats(opened: Opened, column: str) -> None:
 
 
 def _of_polars(frame: Any) -> tuple[Any, dict[str, Any]]:
-    """Cast columns whose types Arrow's interface hands on in forms that few packages read.
+    """Cast columns whose types Arrow's interface exports in formats that few packages support.
 
-    Returns their types as well, so that rows come back with them.
+    Returns the original types as well, so that returned rows have them again.
     """
     polars: Any = import_module("polars")
     changed: dict[str, Any] = {}
     for name, kind in frame.schema.items():
         if kind == polars.Object:
             raise UsageError(
-                f"column `{name}` of the table holds objects of Python: "
+                f"column `{name}` of the table contains Python objects: "
                 f'cast it, or leave it out with frame.drop("{name}")'
             )
         readable = _readable(polars, kind)
@@ -222,7 +222,7 @@ def _of_polars(frame: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _readable(polars: Any, kind: Any) -> Any:
-    """Return the type in place of this one: bytes for nothing, and text for long numbers."""
+    """Return the type to use instead: bytes for Null, and text for 128-bit numbers."""
     if kind == polars.Null:
         return polars.Int8()
     if kind in [getattr(polars, name) for name in ("Int128", "UInt128") if hasattr(polars, name)]:
@@ -238,12 +238,12 @@ def _readable(polars: Any, kind: Any) -> Any:
 
 
 def convert(rows: _native.Table, opened: Opened) -> Any:
-    """Give rows the form that is asked for; if its package cannot, they are not lost."""
+    """Convert rows to the requested type, or return them unconverted if that fails."""
     try:
         return _converted(rows, opened)
     except Exception as error:
         fault = type(error).__name__
-    log.warning("the rows cannot be given as %s (%s): they are a vesica.Table", opened.kind, fault)
+    log.warning("rows cannot be converted to %s (%s): they are a vesica.Table", opened.kind, fault)
     return rows
 
 
@@ -253,7 +253,7 @@ def _converted(rows: _native.Table, opened: Opened) -> Any:
         return rows
     if kind == "duckdb":
         return _as_relation(rows, opened.table)
-    # By way of PyArrow, which restores an index that pandas has noted in the schema.
+    # PyArrow restores an index that pandas has noted in the schema.
     package: Any = import_module("pyarrow" if kind == "pandas" else kind)
     if kind == "polars":
         frame = package.DataFrame(rows)
@@ -263,7 +263,7 @@ def _converted(rows: _native.Table, opened: Opened) -> Any:
 
 
 def _as_relation(rows: _native.Table, given: Any) -> Any:
-    """Make a relation, on the connection of the one that was given."""
+    """Make a relation on the connection of the given one."""
     package: Any = import_module("duckdb")
     if not _is(given, "duckdb", "DuckDBPyRelation"):
         return package.from_arrow(rows)

@@ -13,61 +13,61 @@ if sys.version_info >= (3, 11):
 elif TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack
 else:
-    # Python 3.10 has none, and who asks for the types of arguments there gets this.
+    # Python 3.10 does not have Unpack. This is visible only in the annotations of arguments.
     Unpack = type
 
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """A table that gives its rows by Arrow's PyCapsule interface.
+    """A table that exports its rows by Arrow's PyCapsule interface.
 
-    Frames of Polars and pandas, tables and readers of PyArrow, and relations of DuckDB do.
+    Frames of Polars and pandas, tables and readers of PyArrow, and relations of DuckDB do so.
     """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the rows in a capsule."""
+        """Return the rows in a capsule."""
         ...
 
 
 Path: TypeAlias = str | PathLike[str]
 
 Key: TypeAlias = str | Sequence[str]
-"""A column, or several that make up a key together."""
+"""A column, or several columns that together form a key."""
 
 Learns: TypeAlias = Literal["me", "peer", "both", "nobody"]
 
 Kind: TypeAlias = Literal["polars", "pandas", "pyarrow", "duckdb", "arrow"]
-"""What rows come back as; ``arrow`` is a `vesica.Table`, which needs no other package."""
+"""The type of returned rows. ``arrow`` is a `vesica.Table`, which needs no other package."""
 
 
 class Options(TypedDict, total=False):
-    """Arguments of every run; the command line has the same under the same names.
+    """Arguments of every run. The command line has the same options under the same names.
 
     Keys:
-        null_values: Values that count as empty in key columns that are normalised.
+        null_values: Values that count as empty in normalised key columns.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
-        delimiter: The separator of fields of text: comma, semicolon, tab, bar or auto.
-        query: The query for the rows, where the table is a database: ``adbc:DRIVER``.
-        security: The least security that is accepted.
-        protocol: A protocol of ``vesica protocols``.
-        nulls: The treatment of rows without a key: skip, or error.
-        duplicates: Of rows that repeat a key: first, error, or the number that is sent.
+        delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
+        query: The query for the rows if the table is a database (``adbc:DRIVER``).
+        security: The minimum security: semi-honest or malicious.
+        protocol: A protocol listed by ``vesica protocols``.
+        nulls: The treatment of rows without a key: skip or error.
+        duplicates: The treatment of rows that repeat a key: first, error, or the number to send.
         allow_empty: Accept a table without rows.
-        max_peer_rows: The most distinct keys that the other side may bring.
+        max_peer_rows: The maximum number of distinct keys of the other side.
         allow_research: Allow protocols that are not for real data.
         diagnose: If the other side agrees, find out why nothing matches.
-        report: A file for the report, also of a run that fails.
+        report: A file for the report, which is also written if the run fails.
         record: Under an agreement: a file for the record that both sides sign.
         ledger: Under an agreement: the ledger of all runs.
-        spill: The directory for encrypted files, where memory is too small.
-        resume: A journal with which an interrupted run goes on; not for tables in memory.
+        spill: The directory for encrypted temporary files if memory is insufficient.
+        resume: A journal for resuming an interrupted run. Not for tables in memory.
         bandwidth: The bandwidth of the link, in Mbit/s.
-        memory: The most memory that the run may use on this side: ``2G``, or a number of bytes.
-        partitions: The least number of partitions in which sets are compared.
-        threads: Threads to compute with; 0 for one per processor.
-        wait: Seconds to wait for the other side to appear.
-        stall_timeout: Seconds without a sign of life after which the other side is given up.
-        deadline: Seconds after which a run is stopped, however it goes.
+        memory: The maximum memory of this side: a text such as ``2G``, or a number of bytes.
+        partitions: The minimum number of partitions in which sets are compared.
+        threads: The number of threads, or 0 for one per processor.
+        wait: Seconds to wait for the other side to connect.
+        stall_timeout: Seconds without a message after which the connection counts as lost.
+        deadline: Seconds after which a run is stopped in any case.
     """
 
     null_values: str | Sequence[str]
@@ -97,13 +97,13 @@ class Options(TypedDict, total=False):
 
 
 class NumberOptions(Options, total=False):
-    """Further arguments of runs for a number.
+    """Further arguments of runs whose answer is a number.
 
     Keys:
-        minimum: If fewer keys than this match, tell nothing else.
+        minimum: Withhold the answer if fewer keys than this match.
         epsilon: For counts and sums: add noise that hides any single key, with this privacy loss.
-        clamp: With ``epsilon``, for sums: the largest magnitude with which a value counts.
-        scale: Decimal places of the values.
+        clamp: With ``epsilon``, for sums: the maximum magnitude to which a value is clamped.
+        scale: The number of decimal places of the values.
     """
 
     minimum: int

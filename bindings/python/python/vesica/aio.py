@@ -1,7 +1,7 @@
 """The functions of `vesica` as coroutines: ``await vesica.aio.intersect(...)``.
 
-Each runs on a thread of its own. A task that is cancelled stops its run in order: the other side is
-told, and nothing is written.
+Each runs on a separate thread. Cancelling a task stops its run in order: the other side is
+notified, and nothing is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _coroutine(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
         context = contextvars.copy_context()
         context.run(_api.canceller.set, cancel)
         call = functools.partial(context.run, functools.partial(function, *args, **kwargs))
-        # Not one of the loop's threads: a call may wait long for its partner, and there are few.
+        # The loop has few threads, and a call may wait a long time for its partner.
         own = ThreadPoolExecutor(1, "vesica")
         running = asyncio.get_running_loop().run_in_executor(own, call)
         own.shutdown(wait=False)

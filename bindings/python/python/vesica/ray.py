@@ -1,10 +1,10 @@
-"""Runs on a Ray cluster, for tables that one machine does not hold.
+"""Runs on a Ray cluster, for tables too large for one machine.
 
     run = vesica.ray.intersect(dataset, key="email", gateway="gateway.example.org:7790",
                                token="acme.token", scratch="s3://bucket/scratch")
     run.rows.write_parquet("s3://bucket/shared")
 
-It is as `vesica.spark`, with tasks of Ray in place of executors.
+It works like `vesica.spark`, with tasks of Ray instead of executors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from vesica._cluster import (
 from vesica._run import Run
 
 _BUCKETS = 64
-"""Parts in which equal keys are looked for, each by one task."""
+"""Number of parts in which equal keys are grouped, each by one task."""
 
 
 def intersect(
@@ -46,10 +46,10 @@ def intersect(
     slots: int | None = None,
     wait: float = 300.0,
 ) -> Run:
-    """Find the rows of a dataset of Ray whose keys the other side has too.
+    """Find the rows of a Ray dataset whose keys the other side has too.
 
-    The arguments are those of :func:`vesica.spark.intersect`; ``scratch`` is a path or an address
-    that PyArrow knows. The ``rows`` of the run are a dataset, which reads ``dataset`` again.
+    It takes the arguments of :func:`vesica.spark.intersect`. ``scratch`` is a path or an address
+    that PyArrow supports. The ``rows`` of the run are a dataset, which reads ``dataset`` again.
     """
     link = Link.of(gateway, token, wait)
     names, wanted, learns = link.agreed(key)
@@ -59,7 +59,7 @@ def intersect(
 
 
 class _Job:
-    """The driver's part."""
+    """The driver's part of a run."""
 
     def __init__(self, link: Link, wanted: str, scratch: str) -> None:
         self._link = link
@@ -81,7 +81,7 @@ class _Job:
         counts = [sum(part[place] for part in counted) for place in range(3)]
         work, name, partitions, done = gateway.work(counts, [part[3] for part in counted])
         base = f"{self._scratch}/vesica-{name}"
-        log.info("comparing %d partitions, of which %d are done", partitions, done)
+        log.info("comparing %d partitions, %d of them already done", partitions, done)
         with present(gateway):
             _remove(f"{base}/partitions")
             if counts[2] > 0:
@@ -124,11 +124,11 @@ def _matching(dataset: Any, names: list[str], wanted: str, base: str, partitions
     return joined.drop_columns([DIGEST])
 
 
-# What follows runs on the machines of the cluster.
+# The functions below run on the machines of the cluster.
 
 
 def _bucketing(work: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Add to each digest its bucket; rows without a key are in the first."""
+    """Add its bucket to each digest. Rows without a key are in the first bucket."""
 
     def made(batches: Batches) -> Batches:
         arrow: Any = import_module("pyarrow")
@@ -143,7 +143,7 @@ def _bucketing(work: Callable[[Batches], Batches]) -> Callable[[Batches], Batche
 
 
 def _distinct(folder: str, bucket: int, wanted: str) -> tuple[int, int, int, str]:
-    """Write each distinct digest of a bucket once; return the counts and the sketch."""
+    """Write each distinct digest of a bucket once, and return the counts and the sketch."""
     arrow: Any = import_module("pyarrow")
     compute: Any = import_module("pyarrow.compute")
     rows = _read(f"{folder}/rows/bucket={bucket}")
@@ -164,7 +164,7 @@ def _compare_one(link: Link, work: str, base: str, partition: int) -> None:
 
 
 def _at(place: str) -> tuple[Any, str, bool]:
-    """Return the file system, the path in it, and whether there is anything."""
+    """Return the file system, the path in it, and whether the path exists."""
     files: Any = import_module("pyarrow.fs")
     system, path = files.LocalFileSystem(), place
     if "://" in place:
@@ -173,7 +173,7 @@ def _at(place: str) -> tuple[Any, str, bool]:
 
 
 def _read(place: str) -> Any:
-    """Read the digests in a directory, which may not be there."""
+    """Read the digests in a directory, which may be missing."""
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     system, path, is_there = _at(place)
@@ -183,7 +183,7 @@ def _read(place: str) -> Any:
 
 
 def _write(table: Any, place: str, name: str) -> None:
-    """Write a file, again if a task was lost while it wrote."""
+    """Write a file, over any incomplete file of a lost task."""
     parquet: Any = import_module("pyarrow.parquet")
     system, path, _ = _at(place)
     system.create_dir(path)

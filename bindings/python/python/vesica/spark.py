@@ -1,13 +1,13 @@
-"""Runs on a Spark cluster, for tables that one machine does not hold.
+"""Runs on a Spark cluster, for tables too large for one machine.
 
     run = vesica.spark.intersect(frame, key="email", gateway="gateway.example.org:7790",
                                  token="acme.token", scratch="s3a://bucket/scratch")
     run.rows.write.parquet("s3a://bucket/shared")
 
-The gateway is ``vesica gateway``, which takes part in the run for this side and settles everything
-that the agreement says. Executors dial it and nobody else. The other side has a gateway and a
-cluster of its own, or runs ``vesica run`` on one machine. The package must be installed on all
-executors; docs/guides/spark.md says how.
+The gateway is ``vesica gateway``, which takes part in the run for this side as the agreement
+says. Executors connect only to the gateway. The other side has its own gateway and cluster, or runs
+``vesica run`` on one machine. The package must be installed on all executors, as described in
+docs/guides/spark.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from vesica._run import Run
 __all__ = ["intersect", "rows"]
 
 _RUNS = "vesica-runs"
-"""The directory in ``scratch`` that notes how the rows of runs are found again."""
+"""The directory in ``scratch`` with the notes that ``rows`` reads."""
 
 _NOTE = "name string, key string, wanted string, ended double, succeeded boolean"
 
@@ -60,24 +60,24 @@ def intersect(
 ) -> Run:
     """Find the rows of a Spark frame whose keys the other side has too.
 
-    Rows stay where they are: the driver gets counts alone. Each partition of the keys is compared
-    by one task, and what it finds is written to ``scratch``.
+    The driver only receives counts, and rows stay on the cluster. One task compares each partition
+    of the keys, and writes its result to ``scratch``.
 
     Args:
         frame: The frame.
-        key: The column of the key, or several that make it up together. How they are normalised,
-            and who learns the result, is in the agreement that the gateway has.
-        gateway: Where executors and the driver reach this side's gateway, as ``host:port``.
+        key: The column of the key, or a list of columns that together form the key. The gateway's
+            agreement determines their normalisation and the side that learns the result.
+        gateway: The address of this side's gateway for executors and the driver, as ``host:port``.
         token: The file with the gateway's token, or its text.
         scratch: A directory that the driver and all executors can read and write, such as
-            ``hdfs:///tmp/vesica``. It holds digests of keys while the run lasts, and those of
-            keys that match for as long as ``rows`` is used.
-        slots: Partitions that are compared at a time; the default is what Spark says of its cores.
-        wait: Seconds for which to go on asking a gateway that does not answer, such as one that is
-            being started again.
+            ``hdfs:///tmp/vesica``. It contains digests of keys during the run. Digests of matching
+            keys must stay there for as long as ``rows`` is used.
+        slots: The number of partitions compared at a time. By default, Spark's number of cores.
+        wait: Seconds for which to retry if the gateway does not answer, for example because it is
+            being restarted.
 
     Returns:
-        A run. Its ``rows`` are a frame of the matched rows, which reads ``frame`` again; None where
+        A run. Its ``rows`` are a frame of the matched rows, which reads ``frame`` again, or None if
         this side does not learn them.
 
     """
@@ -93,13 +93,13 @@ def intersect(
 
 
 def rows(frame: Any, scratch: str | PathLike[str], *, name: str | None = None) -> Any:
-    """Find the matched rows of a run that has ended again, as ``run.rows`` gave them.
+    """Return the matched rows of an earlier run, like ``run.rows``.
 
     Args:
-        frame: The frame that the run had, with the same rows.
-        scratch: The directory that the run had.
-        name: The name of the run, as the directory ``vesica-NAME`` in ``scratch`` has it; the
-            default is the newest.
+        frame: The frame of the run, with the same rows.
+        scratch: The scratch directory of the run.
+        name: The name of the run, from the directory ``vesica-NAME`` in ``scratch``. By default,
+            the newest run.
 
     Returns:
         A frame of the matched rows.
@@ -112,14 +112,14 @@ def rows(frame: Any, scratch: str | PathLike[str], *, name: str | None = None) -
         notes = spark.read.schema(_NOTE).parquet(f"{place}/{_RUNS}").collect()
     except Exception as error:
         fault = type(error).__name__
-        log.debug("no run is noted in the directory: %s", fault)
+        log.debug("the notes of runs cannot be read: %s", fault)
     if name is not None:
         notes = [note for note in notes if note["name"] == arguments.text("name", name)]
     if not notes:
-        raise InputError(f"{place}: no run that ended left its rows there")
+        raise InputError(f"{place} has no run that ended")
     newest = max(notes, key=lambda note: float(note["ended"]))
     if not any(note["succeeded"] and note["name"] == newest["name"] for note in notes):
-        log.warning("nobody noted here that the run succeeded; its record says whether it did")
+        log.warning("the run may not have succeeded; check its record")
     table = _Table.of(frame, json.loads(newest["key"]))
     matched = spark.read.schema("digest binary, partition int")
     matched = matched.parquet(f"{place}/vesica-{newest['name']}/matched").select("digest")
@@ -130,14 +130,14 @@ def _spark_of(frame: Any) -> Any:
     """Return the session of a frame, and refuse any other object."""
     if not hasattr(frame, "sparkSession") or not hasattr(frame, "mapInArrow"):
         raise UsageError(
-            f"frame is a frame of Spark, not {type(frame).__name__}: "
+            f"frame must be a frame of Spark, not {type(frame).__name__}: "
             "read a file with spark.read, or use vesica.intersect"
         )
     return frame.sparkSession
 
 
 class _Table:
-    """A frame whose columns have names of their own, and are given back those that they had."""
+    """A frame with unique column names, whose results get the original names back."""
 
     def __init__(self, frame: Any, names: list[str], places: list[int]) -> None:
         self.names = names
@@ -149,13 +149,13 @@ class _Table:
 
     @staticmethod
     def of(frame: Any, key: str | Sequence[str]) -> _Table:
-        """Check the key and the types of all columns, and that rows can be given back."""
+        """Check the key and the types of all columns, and that rows can be returned."""
         spark = _spark_of(frame)
         names = arguments.names("key", key)
         table = _Table(frame, names, [_place(frame, name) for name in names])
         table._check_types()
         nothing = spark.createDataFrame([], "digest binary")
-        # Spark resolves names and types here, of a plan that nobody carries out.
+        # This makes Spark resolve names and types, without executing the plan.
         _ = table.matching("", nothing).schema
         return table
 
@@ -179,12 +179,12 @@ class _Table:
         _native.check(empty, {"key": self.names})
 
     def digests(self, wanted: str) -> Any:
-        """Give the digest of each row's key."""
+        """Return the digest of each row's key."""
         made = digesting(wanted, self.names, columns=self._keys)
         return self._frame.select(*self._keys).mapInArrow(made, "digest binary")
 
     def matching(self, wanted: str, matched: Any) -> Any:
-        """Give the rows with these digests."""
+        """Return the rows with these digests."""
         types: Any = import_module("pyspark.sql.types")
         fields = [
             types.StructField(own, field.dataType, field.nullable, field.metadata)
@@ -199,7 +199,7 @@ class _Table:
 
 
 def _place(frame: Any, name: str) -> int:
-    """Find a column by its name, whose letters are those of the frame or, as Spark has it, not."""
+    """Find a column by its exact name or, as in Spark, by its name in any case."""
     columns: list[str] = list(frame.columns)
     same = [place for place, column in enumerate(columns) if column == name]
     if not same:
@@ -213,7 +213,7 @@ def _place(frame: Any, name: str) -> int:
 
 
 class _Job:
-    """The driver's part."""
+    """The driver's part of a run."""
 
     def __init__(self, spark: Any, link: Link, wanted: str, scratch: str) -> None:
         self._spark = spark
@@ -227,9 +227,9 @@ class _Job:
         counts, sketches = self._count(table)
         link = self._link.open()
         work, name, partitions, done = link.work(counts, sketches)
-        # A run that goes on finds what was written before.
+        # A resumed run has the same name, and finds its earlier files.
         base = f"{self._scratch}/vesica-{name}"
-        log.info("comparing %d partitions, of which %d are done", partitions, done)
+        log.info("comparing %d partitions, %d of them already done", partitions, done)
         with present(link):
             self._sort(work, partitions, base)
             self._remove(self._folder)
@@ -245,7 +245,7 @@ class _Job:
         return ended, matched.parquet(f"{base}/matched").select("digest")
 
     def _count(self, table: _Table) -> tuple[list[int], list[str]]:
-        """Write each distinct digest once, and count."""
+        """Write each distinct digest once, and count rows and keys."""
         path, sql = f"{self._folder}/keys", self._sql
         with self._described("making digests of keys"):
             keys = table.digests(self._wanted)
@@ -263,10 +263,10 @@ class _Job:
         return read.parquet(f"{self._folder}/keys")
 
     def _sort(self, work: str, partitions: int, base: str) -> None:
-        """Write the keys of each partition to a directory of its own."""
+        """Write the keys of each partition to a separate directory."""
         shape = "digest binary, partition int"
         keys = self._keys().select("digest").mapInArrow(placing(work), shape)
-        # One row without a key each, so that there is a directory of an empty partition too.
+        # One row without a key in each partition, so that empty ones have a directory, too.
         number = self._sql.col("id").cast("int").alias("partition")
         nothing = self._sql.lit(None).cast("binary").alias("digest")
         keys = keys.union(self._spark.range(partitions).select(nothing, number))
@@ -307,7 +307,7 @@ class _Job:
         found.write.mode("overwrite").parquet(f"{base}/matched/{place}")
 
     def _note(self, table: _Table, name: str, *, is_over: bool) -> None:
-        """Note the way back to the rows of this run, without secrets."""
+        """Note how to find this run's rows again, without secrets."""
         wanted = json.dumps(json.loads(self._wanted) | {"sketch": ""})
         note = [(name, json.dumps(table.names), wanted, time.time(), is_over)]
         with self._described("noting where rows are"):
@@ -317,12 +317,12 @@ class _Job:
     def _context(self) -> Any:
         try:
             return self._spark.sparkContext
-        except Exception:  # Spark Connect has none.
+        except Exception:  # Spark Connect does not have one.
             return None
 
     @contextmanager
     def _described(self, text: str) -> Generator[None]:
-        """Name the purpose of a job on Spark's pages."""
+        """Show the purpose of a job in Spark's user interface."""
         context = self._context()
         if context is None:
             yield
@@ -339,13 +339,13 @@ class _Job:
         return 4 if context is None else int(context.defaultParallelism)
 
     def _remove(self, path: str) -> None:
-        """Remove a directory; where Spark cannot be asked to, its digests at least."""
+        """Remove a directory, or at least its digests if Spark cannot remove it."""
         try:
             java = self._spark._jvm.org.apache.hadoop.fs.Path(path)
             java.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf()).delete(
                 java, True
             )
-        except Exception as error:  # Spark Connect has no such way.
-            log.debug("%s is emptied and not removed: %s", path, type(error).__name__)
+        except Exception as error:  # Spark Connect does not allow this.
+            log.debug("%s is emptied instead of removed: %s", path, type(error).__name__)
             nothing = self._spark.createDataFrame([], "digest binary")
             nothing.write.mode("overwrite").parquet(path)

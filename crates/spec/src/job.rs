@@ -168,8 +168,8 @@ options! {
         "VALUES" null_values: Maybe<NullValuesForm> = None;
         /// Join: send these columns of matching rows to the other side, which says --receive and learns.
         ///
-        /// Of several rows with one key the first is sent, unless --duplicates says otherwise. docs/guides/joins.md says what
-        /// each side learns.
+        /// Of several rows with one key the first is sent, unless --duplicates says otherwise. docs/guides/computing.md says
+        /// what each side learns.
         "COLS" send: Maybe<Columns> = None;
         /// With --send: bytes that a row's values are padded to; each value takes its length plus 2.
         ///
@@ -179,7 +179,7 @@ options! {
         "" receive: Flag = false;
         /// Write the matched rows of both sides in one order, numbered in a first column `match_id`.
         ///
-        /// The two outputs then fit together. Both sides must ask for it and learn; see docs/guides/joins.md.
+        /// The two outputs then fit together. Both sides must ask for it and learn; see docs/guides/computing.md.
         "" align: Flag = false;
         /// Decimal places of the values for sums, products and shares: with 2, a value may be 12.50.
         ///
@@ -191,7 +191,7 @@ options! {
         "N" minimum: Count = 0;
         /// For counts and sums: add noise that hides any single key, as differential privacy with this ε, for example 0.5.
         ///
-        /// It is the same on both sides. Nobody learns the number without the noise; see docs/guides/noise.md.
+        /// It is the same on both sides. Nobody learns the number without the noise; see docs/guides/computing.md.
         "E" epsilon: Maybe<Parsed<Epsilon>> = None;
         /// With --epsilon, for sums: the largest magnitude with which the value of a key counts, a whole number.
         "N" clamp: Maybe<Count> = None;

@@ -1,7 +1,7 @@
 //! Secret shares of which keys match, and of their values, for a later computation of both sides.
 //!
 //! A side's shares are CSV with a header and a line for each bin of the receiver's table, in the same order on both
-//! sides. `docs/guides/answers.md` specifies the columns, and how two files are put together.
+//! sides. `docs/guides/computing.md` specifies the columns, and how two files are put together.
 
 use std::io::{self, Write};
 

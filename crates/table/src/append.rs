@@ -1,11 +1,11 @@
-//! Columns appended to delimited text, whose own bytes stay as they are.
+//! Columns appended to delimited text, whose own bytes stay unchanged.
 
 use std::io::{self, Write};
 
 use crate::head;
 
-/// Writes a record of the text with more fields at its end, quoted where that is needed, and its own line end or else
-/// this one.
+/// Writes a record of the text with more fields at its end, quoted where needed. It keeps its own line end, or gets
+/// this one if it has none.
 pub(crate) fn write<'a>(
     record: &[u8],
     more: impl Iterator<Item = &'a str>,
@@ -26,7 +26,7 @@ pub(crate) fn write<'a>(
     out.write_all(if own.is_empty() { line_end } else { own })
 }
 
-/// A name for a column that is added to a table with these: its own, or with a prefix where that is taken.
+/// Returns the name of a column to add to a table with these names: its own, with a prefix if that is taken.
 pub(crate) fn name(table: &[String], own: &str, prefix: &str) -> String {
     let mut name = own.to_owned();
     while table.contains(&name) {
@@ -35,7 +35,7 @@ pub(crate) fn name(table: &[String], own: &str, prefix: &str) -> String {
     name
 }
 
-/// Names for columns that the other side sent, which are added to a table with these.
+/// Returns the names of columns that the other side sent, to add to a table with these names.
 pub(crate) fn names(table: &[String], more: &[String]) -> Vec<String> {
     let mut taken = table.to_vec();
     let free = |own: &String| {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_quoted_where_that_is_needed() {
+    fn fields_are_quoted_where_needed() {
         let fields = ["x;y", "say \"no\"", "two\nlines", "\r", "plain"];
         let text = appended("a\n", &fields);
         assert_eq!(text, "a;\"x;y\";\"say \"\"no\"\"\";\"two\nlines\";\"\r\";plain\n");

@@ -76,10 +76,10 @@ fn lost(_: ArrowError) -> Error {
     Error::bug("the written rows cannot be read")
 }
 
-/// Returns whether this is a stream of a version before 0.15: it begins with the length of the first message, without a
-/// mark before it.
+/// Returns whether this is a stream of a version before 0.15, which begins with the length of the first message without
+/// a marker.
 fn is_old_stream(head: &[u8]) -> std::result::Result<bool, ()> {
-    /// A schema is hardly longer, and the head of a message hardly larger.
+    /// The maximum length of a schema, and of a message's header.
     const LONGEST: usize = 1 << 20;
     const ROOT: u32 = 64;
     // Text has no zeros here.
@@ -105,21 +105,21 @@ fn is_old_stream(head: &[u8]) -> std::result::Result<bool, ()> {
     }
 }
 
-/// A table of which the schema has been read, and the messages have been looked at where there are any.
+/// A table whose schema has been read. The messages, if there are any, have been surveyed.
 pub(crate) struct Arrow {
     kept: Kept,
     schema: SchemaRef,
     uuids: Vec<bool>,
     survey: Survey,
-    /// Of what was read.
+    /// The digest of the bytes that were read.
     digest: Option<InputDigest>,
 }
 
-/// Where the batches are.
+/// The place of the batches.
 enum Kept {
     File(Stored),
     Stream(Stored),
-    /// In memory, under a name for messages.
+    /// Memory, with a name for messages.
     Memory(String, ArrowTable),
 }
 
@@ -143,7 +143,7 @@ impl Kept {
         self.fault(InputFault::Damaged { format: format.title(), part: part.into() })
     }
 
-    /// The stored bytes, where there are any.
+    /// Returns the stored bytes, if there are any.
     fn stored(&self) -> Option<&Stored> {
         match self {
             Self::File(stored) | Self::Stream(stored) => Some(stored),
@@ -164,7 +164,7 @@ impl Kept {
         })
     }
 
-    /// The batches, with these columns, which are ascending.
+    /// Returns the batches with these columns, which are ascending.
     fn batches(&self, columns: Vec<usize>) -> Option<Decoded> {
         let from = |stored: &Stored| BufReader::with_capacity(1 << 16, stored.reader(0));
         Some(match self {
@@ -180,8 +180,8 @@ impl Kept {
 type Decoded = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
 
 impl Arrow {
-    /// Reads the schema and looks at the head of each message, of which none may claim to unpack to more than so many
-    /// bytes.
+    /// Reads the schema and surveys the header of each message. No message may claim to unpack to more than
+    /// `most_bytes`.
     ///
     /// # Errors
     /// [`InputFault::Damaged`], [`InputFault::Unsupported`], [`InputFault::TooManyRows`] and [`InputFault::TooLarge`].
@@ -191,7 +191,7 @@ impl Arrow {
         let survey = survey.ok_or_else(|| kept.damaged("its structure"))?;
         if survey.is_big_endian {
             return Err(kept.fault(InputFault::Unsupported {
-                part: "numbers in the order of bytes of a big-endian machine",
+                part: "numbers in big-endian byte order",
                 advice: "write it again on another machine, or as Parquet or CSV",
             }));
         }
@@ -207,7 +207,7 @@ impl Arrow {
         Self::of(kept, survey)
     }
 
-    /// A table in memory, which has this name in messages.
+    /// Opens a table in memory, which has this name in messages.
     ///
     /// # Errors
     /// [`InputFault::TooManyRows`].
@@ -227,7 +227,7 @@ impl Arrow {
         Ok(Self { kept, schema, uuids, survey, digest: None })
     }
 
-    /// The columns.
+    /// Returns the columns.
     fn header(&self) -> Header {
         let fields = self.schema.fields().iter().zip(&self.uuids);
         Header::of_types(
@@ -235,12 +235,12 @@ impl Arrow {
         )
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(&self) -> u64 {
         self.survey.rows
     }
 
-    /// The table with its header.
+    /// Returns the table with its header.
     fn opened(self) -> OpenedTable {
         OpenedTable { header: self.header(), rows: self.rows(), content: Box::new(self) }
     }
@@ -249,7 +249,7 @@ impl Arrow {
         self.kept.damaged(part)
     }
 
-    /// The batches, with these columns, which are ascending.
+    /// Returns the batches with these columns, which are ascending.
     fn batches(&self, columns: Vec<usize>) -> Option<Decoded> {
         guarded(|| self.kept.batches(columns))?
     }
@@ -265,7 +265,7 @@ impl Arrow {
         let batches = self.batches(wanted).ok_or_else(|| self.damaged("its schema"))?;
         let (mut first, mut rest) = (0u64, rows);
         for batch in batches {
-            let after = || self.damaged(format!("what comes after row {first}"));
+            let after = || self.damaged(format!("the part after row {first}"));
             let batch = batch.map_err(|_| after())?;
             let end = first + batch.num_rows() as u64;
             let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
@@ -283,8 +283,8 @@ impl Arrow {
         Ok(())
     }
 
-    /// What became of matched rows, `None` where a damaged table made a library panic, once it is certain that they are still
-    /// those that were read. What seems damaged was not then, so it has changed.
+    /// Returns the result of writing matched rows, once it is certain that the rows have not changed. `done` is `None`
+    /// if a library panicked. Apparent damage means a change, since the table was sound when it was read.
     fn settled<T>(
         &self,
         done: Option<std::result::Result<T, Unwritten>>,
@@ -299,7 +299,7 @@ impl Arrow {
         }
     }
 
-    /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
+    /// Copies rows like [`Arrow::copy`], but in any order. The table is read once for every `GATHERED` rows.
     fn copy_in_any_order(&self, rows: &[u64], select: &[usize], to: &mut Take<'_>) -> Done {
         const GATHERED: usize = 1 << 20;
         const BATCH: usize = 1 << 16;
@@ -344,7 +344,7 @@ impl Arrow {
         writer.finish().map_err(unwritten)
     }
 
-    fn gather_all(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Gathered {
+    fn gather_all(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> ArrowResult {
         let schema = Arc::new(what.schema(&self.schema));
         let mut batches = Vec::new();
         let mut keep = |batch: &RecordBatch| {
@@ -355,7 +355,7 @@ impl Arrow {
         Ok(ArrowTable::of(schema, batches))
     }
 
-    /// Gives `to` what is written, batch by batch.
+    /// Gives `to` the output, batch by batch.
     fn write_batches(
         &self,
         what: &Written<'_>,
@@ -378,17 +378,17 @@ impl Arrow {
     }
 }
 
-/// Takes a batch of the table's own columns.
+/// A callback for batches of the table's own columns.
 type Take<'a> = dyn FnMut(RecordBatch) -> Done + 'a;
 
 type WriteBatch<'a> = dyn FnMut(&RecordBatch) -> std::result::Result<(), ArrowError> + 'a;
 
 type Done = std::result::Result<(), Unwritten>;
 
-type Gathered = std::result::Result<ArrowTable, Unwritten>;
+type ArrowResult = std::result::Result<ArrowTable, Unwritten>;
 
-/// Gives `to` a batch of the table's own columns with what is added to it; in parts where it would be too large. The first
-/// row is the one at this place of the output.
+/// Gives `to` a batch of the table's own columns together with the added ones, in parts if it would be too large.
+/// `first` is the place of its first row in the output.
 fn add(
     what: &Written<'_>,
     schema: &SchemaRef,
@@ -455,7 +455,7 @@ impl Content for Arrow {
         self.settled(guarded(|| self.write_all(what, out, done)))
     }
 
-    fn gather(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Option<Gathered> {
+    fn gather(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Option<ArrowResult> {
         Some(self.settled(guarded(|| self.gather_all(what, done))))
     }
 }
@@ -463,6 +463,6 @@ impl Content for Arrow {
 fn unwritten(error: ArrowError) -> Unwritten {
     match error {
         ArrowError::IoError(_, error) => Unwritten::Output(error),
-        _ => Unwritten::Output(io::Error::other("the values make no Arrow table")),
+        _ => Unwritten::Output(io::Error::other("the values cannot be written as an Arrow table")),
     }
 }

@@ -1,4 +1,4 @@
-//! Decoded batches of a table with types, shown row by row.
+//! Decoded batches of a typed table, shown row by row.
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -10,25 +10,25 @@ use crate::{
     typed::TextColumn,
 };
 
-/// What the batches are of.
+/// The table to which the batches belong.
 pub(crate) struct Batches<'a> {
     /// The name of the table.
     pub(crate) name: &'a str,
-    /// How many rows it says that it has.
+    /// The number of rows that it claims.
     pub(crate) rows: u64,
-    /// The columns that the batches have, by their positions in the table.
+    /// The columns of the batches, by their positions in the table.
     pub(crate) columns: &'a [usize],
-    /// For each column of the table whether it holds UUIDs.
+    /// Whether each column of the table holds UUIDs.
     pub(crate) uuids: &'a [bool],
-    /// Says that a part of it is damaged.
+    /// Makes the error for a damaged part.
     pub(crate) damaged: &'a dyn Fn(String) -> Error,
 }
 
 impl Batches<'_> {
-    /// Shows each row of all batches, of which there must be as many as the table says.
+    /// Shows each row of all batches. There must be as many as the table claims.
     ///
     /// # Errors
-    /// A batch that cannot be decoded, another number of rows, and whatever `show` returns.
+    /// A batch that cannot be decoded, another number of rows, and any error of `show`.
     pub(crate) fn show(
         &self,
         mut batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
@@ -36,7 +36,7 @@ impl Batches<'_> {
     ) -> Result<()> {
         let mut texts: Vec<Option<TextColumn>> = self.uuids.iter().map(|_| None).collect();
         let mut number = 0;
-        let after = |number: u64| (self.damaged)(format!("what comes after row {number}"));
+        let after = |number: u64| (self.damaged)(format!("the part after row {number}"));
         loop {
             let next = guarded(|| {
                 let Some(batch) = batches.next() else { return Some(None) };
@@ -60,7 +60,7 @@ impl Batches<'_> {
     }
 }
 
-/// These columns in the order in which a batch has them.
+/// Returns these columns in the order in which a batch has them.
 pub(crate) fn in_order(columns: &[usize]) -> Vec<usize> {
     let mut columns = columns.to_vec();
     columns.sort_unstable();

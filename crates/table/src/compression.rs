@@ -1,4 +1,4 @@
-//! Packed text: gzip and Zstandard.
+//! Compressed text: gzip and Zstandard.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -8,20 +8,20 @@ use std::{
 
 use flate2::{bufread::GzDecoder, write::GzEncoder};
 
-/// How the number goes on that a frame to be skipped begins with, after its first byte.
+/// The rest of the number at the beginning of a skippable frame, after its first byte.
 const SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
 
-/// What a text is packed with.
+/// The compression of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// gzip, also of several members.
+    /// gzip, with one or more members.
     Gzip,
-    /// Zstandard, also of several frames.
+    /// Zstandard, with one or more frames.
     Zstd,
 }
 
 impl Compression {
-    /// The name in messages and reports.
+    /// Returns the name in messages and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -29,9 +29,9 @@ impl Compression {
         }
     }
 
-    /// What the first bytes of a file say; `Err` where more of them are needed.
+    /// Recognizes the compression by the first bytes of a file; `Err` if more of them are needed.
     pub(crate) fn of_beginning(head: &[u8]) -> Result<Option<Self>, ()> {
-        // A Zstandard file may begin with a frame that is to be skipped: there are sixteen kinds (RFC 8878, section 3.1.2).
+        // A Zstandard file may begin with a skippable frame, which has sixteen kinds (RFC 8878, section 3.1.2).
         if let [kind, rest @ ..] = head
             && kind & 0xf0 == 0x50
             && !rest.is_empty()
@@ -56,20 +56,20 @@ impl Compression {
         Ok(None)
     }
 
-    /// What a file's name promises.
+    /// Returns the compression that a file's name promises.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         let is = |wanted: &str| extension.eq_ignore_ascii_case(wanted);
         if is("gz") { Some(Self::Gzip) } else { is("zst").then_some(Self::Zstd) }
     }
 
-    /// Whether an error while unpacking says that the reader would have to hold more than it may.
+    /// Whether an error means that unpacking needs more memory than allowed.
     pub(crate) fn is_too_large(self, error: &io::Error) -> bool {
         self == Self::Zstd && error.to_string().contains("too much memory")
     }
 
-    /// Unpacks what is read, and holds about `held_bytes` for that. Input that is damaged, cut short, or asks for
-    /// more is an error of any kind but [`io::ErrorKind::Interrupted`].
+    /// Unpacks the text, with about `held_bytes` of memory. Input that is damaged, cut short, or needs more is an error
+    /// of any kind but [`io::ErrorKind::Interrupted`].
     pub(crate) fn unpack(
         self,
         packed: impl Read + Send + 'static,
@@ -79,7 +79,7 @@ impl Compression {
             Self::Gzip => Box::new(CompressedMembers::new(packed)),
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::new(packed)?;
-                // Of 8 MiB, which every decoder should have (RFC 8878, section 3.1.1.1.2), to 128 MiB.
+                // From 8 MiB, which every decoder should support (RFC 8878, section 3.1.1.1.2), to 128 MiB.
                 let window = held_bytes.max(1).ilog2().clamp(23, 27);
                 decoder.window_log_max(window)?;
                 Box::new(decoder)
@@ -87,7 +87,7 @@ impl Compression {
         })
     }
 
-    /// Packs what `write` writes.
+    /// Packs the bytes that `write` writes.
     pub(crate) fn pack<E: From<io::Error>>(
         self,
         out: &mut (dyn Write + Send),
@@ -110,12 +110,12 @@ impl Compression {
     }
 }
 
-/// Reads the members of a gzip file one after the other. Zeros behind a member are filling, as of a tape or of a device with blocks,
-/// which gzip ignores as well.
+/// A reader of the members of a gzip file, one after the other. Zeros after a member are padding, from a tape or a
+/// block device, which gzip ignores as well.
 enum CompressedMembers<R> {
     /// Within a member.
     Inside(Box<GzDecoder<BufReader<R>>>),
-    /// At the end, or where reading failed.
+    /// At the end, or after an error.
     Done,
 }
 
@@ -159,7 +159,7 @@ impl<R: Read> Read for CompressedMembers<R> {
     }
 }
 
-/// Returns the ending of a file's name in small letters; `csv` for a packed `a.csv.gz`.
+/// Returns the extension of a file's name in lower case; `csv` for a packed `a.csv.gz`.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     let packed = Compression::of_name(path).is_some();
     let name = if packed { path.file_stem().map(Path::new)? } else { path };
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_unpacked_and_what_is_cut_is_refused() {
+    fn packed_text_is_unpacked_and_cut_text_is_refused() {
         let text: Vec<u8> = (0..100_000u32).flat_map(|i| format!("{i}\n").into_bytes()).collect();
         for packing in [Compression::Gzip, Compression::Zstd] {
             let mut packed = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
                 packing.unpack(io::Cursor::new(packed), 1 << 30)?.read_to_end(&mut bytes)?;
                 io::Result::Ok(bytes)
             };
-            // Two of them are as good as one.
+            // Two members or frames are as good as one.
             assert!(
                 unpacked([packed.clone(), packed.clone()].concat()).unwrap()
                     == [&text[..], &text].concat()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn fillings_and_frames_to_be_skipped_are_passed_over() {
+    fn padding_and_skippable_frames_are_ignored() {
         let packed = |packing: Compression, text: &[u8]| {
             let mut packed = Vec::new();
             packing.pack(&mut packed, |out| out.write_all(text)).unwrap();
@@ -230,7 +230,7 @@ mod tests {
 
     /// A window of 2 GiB, which `zstd --long=31` makes.
     #[test]
-    fn a_window_that_is_too_large_is_told_from_damage() {
+    fn a_window_that_is_too_large_differs_from_damage() {
         let large = b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00";
         let mut bytes = Vec::new();
         let unpacked = Compression::Zstd.unpack(io::Cursor::new(large.to_vec()), 1 << 30);

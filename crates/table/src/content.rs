@@ -12,14 +12,14 @@ use crate::{
     written::{Unwritten, Written},
 };
 
-/// The most rows of a table: on disk, their numbers have 40 bits.
+/// The maximum number of rows of a table: on disk, their numbers have 40 bits.
 pub const MAX_ROWS: u64 = 1 << 40;
 
-/// A table of one format. It is read as often as somebody asks: once for its keys, which decodes only the columns that are
-/// wanted, and once more to write the rows that matched.
+/// A table of one format. It may be read several times: once for its keys, which decodes only the wanted columns, and
+/// again to write the rows that matched.
 pub(crate) trait Content: Send {
-    /// Shows every row in order, with the fields in `columns`, positions in the header, decoded. Returns the number of
-    /// rows, at most [`MAX_ROWS`].
+    /// Shows every row in order, with the fields of `columns`, which are positions in the header, decoded. Returns the
+    /// number of rows, at most [`MAX_ROWS`].
     ///
     /// # Errors
     /// [`Error::Input`](vesica_core::error::Error::Input), and the errors of `show`.
@@ -32,7 +32,7 @@ pub(crate) trait Content: Send {
     /// Returns the place of a row that was shown, counted from 0.
     fn place(&self, row: u64) -> Place;
 
-    /// Writes a table of these rows and columns. Says now and then how many rows are done.
+    /// Writes a table of these rows and columns. Reports from time to time the number of rows written.
     ///
     /// # Errors
     /// [`Unwritten`].
@@ -43,7 +43,7 @@ pub(crate) trait Content: Send {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten>;
 
-    /// The same in memory, where the table's rows are batches and need not be written for that.
+    /// Returns the same rows in memory, if the table's rows are batches that need not be written for that.
     fn gather(
         &self,
         _what: &Written<'_>,
@@ -52,25 +52,25 @@ pub(crate) trait Content: Send {
         None
     }
 
-    /// The digest of the input that was read.
+    /// Returns the digest of the input that was read.
     fn digest(&self) -> Option<&InputDigest>;
 
-    /// Whether what was read is valid UTF-8, as far as it is text.
+    /// Whether all text that was read is valid UTF-8.
     fn is_utf8(&self) -> bool {
         true
     }
 
-    /// Counts the rows with quotation marks where delimited text has none.
+    /// Counts the rows with misplaced quotation marks in delimited text.
     fn misquoted(&self) -> u64 {
         0
     }
 
-    /// The text, where the table is one.
+    /// Returns the text, if the table is one.
     fn text(&self) -> Option<&Text> {
         None
     }
 
-    /// Returns the name of the delimiter, where there is one.
+    /// Returns the name of the delimiter, if there is one.
     fn delimiter(&self) -> Option<&'static str> {
         None
     }

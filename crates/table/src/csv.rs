@@ -1,6 +1,6 @@
-//! A delimited text as rows, each of which can be copied out byte for byte.
+//! A delimited text as rows, which can be copied byte for byte.
 //!
-//! The text is read twice, in blocks: once to show each row's fields, and once more to copy the rows that are written.
+//! The text is read twice, in blocks: once to show each row's fields, and again to copy the rows to write.
 
 use std::{
     borrow::Cow,
@@ -19,10 +19,10 @@ use crate::{
     head::{self, Delimiter, Head, SNIFFED_ROWS, terminated, without_line_end},
     header::Header,
     ingest::{Reader, Texts},
-    records::{Found, Records},
+    records::{Records, TextRecord},
     row::{Fields, Origin, Row},
     stored::Stored,
-    text::{Facts, Lines, Text, show_rows},
+    text::{Lines, Text, TextSurvey, show_rows},
     written::{Unwritten, Written},
 };
 
@@ -40,36 +40,35 @@ static KIND: FormatKind = FormatKind {
     batches,
 };
 
-/// The opening of a text that is nothing else.
+/// The opening of a text of no other format.
 pub(crate) static OPENING: TextOpening =
     TextOpening { is_line: |_| false, is_like_line: |_| false, is_enough, begin };
 
-/// How many rows are written before that is said.
+/// The number of rows between two reports of progress.
 const SHOW_EVERY: usize = 1 << 14;
 
 /// The header of a delimited text.
-pub(crate) struct Layout {
+pub(crate) struct DelimitedHeader {
     delimiter: u8,
-    /// Its bytes as they came, whatever stands before it and its line end included.
+    /// Its bytes, with everything before it and with its line end.
     header: Vec<u8>,
-    /// How many of them are a byte-order mark.
+    /// The length of a byte-order mark in it.
     mark: usize,
     columns: Header,
 }
 
-/// A text of which the header has been read.
+/// A text whose header has been read.
 pub(crate) struct Csv {
     text: Text,
-    layout: Layout,
-    /// What the first reading found out.
-    facts: Option<Facts>,
-    /// Rows with quotation marks that RFC 4180 does not have.
+    layout: DelimitedHeader,
+    /// The findings of the first reading.
+    facts: Option<TextSurvey>,
+    /// The number of rows with quotation marks that RFC 4180 does not allow.
     misquoted: u64,
 }
 
-impl Layout {
-    /// Reads the header of a text of which this is the beginning. If the beginning is not the whole text, it has at least
-    /// the header.
+impl DelimitedHeader {
+    /// Reads the header of a text with this beginning, which has at least the whole header.
     ///
     /// # Errors
     /// [`InputFault::UnclosedHeader`].
@@ -90,17 +89,17 @@ impl Layout {
         Ok(layout)
     }
 
-    /// What separates the fields.
+    /// Returns the delimiter.
     pub(crate) fn delimiter(&self) -> Delimiter {
         Delimiter::of_byte(self.delimiter)
     }
 
-    /// The first line; empty where there is not even that.
+    /// Returns the first line, which is empty if the text is.
     pub(crate) fn columns(&self) -> &Header {
         &self.columns
     }
 
-    /// Whether the header is there and has come to its end, whatever follows.
+    /// Whether the header exists and has its line end.
     pub(crate) fn is_whole(&self) -> bool {
         self.header.ends_with(b"\n") || self.header.ends_with(b"\r")
     }
@@ -111,7 +110,7 @@ impl Layout {
             && !self.columns.is_missing()
     }
 
-    /// What the table's own lines end with; for a last row that ends with nothing.
+    /// Returns the line end of the table's own lines, for a last row without one.
     fn line_end(&self) -> &'static [u8] {
         match head::line_end(&self.header) {
             [] => b"\n",
@@ -119,14 +118,14 @@ impl Layout {
         }
     }
 
-    /// Whether the text stops inside a quoted field of this record. The csv crate takes the end of
-    /// the text for the end of the field and says nothing.
+    /// Whether the text ends inside a quoted field of this record. The csv crate takes the end of the text for the end
+    /// of the field and reports nothing.
     fn ends_in_quotes(&self, record: &[u8]) -> bool {
         let after = |state: Quoting, byte: &u8| state.after(*byte, self.delimiter);
         record.iter().fold(Quoting::FieldStart, after) == Quoting::Quoted
     }
 
-    /// Whether a record has a quotation mark in a field that begins without one, or anything behind a closing one.
+    /// Whether a record has a quotation mark in an unquoted field, or anything after a closing one.
     fn is_misquoted(&self, record: &[u8]) -> bool {
         let record = without_line_end(record);
         let is_delimiter = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == self.delimiter);
@@ -145,7 +144,7 @@ impl Layout {
         false
     }
 
-    /// The header as it is written, with all columns or those selected.
+    /// Returns the header for the output, with all columns or the selected ones.
     fn written_header(&self, select: Option<&[usize]>) -> Cow<'_, [u8]> {
         let Some(select) = select else { return terminated(&self.header, self.line_end()) };
         let (mark, names) = self.header.split_at(self.mark.min(self.header.len()));
@@ -153,7 +152,7 @@ impl Layout {
         [mark, &self.selected(&names[blank..], select)].concat().into()
     }
 
-    /// A row as it is written.
+    /// Returns a row for the output.
     fn written_row<'a>(&self, line: &'a [u8], select: Option<&[usize]>) -> Cow<'a, [u8]> {
         match select {
             Some(select) => self.selected(line, select).into(),
@@ -161,8 +160,7 @@ impl Layout {
         }
     }
 
-    /// Writes a record with more fields at its end. Delimited text has nothing for a value that is missing but an empty
-    /// field.
+    /// Writes a record with more fields at its end. A missing value becomes an empty field.
     fn write_record<'a>(
         &self,
         record: &[u8],
@@ -173,7 +171,7 @@ impl Layout {
         append::write(record, more.map(Option::unwrap_or_default), form, out)
     }
 
-    /// A record with the selected fields alone, each in the bytes that it came in, and in the order asked for.
+    /// Returns a record with only the selected fields, in the requested order and with unchanged bytes.
     fn selected(&self, record: &[u8], select: &[usize]) -> Vec<u8> {
         let end = without_line_end(record);
         let mut fields = vec![0];
@@ -189,7 +187,7 @@ impl Layout {
         let fields: Vec<_> = select.iter().map(|column| field(*column)).collect();
         let mut line = fields.join(&self.delimiter);
         if line.is_empty() {
-            // A blank line would be no row.
+            // A blank line would not be a row.
             line.extend_from_slice(b"\"\"");
         }
         line.extend_from_slice(self.line_end());
@@ -203,11 +201,11 @@ fn is_enough(head: Head<'_>, delimiter: Delimiter) -> bool {
     if delimiter == Delimiter::Auto && rows <= 2 * SNIFFED_ROWS && text.len() < SAMPLE {
         return false;
     }
-    Layout::new(head, delimiter).is_ok_and(|layout| layout.is_whole())
+    DelimitedHeader::new(head, delimiter).is_ok_and(|layout| layout.is_whole())
 }
 
 fn begin(head: Head<'_>, delimiter: Delimiter) -> Result<Beginning> {
-    let layout = Layout::new(head, delimiter)?;
+    let layout = DelimitedHeader::new(head, delimiter)?;
     Ok(Beginning {
         header: layout.columns().clone(),
         has_rows: layout.has_rows(head),
@@ -215,10 +213,10 @@ fn begin(head: Head<'_>, delimiter: Delimiter) -> Result<Beginning> {
     })
 }
 
-/// The columns become text, with nothing where a field is empty.
+/// Converts the columns to text, with missing values for empty fields.
 fn batches(bytes: Vec<u8>, delimiter: Delimiter) -> Result<Reader> {
     const NAME: &str = "the matched rows";
-    let layout = Layout::new(Head::new(NAME, &bytes)?, delimiter)?;
+    let layout = DelimitedHeader::new(Head::new(NAME, &bytes)?, delimiter)?;
     let names = layout.columns().names();
     let mut texts = Texts::new(names.clone());
     let mut written = Csv::new(Text::new(Stored::memory(NAME, bytes), None, u64::MAX), layout);
@@ -235,8 +233,8 @@ fn batches(bytes: Vec<u8>, delimiter: Delimiter) -> Result<Reader> {
 }
 
 impl Csv {
-    /// The text with this header.
-    pub(crate) fn new(text: Text, layout: Layout) -> Self {
+    /// Makes a table of the text with this header.
+    pub(crate) fn new(text: Text, layout: DelimitedHeader) -> Self {
         Self { text, layout, facts: None, misquoted: 0 }
     }
 
@@ -251,8 +249,7 @@ impl Content for Csv {
     /// Shows every row in order.
     ///
     /// # Errors
-    /// [`InputFault::Ragged`], [`InputFault::UnclosedQuote`], [`InputFault::TooManyRows`], and
-    /// whatever `show` returns.
+    /// [`InputFault::Ragged`], [`InputFault::UnclosedQuote`], [`InputFault::TooManyRows`], and any error of `show`.
     fn read(
         &mut self,
         _columns: &[usize],
@@ -261,12 +258,14 @@ impl Content for Csv {
         let (mut records, width) = (self.records(true)?, self.layout.columns.width());
         let mut number = 0;
         self.misquoted = 0;
-        while let Some(Found { offset, read, line, is_last, is_quoted, record }) = records.next()? {
+        while let Some(TextRecord { offset, read, line, is_last, is_quoted, record }) =
+            records.next()?
+        {
             number += 1;
             self.misquoted += u64::from(is_quoted && self.layout.is_misquoted(line));
             let origin = Origin::Text { text: &self.text, offset, read };
             let row = Row { number, origin, fields: Fields::Record(record) };
-            // Only the last row can be open, and an open field is why its fields are too few.
+            // Only the last row can be open, and an open field is the reason for too few fields.
             if is_last && self.layout.ends_in_quotes(line) {
                 return Err(row.fault(InputFault::UnclosedQuote { place: row.place() }));
             }
@@ -361,7 +360,7 @@ impl Content for Csv {
     }
 }
 
-/// Where in a field a byte of delimited text stands.
+/// The place of a byte within a field of delimited text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quoting {
     FieldStart,
@@ -371,7 +370,7 @@ enum Quoting {
 }
 
 impl Quoting {
-    /// What comes after this byte.
+    /// Returns the place after this byte.
     fn after(self, byte: u8, delimiter: u8) -> Self {
         match (self, byte) {
             (Self::FieldStart, b'"') => Self::Quoted,
@@ -389,9 +388,9 @@ mod tests {
     use super::*;
     use crate::written::Matched;
 
-    /// Every field of every row, and the table.
+    /// Returns every field of every row, and the table.
     fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Csv)> {
-        let layout = Layout::new(Head::new("t.csv", bytes.as_ref())?, Delimiter::Comma)?;
+        let layout = DelimitedHeader::new(Head::new("t.csv", bytes.as_ref())?, Delimiter::Comma)?;
         let stored = Stored::memory("t.csv", bytes.as_ref().to_vec());
         let mut table = Csv::new(Text::new(stored, None, 1 << 30), layout);
         let width = table.layout.columns.width();
@@ -470,7 +469,7 @@ mod tests {
         }
     }
 
-    /// Two carriage returns and a line feed are one end of a line, whatever is written of it.
+    /// Two carriage returns and a line feed are one line end, for any selection of columns.
     #[test]
     fn line_ends_that_were_written_twice_stay() {
         let text = "k,v\r\r\nann,1\r\r\nbob,\"2\"\r\r\n";
@@ -478,7 +477,7 @@ mod tests {
         assert_eq!(rows, [["ann", "1"], ["bob", "2"]]);
         assert_eq!(written(&table, &[0, 1], None), text);
         assert_eq!(written(&table, &[1], Some(&[1])), "v\r\r\n\"2\"\r\r\n");
-        // A blank line between lines that end with a carriage return is none of them.
+        // A blank line between lines that end with a carriage return is not a row.
         let (rows, table) = self::table("k\r\r1\r").unwrap();
         assert_eq!(
             (rows, written(&table, &[0], None)),

@@ -1,7 +1,7 @@
 //! Databases as inputs and outputs: `adbc:DRIVER`.
 //!
-//! The rows of a query come like a pipe that holds an Arrow stream. A result becomes a table in a transaction, which is
-//! committed where a file would get its name.
+//! The rows of a query come in as an Arrow stream, as from a pipe. A result becomes a table in a transaction, which is
+//! committed at the point where a file would get its name.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,15 @@ pub(crate) use absent::{Rows, Transaction};
 #[cfg(feature = "databases")]
 pub(crate) use adbc::{Rows, Transaction};
 
-/// What addresses in databases begin with.
+/// The beginning of addresses in databases.
 const SCHEME: &str = "adbc:";
 
-/// The address of something in a database, if this is one and no path of a file.
+/// Returns the address in a database, if this is one and not the path of a file.
 pub fn address(path: &Path) -> Option<&str> {
     path.to_str().filter(|path| path.starts_with(SCHEME))
 }
 
-/// A path as messages may show it: without what might be a password, where a database's address is not of the right form.
+/// Returns a path for messages. It leaves out anything that might be a password in a malformed database address.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     match address(path).map(Place::parse) {
         Some(Err(_)) => PathBuf::from(SCHEME),
@@ -33,7 +33,7 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
     }
 }
 
-/// What an address in a database names.
+/// The parts of an address in a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The name of a driver, or the path of its library.
@@ -57,8 +57,8 @@ impl Place {
         let settings = ["://", "@", "?", "password"];
         if settings.iter().any(|sign| rest.to_lowercase().contains(sign)) {
             return refused(
-                "after adbc: stands the name of a driver or the path of its library; where the database is, the user \
-                 and the password are taken from the environment alone: VESICA_ADBC_URI, VESICA_ADBC_USERNAME and \
+                "after adbc: write the name of a driver or the path of its library; the place of the database, the user \
+                 and the password come only from the environment: VESICA_ADBC_URI, VESICA_ADBC_USERNAME and \
                  VESICA_ADBC_PASSWORD",
             );
         }
@@ -76,10 +76,10 @@ impl Place {
         Ok(Self { driver: driver.to_owned(), schema, table })
     }
 
-    /// The query for the rows of an input: the one that was given, or else for the whole table.
+    /// Returns the query for the rows of an input: the given one, or one for the whole table.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there are both or neither.
+    /// [`Error::Usage`] if there are both or neither.
     pub(crate) fn query(&self, given: Option<&str>) -> Result<String> {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         match (given, &self.table) {
@@ -91,22 +91,22 @@ impl Place {
             }
             (None, None) => Err(Error::usage(
                 Misuse::Database,
-                "say which rows of the database are the input: with --query, or a table as in adbc:DRIVER#TABLE",
+                "name the rows of the input with --query, or a table as in adbc:DRIVER#TABLE",
             )),
             (Some(_), Some(_)) => Err(Error::usage(
                 Misuse::Database,
-                "the input is a query or a table: leave out --query, or what follows the # in the address",
+                "the input is either a query or a table: leave out --query, or the # and what follows it in the address",
             )),
         }
     }
 
-    /// The table for an output.
+    /// Returns the table for an output.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there is none.
+    /// [`Error::Usage`] if the address has none.
     pub(crate) fn table(&self) -> Result<&str> {
         self.table.as_deref().ok_or_else(|| {
-            Error::usage(Misuse::Database, "say which table the output is, as in adbc:DRIVER#TABLE")
+            Error::usage(Misuse::Database, "name the table for the output, as in adbc:DRIVER#TABLE")
         })
     }
 }

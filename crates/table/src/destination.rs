@@ -1,4 +1,4 @@
-//! Where the result of a run goes.
+//! The destination of a run's result.
 
 use std::{
     fmt,
@@ -8,17 +8,17 @@ use std::{
 
 use crate::arrow::memory::ArrowTable;
 
-/// A file, what else a path leads to, or memory.
+/// A file or another target of a path, or memory.
 #[derive(Debug, Clone)]
 pub enum Destination {
-    /// A file, or what its path leads to: an object in a store, a table of a database, or standard output.
+    /// A file, or another target of its path: an object in a store, a table of a database, or standard output.
     Path(PathBuf),
     /// Memory, for matched rows.
     Memory(MatchedTable),
 }
 
 impl Destination {
-    /// The path, where there is one.
+    /// Returns the path, if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Path(path) => Some(path),
@@ -33,12 +33,12 @@ impl<P: Into<PathBuf>> From<P> for Destination {
     }
 }
 
-/// A place in memory for matched rows. It is empty until a run has ended well. Clones are the same place.
+/// A place in memory for matched rows. It is empty until a run has succeeded. Clones are the same place.
 #[derive(Clone, Default)]
 pub struct MatchedTable(Arc<Mutex<Option<ArrowTable>>>);
 
 impl MatchedTable {
-    /// The rows, if there are any yet; then the place is empty again.
+    /// Removes and returns the rows, if there are any yet.
     pub fn take(&self) -> Option<ArrowTable> {
         // Each change is one assignment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -49,7 +49,7 @@ impl MatchedTable {
     }
 }
 
-/// Says nothing of the rows.
+/// Shows nothing of the rows.
 impl fmt::Debug for MatchedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MatchedTable")

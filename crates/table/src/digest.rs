@@ -1,4 +1,4 @@
-//! What was read, so that somebody can say later which file it was.
+//! The digest of an input, which identifies the file that was read.
 
 use std::{
     io::{self, Read},
@@ -9,20 +9,20 @@ use std::{
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes that are read and hashed at a time: few enough to be still in the cache for the second.
+/// The number of bytes that are read and hashed at a time: few enough to be still in the cache when they are hashed.
 const CHUNK: usize = 1 << 18;
 
-/// The digest of an input. Where it covers everything, `sha256sum` computes the same of the file.
+/// The digest of an input. If it covers everything, it is what `sha256sum` computes for the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InputDigest {
-    /// Bytes of the input.
+    /// The size of the input, in bytes.
     pub bytes: u64,
     /// The name of the hash: `sha256`.
     pub algorithm: &'static str,
     /// The hash, as hexadecimal digits.
     pub digest: String,
-    /// `everything`; or `columns` where only the metadata of a Parquet file was hashed, and after it the columns that were
-    /// read for the run, in the order of the file. Others may then have any number of bytes at no cost.
+    /// `everything`; or `columns` if only a Parquet file's metadata and the columns that were read for the run were
+    /// hashed, in the order of the file. Other columns may then have any size at no cost.
     pub covers: &'static str,
 }
 
@@ -32,10 +32,10 @@ impl InputDigest {
         Self { bytes, algorithm: "sha256", digest, covers: "everything" }
     }
 
-    /// Of these parts of an input of so many bytes, one after the other.
+    /// Computes the digest of these parts, one after the other, of an input of this many bytes.
     ///
     /// # Errors
-    /// What a reader returns, and [`io::ErrorKind::UnexpectedEof`] where there is less.
+    /// Any error of a reader, and [`io::ErrorKind::UnexpectedEof`] if the input is shorter.
     pub(super) fn of_parts<R: Read>(
         bytes: u64,
         parts: &[Range<u64>],
@@ -51,10 +51,10 @@ impl InputDigest {
         Ok(Self { covers: "columns", ..Self::new(bytes, hash) })
     }
 
-    /// Of all that comes.
+    /// Computes the digest of all bytes of a reader.
     ///
     /// # Errors
-    /// What the reader returns.
+    /// Any error of the reader.
     pub(super) fn of(from: &mut dyn Read) -> io::Result<Self> {
         let mut hash = Sha256::new();
         let bytes = update(&mut hash, from)?;
@@ -62,7 +62,7 @@ impl InputDigest {
     }
 }
 
-/// Hashes all that comes, keeps none of it, and returns how much that was.
+/// Hashes all bytes of a reader without keeping them, and returns their number.
 fn update(hash: &mut Sha256, from: &mut dyn Read) -> io::Result<u64> {
     let (mut chunk, mut len) = (vec![0; CHUNK], 0);
     loop {
@@ -78,18 +78,18 @@ fn update(hash: &mut Sha256, from: &mut dyn Read) -> io::Result<u64> {
     }
 }
 
-/// What has come through a [`Hashing`] reader.
+/// The record of the bytes that passed through a [`Hashing`] reader.
 #[derive(Clone)]
 pub(super) struct Seen(Arc<Mutex<DigestState>>);
 
 struct DigestState {
-    /// Its hash, if that is wanted.
+    /// The hash, if wanted.
     hash: Option<Sha256>,
     bytes: u64,
 }
 
 impl Seen {
-    /// Nothing so far. Its hash is taken if it is `digested`.
+    /// Makes an empty record. It has a hash if it is `digested`.
     pub(super) fn new(digested: bool) -> Self {
         let hash = digested.then(Sha256::new);
         Self(Arc::new(Mutex::new(DigestState { hash, bytes: 0 })))
@@ -100,19 +100,19 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many bytes have come so far.
+    /// Returns the number of bytes so far.
     pub(super) fn bytes(&self) -> u64 {
         self.state().bytes
     }
 
-    /// The digest of all that has come so far, where the hash is taken.
+    /// Returns the digest of all bytes so far, if there is a hash.
     pub(super) fn digest(&self) -> Option<InputDigest> {
         let state = self.state();
         Some(InputDigest::new(state.bytes, state.hash.clone()?))
     }
 }
 
-/// Hashes and counts what is read through it.
+/// A reader that hashes and counts the bytes that pass through it.
 pub(super) struct Hashing<R>(pub(super) R, pub(super) Seen);
 
 impl<R: Read> Read for Hashing<R> {
@@ -143,7 +143,7 @@ mod tests {
 
     /// FIPS 180-4's example, and lengths around a chunk.
     #[test]
-    fn the_digest_is_that_of_all_bytes() {
+    fn the_digest_covers_all_bytes() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let of =
             |bytes: &[u8]| InputDigest::new(bytes.len() as u64, Sha256::new_with_prefix(bytes));

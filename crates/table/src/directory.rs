@@ -1,7 +1,7 @@
-//! Directories of files in the place of a table, and patterns that name several files.
+//! Directories of files in place of a table, and patterns that name several files.
 //!
-//! Spark, Dask and others write a table as a directory of part files; columns may be in the names of directories, and changes
-//! in a log. Programs for such tables know all of that; here they are refused by name, with advice.
+//! Spark, Dask and others write a table as a directory of part files; columns may be in the names of directories, and
+//! changes in a log. Only programs for such tables can read them; here they are refused by name, with advice.
 
 use std::{fs, path::Path};
 
@@ -18,13 +18,13 @@ const HIVE: &str = "columns are in the names of its directories; write it into o
 const PARTS: &str = "write them into one file first, for example with DuckDB: \
                      COPY (FROM 'DIRECTORY/*.parquet') TO 'table.parquet'";
 const NAME_ONE: &str = "name the file";
-const PATTERN: &str = "one file is a table; write them into one first, for example with DuckDB: \
+const PATTERN: &str = "write the files into one first, for example with DuckDB: \
                        COPY (FROM 'PATTERN') TO 'table.parquet'";
 
-/// So many names of a directory are looked at.
+/// The maximum number of names in a directory that are looked at.
 const MOST: usize = 10_000;
 
-/// Returns the fault of a path that leads to a directory, or of a pattern that leads to nothing; `None` for any other path.
+/// Returns the fault of a path to a directory, or of a pattern that is not a file's name; `None` for any other path.
 pub(crate) fn refused(path: &Path) -> Option<InputFault> {
     let fault = |found: String, advice| Some(InputFault::Directory { found, advice });
     if path.is_dir() {
@@ -33,7 +33,7 @@ pub(crate) fn refused(path: &Path) -> Option<InputFault> {
     }
     let is_pattern = path.to_str().is_some_and(|text| text.contains(['*', '?']));
     if is_pattern && fs::symlink_metadata(path).is_err() {
-        return fault("is the name of no file, but a pattern of names".to_owned(), PATTERN);
+        return fault("is a pattern of names, not the name of a file".to_owned(), PATTERN);
     }
     None
 }
@@ -89,7 +89,10 @@ mod tests {
             ("hive", Some("is a directory of partitions; columns are in the names")),
             ("empty", Some("is a directory; name the file")),
             ("parts", Some("is a directory with 2 part files; write them into one file first")),
-            ("parts/*.parquet", Some("is the name of no file, but a pattern of names; one file")),
+            (
+                "parts/*.parquet",
+                Some("is a pattern of names, not the name of a file; write the files"),
+            ),
             ("parts/_SUCCESS", None),
             ("k*.csv", None),
             ("nothing.csv", None),

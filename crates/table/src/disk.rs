@@ -1,7 +1,7 @@
-//! The files that a run reads and writes: its input, its results, what it puts on disk for a while, and its journal.
+//! The files that a run reads and writes: its input, its results, its temporary data on disk, and its journal.
 //!
-//! They go through this module so that tests can refuse any call on them, at any moment ([`watch_calls`]). Where nobody
-//! asked for that, a call costs a load of a pointer more than the system's own.
+//! They are opened through this module so that tests can refuse any call on them, at any moment ([`watch_calls`]).
+//! Otherwise a call costs only one more load of a pointer than the system's own.
 
 use std::{
     fs::{self, Metadata, OpenOptions, TryLockError},
@@ -16,36 +16,37 @@ use vesica_net::files::open_regular;
 /// A call on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
-    /// Opens or creates it.
+    /// Opens or creates a file.
     Open,
-    /// Reads at most so many bytes.
+    /// Reads at most this many bytes.
     Read(usize),
-    /// Writes at most so many bytes.
+    /// Writes at most this many bytes.
     Write(usize),
     /// Sets its length.
     Cut,
-    /// Has the system write to the disk what it holds of the file, or of the directory.
+    /// Has the system write its pending data of the file, or of the directory, to the disk.
     Sync,
-    /// Gives it its name.
+    /// Gives the file its name.
     Name,
-    /// Removes it.
+    /// Removes the file.
     Remove,
 }
 
-/// Decides on a call on a file that has this name or is in this directory: how many bytes may move, or why none can.
+/// A function that decides on a call on a file with this name or in this directory: it returns the number of bytes that
+/// may move, or an error.
 pub type Watcher = fn(&Path, Call) -> io::Result<usize>;
 
 static WATCHER: OnceLock<Watcher> = OnceLock::new();
 
-/// Has every call of this process on a file of a run decided by `watcher`, for good. It is for tests.
+/// Lets `watcher` decide on every call of this process on a file of a run, permanently. For tests.
 ///
 /// # Panics
-/// If there is another one.
+/// If there is a watcher already.
 pub fn watch_calls(watcher: Watcher) {
     assert!(WATCHER.set(watcher).is_ok(), "calls on files are watched already");
 }
 
-/// How many bytes may move.
+/// Returns the number of bytes that may move.
 fn ask(path: &Path, call: Call) -> io::Result<usize> {
     match (WATCHER.get(), call) {
         (Some(watcher), _) => watcher(path, call),
@@ -54,16 +55,16 @@ fn ask(path: &Path, call: Call) -> io::Result<usize> {
     }
 }
 
-/// An open file. Its calls are those of [`fs::File`], which have the same names.
+/// An open file. Its methods have the names and the effect of those in [`fs::File`].
 #[derive(Debug)]
 pub struct File {
     file: fs::File,
-    /// Its name, or the directory of one that has none.
+    /// Its name, or the directory of a file without one.
     path: PathBuf,
 }
 
 impl File {
-    /// For reading.
+    /// Opens a file for reading.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::open_with(path, OpenOptions::new().read(true))
     }
@@ -72,8 +73,8 @@ impl File {
         Self::create(path, || options.open(path))
     }
 
-    /// A regular file of this user, for reading and writing, which is created if it is not there: in a directory
-    /// where others write, too, nothing else is taken for it, and no link is followed.
+    /// Opens a regular file of this user for reading and writing, and creates it if it is missing. In a directory that
+    /// others can write to, no other file is accepted in its place, and no link is followed.
     ///
     /// # Errors
     /// [`InvalidData`](io::ErrorKind::InvalidData) if it is not a regular file,
@@ -96,18 +97,18 @@ impl File {
         Ok(file)
     }
 
-    /// A file for which the system finds a name in this directory, and which is gone when it is closed.
+    /// Creates a file in this directory, under a name that the system chooses, which disappears when it is closed.
     pub(crate) fn temporary(directory: &Path) -> io::Result<Self> {
         Self::create(directory, || tempfile::tempfile_in(directory))
     }
 
-    /// What `create` creates at this path.
+    /// Creates a file at this path by calling `create`.
     pub fn create(path: &Path, create: impl FnOnce() -> io::Result<fs::File>) -> io::Result<Self> {
         ask(path, Call::Open)?;
         Ok(Self { file: create()?, path: path.to_owned() })
     }
 
-    /// The system's file, for what does not change its content.
+    /// Returns the system's file, for calls that do not change its content.
     pub(crate) fn as_file(&self) -> &fs::File {
         &self.file
     }
@@ -117,7 +118,7 @@ impl File {
         self.file.metadata()
     }
 
-    /// Locks the file, or says that another process has.
+    /// Locks the file, or returns an error if another process has.
     pub fn try_lock(&self) -> Result<(), TryLockError> {
         self.file.try_lock()
     }
@@ -164,7 +165,7 @@ impl File {
     }
 }
 
-/// Repeats what a signal interrupts.
+/// Repeats a call that a signal interrupts.
 fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -224,18 +225,18 @@ impl Seek for File {
     }
 }
 
-/// Gives a file a name by a call that does so.
+/// Gives a file a name by `call`.
 pub(crate) fn name<T>(path: &Path, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     ask(path, Call::Name)?;
     call()
 }
 
-/// Renames a temporary file, in place of what has that name. If that fails, there is none any more.
+/// Renames a temporary file, which replaces any file of that name. The temporary file is removed if that fails.
 pub(crate) fn rename(temporary: TempPath, path: &Path) -> io::Result<()> {
     name(path, || temporary.persist(path).map_err(|error| error.error))
 }
 
-/// As [`rename`], to a name that nothing has.
+/// Renames like [`rename`], to a name that nothing has.
 pub(crate) fn rename_to_free(temporary: TempPath, path: &Path) -> io::Result<()> {
     name(path, || temporary.persist_noclobber(path).map_err(|error| error.error))
 }
@@ -246,11 +247,11 @@ pub fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Sees to it that the names in a directory outlast a power failure, as the contents do.
+/// Makes the names in a directory survive a power failure, as the contents do.
 #[cfg(unix)]
 pub(crate) fn keep_names(directory: &Path) -> io::Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // Some file systems have no such thing for directories, and some directories cannot be read.
+        // Some file systems cannot do this for directories, and some directories cannot be read.
         Err(error)
             if matches!(
                 error.kind(),
@@ -265,7 +266,7 @@ pub(crate) fn keep_names(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// The system sees to it.
+/// The system takes care of this.
 #[cfg(not(unix))]
 pub(crate) fn keep_names(_directory: &Path) -> io::Result<()> {
     Ok(())

@@ -1,6 +1,6 @@
-//! The format that `CONTRIBUTING.md` shows: fields of fixed width, without anything between them.
+//! The format that `CONTRIBUTING.md` shows: fields of fixed width, with nothing between them.
 //!
-//! The first line is `FIX1`, and for each column its name and width: `FIX1 id 8 city 16`.
+//! The first line is `FIX1`, followed by the name and width of each column: `FIX1 id 8 city 16`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -46,9 +46,9 @@ static KIND: FormatKind = FormatKind {
 
 struct FixedWidth {
     stored: Stored,
-    /// Names and widths.
+    /// The names and widths.
     columns: Vec<(String, usize)>,
-    /// Where the first row begins.
+    /// The offset of the first row.
     start: u64,
     rows: u64,
     digest: Option<InputDigest>,
@@ -87,7 +87,7 @@ impl FixedWidth {
         OpenedTable { header, rows: self.rows, content: Box::new(self) }
     }
 
-    /// The fields of a row, without the spaces that fill them up.
+    /// Returns the fields of a row, without padding.
     fn fields(&self, row: u64) -> Result<Vec<Vec<u8>>> {
         let width: usize = self.columns.iter().map(|(_, width)| width).sum();
         let mut bytes = vec![0; width];
@@ -129,7 +129,7 @@ impl Content for FixedWidth {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         if !what.is_plain() {
-            let why = io::Error::other("a table of fixed width takes no other columns");
+            let why = io::Error::other("a table of fixed width cannot have more columns");
             return Err(Unwritten::Output(why));
         }
         let own = what.own(self.columns.len());

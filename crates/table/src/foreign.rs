@@ -1,12 +1,12 @@
-//! Files of other kinds than tables, by their first bytes.
+//! Files that are not tables, recognized by their first bytes.
 
 /// The number of a text's bytes that are examined for its kind.
 pub(crate) const SAMPLE: usize = 1 << 16;
 
-/// The mark some programs put before UTF-8 text.
+/// The mark that some programs put before UTF-8 text.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The name of a format, and advice on a file of it.
+/// The name of a format, and advice on a file in it.
 type Foreign = (&'static str, &'static str);
 
 const UTF16: Foreign = ("UTF-16", "convert it first, for example with `iconv -f UTF-16 -t UTF-8`");
@@ -14,7 +14,7 @@ const UTF32: Foreign = ("UTF-32", "convert it first, for example with `iconv -f 
 const HTML: Foreign = ("an HTML page", "download the file itself: the page may ask for a password");
 const ZIP: Foreign = ("a ZIP archive or a spreadsheet", SPREADSHEET);
 const SPREADSHEET: &str = "save it as CSV in UTF-8";
-const BINARY: &str = "unpack it first, if it is packed, and name no other format for it";
+const BINARY: &str = "unpack it first if it is packed, and do not name another format";
 const EXPORT: &str = "export it as CSV in UTF-8";
 
 const MAGICS: [(&[u8], Foreign); 30] = [
@@ -34,7 +34,7 @@ const MAGICS: [(&[u8], Foreign); 30] = [
     (b"\xfd7zXZ\0", ("an xz file", "unpack it first, for example with `unxz`")),
     (b"\x5d\0\0", ("an LZMA file", "unpack it first, for example with `unlzma`")),
     (b"LZIP\x01", ("an lzip file", "unpack it first, for example with `lzip -d`")),
-    (b"\x1f\x9d", ("a file of compress", "unpack it first, for example with `uncompress`")),
+    (b"\x1f\x9d", ("a compress file", "unpack it first, for example with `uncompress`")),
     (b"\xff\x06\0\0sNaPpY", ("a Snappy file", "unpack it first, for example with `snzip -d`")),
     (b"Rar!\x1a\x07", ("a RAR archive", "unpack it first")),
     (b"7z\xbc\xaf\x27\x1c", ("a 7z archive", "unpack it first")),
@@ -62,7 +62,7 @@ const MAGICS: [(&[u8], Foreign); 30] = [
     (b"\x89HDF\r\n\x1a\n", ("an HDF5 file", EXPORT)),
 ];
 
-/// Formats whose name stands further behind: its place and its bytes.
+/// Formats whose name comes later in the file: its place and its bytes.
 const LATER: [(usize, &[u8], Foreign); 2] = [
     (
         8,
@@ -72,7 +72,7 @@ const LATER: [(usize, &[u8], Foreign); 2] = [
     (257, b"ustar", ("a tar archive", "unpack it first, for example with `tar -x`")),
 ];
 
-/// Formats of text other than tables, by their beginnings in small letters.
+/// Formats of text other than tables, by their beginnings in lower case.
 const DOCUMENTS: [(&[u8], Foreign); 4] = [
     (b"<!doctype html", HTML),
     (b"<html", HTML),
@@ -80,7 +80,7 @@ const DOCUMENTS: [(&[u8], Foreign); 4] = [
     (b"<stata_dta>", ("a Stata file", EXPORT)),
 ];
 
-/// Returns the format that bytes seem to have, if it is something else than text in UTF-8 or a relative of it.
+/// Returns the format that bytes seem to have, if it is not text in UTF-8 or a relative of it.
 pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     if let Some((_, found)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         let sample = &bytes[..bytes.len().min(SAMPLE)];
@@ -113,8 +113,8 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
         let advice = "write one object on each line, for example with `jq -c '.[]'`";
         return Some(("a JSON array", advice));
     }
-    // Western text in UTF-16 has a zero byte in every second place. Only the first line is examined: some rows of a table
-    // that is taken are a table that is taken, too.
+    // Western text in UTF-16 has a zero byte in every second place. Only the first line is examined, because any
+    // selection of rows from an accepted table must be accepted, too.
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     let is_end = |byte: &u8| b"\r\n".contains(byte);
     let mut lines = sample.split(is_end).filter(|line| !line.is_empty());
@@ -122,7 +122,7 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     let nul_at = |parity| sample.iter().skip(parity).step_by(2).filter(|b| **b == 0).count();
     let (even, odd) = (nul_at(0), nul_at(1));
     let nuls = even + odd;
-    // A line feed has a zero beside it, too; without that, a zero is more likely a fault of the program that wrote it.
+    // A line feed has a zero next to it, too; without that, a zero is more likely a fault of the program that wrote it.
     let end = bytes.iter().position(|byte| *byte == b'\n');
     let has_wide_end = end.is_none_or(|end| {
         let beside = [end.checked_sub(1), end.checked_add(1)].into_iter().flatten();
@@ -162,7 +162,7 @@ mod tests {
             (b"FEA1\0\0\0\0", "a Feather file of version 1"),
             (b"ORC\x0a\x0b", "an ORC file"),
             (b"\x5d\0\0\x80", "an LZMA file"),
-            (b"\x1f\x9d\x90", "a file of compress"),
+            (b"\x1f\x9d\x90", "a compress file"),
             (b"12345678DUCK", "a DuckDB database"),
             (&[&[b'a'; 257][..], b"ustar\0"].concat(), "a tar archive"),
             (b"\xef\xbb\xbf\r\n<!DOCTYPE html>", "an HTML page"),

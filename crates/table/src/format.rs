@@ -1,6 +1,7 @@
 //! Formats of tables.
 //!
-//! A format is a file that ends in a [`Format`], and a line of the list in `formats.rs`. Nothing else knows it by name.
+//! A format is a file that ends in a [`Format`], and a line of the list in `formats.rs`. Nothing else refers to it by
+//! name.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ use crate::{
     text::Text,
 };
 
-/// A format of tables that is read and written.
+/// A format of tables that can be read and written.
 #[derive(Clone, Copy)]
 pub struct Format(pub(crate) &'static FormatKind);
 
@@ -25,29 +26,29 @@ pub(crate) struct FormatKind {
     pub(crate) name: &'static str,
     /// The title in messages.
     pub(crate) title: &'static str,
-    /// The endings of files' names that promise it, in small letters.
+    /// The extensions of files' names that promise it, in lower case.
     pub(crate) endings: &'static [&'static str],
     /// Whether a row may have a column that the header lacks.
     pub(crate) header_grows: bool,
     /// Its recognition and opening.
     pub(crate) recognition: Recognition,
-    /// Returns rows that were written in it, in text with this delimiter if it has one, as batches.
+    /// Converts rows that were written in the format, in text with this delimiter if it has one, to batches.
     pub(crate) batches: fn(Vec<u8>, Delimiter) -> Result<Reader>,
 }
 
 /// The way in which a format is recognized and opened.
 pub(crate) enum Recognition {
-    /// Text, which may be packed with gzip or Zstandard, and is read from its beginning.
+    /// Text, which may be packed with gzip or Zstandard and is read from the beginning.
     Text(&'static TextOpening),
-    /// Any other bytes, whose metadata says what is where.
+    /// Any other bytes, whose metadata locates their parts.
     Stored(&'static StoredOpening),
 }
 
 /// The opening of a text.
 pub(crate) struct TextOpening {
-    /// Whether this line, the first that is not blank, is certainly of the format.
+    /// Whether this line, the first that is not blank, certainly belongs to the format.
     pub(crate) is_line: fn(&[u8]) -> bool,
-    /// Whether the line is probably of the format, unless the file's name promises another.
+    /// Whether the line probably belongs to the format, unless the file's name promises another.
     pub(crate) is_like_line: fn(&[u8]) -> bool,
     /// Whether this beginning of a text has the whole header, and enough rows to recognize the delimiter.
     pub(crate) is_enough: fn(Head<'_>, Delimiter) -> bool,
@@ -68,9 +69,9 @@ pub(crate) type OpenText = Box<dyn FnOnce(Text, Columns<'_>) -> (Header, Box<dyn
 
 /// The opening of other bytes.
 pub(crate) struct StoredOpening {
-    /// Whether a file that begins with these bytes is of the format; `Err` where that takes more of them.
+    /// Whether a file that begins with these bytes has the format; `Err` if more of them are needed.
     pub(crate) begins: fn(&[u8]) -> std::result::Result<bool, ()>,
-    /// Opens a table; no part that must be in memory whole may have more than this many bytes.
+    /// Opens a table. No part that must be in memory whole may exceed this many bytes.
     pub(crate) open: fn(Stored, u64) -> Result<OpenedTable>,
 }
 
@@ -105,12 +106,12 @@ impl Format {
         self.0.title
     }
 
-    /// Returns whether it is text, and may be packed with gzip or Zstandard.
+    /// Returns whether it is text, which may be packed with gzip or Zstandard.
     pub fn is_text(self) -> bool {
         matches!(self.0.recognition, Recognition::Text(_))
     }
 
-    /// Returns rows that were written in it, in text with this delimiter if it has one, as batches.
+    /// Converts rows that were written in the format, in text with this delimiter if it has one, to batches.
     ///
     /// # Errors
     /// [`Error::Input`](vesica_core::error::Error::Input) for text that is not UTF-8.
@@ -119,8 +120,8 @@ impl Format {
     }
 }
 
-/// Returns whether a file that begins with these bytes begins with all of the magic ones; `Err` where that takes more of
-/// them.
+/// Returns whether a file that begins with these bytes begins with all of the magic ones; `Err` if more of them are
+/// needed.
 pub(crate) fn begins_with(magic: &[u8], head: &[u8]) -> std::result::Result<bool, ()> {
     match head.starts_with(magic) {
         false if magic.starts_with(head) => Err(()),

@@ -1,4 +1,4 @@
-//! The list of formats, and which of them a file is of.
+//! The list of formats, and the recognition of a file's format.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; FORMATS.len()] = *FORMATS.first_chunk().expect("all of the list");
 
-    /// Returns the format that the name of a file promises, which may be packed; `None` where it promises none.
+    /// Returns the format that the name of a file promises, packed or not; `None` if it promises none.
     pub fn of_name(path: &Path) -> Option<Self> {
         let ending = ending(path)?;
         Self::ALL.into_iter().find(|format| format.0.endings.contains(&&*ending))
     }
 
-    /// Returns the format whose files begin with these bytes; `None` for text. `Err` where more of them are needed.
+    /// Returns the format of files that begin with these bytes; `None` for text, and `Err` if more of them are needed.
     pub(crate) fn of_beginning(head: &[u8]) -> Result<Option<Self>, ()> {
         for format in Self::ALL {
             if let Recognition::Stored(stored) = format.0.recognition
@@ -33,7 +33,7 @@ impl Format {
         Ok(None)
     }
 
-    /// Returns the format of a text whose first line that is not blank, or the beginning of that, is this.
+    /// Returns the format of a text by its first line that is not blank, or by the beginning of that line.
     pub(crate) fn of_line(
         line: &[u8],
         is_whole: bool,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_formats_are_told_by_their_beginnings() {
+    fn binary_formats_are_recognized_by_their_beginnings() {
         assert_eq!(Format::of_beginning(b"PAR1\x15"), Ok(Some(Format::PARQUET)));
         assert_eq!(Format::of_beginning(b"ARROW1\0\0\xff"), Ok(Some(Format::ARROW)));
         assert_eq!(Format::of_beginning(b"\xff\xff\xff\xff\x10"), Ok(Some(Format::ARROW_STREAM)));
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(Format::of_beginning(b"PARENT,NAME\n"), Ok(None));
         assert_eq!(Format::of_beginning(b"PARE\n1\n"), Ok(None));
         assert_eq!(Format::of_beginning(b"PART,ARROW\n"), Ok(None));
-        // A stream without the mark that later ones begin with.
+        // A stream without the marker at the beginning of later versions.
         let mut stream = Vec::new();
         let field = arrow_schema::Field::new("k", arrow_schema::DataType::Utf8, true);
         let schema = arrow_schema::Schema::new(vec![field]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_told_by_their_first_line() {
+    fn texts_are_recognized_by_their_first_line() {
         let csv = Some(Format::CSV);
         for (line, is_whole, promised, format) in [
             ("{\"k\":1}", true, csv, Format::NDJSON),

@@ -1,8 +1,9 @@
 //! Received texts that a spreadsheet would take for formulas.
 //!
-//! The other side chooses its values and the names of its columns. A spreadsheet that opens delimited text computes each
-//! field that begins like a formula, which may show a link, send the content of other cells, or start a program. So such
-//! texts are counted and named, and get an apostrophe before them on request, as OWASP describes under "CSV injection".
+//! The other side chooses its values and the names of its columns. A spreadsheet that opens delimited text evaluates
+//! each field that begins like a formula, which may show a link, send the content of other cells, or start a program.
+//! So such texts are counted and reported, and get an apostrophe before them on request, as OWASP describes under "CSV
+//! injection".
 
 use std::{
     borrow::Cow,
@@ -45,7 +46,7 @@ pub struct ColumnFormulas {
 }
 
 impl ColumnFormulas {
-    /// A sentence for a person who opens the output.
+    /// Returns a sentence for a person who opens the output.
     pub fn sentence(&self) -> String {
         let Self { column, name, values, escaped } = self;
         let column = shown(column);
@@ -64,11 +65,12 @@ impl ColumnFormulas {
             true => "; an apostrophe stands before each",
             false => ", and nothing was changed; --formulas escape puts an apostrophe before each",
         };
-        format!("{which} like a formula of a spreadsheet{what}")
+        format!("{which} like a spreadsheet formula{what}")
     }
 }
 
-/// Whether spreadsheets take a field for a formula, which they do not with a signed number, such as `-5` or `+49 30 1234`.
+/// Whether spreadsheets take a field for a formula. They do not take a signed number for one, such as `-5` or `+49 30
+/// 1234`.
 fn is_formula(text: &str) -> bool {
     match text.chars().next() {
         Some(
@@ -79,7 +81,7 @@ fn is_formula(text: &str) -> bool {
     }
 }
 
-/// Whether a text is a number without a sign: digits with marks between them, and perhaps an exponent.
+/// Whether a text is a number without a sign: digits with marks between them, and an optional exponent.
 fn is_number(text: &str) -> bool {
     let (number, exponent) = match text.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
@@ -109,7 +111,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The columns that have any.
+    /// Returns the columns that have any.
     pub fn into_columns(self) -> Vec<ColumnFormulas> {
         let Self { formulas, names, values } = self;
         let columns = names.into_iter().zip(&*values).map(|(column, values)| ColumnFormulas {
@@ -123,7 +125,7 @@ impl Findings {
 }
 
 impl Matched {
-    /// Has received texts that begin like formulas counted while they are written, and treated like this. `None` where
+    /// Counts received texts that begin like formulas while they are written, and treats them. Returns `None` if
     /// nothing is received.
     pub(crate) fn watch_formulas(&mut self, formulas: Formulas) -> Option<Findings> {
         let received = self.received.take()?;
@@ -140,7 +142,7 @@ impl Matched {
     }
 }
 
-/// Received columns whose values are looked at as they are written.
+/// Received columns whose values are examined as they are written.
 struct Watched {
     received: Box<dyn Received>,
     names: Vec<String>,
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formulas_are_told_from_numbers_and_words() {
+    fn formulas_differ_from_numbers_and_words() {
         for text in [
             "=1+1",
             "=cmd|'/C calc'!A0",

@@ -1,4 +1,4 @@
-//! The beginning of a text, and what separates its fields and lines.
+//! The beginning of a text, and the separators of its fields and lines.
 
 use std::{borrow::Cow, path::Path};
 
@@ -19,10 +19,10 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// These bytes of the input of this name, if they may be text.
+    /// Takes these bytes of the input with this name, if they may be text.
     ///
     /// # Errors
-    /// [`InputFault::NotText`] for what is plainly another format.
+    /// [`InputFault::NotText`] for a file that is obviously in another format.
     pub(crate) fn new(name: &'a str, bytes: &'a [u8]) -> Result<Self> {
         let head = Self { name, bytes, body: if bytes.starts_with(BOM) { BOM.len() } else { 0 } };
         match foreign::foreign(bytes) {
@@ -31,23 +31,23 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Every byte, a byte-order mark included.
+    /// Returns every byte, including a byte-order mark.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The offset of the first byte after a byte-order mark.
+    /// Returns the offset of the first byte after a byte-order mark.
     pub(crate) fn body(&self) -> usize {
         self.body
     }
 
-    /// An [`Error::Input`] of this text.
+    /// Returns an [`Error::Input`] of this text.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
         Error::Input { file: self.name.to_owned(), fault }
     }
 }
 
-/// A line's bytes; with a line end where the text's last line has none.
+/// Returns a line's bytes, with this line end if it has none.
 pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
     if line.is_empty() || line.ends_with(b"\n") || line.ends_with(b"\r") {
         line.into()
@@ -56,13 +56,13 @@ pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// Returns the end of a line, or nothing where it has none.
+/// Returns the end of a line, or nothing if it has none.
 pub(crate) fn line_end(line: &[u8]) -> &'static [u8] {
     const ENDS: [&[u8]; 4] = [b"\r\r\n", b"\r\n", b"\n", b"\r"];
     ENDS.into_iter().find(|end| line.ends_with(end)).unwrap_or_default()
 }
 
-/// A line's bytes without its line end.
+/// Returns a line's bytes without its line end.
 pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
     &line[..line.len() - line_end(line).len()]
 }
@@ -79,7 +79,7 @@ pub enum Delimiter {
     Tab,
     /// `|`
     Bar,
-    /// Whichever of the four the first rows agree on; a comma where none does.
+    /// The one of the four on which the first rows agree; a comma if they agree on none.
     Auto,
 }
 
@@ -87,7 +87,7 @@ impl Delimiter {
     /// Every choice, in the order of preference.
     pub const ALL: [Self; 5] = [Self::Comma, Self::Semicolon, Self::Tab, Self::Bar, Self::Auto];
 
-    /// The name in requests and messages.
+    /// Returns the name in requests and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Comma => "comma",
@@ -98,7 +98,8 @@ impl Delimiter {
         }
     }
 
-    /// The delimiter that a file's name promises: a tab for `.tsv` and `.tab`, a bar for `.psv`, and a comma for any other.
+    /// Returns the delimiter that a file's name promises: a tab for `.tsv` and `.tab`, a bar for `.psv`, and a comma
+    /// for any other.
     pub fn of_name(path: &Path) -> Self {
         match ending(path).as_deref() {
             Some("tsv" | "tab") => Self::Tab,
@@ -107,7 +108,7 @@ impl Delimiter {
         }
     }
 
-    /// The byte, after looking at the text where that is asked for.
+    /// Returns the byte, after a look at the text for [`Delimiter::Auto`].
     pub(crate) fn byte(self, head: Head<'_>) -> u8 {
         match self {
             Self::Comma => b',',
@@ -118,7 +119,7 @@ impl Delimiter {
         }
     }
 
-    /// The delimiter of this byte.
+    /// Returns the delimiter of this byte.
     pub(crate) fn of_byte(byte: u8) -> Self {
         match byte {
             b';' => Self::Semicolon,
@@ -132,7 +133,7 @@ impl Delimiter {
 /// The number of rows that the sniffer compares.
 pub(crate) const SNIFFED_ROWS: usize = 20;
 
-/// The delimiter that cuts the header and the first rows into equally many fields, the most of them.
+/// Returns the delimiter that cuts the header and the first rows into equally many fields, and into the most.
 fn sniff(head: Head<'_>) -> Delimiter {
     let sample = &head.bytes[head.body..head.bytes.len().min(head.body + SAMPLE)];
     let fields = |delimiter: Delimiter| {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_no_part_of_the_body() {
+    fn a_mark_does_not_belong_to_the_body() {
         assert_eq!(head(b"\xef\xbb\xbfid\n").body(), 3);
         assert_eq!(head(b"id\n").body(), 0);
     }

@@ -1,7 +1,7 @@
-//! The first line of a table, and the columns found by it.
+//! The first line of a table, and the search for columns in it.
 //!
-//! Nobody can tell a header from a row of data by looks. So fields of the first line are shown only where one
-//! of the columns that were asked for is among them.
+//! A header may look like a row of data. So fields of the first line are shown only if one of the requested columns is
+//! among them.
 
 use unicode_normalization::UnicodeNormalization;
 use vesica_core::{error::InputFault, words::counted};
@@ -9,28 +9,28 @@ use vesica_normalize::{normalize::characters::is_ignorable, shown::shown};
 
 use crate::{head::Delimiter, sent_types::SentType};
 
-/// The fields of a table's first line: the names of its columns, if it has a header.
+/// The fields of a table's first line, which are the names of its columns if it has a header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
     fields: Vec<Vec<u8>>,
-    /// Whether the fields are names for sure.
+    /// Whether the fields are certainly names.
     named: bool,
-    /// The types of the columns, in a format that has types.
+    /// The types of the columns, in a typed format.
     types: Vec<ColumnType>,
 }
 
 /// The type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnType {
-    /// What it is called.
+    /// The name of the type.
     pub name: String,
-    /// Why such a column is neither a key nor to be added up, where that is so.
+    /// The reason that such a column can be neither a key nor added up, if it cannot.
     pub unsuitable: Option<&'static str>,
-    /// Why such a column cannot be sent, where that is so.
+    /// The reason that such a column cannot be sent, if it cannot.
     pub unsent: Option<&'static str>,
-    /// Why such a column cannot be written, where that is so.
+    /// The reason that such a column cannot be written, if it cannot.
     pub unwritten: Option<&'static str>,
-    /// The type as which it is sent.
+    /// The type in which it is sent.
     pub sent: SentType,
 }
 
@@ -39,23 +39,24 @@ impl Header {
         Self { fields, ..Self::default() }
     }
 
-    /// Of columns that bear these names and have no types.
+    /// Makes a header of columns with these names and without types.
     pub(crate) fn of_names(names: Vec<Vec<u8>>) -> Self {
         Self { fields: names, named: true, types: Vec::new() }
     }
 
-    /// Of columns that bear these names and have these types.
+    /// Makes a header of columns with these names and types.
     pub(crate) fn of_types(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Self {
         let (names, types): (Vec<_>, _) = columns.into_iter().unzip();
         Self { fields: names.into_iter().map(String::into_bytes).collect(), named: true, types }
     }
 
-    /// That of a table with so many rows: what has neither columns nor rows is as empty as a text without a first line.
+    /// Returns the header of a table with this many rows. One with neither columns nor rows is as empty as a text
+    /// without a first line.
     pub(crate) fn of_rows(self, rows: u64) -> Self {
         if self.fields.is_empty() && rows == 0 { Self::default() } else { self }
     }
 
-    /// With a column of this name, if there is none.
+    /// Adds a column of this name, unless it exists.
     pub(crate) fn with(mut self, name: &str) -> Self {
         if !self.has(name) {
             self.fields.push(name.as_bytes().to_vec());
@@ -68,33 +69,33 @@ impl Header {
         self.fields.iter().any(|field| field == name.as_bytes())
     }
 
-    /// The names, for whoever knows that they are names.
+    /// Returns the fields as names, which the caller must know them to be.
     pub(crate) fn names(&self) -> Vec<String> {
         let name = |field: &Vec<u8>| String::from_utf8_lossy(field).into_owned();
         self.fields.iter().map(name).collect()
     }
 
-    /// The type of a column, in a format that has types.
+    /// Returns the type of a column, in a typed format.
     pub fn column_type(&self, column: usize) -> Option<&ColumnType> {
         self.types.get(column)
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there is none: the table is empty, without even a first line. One that names no column is there.
+    /// Whether the table is empty, without even a first line. A header that names no column is not missing.
     pub fn is_missing(&self) -> bool {
         self.fields.is_empty() && !self.named
     }
 
-    /// The fields as text that is safe to show, whatever they are. They may be data.
+    /// Returns the fields as text that is safe to show. They may be data.
     pub fn fields(&self) -> Vec<String> {
         self.names().iter().map(|name| shown(name).into_owned()).collect()
     }
 
-    /// The positions of the columns with these names, which can be keys or added up as far as their types go.
+    /// Returns the positions of the columns with these names, if their types can be keys or added up.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -102,19 +103,19 @@ impl Header {
         self.find_where(names, |found| found.unsuitable)
     }
 
-    /// The positions of the columns with these names, which can be sent as far as their types go.
+    /// Returns the positions of the columns with these names, if their types can be sent.
     ///
     /// # Errors
-    /// As [`Header::find`].
+    /// As for [`Header::find`].
     pub fn find_sent(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
         self.find_where(names, |found| found.unsent)
     }
 
-    /// The types as which the columns with these names are sent: text in a table without types, whose later rows may have
-    /// columns that its first one lacks.
+    /// Returns the types in which the columns with these names are sent. In a table without types that is text, and its
+    /// later rows may have columns that the first one lacks.
     ///
     /// # Errors
-    /// As [`Header::positions`].
+    /// As for [`Header::positions`].
     pub fn sent_types(&self, names: &[&str]) -> Result<Vec<SentType>, InputFault> {
         if self.types.is_empty() {
             return Ok(vec![SentType::Text; names.len()]);
@@ -123,15 +124,15 @@ impl Header {
         Ok(columns.map(|column| self.types[column].sent).collect())
     }
 
-    /// The positions of the columns with these names, which can be written as far as their types go.
+    /// Returns the positions of the columns with these names, if their types can be written.
     ///
     /// # Errors
-    /// As [`Header::find`].
+    /// As for [`Header::find`].
     pub fn find_written(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
         self.find_where(names, |found| found.unwritten)
     }
 
-    /// Makes sure that all columns can be written as far as their types go.
+    /// Makes sure that the types of all columns can be written.
     ///
     /// # Errors
     /// [`InputFault::ColumnType`].
@@ -164,7 +165,7 @@ impl Header {
         Ok(positions)
     }
 
-    /// The positions of the columns with these names, whatever their types.
+    /// Returns the positions of the columns with these names, of any type.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
@@ -176,7 +177,7 @@ impl Header {
             if !exact.is_empty() {
                 return exact;
             }
-            // Nobody sees the difference, and so nobody can type it.
+            // The difference is invisible, so nobody can type it.
             let name = as_seen(name);
             let looks_alike = |field: &[u8]| as_seen(&String::from_utf8_lossy(field)) == name;
             fields().filter(|(_, field)| looks_alike(field)).map(|(place, _)| place).collect()
@@ -196,11 +197,11 @@ impl Header {
         names.iter().zip(found).map(one).collect()
     }
 
-    /// What to tell someone who asked for a column that is not there.
+    /// Words the hint for a missing column.
     fn hint(&self, wanted: &str, is_header: bool) -> String {
         const MOST: usize = 50;
         let names = self.fields();
-        // Such a name tells no more than was typed.
+        // Such a name reveals no more than was typed.
         let folded = |name: &str| as_seen(name).trim().to_lowercase();
         let close = self.names().iter().position(|name| folded(name) == folded(wanted));
         if let Some(close) = close.and_then(|close| names.get(close)) {
@@ -231,15 +232,15 @@ impl Header {
     }
 }
 
-/// A name as one sees it: composed, and without characters that are not seen.
+/// Returns a name as it looks: composed, and without invisible characters.
 fn as_seen(name: &str) -> String {
     name.chars().filter(|c| !is_ignorable(*c)).nfc().collect()
 }
 
-/// Words the hint about a first line that is one field, in which a delimiter stands.
+/// Words the hint about a first line that is one field with a delimiter in it.
 fn single(line: &[u8]) -> String {
     let count = |byte: u8| line.iter().filter(|found| **found == byte).count();
-    // Of those that occur equally often, the last is taken.
+    // Of several equally frequent ones, the last is taken.
     let best = b",|\t;".iter().copied().max_by_key(|byte| count(*byte)).unwrap_or(b',');
     format!(
         "its first line is a single field; is the delimiter right? `--delimiter {}` makes {} of it",
@@ -272,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_whatever_nobody_sees_in_their_names() {
+    fn columns_are_found_despite_invisible_characters_in_their_names() {
         for field in ["\u{feff}k\u{e9}", "\u{200b}ke\u{301}", "k\u{ad}\u{e9}\u{200e}"] {
             for wanted in ["k\u{e9}", "ke\u{301}"] {
                 assert_eq!(header(&["v", field]).find(&[wanted]).unwrap(), [1], "{field:?}");
             }
         }
-        // One that is there as it was typed comes first; two that look alike are an error.
+        // A name that matches exactly as typed comes first; two that look alike are an error.
         assert_eq!(header(&["\u{200b}k", "k"]).find(&["k"]).unwrap(), [1]);
         assert!(refused(&["\u{200b}k", "\u{feff}k"], &["k"]).contains("2 columns named `k`"));
         assert!(
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delimiter_that_would_fit_is_named() {
+    fn a_fitting_delimiter_is_named() {
         for (line, said) in [
             ("id;email;phone, or none", "`--delimiter semicolon` makes 3 fields of it"),
             ("id\temail", "`--delimiter tab` makes 2 fields of it"),

@@ -1,4 +1,4 @@
-//! Written text as batches, for a table of a database.
+//! Conversion of written text to batches, for a table of a database.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-/// Rows of text in a batch.
+/// The number of rows of text in a batch.
 pub(crate) const BATCH: usize = 1 << 14;
 
 /// Batches of rows, with their schema.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
 
-/// Columns of text that grow row by row.
+/// Columns of text, built row by row.
 pub(crate) struct Texts {
     schema: Arc<Schema>,
     columns: Vec<StringBuilder>,

@@ -1,7 +1,7 @@
-//! An input that is open and read as far as its header, and no further.
+//! An input that is open and read to the end of its header only.
 //!
-//! So a missing file, a foreign format or a misspelt column is found before the other side is troubled, also where
-//! the input is a pipe, of which what was read is kept.
+//! So a missing file, a foreign format or a misspelt column is found before the other side is contacted. This holds for
+//! a pipe, too: the bytes that were read are kept.
 
 use std::{
     env,
@@ -29,7 +29,7 @@ use crate::{
     text::{Text, longest_record, unreadable},
 };
 
-/// How much is read at a time while looking for the end of the header.
+/// The number of bytes read at a time while looking for the end of the header.
 const CHUNK: usize = 1 << 16;
 
 /// An open input.
@@ -37,16 +37,16 @@ pub struct Input {
     name: String,
     format: Format,
     header: Header,
-    /// Whether it is known to hold no row.
+    /// Whether the input is known to have no rows.
     is_empty: bool,
     body: Body,
 }
 
-/// What is read later on.
+/// The part that is read later.
 enum Body {
     /// A text, whose header is known.
     Text(Box<TextBody>),
-    /// A table of which the rest is found where its metadata says.
+    /// A table whose metadata locates the rest.
     Stored(Box<dyn Content>),
 }
 
@@ -58,11 +58,12 @@ struct TextBody {
 }
 
 impl Source {
-    /// Opens it and reads its header.
+    /// Opens the source and reads its header.
     ///
     /// # Errors
-    /// [`InputFault::Io`], [`InputFault::NotText`] for what is plainly another format, [`InputFault::UnclosedHeader`],
-    /// [`InputFault::BrokenLine`], [`InputFault::Damaged`] and [`InputFault::TooLarge`].
+    /// [`InputFault::Io`], [`InputFault::NotText`] for a file that is obviously in another format,
+    /// [`InputFault::UnclosedHeader`], [`InputFault::BrokenLine`], [`InputFault::Damaged`] and
+    /// [`InputFault::TooLarge`].
     pub fn open(self, dialect: impl Into<Dialect>) -> Result<Input> {
         let (name, mut dialect) = (self.name(), dialect.into());
         let fault = |fault| Error::Input { file: name.clone(), fault };
@@ -72,7 +73,7 @@ impl Source {
             _ => None,
         };
         let stored = |file| Stored::file(&name, file).map(Raw::Stored);
-        // A file never keeps its reader waiting, and so its beginning is read whole.
+        // A file never blocks its reader, so its beginning is read whole.
         let (raw, at_least): (Raw, _) = match self {
             Self::File(path) => {
                 if let Some(found) = directory::refused(&path) {
@@ -89,7 +90,7 @@ impl Source {
                 let place = Place::parse(&address)?;
                 let query = place.query(query.as_deref())?;
                 if *dialect.format.get_or_insert(Format::ARROW_STREAM) != Format::ARROW_STREAM {
-                    let message = "the rows of a database have their types: leave out --format";
+                    let message = "the rows of a database have types: leave out --format";
                     return Err(Error::usage(Misuse::Input, message));
                 }
                 let rows = Rows::of(&place, &query, dialect.most_bytes());
@@ -99,7 +100,7 @@ impl Source {
             Self::Stdin => (Raw::Stream(Spool::new(Box::new(io::stdin()))), 0),
             Self::Arrow { name, table } => {
                 if dialect.format.is_some() {
-                    let message = "a table in memory has its types: leave out the format";
+                    let message = "a table in memory has types: leave out the format";
                     return Err(Error::usage(Misuse::Input, message));
                 }
                 let table = Arrow::in_memory(name.clone(), table)?;
@@ -111,16 +112,16 @@ impl Source {
     }
 }
 
-/// Where the bytes come from.
+/// The source of the bytes.
 enum Raw {
-    /// What can be read from any place.
+    /// Bytes that can be read from any offset.
     Stored(Stored),
-    /// What comes once.
+    /// Bytes that arrive only once.
     Stream(Spool),
 }
 
 impl Raw {
-    /// Reads from the beginning.
+    /// Returns a reader from the beginning.
     fn reader(&self) -> Box<dyn Read + Send> {
         match self {
             Self::Stored(stored) => Box::new(stored.reader(0)),
@@ -128,7 +129,7 @@ impl Raw {
         }
     }
 
-    /// With the rest of it, if it comes once.
+    /// Returns the bytes for reading from any offset. A stream is read to its end for this.
     fn into_stored(self, name: &str, dialect: &Dialect) -> Result<Stored> {
         match self {
             Self::Stored(stored) => Ok(stored),
@@ -146,7 +147,7 @@ struct Opening {
     dialect: Dialect,
     /// The format that its name promises.
     promised: Option<Format>,
-    /// How much of it is read in any case, if there is so much.
+    /// The number of bytes that are read in any case, if there are that many.
     at_least: usize,
 }
 
@@ -167,7 +168,7 @@ impl Opening {
         if let Some(format) = wanted
             && let Recognition::Stored(opening) = format.0.recognition
         {
-            // The name promises another format than the content has.
+            // The content has another format than the name promises.
             if self.dialect.format.is_none()
                 && binary.is_none()
                 && let Some((format, advice)) = foreign::foreign(&head)
@@ -190,7 +191,7 @@ impl Opening {
         Error::Input { file: self.name.clone(), fault }
     }
 
-    /// A text, of which the beginning and whether that is all are known, and what reads the rest.
+    /// Reads the header of a text. The beginning, whether that is all of it, and a reader of the rest are given.
     fn read_header(
         self,
         (mut head, mut ended): (Vec<u8>, bool),
@@ -202,7 +203,7 @@ impl Opening {
         let longest = longest_record(self.dialect.held_bytes()).max(SAMPLE as u64);
         let delimiter = self.dialect.delimiter;
         loop {
-            // A long header is looked at again only when it has doubled.
+            // A long header is examined again only when it has doubled.
             let is_due = head.len() <= CHUNK || head.len() >= 2 * looked_at;
             if !head.is_empty() && is_due && head.len() >= self.at_least {
                 looked_at = head.len();
@@ -229,7 +230,7 @@ impl Opening {
         Ok(Input { name: self.name, format, header, is_empty, body })
     }
 
-    /// What a text is: by what it was said to be, by its first line, or by its name.
+    /// Returns the format of a text: the requested one, or the one of its first line, or of its name.
     fn text_format(&self, head: Head<'_>, ended: bool) -> (Format, &'static TextOpening) {
         if let Some(format) = self.dialect.format
             && let Recognition::Text(text) = format.0.recognition
@@ -241,7 +242,7 @@ impl Opening {
         Format::of_line(line, ended || line.len() < body.len(), self.promised)
     }
 
-    /// Whether this beginning has the whole header, and enough besides to tell the delimiter by, or is no table.
+    /// Whether this beginning has the whole header and enough rows to recognize the delimiter, or is not a table.
     fn is_enough(&self, head: &[u8]) -> bool {
         if foreign::foreign(head).is_some() {
             return true;
@@ -259,33 +260,33 @@ impl Input {
         Self { name, format, header, is_empty: rows == 0, body: Body::Stored(content) }
     }
 
-    /// The name used in messages.
+    /// Returns the name used in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the table is.
+    /// Returns the format of the table.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The names of the columns, as far as they are known.
+    /// Returns the names of the columns, as far as they are known.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Whether it is known already that there is no row.
+    /// Whether the table is already known to have no rows.
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
 
-    /// An [`Error::Input`] of this input.
+    /// Returns an [`Error::Input`] of this input.
     pub fn fault(&self, fault: InputFault) -> Error {
         Error::Input { file: self.name.clone(), fault }
     }
 
-    /// Makes sure that these columns are there and have types that a run can read. A table without even a header has
-    /// none to be found, and in NDJSON a later line may have what the first one lacks.
+    /// Makes sure that these columns exist and have types that a run can read. This does not apply to a table without a
+    /// header, and in NDJSON a later line may have columns that the first one lacks.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -299,7 +300,7 @@ impl Input {
     /// Makes sure that these columns can be sent.
     ///
     /// # Errors
-    /// As [`Input::require`].
+    /// As for [`Input::require`].
     pub fn require_to_send(&self, columns: &[&str]) -> Result<()> {
         if self.header.is_missing() || self.format.0.header_grows {
             return Ok(());
@@ -310,7 +311,7 @@ impl Input {
     /// Makes sure that these columns can be written.
     ///
     /// # Errors
-    /// As [`Input::require`].
+    /// As for [`Input::require`].
     pub fn require_to_select(&self, columns: &[&str]) -> Result<()> {
         if self.header.is_missing() || self.format.0.header_grows {
             return Ok(());
@@ -326,10 +327,10 @@ impl Input {
         self.header.assert_written().map_err(|fault| self.fault(fault))
     }
 
-    /// Makes ready to read all columns that the header names.
+    /// Prepares to read all columns that the header names.
     ///
     /// # Errors
-    /// As [`Source::open`].
+    /// As for [`Source::open`].
     pub fn read(self) -> Result<Scan> {
         let names = self.header.names();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
@@ -337,16 +338,15 @@ impl Input {
         self.scan(Columns { keys: &names, ..Columns::default() }, all)
     }
 
-    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory
-    /// or to disk.
+    /// Prepares to read these columns and decode no others. A stream is read whole, into memory or to disk.
     ///
     /// # Errors
-    /// As [`Source::open`], and as [`Input::require`].
+    /// As for [`Source::open`] and [`Input::require`].
     pub fn read_columns(self, columns: Columns<'_>) -> Result<Scan> {
         self.scan(columns, Vec::new())
     }
 
-    /// As [`Input::read_columns`]; where `all` are named, they are decoded whatever they are.
+    /// Prepares to read like [`Input::read_columns`], and decodes `all` columns, of any type, unless that is empty.
     fn scan(self, columns: Columns<'_>, all: Vec<usize>) -> Result<Scan> {
         let Self { name, format, header, body, .. } = self;
         let (header, content, packing): (_, Box<dyn Content>, _) = match body {
@@ -370,7 +370,7 @@ impl Input {
     }
 }
 
-/// Appends what comes next, and says how much that is.
+/// Appends the next bytes, and returns their number.
 fn read_some(from: &mut dyn Read, to: &mut Vec<u8>) -> io::Result<usize> {
     let before = to.len();
     to.resize(before + CHUNK, 0);
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
     use crate::source::Delimiter;
 
-    /// Gives a few bytes at a time, and panics where somebody asks for more than there is.
+    /// A reader that gives a few bytes at a time, and panics when asked for more than there are.
     struct Slow(Vec<&'static [u8]>);
 
     impl Read for Slow {
@@ -433,14 +433,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_not_read_to_its_end() {
+    fn a_foreign_file_is_not_read_to_its_end() {
         let refused = |pieces| open(pieces).err().unwrap().to_string();
         assert!(refused(&[b"\xfd7zXZ\0"]).contains("an xz file"));
         assert!(refused(&[b"k,\"v\n", b""]).contains("the header opens a quoted field"));
     }
 
     #[test]
-    fn emptiness_is_known_where_the_end_was_seen() {
+    fn emptiness_is_known_once_the_end_was_seen() {
         for (pieces, is_empty) in [
             (&[&b""[..]][..], true),
             (&[b"k", b""], true),
@@ -453,7 +453,8 @@ mod tests {
         assert!(source.open(Delimiter::Auto).unwrap().is_empty());
     }
 
-    /// Each kind of text that is one record for long, packed and not: its reader gives up at an eighth of the memory.
+    /// Tests each kind of text with one very long record, packed and not: its reader gives up at an eighth of the
+    /// memory.
     #[test]
     fn a_record_is_bounded_in_every_text() {
         const MEMORY: u64 = 1 << 23;
@@ -485,7 +486,7 @@ mod tests {
                 assert!(error.contains(place.unwrap_or("line 1 ")), "{shown}: {error}");
             }
         }
-        // One that is as long as it may be.
+        // A record of the maximum length is read.
         let row = "a".repeat(MEMORY as usize / 8 - 100);
         let bytes = format!("k\n{row}\n{row}\n").into_bytes();
         let dialect = Dialect { most_bytes: Some(MEMORY), ..Dialect::default() };

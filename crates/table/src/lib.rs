@@ -1,4 +1,4 @@
-//! Tables on disk: what is read, and results that appear whole or not at all.
+//! Tables on disk as inputs, and results that appear whole or not at all.
 //!
 //! **Must never import** keys, messages or the command line: it sees rows and columns.
 

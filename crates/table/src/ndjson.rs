@@ -1,6 +1,7 @@
-//! One JSON object on each line; lines come out as they went in.
+//! One JSON object on each line; lines are copied unchanged.
 //!
-//! A member is a column, whatever its place in the object. One that an object lacks, or that is `null`, is no value.
+//! A member is a column, at any place in the object. A member that an object lacks, or that is `null`, is a missing
+//! value.
 
 mod members;
 
@@ -21,7 +22,7 @@ use crate::{
     header::Header,
     ingest::{Reader, Texts},
     row::{Fields, Origin, Row},
-    text::{Blocks, Facts, Lines, Text, show_rows},
+    text::{Blocks, Lines, Text, TextSurvey, show_rows},
     written::{AddedNames, Unwritten, Written},
 };
 
@@ -34,11 +35,11 @@ static KIND: FormatKind = FormatKind {
     name: "ndjson",
     title: "NDJSON",
     endings: &["ndjson", "jsonl", "json"],
-    // A later line may have what the first one lacks.
+    // A later line may have members that the first one lacks.
     header_grows: true,
     recognition: Recognition::Text(&TextOpening {
         is_line: |line| line.starts_with(b"{") && names(line).is_ok(),
-        // No name of a column looks like this: it is an object that is broken.
+        // No column name looks like this: it is a broken object.
         is_like_line: |line| {
             line.starts_with(b"{") && line[1..].trim_ascii_start().starts_with(b"\"")
         },
@@ -48,23 +49,23 @@ static KIND: FormatKind = FormatKind {
     batches: |bytes, _| texts(&bytes).map_err(|_| Error::bug("the written rows cannot be read")),
 };
 
-/// How many rows are written before that is said.
+/// The number of rows between two reports of progress.
 const SHOW_EVERY: usize = 1 << 14;
 
 /// A text of objects.
 pub(crate) struct Ndjson {
     text: Text,
-    /// Where the first line begins.
+    /// The offset of the first line.
     body: usize,
     header: Header,
-    /// Names of columns that make up the key: their numbers have to be integers.
+    /// The names of the key columns, whose numbers must be integers.
     keys: Vec<Vec<u8>>,
     /// Selected columns that the first object lacks.
     unseen: Vec<usize>,
     /// Whether the first line ends with a carriage return and a line feed.
     has_returns: bool,
-    /// What the first reading found out.
-    facts: Option<Facts>,
+    /// The findings of the first reading.
+    facts: Option<TextSurvey>,
 }
 
 fn begin(head: Head<'_>, _: Delimiter) -> Result<Beginning> {
@@ -80,7 +81,7 @@ fn begin(head: Head<'_>, _: Delimiter) -> Result<Beginning> {
     })
 }
 
-/// The names of an object's members, in order.
+/// Returns the names of an object's members, in order.
 fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     members(line, |name, _| {
@@ -91,7 +92,7 @@ fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
 }
 
 impl Ndjson {
-    /// A table of the columns that the first object has, which are `header`, of those that are read and of those that are
+    /// Makes a table with the columns of `header`, which the first object has, and the columns that are read or
     /// selected. The first line of the text begins at `body`.
     fn new(text: Text, body: usize, mut header: Header, columns: Columns<'_>) -> Self {
         let Columns { keys, values, sent, select } = columns;
@@ -107,8 +108,8 @@ impl Ndjson {
         Self { text, body, header, keys, unseen, has_returns: false, facts: None }
     }
 
-    /// The columns of the first object of a text with this beginning, which has the first line; none in a table without a
-    /// row.
+    /// Returns the columns of the first object of a text with this beginning, which has the whole first line; none for
+    /// a table without rows.
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
@@ -124,7 +125,7 @@ impl Ndjson {
         Ok(Header::of_names(names(line).map_err(|error| head.fault(broken(place, &error)))?))
     }
 
-    /// The columns.
+    /// Returns the columns.
     fn header(&self) -> &Header {
         &self.header
     }
@@ -139,11 +140,11 @@ impl Ndjson {
         if self.has_returns { b"\r\n" } else { b"\n" }
     }
 
-    /// All names that a line which is written may have: any line may have members that the first one lacks.
+    /// Returns all names in the lines to write: any line may have members that the first one lacks.
     fn names_of(
         &self,
         what: &Written<'_>,
-        facts: &Facts,
+        facts: &TextSurvey,
     ) -> std::result::Result<Vec<String>, Unwritten> {
         let mut names: BTreeSet<String> = self.header.names().into_iter().collect();
         let mut rows = what.rows().to_vec();
@@ -161,7 +162,7 @@ impl Ndjson {
         Ok(names.into_iter().collect())
     }
 
-    /// An object with the selected members alone, in the order asked for. One that is not there stays away.
+    /// Returns an object with only the selected members, in the requested order. Missing members are left out.
     fn selected(&self, line: &[u8], names: &[String]) -> Result<Vec<u8>> {
         let mut found: Vec<Option<Box<RawValue>>> = vec![None; names.len()];
         members(line, |name, value| match names.iter().position(|wanted| wanted == name) {
@@ -191,10 +192,10 @@ impl Ndjson {
 struct ObjectLines(Blocks);
 
 impl ObjectLines {
-    /// Where the next of them begins, and how long it is, its line end included.
+    /// Finds the offset of the next of them, and its length with the line end.
     fn find(&mut self) -> Result<Option<(u64, usize)>> {
         let Self(blocks) = self;
-        // What is known to have no line end.
+        // The bytes known to have no line end.
         let mut searched = 0;
         loop {
             let (rest, is_all) = (blocks.unread(), blocks.has_ended());
@@ -325,18 +326,18 @@ impl Content for Ndjson {
     }
 }
 
-/// Members that are added to objects; their names are JSON.
+/// Members to add to objects; their names are JSON.
 struct Added(AddedNames);
 
 impl Added {
-    /// For objects that have members of these names.
+    /// Names members for objects with these names.
     fn new(what: &Written<'_>, taken: &[String]) -> Self {
         let AddedNames { id, received } = what.names(taken);
         let json = |name: String| json(&name);
         Self(AddedNames { id: id.map(json), received: received.into_iter().map(json).collect() })
     }
 
-    /// The object of a row with the members that are added to it. Its own stay as they are.
+    /// Returns the object of a row with the added members. Its own stay unchanged.
     fn to(&self, object: &[u8], what: &Written<'_>, nth: usize) -> Result<Vec<u8>> {
         let start = object.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
         let end = object.iter().rposition(|byte| *byte == b'}').unwrap_or(object.len());
@@ -355,12 +356,12 @@ impl Added {
     }
 }
 
-/// A string as JSON has it.
+/// Returns a string in JSON.
 fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The rows of objects as text, with a column for each member that any of them has.
+/// Returns the rows of objects as text, with a column for each member that any of them has.
 fn texts(bytes: &[u8]) -> std::result::Result<Reader, ArrowError> {
     let unread = |error: serde_json::Error| ArrowError::JsonError(error.to_string());
     let lines = || bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -437,7 +438,7 @@ mod tests {
         open_selecting(text, &["v"], &[])
     }
 
-    /// Keys and values of all rows.
+    /// Reads the keys and values of all rows.
     fn read(text: &str) -> Result<(Vec<[String; 2]>, Ndjson)> {
         let mut table = open(text)?;
         let columns = table.header().find(&["k", "v"]).map_err(|fault| table.text.fault(fault))?;
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_text_that_a_csv_file_has() {
+    fn values_have_the_text_of_a_csv_file() {
         let text = "\u{feff}{\"k\": \"a\\u00e4\\n\\\"\", \"v\": 12.50}\r\n\n  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n\
                     {\"k\": true, \"v\": null}\n{\"v\": 7}\n{\"k\": -0,\"v\":1e3}";
         let (rows, table) = read(text).unwrap();
@@ -488,11 +489,11 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_key_is_refused_by_its_type_and_place() {
+    fn unsuitable_values_are_refused_by_type_and_place() {
         let row = |value: &str| format!("{{\"k\":1,\"v\":1}}\n{{\"k\":{value}}}\n");
         let message = refused("{\"k\":1,\"v\":[\"secret\"]}\n");
         assert!(
-            message.contains("column `v`: an array cannot be sent or added up: such a value is")
+            message.contains("column `v`: an array cannot be sent or added up: only a single")
                 && !message.contains("secret"),
             "{message}"
         );
@@ -513,11 +514,11 @@ mod tests {
         let after = |line: &str| refused(&format!("{{\"k\":1,\"v\":2}}\n\n{line}\n"));
         for (line, problem) in [
             ("{\"k\":\"secret\"", "the line ends within an object, near character"),
-            ("[\"secret\"]", "the line is no JSON object"),
+            ("[\"secret\"]", "the line is not a JSON object"),
             ("{\"k\":secret}", "the line is not valid JSON"),
             ("{\"k\":1} secret", "the line is not valid JSON"),
             ("{\"k\":1,\"k\":2}", "the object has a key or value twice"),
-            ("{\"k\":\"\\ud800secret\"}", "a key or value has an escape that is no character"),
+            ("{\"k\":\"\\ud800secret\"}", "a key or value has an escape that is not a character"),
             ("{\"k\":\"\u{1}secret\"}", "the line is not valid JSON"),
         ] {
             let message = after(line);

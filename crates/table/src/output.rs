@@ -1,16 +1,15 @@
 //! Files that appear whole or not at all.
 //!
-//! On Linux a result is written into a file without a name, which is linked into place when it is
-//! complete; a process that is killed leaves nothing. Where the target exists already, the complete
-//! file bears a temporary name for the instant before it takes the target's place. Where the system
-//! or the file system has no nameless files, a temporary file in the target's directory is written
-//! and renamed, and removed on every way out but a kill.
+//! On Linux a result is written into a file without a name, which is linked into place when it is complete; a process
+//! that is killed leaves nothing. If the target exists already, the complete file has a temporary name for the instant
+//! before it replaces the target. If the system or the file system does not support nameless files, a temporary file in
+//! the target's directory is written and renamed. It is removed in every case but a kill.
 //!
-//! An object in a store is uploaded in parts, which the store shows when it is told that they are all, and discards
-//! when it is told that they are not wanted.
+//! An object in a store is uploaded in parts. The store shows it when the upload is completed, and discards the parts
+//! when it is aborted.
 //!
-//! A table of a database is written in a transaction. What it is made of is in memory for that. A table in memory is
-//! handed over when it is complete.
+//! A table of a database is written in a transaction. Its rows are in memory for that. A table in memory is handed over
+//! when it is complete.
 
 use std::{
     fs,
@@ -39,24 +38,24 @@ pub struct Output {
     named: PathBuf,
     target: Target,
     access: Access,
-    /// Whether a file that has the name by the end is replaced.
+    /// Whether to replace a file that has the name in the end.
     replaces: bool,
-    /// What is written, where that is known.
+    /// The form of the content, if known.
     content: Dialect,
 }
 
-/// Who may read a file that is new. One that takes the place of another has that one's group and permissions.
+/// The readers of a new file. One that replaces another keeps that file's group and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Whoever may read any new file of this user: the umask decides.
+    /// Everyone who may read other new files of this user, by the umask.
     #[default]
     Usual,
-    /// This user alone.
+    /// This user only.
     Owner,
 }
 
 impl Output {
-    /// As [`Output::prepare`], wherever the result goes.
+    /// Prepares any destination, like [`Output::prepare`].
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -71,7 +70,7 @@ impl Output {
         }
     }
 
-    /// Makes sure, by trying, that a file can be made where it is to be.
+    /// Makes sure, by trying, that the file can be created.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -104,8 +103,8 @@ impl Output {
         }
     }
 
-    /// As [`Output::prepare`], for a file that takes no other's place, whether the other is there now or appears before
-    /// this one gets its name.
+    /// Prepares a file like [`Output::prepare`], but replaces no other, which may exist now or appear before this file
+    /// gets its name.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -117,7 +116,7 @@ impl Output {
         Ok(Self { replaces: false, ..Self::prepare(path, access)? })
     }
 
-    /// With the form in which the content will be written, which a database has to know.
+    /// Sets the form of the content, which a database needs.
     pub(crate) fn of(self, content: Dialect) -> Self {
         Self { content, ..self }
     }
@@ -180,7 +179,7 @@ impl Output {
     /// Takes rows that are in memory already, without showing them yet.
     ///
     /// # Errors
-    /// [`Error::Output`] where there are none.
+    /// [`Error::Output`] if `rows` is an error.
     pub(crate) fn hold(self, rows: io::Result<ArrowTable>) -> Result<Staged> {
         match rows {
             Ok(rows) => Ok(Staged { output: self, content: Content::Rows(rows) }),
@@ -188,7 +187,7 @@ impl Output {
         }
     }
 
-    /// Creates the table of this address with what has been written, where nobody sees it yet.
+    /// Creates the table of this address with the written rows, invisible to others.
     fn insert(&self, address: &str, bytes: Vec<u8>) -> Result<Transaction> {
         let place = Place::parse(address)?;
         let batches = self.batches(bytes)?;
@@ -196,7 +195,7 @@ impl Output {
         written.map_err(|source| self.failed(source))
     }
 
-    /// The rows that were written in these bytes.
+    /// Returns the rows that were written in these bytes.
     fn batches(&self, bytes: Vec<u8>) -> Result<Reader> {
         self.content.format.unwrap_or(Format::CSV).batches(bytes, self.content.delimiter)
     }
@@ -206,7 +205,7 @@ impl Output {
     }
 }
 
-/// Content that is complete but not yet to be seen. Dropped, it was never there.
+/// Content that is complete but not yet visible. Dropped, it leaves no trace.
 pub struct Staged {
     output: Output,
     content: Content,
@@ -221,8 +220,7 @@ enum Content {
 }
 
 impl Staged {
-    /// Writes what goes to a stream, which nothing can take back. What becomes a file is returned, and
-    /// still unseen.
+    /// Writes to a stream, which cannot be undone. Content for a file is returned, still invisible.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -243,15 +241,15 @@ impl Staged {
         written.map(|()| None).map_err(|source| self.output.failed(source))
     }
 
-    /// Shows the content under its name, in place of what was there, for good.
+    /// Shows the content under its name, in place of any file there, permanently.
     ///
     /// # Errors
-    /// [`Error::Output`]. If the name might not outlast a power failure, the content is there all the same.
+    /// [`Error::Output`]. If only the name might not survive a power failure, the content is there nevertheless.
     pub fn commit(self) -> Result<()> {
         self.show()?.keep()
     }
 
-    /// Shows the content under its name, in place of what was there.
+    /// Shows the content under its name, in place of any file there.
     ///
     /// # Errors
     /// [`Error::Output`]; then nothing was shown.
@@ -274,15 +272,15 @@ impl Staged {
     }
 }
 
-/// What is to be seen, and complete.
+/// A visible and complete result.
 #[must_use = "its name may not outlast a power failure"]
 pub struct Shown(Option<Output>);
 
 impl Shown {
-    /// Sees to it that its name outlasts a power failure, as the content does.
+    /// Makes its name survive a power failure, as the content does.
     ///
     /// # Errors
-    /// [`Error::Output`]. It is to be seen all the same.
+    /// [`Error::Output`]. The result is visible nevertheless.
     pub fn keep(self) -> Result<()> {
         match self.0 {
             Some(Output { target: Target::File { directory, .. }, named, .. }) => {
@@ -293,7 +291,7 @@ impl Shown {
     }
 }
 
-/// A file that nobody sees yet.
+/// A file that is not yet visible.
 enum Draft {
     #[cfg(target_os = "linux")]
     Nameless(File),
@@ -301,7 +299,7 @@ enum Draft {
 }
 
 impl Draft {
-    /// A file in `directory` that is to be known as `path`, with the owner and the permissions that it will have.
+    /// Creates a file in `directory` for `path`, with its final owner and permissions.
     fn new(path: &Path, directory: &Path, access: Access) -> io::Result<Self> {
         let replaced = fs::metadata(path).ok();
         let access = if replaced.is_some() { Access::Owner } else { access };
@@ -357,7 +355,7 @@ impl Draft {
     }
 }
 
-/// Gives a file the group and the permissions of the one that it replaces, which must be of the same user: another
+/// Gives a file the group and the permissions of the file that it replaces, which must belong to the same user: another
 /// user could read the result.
 #[cfg(unix)]
 fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
@@ -376,13 +374,13 @@ fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(replaced.mode() & 0o777))
 }
 
-/// A file that is replaced keeps its attributes.
+/// Gives a file the permissions of the file that it replaces.
 #[cfg(not(unix))]
 fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(replaced.permissions())
 }
 
-/// What temporary names begin with.
+/// The beginning of temporary names.
 const PREFIX: &str = ".vesica-";
 
 #[cfg(target_os = "linux")]
@@ -397,13 +395,13 @@ mod nameless {
 
     use crate::disk::{self, File};
 
-    /// A file without a name, with the permissions that a new file of this mode gets; `None` where there is
-    /// no such thing.
+    /// Creates a file without a name, with the permissions that a new file of this mode gets; `None` if the system does
+    /// not support that.
     pub(super) fn create(directory: &Path, mode: u32) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let open = || Ok(open(directory, flags, Mode::from_raw_mode(mode))?.into());
         let file = File::create(directory, open).ok()?;
-        // Without /proc it could not be given a name later on.
+        // Without /proc the file could not get a name later.
         Path::new(&handle(&file)).exists().then_some(file)
     }
 
@@ -415,7 +413,7 @@ mod nameless {
         disk::name(path, || Ok(linkat(CWD, handle(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?))
     }
 
-    /// Gives the file its name. A link cannot take another file's place, but a rename can.
+    /// Gives the file its name. A link cannot replace another file, but a rename can.
     pub(super) fn publish(
         file: &File,
         path: &Path,

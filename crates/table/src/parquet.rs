@@ -1,7 +1,7 @@
 //! Parquet.
 //!
-//! Keys are read through Arrow, which knows what the values mean. Rows are copied column by column in the file's own
-//! physical types, levels included, so that what comes out has the types of what went in, whatever they are.
+//! Keys are read through Arrow, which interprets the values. Rows are copied column by column in the file's own
+//! physical types, levels included, so the output has the types of the input, of any kind.
 
 mod added;
 mod footer;
@@ -81,7 +81,7 @@ static KIND: FormatKind = FormatKind {
 
 fn begins(head: &[u8]) -> std::result::Result<bool, ()> {
     const MAGIC: &[u8] = b"PAR1";
-    // Encrypted Parquet, in which the length of the first module follows. A table may begin with `PARENT`.
+    // Encrypted Parquet, where the length of the first module follows. A table may begin with `PARENT`.
     if let Some(rest) = head.strip_prefix(b"PARE") {
         return match rest.get(3) {
             Some(last) => Ok(*last == 0),
@@ -97,31 +97,31 @@ fn open(stored: Stored, most_bytes: u64) -> Result<OpenedTable> {
     Ok(OpenedTable { header: table.header(), rows: table.rows(), content: Box::new(table) })
 }
 
-/// How many rows are decoded at a time.
+/// The number of rows that are decoded at a time.
 const BATCH: usize = 1 << 13;
 
-/// Columns of the output that are held, encoded, for each thread: enough for threads with short ones to take more of them.
+/// The number of encoded output columns held for each thread. Threads with short columns can then take more of them.
 const COLUMNS_OF_A_THREAD: usize = 4;
 
-/// What Arrow names its own schema in the metadata of a file.
+/// The key of Arrow's own schema in the metadata of a file.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// A file of which the metadata has been read.
+/// A file whose metadata has been read.
 pub(crate) struct Parquet {
     stored: Stored,
     pages: Pages,
     metadata: ArrowReaderMetadata,
-    /// Where the metadata is.
+    /// The range of the metadata.
     footer: Range<u64>,
-    /// Which columns hold UUIDs.
+    /// Whether each column holds UUIDs.
     uuids: Vec<bool>,
-    /// Of what was read.
+    /// The digest of the bytes that were read.
     digest: Option<InputDigest>,
-    /// What that is of: the metadata and the columns that were read.
+    /// The ranges that the digest covers: the metadata and the columns that were read.
     read: Vec<Range<u64>>,
 }
 
-/// What cannot be read, and whose fault it is not.
+/// Returns the error for a part that cannot be read.
 fn damaged(stored: &Stored, part: impl Into<String>) -> Error {
     stored.fault(InputFault::Damaged { format: "Parquet", part: part.into() })
 }
@@ -141,14 +141,14 @@ impl Parquet {
         let load = || ArrowReaderMetadata::load(&stored, ArrowReaderOptions::new());
         let metadata = match guarded(load) {
             Some(Ok(metadata)) => metadata,
-            // Its lengths are right, so it was not cut.
+            // Its lengths are right, so it was not truncated.
             Some(Err(_)) => return Err(stored.fault(schema::UNSUPPORTED)),
             _ => return Err(unreadable()),
         };
         let groups = metadata.metadata().row_groups();
         let rows = groups.iter().map(|group| group.num_rows()).try_fold(0i64, i64::checked_add);
         let claimed = metadata.metadata().file_metadata().num_rows();
-        // A column without lists has a value, or none, for each row.
+        // A column without lists has one value, possibly missing, for each row.
         let agree = |group: &RowGroupMetaData| {
             let mut columns = group.columns().iter();
             let is_flat = |column: &ColumnChunkMetaData| column.column_descr().max_rep_level() == 0;
@@ -173,7 +173,7 @@ impl Parquet {
         Ok(Self { stored, pages, metadata, footer, uuids, digest: None, read: Vec::new() })
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub(crate) fn header(&self) -> Header {
         let lzo = guarded(|| schema::packed_with_lzo(self.file())).unwrap_or_default();
         let roots = self.metadata.parquet_schema().root_schema().get_fields();
@@ -185,7 +185,7 @@ impl Parquet {
         }))
     }
 
-    /// How many rows the file says that it has.
+    /// Returns the number of rows that the file claims.
     pub(crate) fn rows(&self) -> u64 {
         self.file().file_metadata().num_rows() as u64
     }
@@ -194,7 +194,7 @@ impl Parquet {
         self.metadata.metadata()
     }
 
-    /// Batches with these columns, which are ascending.
+    /// Returns batches with these columns, which are ascending.
     fn batches(&self, columns: &[usize]) -> Option<WithInstants<ParquetRecordBatchReader>> {
         let schema = self.metadata.parquet_schema();
         let leaves: Vec<_> =
@@ -227,7 +227,7 @@ impl Parquet {
         }
     }
 
-    /// Where the metadata is, and after it these columns, in the order of the file.
+    /// Returns the ranges of the metadata and of these columns, in the order of the file.
     fn parts(&self, columns: &[usize]) -> Vec<Range<u64>> {
         let schema = self.metadata.parquet_schema();
         let leaves = 0..schema.num_columns();
@@ -235,7 +235,7 @@ impl Parquet {
             leaves.filter(|leaf| columns.contains(&schema.get_column_root_idx(*leaf))).collect();
         let chunks = self.file().row_groups().iter().flat_map(|group| {
             read.iter().filter_map(|leaf| {
-                // Nonsense would have been noticed when it was read.
+                // Invalid ranges would have been noticed when the file was read.
                 let (start, len) = guarded(|| group.column(*leaf).byte_range())?;
                 Some(start..start.saturating_add(len))
             })
@@ -243,8 +243,9 @@ impl Parquet {
         std::iter::once(self.footer.clone()).chain(chunks).collect()
     }
 
-    /// The groups of rows of the output. Where rows keep their order, a group ends where one of the input ends, unless it
-    /// would have few rows. Otherwise all groups of the input are read for each of the output, which are therefore large.
+    /// Returns the row groups of the output. If rows keep their order, a group ends where one of the input ends, unless
+    /// it would have few rows. Otherwise all groups of the input are read for each group of the output, which is
+    /// therefore large.
     fn groups(&self, what: &Written<'_>) -> Vec<Range<usize>> {
         /// Groups of fewer rows are slow to read.
         const FEW: usize = 1 << 16;
@@ -259,7 +260,7 @@ impl Parquet {
             let len = metadata.num_rows() as u64;
             first += len;
             let end = rows.partition_point(|row| *row < first);
-            // Only one that takes rows from this group of the input ends with it.
+            // A group ends with this one of the input only if it takes rows from it.
             let is_ended = end > start && rows[end - 1] >= first - len;
             if is_ended && end - start >= FEW.min(len as usize) {
                 groups.push(start..end);
@@ -270,7 +271,7 @@ impl Parquet {
         groups
     }
 
-    /// Which of these rows, ascending and each once, are in which group of the input.
+    /// Assigns these rows, ascending and each once, to the row groups of the input.
     fn pieces<'a>(&self, rows: &'a [u64]) -> Vec<Piece<'a>> {
         let (mut pieces, mut first, mut rest) = (Vec::new(), 0u64, rows);
         for (group, metadata) in self.file().row_groups().iter().enumerate() {
@@ -285,7 +286,7 @@ impl Parquet {
         pieces
     }
 
-    /// How the output is written: compressed and encoded as the input, with the input's metadata.
+    /// Returns the settings of the writer: the compression, encodings and metadata of the input.
     fn properties(&self, leaves: &[usize], what: &Written<'_>) -> WriterProperties {
         let file = self.file();
         let mut properties = WriterProperties::builder();
@@ -297,7 +298,7 @@ impl Parquet {
                 properties = properties.set_sorting_columns(group.sorting_columns().cloned());
             }
             if let Some(first) = group.columns().first() {
-                // That of the columns that are added; all others have their own.
+                // The compression of the added columns; all others have their own.
                 properties = properties.set_compression(first.compression());
             }
             for leaf in leaves {
@@ -316,7 +317,7 @@ impl Parquet {
         properties
     }
 
-    /// Has Arrow's own copy of the schema, where there is one, say what the columns are.
+    /// Updates Arrow's own copy of the schema, if there is one, to the columns of the output.
     fn restate_schema(&self, what: &Written<'_>, properties: &mut WriterProperties) {
         let mut metadata = properties.key_value_metadata().into_iter().flatten();
         if metadata.any(|pair| pair.key == ARROW_SCHEMA) {
@@ -325,7 +326,7 @@ impl Parquet {
         }
     }
 
-    /// The root of the columns that are written, and the leaves in the input of those that come from there.
+    /// Returns the root of the output's columns, and the leaves of the input that are copied.
     fn selected(&self, what: &Written<'_>) -> parquet::errors::Result<(TypePtr, Vec<usize>)> {
         let schema = self.file().file_metadata().schema_descr();
         if what.select.is_none() && what.is_plain() {
@@ -387,7 +388,7 @@ impl Parquet {
         Ok(())
     }
 
-    /// The wanted values of a column, as a column of the output.
+    /// Returns the wanted values of a column, encoded as a column of the output.
     fn encoded(
         &self,
         input: &SerializedFileReader<Pages>,
@@ -454,7 +455,7 @@ impl Content for Parquet {
         shown?;
         let parts = self.parts(&wanted);
         if parts.iter().any(|part| part.end > Length::len(&self.stored)) {
-            return Err(self.damaged("where its columns are"));
+            return Err(self.damaged("the location of its columns"));
         }
         self.digest = self.stored.digest(Some(&parts))?;
         self.read = parts;
@@ -508,9 +509,11 @@ fn unwritten(error: ParquetError) -> Unwritten {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => Unwritten::Output(*error),
-            Err(_) => Unwritten::Output(io::Error::other("the values make no Parquet file")),
+            Err(_) => {
+                Unwritten::Output(io::Error::other("the values cannot be written as Parquet"))
+            }
         },
-        _ => Unwritten::Output(io::Error::other("the values make no Parquet file")),
+        _ => Unwritten::Output(io::Error::other("the values cannot be written as Parquet")),
     }
 }
 

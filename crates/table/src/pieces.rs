@@ -1,4 +1,4 @@
-//! What was found in one partition after the other, on disk until all is found.
+//! The results of one partition after the other, on disk until all are there.
 
 use std::{
     io::{self, Write},
@@ -10,15 +10,15 @@ use zeroize::Zeroizing;
 
 use crate::spill::{Spill, Spilled};
 
-/// Pieces that more can be added to.
+/// A growing sequence of pieces.
 pub struct Adding {
     directory: PathBuf,
     spill: Spill,
-    /// Where each piece ends.
+    /// The end of each piece.
     ends: Vec<u64>,
 }
 
-/// All pieces.
+/// A complete sequence of pieces.
 pub struct Pieces {
     directory: PathBuf,
     spilled: Spilled,
@@ -26,7 +26,7 @@ pub struct Pieces {
 }
 
 impl Adding {
-    /// No pieces, in a file in this directory.
+    /// Makes an empty sequence, in a file in this directory.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -45,7 +45,7 @@ impl Adding {
         Ok(())
     }
 
-    /// Ends the adding.
+    /// Completes the sequence.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -57,12 +57,12 @@ impl Adding {
 }
 
 impl Pieces {
-    /// The directory that they are in.
+    /// Returns the directory of the file.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Every piece, in order.
+    /// Returns every piece, in order.
     ///
     /// # Errors
     /// [`Error::Output`] for each that cannot be read.
@@ -76,7 +76,7 @@ impl Pieces {
     }
 }
 
-/// Reads all of `to` from what begins at this offset.
+/// Fills `to` with the bytes from this offset on.
 pub fn read_exact(spilled: &Spilled, mut at: u64, mut to: &mut [u8]) -> io::Result<()> {
     while !to.is_empty() {
         match spilled.read_at(at, to)? {

@@ -1,7 +1,7 @@
-//! The records of delimited text: where each lies, and what its fields are.
+//! The records of delimited text, with their places and fields.
 //!
-//! Most lines have no quotation mark. Such a line is cut at its delimiters and nothing is copied; the csv crate's core
-//! reads the others.
+//! Most lines have no quotation mark. Such a line is cut at its delimiters without a copy; the csv crate's core reads
+//! the others.
 
 use csv_core::ReadRecordResult;
 use memchr::{memchr2, memchr2_iter, memchr3};
@@ -9,22 +9,22 @@ use vesica_core::error::Result;
 
 use crate::text::{Blocks, Lines};
 
-/// Reads a text record by record.
+/// A reader of a text, record by record.
 pub(crate) struct Records {
     text: Blocks,
     delimiter: u8,
     quoted: Quoted,
-    /// Where each field of the last record ends.
+    /// The end of each field of the last record.
     ends: Vec<usize>,
 }
 
 /// A record in a text.
-pub(crate) struct Found<'a> {
-    /// Where in the text it begins.
+pub(crate) struct TextRecord<'a> {
+    /// Its offset in the text.
     pub(crate) offset: u64,
-    /// How many stored bytes have been read.
+    /// The number of stored bytes read so far.
     pub(crate) read: u64,
-    /// The bytes that it has there, its line end included.
+    /// Its bytes in the text, with the line end.
     pub(crate) line: &'a [u8],
     /// Whether nothing follows.
     pub(crate) is_last: bool,
@@ -38,19 +38,19 @@ pub(crate) struct Found<'a> {
 pub(crate) struct Record<'a> {
     bytes: &'a [u8],
     ends: &'a [usize],
-    /// How many bytes there are between two fields.
+    /// The number of bytes between two fields.
     gap: usize,
 }
 
-/// What reads records with quotation marks.
+/// A reader of records with quotation marks.
 struct Quoted {
-    /// Between two records. A copy of one would not work.
+    /// The state between two records. A copy of one would not work.
     reader: csv_core::Reader,
     /// The fields of the last record.
     unquoted: Vec<u8>,
 }
 
-/// How long a record is, its line end included, and how many bytes its fields have, as they stand or unquoted.
+/// The length of a record with its line end, and the length of its fields, in raw or unquoted bytes.
 struct Extent {
     line: usize,
     fields: usize,
@@ -58,7 +58,7 @@ struct Extent {
 }
 
 impl Records {
-    /// From the next byte of this text on.
+    /// Reads from the next byte of this text on.
     pub(crate) fn new(text: Blocks, delimiter: u8) -> Self {
         let reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
         let mut quoted = Quoted { reader, unquoted: Vec::new() };
@@ -66,11 +66,11 @@ impl Records {
         Self { text, delimiter, quoted, ends: Vec::new() }
     }
 
-    /// The next record. Blank lines are no records.
+    /// Returns the next record. Blank lines are not records.
     ///
     /// # Errors
-    /// As [`Blocks::fill`].
-    pub(crate) fn next(&mut self) -> Result<Option<Found<'_>>> {
+    /// As for [`Blocks::fill`].
+    pub(crate) fn next(&mut self) -> Result<Option<TextRecord<'_>>> {
         let delimiter = self.delimiter;
         let found = self
             .find(|rest, is_all, quoted, ends| record_in(rest, is_all, delimiter, quoted, ends))?;
@@ -83,11 +83,11 @@ impl Records {
             false => (&line[..fields], 1),
         };
         let record = Record { bytes, ends: &self.ends, gap };
-        Ok(Some(Found { offset, read, line, is_last, is_quoted, record }))
+        Ok(Some(TextRecord { offset, read, line, is_last, is_quoted, record }))
     }
 
-    /// Reads until all of the next record is there, as `find_in` tells, which is given the rest of the text, as far as it has
-    /// been read, and whether that is all.
+    /// Reads until the next record is complete. `find_in` decides this from the rest of the text, as far as it has been
+    /// read, and from whether that is all of it.
     fn find<T>(
         &mut self,
         find_in: impl Fn(&[u8], bool, &mut Quoted, &mut Vec<usize>) -> Option<T>,
@@ -120,7 +120,7 @@ impl Lines for Records {
     }
 }
 
-/// The record that these bytes begin with, if the whole of it is there for sure.
+/// Returns the record at the beginning of these bytes, if it is certainly complete.
 fn record_in(
     rest: &[u8],
     is_all: bool,
@@ -144,7 +144,7 @@ fn record_in(
     Some(Extent { line: with_line_end(rest, end + 1, is_all)?, fields: end, is_quoted: false })
 }
 
-/// The length of that record's line, whatever its fields are.
+/// Returns the length of that record's line, for any fields.
 fn line_in(rest: &[u8], is_all: bool, quoted: &mut Quoted, ends: &mut Vec<usize>) -> Option<usize> {
     let end = match memchr3(b'\n', b'\r', b'"', rest) {
         Some(quote) if rest[quote] == b'"' => {
@@ -158,10 +158,10 @@ fn line_in(rest: &[u8], is_all: bool, quoted: &mut Quoted, ends: &mut Vec<usize>
 }
 
 impl Quoted {
-    /// Makes ready for a record, after one that was not there to its end.
+    /// Prepares for a record, after one that was incomplete.
     fn restart(&mut self) {
         self.reader.reset();
-        // The beginning of a record is not that of a text: there is no byte-order mark to skip.
+        // Unlike a text, a record does not begin with a byte-order mark to skip.
         self.reader.read_record(b"\n", &mut [], &mut []);
     }
 
@@ -178,7 +178,7 @@ impl Quoted {
             match result {
                 ReadRecordResult::OutputFull => double(&mut self.unquoted),
                 ReadRecordResult::OutputEndsFull => double(ends),
-                // The next call is given nothing, which says that this is the end.
+                // The next call gets nothing, which marks the end.
                 ReadRecordResult::InputEmpty if is_all => {}
                 ReadRecordResult::InputEmpty => {
                     self.restart();
@@ -196,8 +196,9 @@ impl Quoted {
     }
 }
 
-/// Returns the length of a line of this many bytes, which end with the first byte of its line end if it has one; `None` where the rest of
-/// that may still come. A line feed that was written as both twice over ends a line with two carriage returns before it.
+/// Returns the length of a line of this many bytes, including its line end. The bytes end with the first byte of the
+/// line end, if there is one; `None` if the rest of it may still arrive. A line feed that was twice replaced by a
+/// carriage return and a line feed ends a line with two carriage returns before it.
 fn with_line_end(rest: &[u8], bytes: usize, is_all: bool) -> Option<usize> {
     let end = bytes.min(rest.len());
     match (rest[end - 1], &rest[end..]) {
@@ -209,19 +210,19 @@ fn with_line_end(rest: &[u8], bytes: usize, is_all: bool) -> Option<usize> {
 }
 
 impl<'a> Record<'a> {
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// A field, unquoted.
+    /// Returns a field, unquoted.
     pub(crate) fn get(&self, field: usize) -> Option<&'a [u8]> {
         let end = *self.ends.get(field)?;
         let start = if field == 0 { 0 } else { self.ends[field - 1] + self.gap };
         Some(&self.bytes[start..end])
     }
 
-    /// All fields.
+    /// Returns all fields.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         (0..self.len()).filter_map(move |field| self.get(field))
     }
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
     use crate::text::Text;
 
-    /// Every record as the csv crate reads it.
+    /// Returns every record as the csv crate reads it.
     fn expected(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         // It would skip a byte-order mark at the very beginning.
         let text = [b"\n", text].concat();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_those_of_the_csv_crate_wherever_blocks_end() {
+    fn records_equal_the_csv_crates_for_all_blocks() {
         let mut rng = StdRng::seed_from_u64(1);
         let pieces: [&[u8]; 12] = [
             b",",
@@ -274,7 +275,9 @@ mod tests {
             let blocks = Text::of(&*text).small_blocks(rng.random_range(1..40));
             let mut records = Records::new(blocks, b',');
             let (mut found, mut lines, mut end) = (Vec::new(), Vec::new(), 0);
-            while let Some(Found { offset, line, is_last, record, .. }) = records.next().unwrap() {
+            while let Some(TextRecord { offset, line, is_last, record, .. }) =
+                records.next().unwrap()
+            {
                 let start = offset as usize;
                 let between = &text[end..start];
                 assert!(between.iter().all(|byte| b"\r\n".contains(byte)), "{text:?}");
@@ -314,9 +317,9 @@ mod tests {
         }
     }
 
-    /// The end of a text is known once somebody has asked for more.
+    /// Tests that the end of a text is known after a read beyond it.
     #[test]
-    fn the_last_record_is_known_as_such_where_no_line_end_closes_it() {
+    fn a_last_record_without_a_line_end_is_recognized() {
         for (text, block) in [("a\n\"b", 3), ("a\n\"b", 100), ("a\nb", 1)] {
             let mut records = Records::new(Text::of(text).small_blocks(block), b',');
             assert!(!records.next().unwrap().unwrap().is_last);

@@ -19,19 +19,19 @@ pub(crate) use folder::folder;
 #[cfg(feature = "stores")]
 pub(crate) use store::{Object, Upload, is_fault};
 
-/// What addresses of objects begin with.
+/// The beginnings of addresses of objects.
 const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 
-/// The address of an object, if this is one and no path of a file.
+/// Returns the address of an object, if this is one and not the path of a file.
 pub(crate) fn address(path: &Path) -> Option<&str> {
     path.to_str().filter(|path| SCHEMES.iter().any(|scheme| path.starts_with(scheme)))
 }
 
-/// Where two sides that share it leave files for each other: a directory, or the objects of a store whose addresses begin like
-/// this.
+/// Returns the folder in which the two sides leave files for each other: a shared directory, or the objects of a store
+/// whose addresses begin like this.
 ///
 /// # Errors
-/// [`Error::Usage`] for an address that is none, or a store that this build cannot reach.
+/// [`Error::Usage`] for a malformed address, or a store that this build cannot reach.
 pub fn exchange_folder(path: &Path) -> Result<Box<dyn Folder>> {
     match address(path) {
         None => Ok(Box::new(Directory::new(path))),
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_from_files() {
+    fn addresses_differ_from_files() {
         for (path, is) in [
             ("s3://bucket/key.csv", true),
             ("gs://b/k", true),

@@ -1,19 +1,19 @@
-//! A row of a table, whatever its format, and copies of rows.
+//! Rows of a table in any format, and copies of them.
 
 use vesica_core::error::{Error, InputFault, Place};
 
 use crate::{records::Record, text::Text, typed::TextColumn};
 
-/// A row being shown.
+/// A row that is shown.
 pub struct Row<'a> {
-    /// Counted from 1.
+    /// The number of the row, counted from 1.
     pub(crate) number: u64,
     /// The place of the row in the table.
     pub origin: Origin<'a>,
     pub(crate) fields: Fields<'a>,
 }
 
-/// Where a row comes from.
+/// The source of a row.
 pub enum Origin<'a> {
     /// A text.
     Text {
@@ -24,7 +24,7 @@ pub enum Origin<'a> {
         /// The number of stored bytes that were read before the row.
         read: u64,
     },
-    /// The table of this name, with so many rows as far as is known.
+    /// The typed table with this name, and the number of its rows as far as known.
     Typed(&'a str, u64),
 }
 
@@ -32,16 +32,16 @@ pub enum Origin<'a> {
 pub(crate) enum Fields<'a> {
     /// A record of delimited text.
     Record(Record<'a>),
-    /// For each column its value, which is empty where there is none, and whether there is one.
+    /// The value in each column, empty if missing, and whether it is present.
     Values(&'a [(Vec<u8>, bool)]),
-    /// A row of decoded columns; the others are not there.
+    /// A row of decoded columns; the others are missing.
     Batch(&'a [Option<TextColumn>], usize),
-    /// The row at this place among copies; columns that were not copied are not there.
+    /// A row among copies, by its position; columns that were not copied are missing.
     Copied(&'a CopiedRows, usize),
 }
 
 impl<'a> Row<'a> {
-    /// Where it is.
+    /// Returns the row's place.
     pub fn place(&self) -> Place {
         match self.origin {
             Origin::Text { text, offset, .. } => text.place(self.number, offset),
@@ -49,7 +49,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// How much of the table is before it, from 0 to 1.
+    /// Returns the part of the table before the row, from 0 to 1.
     pub fn fraction(&self) -> f64 {
         match self.origin {
             Origin::Text { text, read, .. } => text.fraction(read),
@@ -57,12 +57,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The value in a column as text: what a CSV file would have there, unquoted. Empty where there is none.
+    /// Returns the value in a column as text, which is the unquoted field of a CSV file; empty for a missing value.
     pub fn field(&self, column: usize) -> &'a [u8] {
         self.value(column).unwrap_or_default()
     }
 
-    /// As [`Row::field`]; `None` where there is no value. In delimited text each field has one, which may be empty.
+    /// Returns the same as [`Row::field`], but `None` for a missing value. In delimited text each field has a value,
+    /// which may be empty.
     pub(crate) fn value(&self, column: usize) -> Option<&'a [u8]> {
         match self.fields {
             Fields::Record(record) => record.get(column),
@@ -75,7 +76,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// An [`Error::Input`] of its table.
+    /// Returns an [`Error::Input`] of its table.
     pub fn fault(&self, fault: InputFault) -> Error {
         match self.origin {
             Origin::Text { text, .. } => text.fault(fault),
@@ -84,15 +85,15 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Copies of some fields of rows that follow each other, which outlive what the rows were read from.
+/// Copies of some fields of consecutive rows, which outlive the source of the rows.
 #[derive(Debug, Default)]
 pub struct CopiedRows {
     /// The positions of the columns that are copied.
     columns: Vec<usize>,
-    /// For each row its number, where it begins in a text, and how many stored bytes had been read.
+    /// For each row its number, its offset in a text, and the number of stored bytes read before.
     places: Vec<(u64, u64, u64)>,
     bytes: Vec<u8>,
-    /// For each field where it ends in `bytes`, and whether there is a value.
+    /// For each field its end in `bytes`, and whether there is a value.
     fields: Vec<(usize, bool)>,
 }
 
@@ -114,7 +115,7 @@ impl CopiedRows {
         }
     }
 
-    /// Forgets the rows, and keeps the memory for others.
+    /// Removes the rows, and keeps the memory for others.
     pub fn clear(&mut self) {
         self.places.clear();
         self.bytes.clear();
@@ -126,12 +127,12 @@ impl CopiedRows {
         self.places.len()
     }
 
-    /// How many bytes their fields have.
+    /// Returns the number of bytes in their fields.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The rows, from the table of this origin.
+    /// Returns the rows, as rows of this origin.
     pub fn iter<'a>(&'a self, origin: &'a Origin<'a>) -> impl Iterator<Item = Row<'a>> {
         self.places.iter().enumerate().map(move |(row, &(number, offset, read))| {
             let origin = match *origin {
@@ -142,7 +143,7 @@ impl CopiedRows {
         })
     }
 
-    /// The value of a row in a column.
+    /// Returns the value of a row in a column.
     pub(crate) fn value(&self, row: usize, column: usize) -> Option<&[u8]> {
         let place = self.columns.iter().position(|copied| *copied == column)?;
         let field = row * self.columns.len() + place;

@@ -1,4 +1,4 @@
-//! A table, whatever its format: rows that are shown one by one, and rows that are written.
+//! A table in any format, whose rows are shown one by one and written again.
 //!
 //! Each format implements `Content`.
 
@@ -18,44 +18,44 @@ use crate::{
     written::{Matched, Unwritten, Written},
 };
 
-/// A table of which the header has been read.
+/// A table whose header has been read.
 pub struct Scan {
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) compression: Option<&'static str>,
     pub(crate) header: Header,
     pub(crate) content: Box<dyn Content>,
-    /// The columns to be decoded.
+    /// The columns to decode.
     pub(crate) wanted: Vec<usize>,
 }
 
 impl Scan {
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What the table is.
+    /// Returns the format of the table.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What it was packed with: `gzip` or `zstd`.
+    /// Returns its compression: `gzip` or `zstd`.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// What separates the fields of a row, where something does.
+    /// Returns the delimiter of a row's fields, if there is one.
     pub fn delimiter(&self) -> Option<&'static str> {
         self.content.delimiter()
     }
 
-    /// The positions of the columns that are decoded.
+    /// Returns the positions of the decoded columns.
     pub fn wanted(&self) -> &[usize] {
         &self.wanted
     }
 
-    /// The positions of the columns with these names.
+    /// Returns the positions of the columns with these names.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -64,10 +64,10 @@ impl Scan {
         self.header.find(names).map_err(fault)
     }
 
-    /// As [`Scan::find`], of columns that are sent.
+    /// Returns the positions like [`Scan::find`], for columns to send.
     ///
     /// # Errors
-    /// As [`Scan::find`].
+    /// As for [`Scan::find`].
     pub(crate) fn find_sent(&self, names: &[&str]) -> Result<Vec<usize>> {
         let fault = |fault| Error::Input { file: self.name.clone(), fault };
         self.header.find_sent(names).map_err(fault)
@@ -76,7 +76,7 @@ impl Scan {
     /// Shows every row in order.
     ///
     /// # Errors
-    /// [`Error::Input`], and whatever `show` returns.
+    /// [`Error::Input`], and any error of `show`.
     pub fn rows(mut self, mut show: impl FnMut(Row<'_>) -> Result<()>) -> Result<Table> {
         let rows = self.content.read(&self.wanted, &mut show)?;
         let Self { name, format, header, content, .. } = self;
@@ -84,7 +84,7 @@ impl Scan {
     }
 }
 
-/// A table of which all rows have been shown.
+/// A table whose rows have all been shown.
 pub struct Table {
     name: String,
     format: Format,
@@ -94,22 +94,22 @@ pub struct Table {
 }
 
 impl Table {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> u64 {
         self.rows
     }
 
-    /// Whether there is no row.
+    /// Whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// What the table is.
+    /// Returns the format of the table.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Where its rows come from, whichever row it is.
+    /// Returns the origin that all its rows share.
     pub fn origin(&self) -> Origin<'_> {
         match self.content.text() {
             Some(text) => Origin::Text { text, offset: 0, read: 0 },
@@ -117,27 +117,27 @@ impl Table {
         }
     }
 
-    /// Where a row, counted from 0, is.
+    /// Returns the place of a row, counted from 0.
     pub fn place(&self, row: usize) -> Place {
         self.content.place(row as u64)
     }
 
-    /// The digest of the input as it came, before it was unpacked.
+    /// Returns the digest of the input before unpacking.
     pub fn digest(&self) -> Option<&InputDigest> {
         self.content.digest()
     }
 
-    /// What separates the fields of a row, where something does.
+    /// Returns the delimiter of a row's fields, if there is one.
     pub(crate) fn delimiter(&self) -> Option<&'static str> {
         self.content.delimiter()
     }
 
-    /// Whether all of it is valid UTF-8, as far as it is text.
+    /// Whether all of its text is valid UTF-8.
     pub fn is_utf8(&self) -> bool {
         self.content.is_utf8()
     }
 
-    /// Counts the rows with quotation marks where delimited text has none.
+    /// Counts the rows with misplaced quotation marks in delimited text.
     pub fn misquoted(&self) -> u64 {
         self.content.misquoted()
     }
@@ -147,12 +147,12 @@ impl Table {
         self.content.text().map(Text::has_byte_order_mark)
     }
 
-    /// How its lines end, if it is text.
+    /// Returns the kind of its line ends, if it is text.
     pub fn line_ends(&self) -> Option<LineEnds> {
         self.content.text().and_then(Text::line_ends)
     }
 
-    /// An [`Error::Input`] of this table.
+    /// Returns an [`Error::Input`] of this table.
     pub fn fault(&self, fault: InputFault) -> Error {
         Error::Input { file: self.name.clone(), fault }
     }
@@ -172,7 +172,7 @@ impl Table {
         self.content.write(&Written { matched, select: select.as_deref() }, out, &mut done)
     }
 
-    /// As [`Table::write`], but in memory; `None` where only writing gives the rows.
+    /// Writes like [`Table::write`], but in memory; `None` if the rows can only be written as bytes.
     pub(crate) fn gather(
         &self,
         matched: &Matched,
@@ -186,7 +186,7 @@ impl Table {
         self.content.gather(&Written { matched, select: select.as_deref() }, &mut done)
     }
 
-    /// Where the columns of these names are, unless there is no header.
+    /// Returns the positions of the columns with these names, unless the table has no header.
     fn positions(&self, select: Option<&[String]>) -> Result<Option<Vec<usize>>> {
         let select = select.filter(|_| !self.header.is_missing());
         let names = select.map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());

@@ -1,8 +1,8 @@
-//! Columns that one side sends: how rows' values become a payload, and how the other side reads it.
+//! Columns that one side sends: the conversion of rows' values to a payload, and back on the other side.
 //!
-//! A payload has a place for each of the rows that are sent with a key at most, and each place has the same number of
-//! bytes. A place holds the values of the columns in their order ([`vesica_structures::packed`]). Places of rows that there are
-//! not are zeros. So payloads of long and short values, and of keys with many rows and with few, look alike.
+//! A payload has a fixed number of places, the most rows that may be sent with a key, and each place has the same
+//! number of bytes. A place holds the values of the columns in order ([`vesica_structures::packed`]); unused places are
+//! zeros. So the payloads look alike for long and short values, and for keys with many and few rows.
 
 use serde::{Deserialize, Serialize};
 use vesica_core::error::{Error, InputFault, Result};
@@ -12,13 +12,13 @@ use vesica_structures::packed::{self, LENGTH, MISSING, PRESENT};
 
 use crate::{row::Row, rows::Scan};
 
-/// The most columns that a side sends.
+/// The maximum number of columns that a side sends.
 pub const MAX_COLUMNS: usize = 64;
 
-/// The most bytes that their names have in all.
+/// The maximum number of bytes in all of their names.
 pub const MAX_NAMES: usize = 2048;
 
-/// Bytes of a row's values, their lengths included, where nobody says otherwise.
+/// The default number of bytes for a row's values, including their lengths.
 pub const DEFAULT_BYTES: u32 = 64;
 
 /// The columns that a side sends with its matching rows.
@@ -27,15 +27,15 @@ pub const DEFAULT_BYTES: u32 = 64;
 pub struct SentColumns {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// Bytes that the values of one row have at most, with two more for each. They are padded to it, so that the
-    /// other side sees of no other row how long its values are.
+    /// The maximum number of bytes for the values of one row, with two more bytes per value. Shorter values are padded to
+    /// it, so that the other side does not learn the lengths in rows that do not match.
     pub bytes: u32,
-    /// The most rows that are sent with one key. Where it is 1, of several rows with one key the first is sent.
+    /// The most rows that are sent with one key. If it is 1, the first row of each key is sent.
     pub rows: u32,
 }
 
 impl SentColumns {
-    /// Says what is wrong with them, if anything is.
+    /// Returns the fault of these settings, if there is one.
     pub fn fault(&self) -> Option<String> {
         let Self { columns, bytes, rows } = self;
         let names: usize = columns.iter().map(String::len).sum();
@@ -43,29 +43,32 @@ impl SentColumns {
         let least = columns.len() * LENGTH + 1;
         if columns.is_empty() || columns.len() > MAX_COLUMNS || names > MAX_NAMES {
             Some(format!(
-                "a side sends 1 to {MAX_COLUMNS} columns, with names of {MAX_NAMES} bytes"
+                "send 1 to {MAX_COLUMNS} columns, whose names have at most {MAX_NAMES} bytes in total"
             ))
         } else if columns.iter().any(|name| name.is_empty() || !is_plain(name)) {
             Some(
-                "a column that is sent has a name without control and format characters, and without separators other \
-                 than the space; rename it"
+                "the name of a column to send is empty, or has control or format characters, or separators other than the \
+                 space; rename it"
                     .to_owned(),
             )
         } else if twice.is_some() {
-            Some("a column is sent once".to_owned())
+            Some("each column can be sent only once".to_owned())
         } else if (*bytes as usize) < least || *bytes as usize > MAX_LEN {
-            Some(format!("the values of {} take {least} to {MAX_LEN} bytes", columns.len()))
+            Some(format!(
+                "the values of these {} columns take {least} to {MAX_LEN} bytes",
+                columns.len()
+            ))
         } else if *rows == 0 || u64::from(*rows) * u64::from(*bytes) > MAX_LEN as u64 {
             Some(format!(
-                "all rows of a key take at most {MAX_LEN} bytes, which is not enough for {rows} rows of {bytes} bytes; \
-                 send fewer rows a key, or fewer bytes a row"
+                "the rows of one key may take at most {MAX_LEN} bytes, too few for {rows} rows of {bytes} bytes; \
+                 send fewer rows per key, or fewer bytes per row"
             ))
         } else {
             None
         }
     }
 
-    /// What is told to a person who compares.
+    /// Describes the columns for a person who compares terms.
     pub fn describe(&self) -> String {
         let rows = match self.rows {
             1 => String::new(),
@@ -74,12 +77,12 @@ impl SentColumns {
         format!("{} in {} bytes a row{rows}", self.columns.join(", "), self.bytes)
     }
 
-    /// Bytes of a payload.
+    /// Returns the length of a payload, in bytes.
     pub fn payload_len(&self) -> usize {
         (self.bytes as usize).saturating_mul(self.rows as usize)
     }
 
-    /// How many rows a payload holds, of which there is at least one; `None` where it is none of this form.
+    /// Returns the number of rows in a payload, at least 1; `None` if the payload is malformed.
     pub fn rows_of(&self, payload: &[u8]) -> Option<usize> {
         let places = || payload.chunks(self.bytes as usize);
         let rows = places().take_while(|place| place.iter().any(|byte| *byte != 0)).count();
@@ -88,18 +91,18 @@ impl SentColumns {
         (rows > 0 && are_read && is_whole && payload.len() == self.payload_len()).then_some(rows)
     }
 
-    /// The values of the row of this number that a payload holds.
+    /// Returns the values of this row of a payload.
     pub fn row<'a>(&self, payload: &'a [u8], row: usize) -> Option<Vec<Option<&'a str>>> {
         self.read(payload.chunks(self.bytes as usize).nth(row)?)
     }
 
-    /// The values that a place holds; `None` where it is none of this form.
+    /// Returns the values in a place; `None` if the place is malformed.
     fn read<'a>(&self, place: &'a [u8]) -> Option<Vec<Option<&'a str>>> {
         packed::read(place, self.columns.len())
     }
 }
 
-/// Makes the payloads of a table's rows.
+/// A maker of payloads from a table's rows.
 #[derive(Clone)]
 pub struct Packer {
     sent: SentColumns,
@@ -107,7 +110,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Finds the columns; `None` in a table without even a header.
+    /// Finds the columns; `None` in a table without a header.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
@@ -166,7 +169,7 @@ mod tests {
         SentColumns { columns, bytes, rows: 1 }
     }
 
-    /// The places of a table's rows.
+    /// Returns the places of a table's rows.
     fn packed(text: impl AsRef<[u8]>, sent: &SentColumns) -> Result<Vec<u8>> {
         let source = Source::Memory { name: "t.csv".into(), bytes: text.as_ref().to_vec() };
         let scan = source.open(Delimiter::Comma)?.read()?;
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_value_is_none_and_an_empty_one_is() {
+    fn missing_and_empty_values_differ() {
         let text = "{\"a\":null,\"b\":\"\"}\n{\"b\":15}\n{\"a\":\"x\"}\n";
         let sent = sent(&["a", "b"], 8);
         let places = packed(text, &sent).unwrap();
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_payload_is_not_read() {
+    fn malformed_payloads_are_not_read() {
         let sent = sent(&["a", "b"], 9);
         for (payload, right) in [
             (&[3, 0, b'x', 4, 0, b'y', b'z', 0, 0][..], true),
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_refused() {
+    fn unsuitable_columns_are_not_sent() {
         assert_eq!(sent(&["a", "b"], 5).fault(), None);
         for (columns, bytes) in [
             (&[][..], 64),

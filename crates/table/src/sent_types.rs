@@ -1,7 +1,7 @@
-//! The types of columns that one side sends in a join, so that the other side's table has them again.
+//! The types of columns that one side sends in a join, so that the other side's table can have them, too.
 //!
-//! Values travel as text. A type tells how the receiving side writes them where its output has types; a type that is not listed
-//! here travels as text.
+//! Values travel as text. A type determines how the receiving side writes them in a typed output. Types that are not
+//! listed here travel as text.
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
@@ -46,7 +46,7 @@ pub enum SentType {
     Date,
 }
 
-/// Each type by the byte that travels.
+/// The types, by the byte on the wire.
 const ALL: [SentType; 13] = [
     SentType::Text,
     SentType::Bool,
@@ -64,7 +64,7 @@ const ALL: [SentType; 13] = [
 ];
 
 impl SentType {
-    /// Returns the type as which a column of this one travels.
+    /// Returns the type in which a column of this type travels.
     pub(crate) fn of(column: &DataType) -> Self {
         match column {
             DataType::Boolean => Self::Bool,
@@ -84,17 +84,17 @@ impl SentType {
         }
     }
 
-    /// Returns the byte that travels.
+    /// Returns the byte on the wire.
     pub fn byte(self) -> u8 {
         ALL.iter().position(|one| *one == self).unwrap_or_default() as u8
     }
 
-    /// Reads a byte that has travelled.
+    /// Reads a byte from the wire.
     pub fn from_byte(byte: u8) -> Option<Self> {
         ALL.get(usize::from(byte)).copied()
     }
 
-    /// Returns the type of the column that is written.
+    /// Returns the type of the output's column.
     pub(crate) fn data_type(self) -> DataType {
         match self {
             Self::Text => DataType::Utf8,
@@ -113,7 +113,8 @@ impl SentType {
         }
     }
 
-    /// Makes a column of texts. A text that is no value of the type is missing: only a side that deviates sends one.
+    /// Makes a column of texts. A text that does not suit the type becomes a missing value: only a deviating side sends
+    /// one.
     pub(crate) fn array(self, values: &[Option<Cow<'_, str>>]) -> ArrayRef {
         match self {
             Self::Text => Arc::new(StringArray::from_iter(values.iter().map(Option::as_deref))),
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(SentType::of(&DataType::Decimal128(10, 2)), SentType::Text);
     }
 
-    /// A column that became text and a column again is the same, extremes and missing values included.
+    /// Tests that a column that became text and a column again is the same, including extreme and missing values.
     #[test]
     fn columns_come_back_as_they_were() {
         let words = StringArray::from(vec![Some("a"), None, Some("")]);
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_value_of_the_type_is_missing() {
+    fn a_text_unsuitable_for_the_type_is_missing() {
         for (kind, text) in [
             (SentType::Int8, "128"),
             (SentType::UInt8, "-1"),

@@ -1,4 +1,4 @@
-//! Where a table's bytes come from, and what kind of text they are.
+//! The source of a table's bytes, and the dialect of its text.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use vesica_core::{
 pub use crate::head::Delimiter;
 use crate::{arrow::memory::ArrowTable, database, format::Format, remote};
 
-/// A file, an object in a store, rows of a database, standard input, or what is in memory.
+/// A file, an object in a store, rows of a database, standard input, or data in memory.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// A file.
@@ -19,7 +19,7 @@ pub enum Source {
     Object(String),
     /// Rows of a database.
     Database {
-        /// What names the driver, and the table if there is no query: `adbc:DRIVER` or `adbc:DRIVER#TABLE`.
+        /// The driver, with the table if there is no query: `adbc:DRIVER` or `adbc:DRIVER#TABLE`.
         address: String,
         /// The query for the rows.
         query: Option<String>,
@@ -43,8 +43,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object, and
-    /// what begins with `adbc:` a table of a database.
+    /// Returns the source at this path: `-` is standard input, paths that begin with `s3://`, `gs://` or `az://` are
+    /// objects, and those that begin with `adbc:` are tables of a database.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         if let Some(address) = database::address(&path) {
@@ -57,10 +57,10 @@ impl Source {
         }
     }
 
-    /// With this query, if there is one, for the rows of a database.
+    /// Adds this query, if there is one, for the rows of a database.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the input is something else.
+    /// [`Error::Usage`] if the input is not a database.
     pub fn with_query(mut self, wanted: Option<String>) -> Result<Self> {
         match &mut self {
             Self::Database { query, .. } => *query = wanted,
@@ -73,7 +73,7 @@ impl Source {
         Ok(self)
     }
 
-    /// The name used in messages.
+    /// Returns the name used in messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -87,31 +87,30 @@ impl Source {
     }
 }
 
-/// How an input is to be understood, where it does not say so itself.
+/// Settings for an input that does not describe itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dialect {
-    /// Its format; `None` to tell it by its content, or else by its name.
+    /// The format; `None` to recognize it by the content, or else by the name.
     pub format: Option<Format>,
-    /// What separates the fields of a row, in delimited text.
+    /// The delimiter of a row's fields, in delimited text.
     pub delimiter: Delimiter,
-    /// The most bytes that a part of it may have that has to be in memory whole; `None` for the budget of a user who
-    /// names none.
+    /// The most bytes of a part that must be in memory whole; `None` for the default budget.
     pub most_bytes: Option<u64>,
-    /// The directory for what comes through a pipe and does not fit into memory; `None` for that of temporary files.
+    /// The directory for piped data that does not fit into memory; `None` for the one of temporary files.
     pub spill: Option<PathBuf>,
 }
 
-/// A reading of a text holds up to this part of the memory: a record twice, once as its fields are, and other
-/// readings at the same time.
+/// The part of the memory that a reading of a text may hold: a record is held twice, in raw and in unquoted form, and
+/// there may be other readings at the same time.
 const PART: u64 = 8;
 
 impl Dialect {
-    /// The most bytes that a part may have that has to be in memory whole.
+    /// Returns the most bytes of a part that must be in memory whole.
     pub(crate) fn most_bytes(&self) -> u64 {
         self.most_bytes.unwrap_or_else(host::budget)
     }
 
-    /// The most bytes of a text that are held at a time: for each reading, and for what unpacks it.
+    /// Returns the most bytes of a text that are held at a time, by each reading and by its decompressor.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.most_bytes() / PART
     }

@@ -1,8 +1,8 @@
-//! Bytes that are put on disk for a while, and that only this process can read.
+//! Temporary data on disk that only this process can read.
 //!
-//! The file has no name where the system allows it, and otherwise mode 0600 and a name that is removed at once. What
-//! it holds is encrypted with AES-256-GCM under a key that exists in memory alone, chunk by chunk; a chunk that comes
-//! back changed, or at another place, is an error.
+//! The file has no name if the system allows it, and otherwise mode 0600 and a name that is removed immediately. Its
+//! content is encrypted with AES-256-GCM, chunk by chunk, under a key that exists only in memory. A chunk that has
+//! changed or moved is an error.
 
 use std::{
     io::{self, Read, Write},
@@ -18,49 +18,49 @@ use zeroize::Zeroizing;
 
 use crate::disk::File;
 
-/// Bytes of a chunk before it is encrypted.
+/// The length of a chunk before encryption, in bytes.
 pub const CHUNK: usize = 1 << 16;
 
-/// Bytes of a chunk on disk.
+/// The length of a chunk on disk, in bytes.
 const SEALED: usize = CHUNK + MAX_TAG_LEN;
 
 /// A file of chunks, each encrypted under its number. Several threads may encrypt and decrypt at a time.
 pub struct Chunks {
-    /// Boxed, for it is large: the expanded key and tables.
+    /// The expanded key and its tables, boxed because they are large.
     key: Box<LessSafeKey>,
     file: File,
 }
 
-/// A file that is being written, from its beginning to its end.
+/// A file that is written from beginning to end.
 pub struct Spill {
     file: Chunks,
-    /// What is not yet a chunk.
+    /// The bytes that do not fill a chunk yet.
     chunk: Vec<u8>,
     chunks: u64,
 }
 
-/// A file that is complete, and is read from any place.
+/// A complete file, which can be read from any offset.
 #[derive(Clone)]
 pub struct Spilled(Arc<Shared>);
 
 struct Shared {
     file: Chunks,
     len: u64,
-    /// The chunk that was read last, by its number.
+    /// The chunk that was read last, with its number.
     last: Mutex<Option<(u64, Zeroizing<Vec<u8>>)>>,
 }
 
 impl Chunks {
-    /// No chunks, in a file in this directory.
+    /// Creates a file without chunks in this directory.
     pub fn create(directory: &Path) -> io::Result<Self> {
         let mut key = Zeroizing::new([0; 32]);
-        let no_key = |_| io::Error::other("the system has no randomness");
+        let no_key = |_| io::Error::other("the system provides no randomness");
         SystemRandom::new().fill(&mut *key).map_err(no_key)?;
         let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
         Ok(Self { key: Box::new(key), file: File::temporary(directory)? })
     }
 
-    /// Encrypts a chunk and writes it, and leaves it empty. Each number has one chunk, and all but the last one have
+    /// Encrypts a chunk, writes it, and empties the buffer. Each number has one chunk, and all but the last one have
     /// [`CHUNK`] bytes.
     pub fn put(&self, number: u64, chunk: &mut Vec<u8>) -> io::Result<()> {
         let sealed = self.key.seal_in_place_append_tag(nonce(number), Aad::empty(), chunk);
@@ -70,7 +70,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Reads a chunk of so many bytes and decrypts it.
+    /// Reads a chunk of `len` bytes and decrypts it.
     pub fn get(&self, number: u64, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
         let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
         self.file.read_exact_at(&mut chunk, number * SEALED as u64)?;
@@ -83,12 +83,12 @@ impl Chunks {
     }
 }
 
-/// An empty chunk with room for all that it will hold.
+/// Returns an empty buffer with the capacity of a chunk.
 pub fn empty_chunk() -> Vec<u8> {
     Vec::with_capacity(SEALED)
 }
 
-/// Each chunk of a key has its own.
+/// Returns the nonce of a chunk. All chunks of a key have different nonces.
 fn nonce(chunk: u64) -> Nonce {
     let mut nonce = [0; NONCE_LEN];
     nonce[..8].copy_from_slice(&chunk.to_le_bytes());
@@ -96,7 +96,7 @@ fn nonce(chunk: u64) -> Nonce {
 }
 
 impl Spill {
-    /// An empty file in this directory.
+    /// Creates an empty file in this directory.
     pub fn create(directory: &Path) -> io::Result<Self> {
         Ok(Self { file: Chunks::create(directory)?, chunk: empty_chunk(), chunks: 0 })
     }
@@ -107,7 +107,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the last chunk.
     pub fn finish(mut self) -> io::Result<Spilled> {
         let len = self.chunks * CHUNK as u64 + self.chunk.len() as u64;
         if !self.chunk.is_empty() {
@@ -137,13 +137,13 @@ impl Spilled {
         self.0.len
     }
 
-    /// Reads as much as the chunk at this offset has.
+    /// Reads up to the end of the chunk at this offset.
     pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
         if at >= self.0.len {
             return Ok(0);
         }
         let (number, start) = (at / CHUNK as u64, (at % CHUNK as u64) as usize);
-        // A chunk is put down when it is whole.
+        // A chunk is stored once it is complete.
         let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|(held, _)| *held != number) {
             *last = None;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_from_any_place() {
+    fn written_bytes_are_read_from_any_offset() {
         for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
             let bytes: Vec<u8> = (0..len).map(|i| (i * i % 251) as u8).collect();
             let spilled = spilled(&bytes, 1000);
@@ -193,7 +193,7 @@ mod tests {
         let mut stored = vec![0; file.metadata().unwrap().len() as usize];
         file.read_exact_at(&mut stored, 0).unwrap();
         assert!(!stored.windows(6).any(|window| window == b"secret"));
-        // The first chunk in the place of the second.
+        // The first chunk in place of the second.
         file.write_all_at(&stored[..SEALED], SEALED as u64).unwrap();
         let mut byte = [0];
         assert_eq!(spilled.read_at(0, &mut byte).unwrap(), 1);

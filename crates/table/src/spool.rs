@@ -1,4 +1,4 @@
-//! What comes once and is needed several times: a pipe, of which everything that was read is kept.
+//! Input that arrives once and is needed several times: a pipe whose bytes are kept.
 
 use std::{
     io::{self, Read, Write},
@@ -10,13 +10,13 @@ use vesica_core::error::{Error, InputFault, Result};
 
 use crate::{spill::Spill, stored::Stored};
 
-/// How much is read at a time.
+/// The number of bytes read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// How much is kept in memory. What is more goes to disk.
+/// The number of bytes kept in memory. More go to disk.
 const IN_MEMORY: usize = 1 << 26;
 
-/// A stream, and what has come of it.
+/// A stream, with the bytes that have arrived.
 #[derive(Clone)]
 pub(crate) struct Spool(Arc<Mutex<SpoolState>>);
 
@@ -36,12 +36,12 @@ impl Spool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the beginning, and waits for no more than one piece that has not come yet.
+    /// Returns a reader from the beginning, which waits for no more than one new piece at a time.
     pub(crate) fn reader(&self) -> impl Read + Send + use<> {
-        Reader { spool: self.clone(), at: 0 }
+        SpoolReader { spool: self.clone(), at: 0 }
     }
 
-    /// Reads to the end. What does not fit into memory goes to a file in this directory.
+    /// Reads to the end. Bytes that do not fit into memory go to a file in this directory.
     ///
     /// # Errors
     /// [`InputFault::Io`], and [`Error::Output`] of the directory.
@@ -71,9 +71,9 @@ impl Spool {
 }
 
 impl SpoolState {
-    /// Waits for the next piece, and says whether there was one.
+    /// Waits for the next piece, and returns whether there was one.
     fn read_some(&mut self) -> io::Result<bool> {
-        // What has come to its end is not asked again.
+        // A stream is not read again after its end.
         if self.has_ended {
             return Ok(false);
         }
@@ -91,12 +91,12 @@ impl SpoolState {
     }
 }
 
-struct Reader {
+struct SpoolReader {
     spool: Spool,
     at: usize,
 }
 
-impl Read for Reader {
+impl Read for SpoolReader {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let mut state = self.spool.state();
         if self.at == state.kept.len() {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_once_is_read_again_from_memory_or_disk() {
+    fn a_stream_is_read_again_from_memory_or_disk() {
         let text: Vec<u8> = (0..3 * CHUNK + 17).map(|i| (i % 251) as u8).collect();
         let spool = || Spool::new(Box::new(io::Cursor::new(text.clone())));
         let directory = std::env::temp_dir();

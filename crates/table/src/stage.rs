@@ -16,7 +16,7 @@ use crate::{
     written::{Matched, Unwritten},
 };
 
-/// Refuses an output of which the name promises another format than rows of the input have.
+/// Refuses an output whose name promises another format than the input's rows have.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -26,7 +26,7 @@ pub fn check_name(path: &Path, format: Format) -> Result<()> {
         Err(Error::usage(
             Misuse::Output,
             format!(
-                "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
+                "the output {path} is named like {what}, but the rows are {have} like the input; choose another name"
             ),
         ))
     };
@@ -40,8 +40,8 @@ pub fn check_name(path: &Path, format: Format) -> Result<()> {
     }
 }
 
-/// Has received texts that begin like formulas counted and treated like this, where the rows go to a file of delimited
-/// text: spreadsheets compute nothing in other files.
+/// Counts and treats received texts that begin like formulas, if the rows go to a file of delimited text: spreadsheets
+/// evaluate nothing in other files.
 pub fn watch_formulas(
     to: &Destination,
     table: &Table,
@@ -53,11 +53,11 @@ pub fn watch_formulas(
     is_opened.then(|| rows.watch_formulas(formulas)).flatten()
 }
 
-/// Puts these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the
-/// name of the file says so.
+/// Writes these rows of a table, with the columns of these names or else all, without showing them yet. Text is packed
+/// if the file's name says so.
 ///
 /// # Errors
-/// [`Error::Output`], and [`Error::Input`] where the rows cannot be read again.
+/// [`Error::Output`], and [`Error::Input`] if the rows cannot be read again.
 pub fn rows(
     to: &Destination,
     output: Output,

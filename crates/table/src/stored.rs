@@ -1,4 +1,4 @@
-//! The bytes of an input that is read from any place in it, as Parquet and Arrow files are.
+//! The bytes of an input that is read from any offset, like Parquet and Arrow files.
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
@@ -15,7 +15,7 @@ use vesica_core::error::{Error, InputFault, Result};
 
 use crate::{digest::InputDigest, disk::File, remote::Object, spill::Spilled};
 
-/// A file, an object in a store, bytes in memory, or those that were put on disk for want of it.
+/// A file, an object in a store, bytes in memory, or bytes on disk for lack of memory.
 #[derive(Clone)]
 pub(crate) struct Stored {
     name: Arc<str>,
@@ -31,11 +31,11 @@ enum Place {
     Spilled(Spilled),
 }
 
-/// Bytes that are shared.
+/// Shared bytes.
 type StoredBytes = bytes::Bytes;
 
 impl Stored {
-    /// An open file.
+    /// Opens a file.
     ///
     /// # Errors
     /// [`InputFault::Io`].
@@ -46,7 +46,7 @@ impl Stored {
         Ok(Self { name: name.into(), len: found.len(), place })
     }
 
-    /// The object of this address.
+    /// Opens the object at this address.
     ///
     /// # Errors
     /// [`InputFault::Io`].
@@ -55,22 +55,22 @@ impl Stored {
         Ok(Self { name: address.into(), len: object.len(), place: Place::Object(object) })
     }
 
-    /// Bytes that have been read.
+    /// Takes bytes that have been read.
     pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
     }
 
-    /// Bytes that have been read and put on disk.
+    /// Takes bytes that have been read and put on disk.
     pub(crate) fn spilled(name: &str, spilled: Spilled) -> Self {
         Self { name: name.into(), len: spilled.len(), place: Place::Spilled(spilled) }
     }
 
-    /// The name used in messages.
+    /// Returns the name used in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// An [`Error::Input`] of this input. What a store did not hand over is the cause of whatever seems wrong afterwards.
+    /// Returns an [`Error::Input`] of this input. If a store failed, that is the cause of any later fault.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
         if let Place::Object(object) = &self.place
             && let Some(failure) = object.failure()
@@ -80,8 +80,8 @@ impl Stored {
         Error::Input { file: self.name.to_string(), fault }
     }
 
-    /// The digest of these parts, or of everything; `None` of an object, of which no more than the wanted columns is
-    /// fetched, and that once.
+    /// Returns the digest of these parts, or of everything; `None` for an object, whose wanted columns are fetched only
+    /// once.
     ///
     /// # Errors
     /// [`InputFault::Io`].
@@ -96,7 +96,7 @@ impl Stored {
         digest.map(Some).map_err(|error| unreadable(&self.name, error))
     }
 
-    /// Makes sure that nobody wrote to the file since it was opened, as far as the system says.
+    /// Makes sure that nobody has written to the file since it was opened, as far as the system reports that.
     ///
     /// # Errors
     /// [`InputFault::Changed`].
@@ -115,8 +115,8 @@ impl Stored {
         }
     }
 
-    /// Makes sure that these parts, or everything, still have the digest that was taken of them, if any was: also where
-    /// the system does not say that somebody wrote to the file.
+    /// Makes sure that these parts, or everything, still have the digest computed earlier, if any. This notices changes
+    /// that the system does not report.
     ///
     /// # Errors
     /// [`InputFault::Changed`] and [`InputFault::Io`].
@@ -132,7 +132,7 @@ impl Stored {
         }
     }
 
-    /// Reads from this offset on.
+    /// Returns a reader from this offset on.
     pub(crate) fn reader(&self, at: u64) -> Reader {
         Reader { stored: self.clone(), at }
     }
@@ -154,7 +154,7 @@ impl Stored {
     }
 }
 
-/// A thread that panicked while it held the file has left nothing behind that matters: each read seeks first.
+/// Locks the file. A thread that panicked with the lock leaves no harm: each read seeks first.
 fn lock(file: &Mutex<File>) -> std::sync::MutexGuard<'_, File> {
     file.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -163,7 +163,7 @@ fn unreadable(name: &str, error: io::Error) -> Error {
     Error::Input { file: name.to_owned(), fault: InputFault::Io(error) }
 }
 
-/// Reads a stored input from a place on.
+/// A reader of a stored input from an offset on.
 pub(crate) struct Reader {
     stored: Stored,
     at: u64,
@@ -202,7 +202,7 @@ impl ChunkReader for Stored {
         Ok(io::BufReader::new(self.reader(start)))
     }
 
-    /// Bytes that are there: nothing is allocated for a length that the file only claims.
+    /// Returns the bytes only if they exist: nothing is allocated for a length that the file merely claims.
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<StoredBytes> {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.len);
         let end = end.ok_or_else(|| ParquetError::EOF("beyond the end of the file".to_owned()))?;

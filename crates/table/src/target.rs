@@ -1,7 +1,7 @@
-//! Where results go, and which files no result may replace.
+//! The targets of results, and the files that no result may replace.
 //!
-//! Files are told apart by what they are and not by how they are called: links, hard links, `.` and `..`, and
-//! names that differ in upper and lower case where the file system does not care.
+//! Files are identified by their contents' place on disk, not by their names. This covers links, hard links, `.` and
+//! `..`, and names that differ only in case if the file system ignores case.
 
 use std::{
     fs::{self, Metadata, OpenOptions},
@@ -19,14 +19,14 @@ use crate::{database, destination::MatchedTable, remote, source::Source};
 /// A file that no result may replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protected {
-    /// What it is, in words, such as `the identity`.
+    /// A description, such as `the identity`.
     pub what: String,
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
 }
 
 impl Protected {
-    /// The file at `path`, which is `what`.
+    /// Makes a description of the file at `path`.
     pub fn new(what: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         Self { what: what.into(), path: path.into() }
     }
@@ -35,7 +35,7 @@ impl Protected {
 /// Refuses results that would replace a protected file, the input, or each other.
 ///
 /// # Errors
-/// [`Error::Usage`]; [`Error::Output`] for a result that cannot be written where it is to go.
+/// [`Error::Usage`]; [`Error::Output`] for a result that cannot be written at its path.
 pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Source>) -> Result<()> {
     let mut taken: Vec<(&str, Slot)> = Vec::new();
     for file in protected {
@@ -59,7 +59,7 @@ pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Sour
     Ok(())
 }
 
-/// The directory of a result, where it is a file.
+/// Returns the directory of a result, if it is a file.
 pub fn directory(path: &Path) -> Option<PathBuf> {
     match Target::of(path).ok()? {
         Target::File { directory, .. } => Some(directory),
@@ -67,12 +67,12 @@ pub fn directory(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What a path for a result leads to.
+/// The target of a result's path.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// A regular file: where it really is, and its directory.
+    /// A regular file, by its real path, and its directory.
     File { path: PathBuf, directory: PathBuf },
-    /// A sink, which is written to and not replaced: a named pipe, `/dev/null` or a terminal.
+    /// A sink, which is written to rather than replaced: a named pipe, `/dev/null` or a terminal.
     Sink(PathBuf),
     /// An object in a store, by its address.
     Object(String),
@@ -85,7 +85,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Where a path leads. A link is followed, so that it stays one when its target is replaced.
+    /// Returns the target of a path. A link is followed, so that it remains a link when its target is replaced.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if STDOUT.iter().any(|name| path == Path::new(name)) {
@@ -97,7 +97,7 @@ impl Target {
         if let Some(address) = database::address(path) {
             return Ok(Self::Table(address.to_owned()));
         }
-        // What is open under a number is appended to, also where it is a file.
+        // A path to an open file descriptor is appended to, even if it is a file.
         let open_already = path == Path::new("/dev/stderr")
             || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory));
         refuse_planted(path)?;
@@ -123,17 +123,17 @@ impl Target {
         Ok(Self::File { path, directory })
     }
 
-    /// Refuses a file that holds a private key, whoever's it is.
+    /// Refuses a file that holds a private key of anybody.
     pub(crate) fn spare_keys(&self) -> io::Result<()> {
         match self {
             Self::File { path, .. } if holds_a_private_key(path) => {
-                Err(refused("it holds a private key, which nothing may replace"))
+                Err(refused("it holds a private key, which must not be replaced"))
             }
             _ => Ok(()),
         }
     }
 
-    /// What writing there takes the place of; `None` for what can be shared, such as `/dev/null`.
+    /// Returns the slot that writing takes; `None` for targets that can be shared, such as `/dev/null`.
     fn slot(&self) -> io::Result<Option<Slot>> {
         match self {
             Self::File { path, .. } => Ok(Slot::of_file(path)),
@@ -152,8 +152,8 @@ fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-/// Refuses a link that another user has put into a directory where all may write, such as a temporary one: the rule
-/// by which Linux itself follows links there, which finding out where a path leads does not go by.
+/// Refuses a link that another user has put into a directory where everyone may write, such as the one of temporary
+/// files. Linux has the same rule for following links there, but resolving a path here does not apply it.
 #[cfg(unix)]
 fn refuse_planted(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -163,7 +163,7 @@ fn refuse_planted(path: &Path) -> io::Result<()> {
     let is_open = directory.mode() & OPEN_TO_ALL == OPEN_TO_ALL;
     let me = rustix::process::geteuid().as_raw();
     if link.is_symlink() && is_open && ![me, directory.uid()].contains(&link.uid()) {
-        return Err(refused("it is a link of another user, in a directory where all may write"));
+        return Err(refused("it is another user's link in a directory where everyone may write"));
     }
     Ok(())
 }
@@ -173,16 +173,16 @@ fn refuse_planted(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a file that was made in a directory, with its name until it is complete.
+/// Returns a file created in a directory, with its temporary name.
 ///
 /// # Errors
-/// The system's, without that name, which says nothing to anybody.
+/// The system's error, without that name, which means nothing to a user.
 pub fn made(directory: &Path, file: io::Result<NamedTempFile>) -> io::Result<(fs::File, TempPath)> {
     match file {
         Ok(file) => Ok(file.into_parts()),
         Err(error) if directory.is_dir() => Err(error.kind().into()),
         Err(_) => {
-            let message = format!("there is no directory {}", directory.display());
+            let message = format!("the directory {} does not exist", directory.display());
             Err(io::Error::new(io::ErrorKind::NotFound, message))
         }
     }
@@ -195,7 +195,7 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether the file is written to as it is. Other devices, disks above all, are refused.
+/// Whether the file is written to directly. Other devices, especially disks, are refused.
 #[cfg(unix)]
 fn is_sink(path: &Path, found: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -231,12 +231,12 @@ fn holds_a_private_key(path: &Path) -> bool {
         && text.windows(key.len()).any(|window| window == key)
 }
 
-/// The place that a file takes, whatever it is called.
+/// The identity of a target, independent of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Slot {
     /// A file that exists.
     Existing(FileId),
-    /// A name that is free, in the form that every file system takes for the same.
+    /// A free name, in a form that all file systems treat alike.
     Free { directory: FileId, name: String },
     /// An object in a store, or a table of a database.
     Object(String),
@@ -245,7 +245,7 @@ enum Slot {
 }
 
 impl Slot {
-    /// The place of a file, an object or a table.
+    /// Returns the slot of a file, an object or a table.
     fn of_place(path: &Path) -> Option<Self> {
         match remote::address(path).or_else(|| database::address(path)) {
             Some(address) => Some(Self::Object(address.to_owned())),
@@ -253,7 +253,7 @@ impl Slot {
         }
     }
 
-    /// The place of a file; `None` where not even its directory exists.
+    /// Returns the slot of a file; `None` if not even its directory exists.
     fn of_file(path: &Path) -> Option<Self> {
         if let Ok(found) = fs::metadata(path) {
             return Some(Self::existing(path, &found));
@@ -269,7 +269,7 @@ impl Slot {
             Source::File(path) => Self::of_file(path),
             Source::Object(address) => Some(Slot::Object(address.clone())),
             Source::Stdin => standard_stream(io::stdin()),
-            // A result is a table that was not there before.
+            // A result is a table that did not exist before.
             Source::Database { .. } | Source::Memory { .. } | Source::Arrow { .. } => None,
         }
     }
@@ -279,7 +279,7 @@ impl Slot {
     }
 }
 
-/// The place of the file or pipe that a standard stream was redirected to.
+/// Returns the slot of the file or pipe to which a standard stream was redirected.
 #[cfg(unix)]
 fn standard_stream(stream: impl std::os::fd::AsFd) -> Option<Slot> {
     use std::os::unix::fs::FileTypeExt;
@@ -294,7 +294,7 @@ fn standard_stream<T>(_stream: T) -> Option<Slot> {
     None
 }
 
-/// What makes a file the same under all its names.
+/// The identity of a file under all its names.
 #[cfg(unix)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileId(u64, u64);

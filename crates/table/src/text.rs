@@ -1,7 +1,7 @@
-//! Text that is read in blocks, from its beginning and as often as somebody asks.
+//! Text that is read in blocks, from the beginning and any number of times.
 //!
-//! No more than a block of it is in memory, or its longest record where that is more. The first reading notes a sum
-//! of all bytes, and each later one makes sure that it has seen the same.
+//! Only one block of it is in memory, or its longest record if that is longer. The first reading computes a checksum of
+//! all bytes, and each later one verifies it.
 
 use std::{
     hash::Hasher,
@@ -21,46 +21,46 @@ use crate::{
     written::{Unwritten, ascending},
 };
 
-/// Bytes of a block: few enough to stay in the cache until the last reader is done with them.
+/// The length of a block: short enough to stay in the cache until the last reader is done with it.
 const BLOCK: usize = 1 << 18;
 
-/// The most bytes of a record, however much memory there is: one that has more is hardly one, but what follows a
-/// quotation mark that nothing closes.
+/// The most bytes of a record, for any amount of memory. A longer one is probably the text after an unclosed quotation
+/// mark.
 const LONGEST: u64 = 1 << 26;
 
-/// A text, wherever it is.
+/// A text in a file, in memory or in a store.
 #[derive(Clone)]
 pub struct Text {
     stored: Stored,
     packing: Option<Compression>,
-    /// The most bytes that are held of it at a time.
+    /// The most bytes of it that are held at a time.
     held_bytes: u64,
 }
 
-/// What the first reading of a text found out.
+/// The findings of the first reading of a text.
 #[derive(Clone)]
-pub(crate) struct Facts {
-    /// The digest of the text as it is stored, where it was taken.
+pub(crate) struct TextSurvey {
+    /// The digest of the stored text, if it was computed.
     pub(crate) digest: Option<InputDigest>,
     pub(crate) is_utf8: bool,
-    /// Bytes of the text.
+    /// The length of the text, in bytes.
     bytes: u64,
-    /// What later readings compare.
+    /// The checksum that later readings compare.
     sum: u64,
 }
 
 impl Text {
-    /// What is stored, unpacked if it is packed.
+    /// Makes a text of stored bytes, to be unpacked if they are packed.
     pub(crate) fn new(stored: Stored, packing: Option<Compression>, held_bytes: u64) -> Self {
         Self { stored, packing, held_bytes }
     }
 
-    /// An [`Error::Input`] of this text.
+    /// Returns an [`Error::Input`] of this text.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
         self.stored.fault(fault)
     }
 
-    /// Reads from the beginning, and takes the digest of what is stored if that is wanted.
+    /// Reads from the beginning, and computes the digest of the stored bytes if wanted.
     ///
     /// # Errors
     /// [`InputFault::Io`] and [`InputFault::Damaged`].
@@ -96,12 +96,12 @@ impl Text {
         self.fault(unreadable(self.packing, error))
     }
 
-    /// How much of the text is before a place where so many stored bytes have been read, from 0 to 1.
+    /// Returns the part of the text before a place where this many stored bytes have been read, from 0 to 1.
     pub(crate) fn fraction(&self, read: u64) -> f64 {
         (read as f64 / Length::len(&self.stored).max(1) as f64).min(1.0)
     }
 
-    /// The place of a row that begins at this offset. Finding it takes as long as reading what is before.
+    /// Returns the place of a row that begins at this offset. Finding it takes as long as reading the text before it.
     pub(crate) fn place(&self, row: u64, offset: u64) -> Place {
         let ends = self.ends_before(offset).ok();
         Place {
@@ -110,7 +110,7 @@ impl Text {
         }
     }
 
-    /// Whether it begins with a byte-order mark.
+    /// Whether the text begins with a byte-order mark.
     pub(crate) fn has_byte_order_mark(&self) -> bool {
         let begins = |mut blocks: Blocks| -> Result<bool> {
             while blocks.unread().len() < BOM.len() && blocks.fill()? {}
@@ -119,7 +119,7 @@ impl Text {
         self.blocks(false).and_then(begins).unwrap_or_default()
     }
 
-    /// How its lines end, unless it cannot be read any more.
+    /// Returns the kind of its line ends, unless it can no longer be read.
     pub(crate) fn line_ends(&self) -> Option<LineEnds> {
         let EndCounts { feeds, returns, pairs } = self.ends_before(u64::MAX).ok()?;
         Some(match (feeds > 0, returns > 0, pairs > 0) {
@@ -154,12 +154,12 @@ impl Text {
     }
 }
 
-/// The most bytes of a record, or of a header, where `held_bytes` of a text may be held.
+/// Returns the most bytes of a record or of a header, if `held_bytes` of a text may be held.
 pub(crate) fn longest_record(held_bytes: u64) -> u64 {
     held_bytes.min(LONGEST)
 }
 
-/// How the lines of a text end.
+/// The kind of a text's line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnds {
     /// A line feed.
@@ -173,7 +173,7 @@ pub enum LineEnds {
 }
 
 impl LineEnds {
-    /// The usual abbreviation.
+    /// Returns the usual abbreviation.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lf => "LF",
@@ -184,10 +184,10 @@ impl LineEnds {
     }
 }
 
-/// The ends of lines, by their kinds.
+/// The numbers of line ends, by kind.
 #[derive(Default)]
 struct EndCounts {
-    /// Line feeds that follow no carriage return.
+    /// Line feeds that do not follow a carriage return.
     feeds: u64,
     /// Carriage returns that no line feed follows.
     returns: u64,
@@ -195,19 +195,16 @@ struct EndCounts {
     pairs: u64,
 }
 
-/// Why a text could not be read, which may be because it was not packed whole.
+/// Returns the reason that a text could not be read, which may be an incomplete compressed file.
 pub(crate) fn unreadable(packing: Option<Compression>, error: io::Error) -> InputFault {
     match packing {
         Some(packing) if packing.is_too_large(&error) => InputFault::Unsupported {
             part: "a Zstandard window of more than 128 MiB, or of more than an eighth of the memory",
             advice: "raise --memory, or pack it again without --long, or unpack it first",
         },
-        // An error of the system has a number.
+        // A system error has a number.
         Some(packing) if error.raw_os_error().is_none() && !remote::is_fault(&error) => {
-            InputFault::Damaged {
-                format: packing.name(),
-                part: "what it holds, from some place on,".to_owned(),
-            }
+            InputFault::Damaged { format: packing.name(), part: "a part of its content".to_owned() }
         }
         _ => InputFault::Io(error),
     }
@@ -219,21 +216,21 @@ pub(crate) struct Blocks {
     from: Box<dyn Read + Send>,
     seen: Seen,
     buffer: Vec<u8>,
-    /// Where in the buffer the next byte is, and where the last one was read to.
+    /// The offsets in the buffer of the next byte, and of the end of the bytes that were read.
     start: usize,
     end: usize,
-    /// Where in the text the next byte is.
+    /// The offset of the next byte in the text.
     offset: u64,
     has_ended: bool,
-    /// How many stored bytes have been read.
+    /// The number of stored bytes read so far.
     read: u64,
     sum: XxHash3_64,
-    /// Where in the buffer begins what has not been found to be UTF-8; `None` once something was found not to be.
+    /// The offset in the buffer of the bytes that are not yet known to be UTF-8; `None` once an error was found.
     valid: Option<usize>,
 }
 
 impl Blocks {
-    /// What has been read and not passed.
+    /// Returns the bytes that have been read and not passed.
     pub(crate) fn unread(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -243,12 +240,12 @@ impl Blocks {
         self.has_ended
     }
 
-    /// The offset of the first unread byte.
+    /// Returns the offset of the first unread byte.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// How many stored bytes have been read.
+    /// Returns the number of stored bytes read so far.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
@@ -265,10 +262,10 @@ impl Blocks {
         &self.buffer[self.start - bytes..self.start]
     }
 
-    /// Passes everything before this offset.
+    /// Passes all bytes before this offset.
     ///
     /// # Errors
-    /// As [`Blocks::fill`].
+    /// As for [`Blocks::fill`].
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         while self.offset < offset {
             let wanted = offset - self.offset;
@@ -281,7 +278,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Reads on, and says whether there was anything more.
+    /// Reads on, and returns whether there was anything more.
     ///
     /// # Errors
     /// [`InputFault::Io`], [`InputFault::Damaged`] and [`InputFault::LongRecord`].
@@ -289,7 +286,7 @@ impl Blocks {
         if self.has_ended {
             return Ok(false);
         }
-        // The first bytes of a character stay until it is whole.
+        // The first bytes of a character stay until it is complete.
         let passed = self.valid.map_or(self.start, |valid| valid.min(self.start));
         self.buffer.copy_within(passed..self.end, 0);
         self.valid = self.valid.map(|valid| valid - passed);
@@ -314,7 +311,7 @@ impl Blocks {
         self.sum.write(&self.buffer[self.end..self.end + read]);
         self.end += read;
         if let Some(valid) = self.valid {
-            // A character may be cut by the end of the buffer, and not by that of the text.
+            // The end of the buffer may cut a character, but the end of the text may not.
             self.valid = match std::str::from_utf8(&self.buffer[valid..self.end]) {
                 Ok(_) => Some(self.end),
                 Err(error) if error.error_len().is_none() && !self.has_ended => {
@@ -326,12 +323,11 @@ impl Blocks {
         Ok(!self.has_ended)
     }
 
-    /// Reads the rest, which is of no interest in itself, and makes sure that the text has not changed since it was
-    /// opened.
+    /// Reads the rest without using it, and makes sure that the text has not changed since it was opened.
     ///
     /// # Errors
-    /// As [`Blocks::fill`], and [`InputFault::Changed`].
-    pub(crate) fn finish(mut self) -> Result<Facts> {
+    /// As for [`Blocks::fill`], and [`InputFault::Changed`].
+    pub(crate) fn finish(mut self) -> Result<TextSurvey> {
         loop {
             self.skip(self.unread().len());
             if !self.fill()? {
@@ -339,7 +335,7 @@ impl Blocks {
             }
         }
         self.text.stored.assert_unchanged()?;
-        Ok(Facts {
+        Ok(TextSurvey {
             digest: self.seen.digest(),
             is_utf8: self.valid.is_some(),
             bytes: self.offset,
@@ -347,11 +343,11 @@ impl Blocks {
         })
     }
 
-    /// As [`Blocks::finish`], after an earlier reading that found this.
+    /// Finishes like [`Blocks::finish`], and compares with the findings of an earlier reading.
     ///
     /// # Errors
-    /// Likewise.
-    pub(crate) fn finish_again(self, first: &Facts) -> Result<()> {
+    /// As for [`Blocks::finish`].
+    pub(crate) fn finish_again(self, first: &TextSurvey) -> Result<()> {
         let text = self.text.clone();
         let again = self.finish()?;
         match (again.bytes, again.sum) == (first.bytes, first.sum) {
@@ -361,27 +357,27 @@ impl Blocks {
     }
 }
 
-/// Reads lines one after the other.
+/// A reader of lines, one after the other.
 pub(crate) trait Lines {
-    /// The next line with a row in it, its line end included.
+    /// Returns the next line with a row in it, including its line end.
     ///
     /// # Errors
-    /// As [`Blocks::fill`].
+    /// As for [`Blocks::fill`].
     fn next_line(&mut self) -> Result<Option<&[u8]>>;
 
-    /// The reading, to be finished.
+    /// Returns the reading, to finish it.
     fn into_blocks(self) -> Blocks;
 }
 
-/// Shows the lines of these rows, counted from 0, in the order asked for, each with its number in that order. `lines`
-/// is at the first row of a text of which an earlier reading found `facts`.
+/// Shows the lines of these rows, counted from 0, in the requested order, each with its position in that order. `lines`
+/// is at the first row of a text for which an earlier reading found `facts`.
 ///
 /// # Errors
-/// As [`Blocks::finish_again`], and whatever `show` returns.
+/// As for [`Blocks::finish_again`], and any error of `show`.
 pub(crate) fn show_rows(
     lines: impl Lines,
     rows: &[u64],
-    facts: &Facts,
+    facts: &TextSurvey,
     mut show: impl FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten>,
 ) -> std::result::Result<(), Unwritten> {
     if rows.is_sorted() {
@@ -401,19 +397,19 @@ pub(crate) fn show_rows(
     Ok(())
 }
 
-/// Is shown a line, and the number of its row in the order asked for.
+/// A callback for a line, with the position of its row in the requested order.
 type Show<'a> = dyn FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten> + 'a;
 
-/// As [`show_rows`], of rows that are in order. One may come several times.
+/// Shows rows like [`show_rows`], if they are in order. A row may occur several times.
 fn show_ascending(
     mut lines: impl Lines,
     rows: &[u64],
-    facts: &Facts,
+    facts: &TextSurvey,
     show: &mut Show<'_>,
 ) -> std::result::Result<(), Unwritten> {
     let (mut nth, mut row) = (0, 0);
     while nth < rows.len() {
-        // What is not there any more makes another sum.
+        // A missing row changes the checksum, too.
         let Some(line) = lines.next_line()? else { break };
         while rows.get(nth) == Some(&row) {
             show(nth, line)?;
@@ -429,12 +425,12 @@ pub(crate) mod tests {
     use super::*;
 
     impl Text {
-        /// A text in memory.
+        /// Returns a text in memory.
         pub(crate) fn of(bytes: impl Into<Vec<u8>>) -> Self {
             Self::new(Stored::memory("t", bytes.into()), None, 1 << 30)
         }
 
-        /// A reading with blocks of so many bytes.
+        /// Returns a reading with blocks of this many bytes.
         pub(crate) fn small_blocks(&self, bytes: usize) -> Blocks {
             self.blocks_of(bytes, true).unwrap()
         }
@@ -451,7 +447,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lines_are_counted_whatever_they_end_with() {
+    fn lines_are_counted_with_all_line_ends() {
         for text in ["a\r\nb\r\nc", "a\rb\rc", "a\nb\nc"] {
             let last = text.len() as u64 - 1;
             assert_eq!(Text::of(text).place(2, last), Place { row: 2, line: Some(3) });
@@ -461,9 +457,9 @@ pub(crate) mod tests {
         assert_eq!(Text::of(&*long).place(1, BLOCK as u64 + 3).line, Some(3));
     }
 
-    /// Characters of several bytes, with the ends of blocks anywhere within them.
+    /// Tests characters of several bytes, cut by blocks at any position.
     #[test]
-    fn utf8_is_told_wherever_blocks_end() {
+    fn utf8_is_recognized_for_all_block_sizes() {
         for (text, is_utf8) in [
             (&"aä€😀".repeat(9).into_bytes()[..], true),
             (b"", true),
@@ -491,7 +487,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_block_is_held_as_far_as_is_allowed() {
+    fn a_record_longer_than_a_block_is_held_up_to_the_limit() {
         let text = Text::new(Stored::memory("t", vec![b'x'; 1000]), None, 500);
         let mut blocks = text.small_blocks(7);
         let error = loop {

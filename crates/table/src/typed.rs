@@ -1,7 +1,7 @@
-//! Typed columns as text: for each value the text that a CSV file would have in its place.
+//! Typed columns as text: the text that each value would have in a CSV file.
 //!
-//! Keys are compared as text. So a value has one text, whatever the width, the unit or the encoding of its type; the
-//! table is in docs/guides/keys.md.
+//! Keys are compared as text. So a value has the same text for all widths, units and encodings of its type; the table
+//! is in docs/guides/keys.md.
 
 use std::{
     fmt::{Display, LowerExp},
@@ -26,15 +26,15 @@ use vesica_normalize::shown::shown;
 
 use crate::{header::ColumnType, sent_types::SentType};
 
-/// How a field says that it holds UUIDs.
+/// The extension that marks a field as holding UUIDs.
 const EXTENSION: (&str, &str) = ("ARROW:extension:name", "arrow.uuid");
 
-const FLOAT: &str = "equal numbers may differ in their last bits, so that they would not match; store an integer, a \
-                     decimal or text";
+const FLOAT: &str = "equal numbers may differ in their last bits, and so not match; store an integer, a decimal \
+                     or text";
 const NESTED: &str =
     "a key is a single value; store the part that identifies the row in a column of its own";
 const NESTED_SENT: &str =
-    "what is sent is a single value; store the part that is wanted in a column of its own";
+    "only single values can be sent; store the part that you need in a column of its own";
 const SPAN: &str = "spans of time have no single written form; store a date, a number or text";
 const RUNS: &str = "run-end encoding is not read here; store the column without it";
 
@@ -44,7 +44,7 @@ pub(crate) fn is_uuid(field: &Field) -> bool {
         && field.metadata().get(EXTENSION.0).is_some_and(|name| name == EXTENSION.1)
 }
 
-/// What is told of a column's type.
+/// Describes a column's type.
 pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     const LONGEST: usize = 60;
     let name = if uuid { "UUID".to_owned() } else { field.data_type().to_string() };
@@ -59,7 +59,7 @@ pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     }
 }
 
-/// Why values of a type cannot be sent as text, where that is so.
+/// Returns the reason that values of a type cannot be sent as text, if they cannot.
 fn unsent(kind: &DataType) -> Option<&'static str> {
     match kind {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => None,
@@ -69,7 +69,7 @@ fn unsent(kind: &DataType) -> Option<&'static str> {
     }
 }
 
-/// Why values of a type are neither keys nor numbers to be added up, where that is so.
+/// Returns the reason that values of a type can be neither keys nor added up, if they cannot.
 fn unsuitable(kind: &DataType) -> Option<&'static str> {
     match kind {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => Some(FLOAT),
@@ -86,14 +86,14 @@ pub(crate) enum TextColumn {
     Strings(StringArray),
     LargeStrings(LargeStringArray),
     Views(StringViewArray),
-    /// The texts one after the other, and where each ends.
+    /// The texts one after the other, and the end of each.
     Rendered {
         text: Vec<u8>,
         ends: Vec<usize>,
-        /// Which are there, where some are not.
+        /// The present values, if some are missing.
         nulls: Option<NullBuffer>,
     },
-    /// For each row the number of its value; `None` where there is none.
+    /// The number of each row's value; `None` if the value is missing.
     Dictionary {
         keys: Vec<Option<usize>>,
         values: Box<TextColumn>,
@@ -101,7 +101,7 @@ pub(crate) enum TextColumn {
 }
 
 impl TextColumn {
-    /// The texts of an array. `None` for a type of which [`column_type`] says that it cannot be sent.
+    /// Returns the texts of an array; `None` for a type that cannot be sent according to [`column_type`].
     pub(crate) fn new(array: &ArrayRef, uuid: bool) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Utf8 => Self::Strings(array.as_string().clone()),
@@ -124,7 +124,7 @@ impl TextColumn {
         })
     }
 
-    /// The text of a row's value, if there is one.
+    /// Returns the text of a row's value, if there is one.
     pub(crate) fn value(&self, row: usize) -> Option<&[u8]> {
         match self {
             Self::Strings(array) => array.is_valid(row).then(|| array.value(row).as_bytes()),
@@ -140,7 +140,7 @@ impl TextColumn {
     }
 }
 
-/// The texts of an array that holds no strings.
+/// Returns the texts of an array that holds no strings.
 fn rendered(array: &ArrayRef, uuid: bool) -> Option<TextColumn> {
     let array = array.as_ref();
     Some(match array.data_type() {
@@ -224,9 +224,9 @@ fn rendered(array: &ArrayRef, uuid: bool) -> Option<TextColumn> {
     })
 }
 
-/// The texts that `write` appends for each row that has a value.
+/// Collects the texts that `write` appends for each row that has a value.
 fn texts(array: &dyn Array, write: impl Fn(usize, &mut Vec<u8>)) -> TextColumn {
-    // Of an array whose values are all missing by its type, no bitmap says so.
+    // An array whose values are all missing by its type has no bitmap for that.
     let nulls = array.logical_nulls();
     let mut text = Vec::new();
     let ends = (0..array.len()).map(|row| {
@@ -251,7 +251,7 @@ fn displayed<T: ArrowPrimitiveType<Native: Display>>(array: &dyn Array) -> TextC
     each::<T>(array, |value, to| put(to, value))
 }
 
-/// Instants in units of 10^−places seconds; those in UTC say so.
+/// Returns the texts of instants in units of 10^−places seconds; those in UTC are marked.
 fn instants<T: ArrowPrimitiveType<Native = i64>>(
     array: &dyn Array,
     places: u32,
@@ -282,10 +282,10 @@ fn put(to: &mut Vec<u8>, value: impl Display) {
     let _ = write!(to, "{value}");
 }
 
-/// A floating-point number of this size, in the shortest form that reads back as the same; with an exponent where it would
-/// have many zeros.
+/// Writes a floating-point number of this size in the shortest form that reads back as the same number, with an
+/// exponent if there would be many zeros.
 fn put_float<T: Display + LowerExp>(to: &mut Vec<u8>, value: T, size: f64) {
-    // The limits of many languages.
+    // The limits that many languages use.
     let is_plain = size == 0.0 || !size.is_finite() || (1e-5..1e16).contains(&size);
     match is_plain {
         true => put(to, value),
@@ -295,19 +295,19 @@ fn put_float<T: Display + LowerExp>(to: &mut Vec<u8>, value: T, size: f64) {
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// As [`put_float`]: what is shortest for 32 bits is longer than 16 bits need.
+/// Writes a number like [`put_float`]: the shortest form for 32 bits is longer than 16 bits need.
 fn put_half(to: &mut Vec<u8>, value: Half) {
     let wide = value.to_f32();
     let reads_back = |digits: &usize| {
         let shorter = format!("{wide:.digits$e}").parse::<f32>().unwrap_or(f32::NAN);
         (Half::from_f32(shorter) == value).then_some(shorter)
     };
-    // Five digits tell all values of 16 bits apart. One that is no number equals none.
+    // Five digits distinguish all values of 16 bits. NaN equals nothing.
     let shortest = (0..5).find_map(|digits| reads_back(&digits)).unwrap_or(wide);
     put_float(to, shortest, shortest.abs().into());
 }
 
-/// A decimal of these digits, the last `scale` of which stand behind the point.
+/// Writes a decimal of these digits, the last `scale` of them after the point.
 fn put_decimal(to: &mut Vec<u8>, digits: &str, scale: i8) {
     let (sign, digits) = match digits.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -320,7 +320,7 @@ fn put_decimal(to: &mut Vec<u8>, digits: &str, scale: i8) {
             let (whole, fraction) = digits.split_at(digits.len() - scale);
             put(to, format_args!("{sign}{whole}.{fraction}"));
         }
-        // So many zeros before the point are not stored. Zero has none.
+        // The zeros before the point are not stored. Zero has none.
         Err(_) if digits == "0" => to.push(b'0'),
         Err(_) => {
             put(to, format_args!("{sign}{digits}"));
@@ -329,7 +329,7 @@ fn put_decimal(to: &mut Vec<u8>, digits: &str, scale: i8) {
     }
 }
 
-/// The date so many days after the first of 1970, in the Gregorian calendar of all times, as in `2024-01-31`.
+/// Writes the date this many days after the first of 1970, in the proleptic Gregorian calendar, as in `2024-01-31`.
 fn put_date(to: &mut Vec<u8>, days: i64) {
     // Eras of 400 years begin with a March, so that a leap day is the last day of its year.
     const DAYS_OF_ERA: i64 = 146_097;
@@ -347,7 +347,7 @@ fn put_date(to: &mut Vec<u8>, days: i64) {
     put(to, format_args!("{sign}{:04}-{month:02}-{day:02}", year.abs()));
 }
 
-/// A time of day in units of 10^−places seconds, as in `23:59:59` or `23:59:59.5`.
+/// Writes a time of day in units of 10^−places seconds, as in `23:59:59` or `23:59:59.5`.
 fn put_time(to: &mut Vec<u8>, time: i64, places: u32) {
     let unit = 10i64.pow(places);
     let (seconds, fraction) = (time.div_euclid(unit), time.rem_euclid(unit));
@@ -366,7 +366,7 @@ fn put_hex(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|d| DIGITS[usize::from(d)]));
 }
 
-/// Groups of 8, 4, 4, 4 and 12 digits.
+/// Writes groups of 8, 4, 4, 4 and 12 digits.
 fn put_uuid(to: &mut Vec<u8>, bytes: &[u8]) {
     for (place, byte) in bytes.iter().enumerate() {
         if matches!(place, 4 | 6 | 8 | 10) {

@@ -1,4 +1,4 @@
-//! What is written of a table: which rows, in which order, and columns beside the table's own.
+//! The output of a table: its rows, their order, and columns besides the table's own.
 
 use std::{borrow::Cow, io, ops::Range, sync::Arc};
 
@@ -8,45 +8,45 @@ use vesica_core::error::{Error, Result};
 
 use crate::{append, sent_types::SentType};
 
-/// The name of the column that numbers matches.
+/// The name of the column with the numbers of matches.
 const MATCH_ID: &str = "match_id";
 
-/// Columns that came from the other side, for the rows that are written.
+/// Columns from the other side, for the rows to write.
 pub trait Received: Send {
-    /// Their names.
+    /// Returns their names.
     fn names(&self) -> &[String];
 
-    /// Their types, where they have some; none for texts only.
+    /// Returns their types, if they have any; none if all are text.
     fn types(&self) -> &[SentType] {
         &[]
     }
 
-    /// The values for a row, counted from 0 in the order in which rows are written; `None` for each that is missing.
+    /// Returns the values for a row, counted from 0 in the order of the output; `None` for each missing one.
     ///
     /// # Errors
-    /// [`Error::Output`] where they are on disk and cannot be read.
+    /// [`Error::Output`] if they are on disk and cannot be read.
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>>;
 }
 
-/// Rows of a table that go to the output, with what is added to them.
+/// Rows of a table for the output, with the columns added to them.
 #[derive(Default)]
 pub struct Matched {
-    /// The rows, counted from 0, in the order in which they are written. One may come several times.
+    /// The rows, counted from 0, in the order of the output. A row may occur several times.
     pub rows: Vec<u64>,
-    /// For each of them the number of its match, for a first column.
+    /// The number of each row's match, for a first column.
     pub ids: Option<Vec<u64>>,
-    /// Columns for the end.
+    /// Columns to add at the end.
     pub received: Option<Box<dyn Received>>,
 }
 
-/// Rows of a table as they are written.
+/// Rows of a table in the form of the output.
 pub(crate) struct Written<'a> {
     pub(crate) matched: &'a Matched,
-    /// The table's own columns that are written, by their positions; `None` for all.
+    /// The table's own columns in the output, by their positions; `None` for all.
     pub(crate) select: Option<&'a [usize]>,
 }
 
-/// Why rows were not written.
+/// The reason that rows were not written.
 #[derive(Debug)]
 pub enum Unwritten {
     /// They could not be read.
@@ -67,50 +67,50 @@ impl From<Error> for Unwritten {
     }
 }
 
-/// The names of columns that are added to a table's own.
+/// The names of the columns added to a table's own.
 pub(crate) struct AddedNames {
-    /// Of the first column, where matches are numbered.
+    /// The name of the first column, if matches are numbered.
     pub(crate) id: Option<String>,
-    /// Of those at the end.
+    /// The names of the columns at the end.
     pub(crate) received: Vec<String>,
 }
 
 impl<'a> Written<'a> {
-    /// The rows, counted from 0, in the order in which they are written.
+    /// Returns the rows, counted from 0, in the order of the output.
     pub(crate) fn rows(&self) -> &'a [u64] {
         &self.matched.rows
     }
 
-    /// The number of the match of a row.
+    /// Returns the number of a row's match.
     pub(crate) fn id(&self, nth: usize) -> Option<u64> {
         self.matched.ids.as_ref().map(|ids| ids[nth])
     }
 
-    /// The received values of a row; none where no columns are received.
+    /// Returns the received values of a row; none if no columns are received.
     ///
     /// # Errors
-    /// As [`Received::values`].
+    /// As for [`Received::values`].
     pub(crate) fn received(&self, nth: usize) -> Result<Vec<Option<Cow<'a, str>>>> {
         let received = self.matched.received.as_ref();
         received.map_or(Ok(Vec::new()), |received| received.values(nth))
     }
 
-    /// Whether nothing is added to the table's own columns.
+    /// Whether no columns are added to the table's own.
     pub(crate) fn is_plain(&self) -> bool {
         self.matched.ids.is_none() && self.matched.received.is_none()
     }
 
-    /// Whether no row stands before an earlier one of the table.
+    /// Whether the rows keep the order of the table.
     pub(crate) fn is_ascending(&self) -> bool {
         self.rows().is_sorted()
     }
 
-    /// The table's own columns that are written, of so many.
+    /// Returns the table's own columns in the output, for a table with this many.
     pub(crate) fn own(&self, columns: usize) -> Vec<usize> {
         self.select.map_or_else(|| (0..columns).collect(), <[usize]>::to_vec)
     }
 
-    /// Names for the columns that are added to a table with these. One that is taken gets a prefix.
+    /// Returns names for the columns added to a table with these. A name that is taken gets a prefix.
     pub(crate) fn names(&self, table: &[String]) -> AddedNames {
         let id = self.matched.ids.as_ref().map(|_| append::name(table, MATCH_ID, "vesica_"));
         let taken: Vec<_> = table.iter().chain(&id).cloned().collect();
@@ -119,10 +119,10 @@ impl<'a> Written<'a> {
         AddedNames { id, received: received.unwrap_or_default() }
     }
 
-    /// The received values of these rows, column by column.
+    /// Returns the received values of these rows, column by column.
     ///
     /// # Errors
-    /// As [`Received::values`].
+    /// As for [`Received::values`].
     pub fn received_columns(&self, rows: Range<usize>) -> Result<Vec<Vec<Option<Cow<'a, str>>>>> {
         let columns = self.matched.received.as_ref().map_or(0, |received| received.names().len());
         let mut values = vec![Vec::with_capacity(rows.len()); columns];
@@ -134,14 +134,14 @@ impl<'a> Written<'a> {
         Ok(values)
     }
 
-    /// The type of the received column of this number.
+    /// Returns the type of this received column.
     pub(crate) fn received_type(&self, column: usize) -> SentType {
         let received = self.matched.received.as_ref();
         let kind = received.and_then(|received| received.types().get(column));
         kind.copied().unwrap_or_default()
     }
 
-    /// The schema of what is written of a table with this one.
+    /// Returns the output's schema for a table with this one.
     pub(crate) fn schema(&self, table: &Schema) -> Schema {
         let fields = table.fields();
         let names: Vec<_> = fields.iter().map(|field| field.name().clone()).collect();
@@ -156,11 +156,11 @@ impl<'a> Written<'a> {
         Schema::new_with_metadata(fields, table.metadata().clone())
     }
 
-    /// The columns of these rows: the table's own with what is added to them. `None` where the received values of a column
-    /// are more than an array of them can hold.
+    /// Returns the columns of these rows: the table's own and the added ones. `None` if the received values of a column
+    /// exceed the limit of an array.
     ///
     /// # Errors
-    /// As [`Received::values`].
+    /// As for [`Received::values`].
     pub fn columns(&self, rows: Range<usize>, own: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
         let received = self.received_columns(rows.clone())?;
         let fits = |values: &Vec<Option<Cow<'_, str>>>| {
@@ -179,7 +179,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// These rows ascending, each once, and for each of them as it was where it is now.
+/// Returns these rows ascending and each once, and the position there of each of the given rows.
 pub(crate) fn ascending(rows: &[u64]) -> (Vec<u64>, Vec<u32>) {
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn added_columns_have_names_of_their_own() {
+    fn added_columns_have_unique_names() {
         let tiers = ["tier", "match_id", "k"].map(str::to_owned).to_vec();
         let received: Option<Box<dyn Received>> = Some(Box::new(Tiers(tiers)));
         let matched = Matched { rows: vec![4, 1, 1], ids: Some(vec![1, 2, 2]), received };
@@ -238,7 +238,7 @@ mod tests {
         );
     }
 
-    /// More rows than are put in order at a time, from the last to the first.
+    /// Tests more rows than are sorted at a time, from the last to the first.
     #[test]
     fn many_rows_are_written_in_any_order() {
         const ROWS: i64 = (1 << 20) + 70_000;

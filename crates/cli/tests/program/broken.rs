@@ -239,7 +239,7 @@ fn text_that_is_broken() {
     let good = String::from_utf8(tables::ndjson(0..2)).unwrap();
     for (line, said) in [
         ("{\"k\":\"secret\"", "row 3 (line 3): the line ends within an object"),
-        ("[\"secret\"]", "row 3 (line 3): the line is no JSON object"),
+        ("[\"secret\"]", "row 3 (line 3): the line is not a JSON object"),
         ("secret", "row 3 (line 3): the line is not valid JSON"),
         ("{\"k\":\"secret\"} {}", "row 3 (line 3): the line is not valid JSON"),
         (
@@ -290,7 +290,7 @@ fn a_run_over_a_damaged_table_writes_nothing() {
     };
     for (what, input, said) in [
         ("the end", whole[..whole.len() - 1].to_vec(), "cannot be read as Parquet: its metadata"),
-        ("the key", damaged(place(0)), "cannot be read as Parquet: what comes after row"),
+        ("the key", damaged(place(0)), "cannot be read as Parquet: the part after row"),
         (
             "another column",
             damaged(place(2)),

@@ -277,7 +277,10 @@ fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
         base.refused(&lab, &["--output", &address], 2, &["VESICA_ADBC_URI"]);
         base.assert_tables("people");
         if kind == Kind::Postgres {
-            refused(&input("SELECT 1 AS k FROM none"), &["no such table; SQLSTATE 42P01"]);
+            refused(
+                &input("SELECT 1 AS k FROM none"),
+                &["the table does not exist; SQLSTATE 42P01"],
+            );
             base.sql("CREATE ROLE poor LOGIN PASSWORD 'Zq7SECRET'");
             let poor = base.uri().replacen("postgres:Z", "poor:Z", 1);
             for (uri, flags, said) in [
@@ -376,7 +379,7 @@ fn a_server_that_goes_away_is_named() {
 
     let (lab, base) = (Lab::new(), Base::new(Kind::Postgres));
     let [x, y] = staged(&lab, &base, |_| base.stop());
-    y.assert(3, &["#matched: cannot be written", "look whether the table is there"]);
+    y.assert(3, &["#matched: cannot be written", "check whether the table exists"]);
     assert_ne!(x.code, Some(0));
     assert!(!format!("{y:?}").contains(SECRET));
 }

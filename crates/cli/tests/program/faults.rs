@@ -383,7 +383,7 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     run(&["--output", input.to_str().unwrap()]).assert(2, &["would replace the input"]);
     run(&["--output", "/no/such/place/x"]).assert(
         3,
-        &["/no/such/place/x: cannot be written: there is no directory /no/such/place\n"],
+        &["/no/such/place/x: cannot be written: the directory /no/such/place does not exist\n"],
     );
     run(&["--output", "/proc/x"]).assert(3, &["/proc/x: cannot be written"]);
     run(&["--stall-timeout", "0"]).assert(2, &["0.1 to 2592000"]);

@@ -276,7 +276,7 @@ fn the_two_sides_may_have_different_formats_and_select_columns() {
     let alone = |flags: &[&str]| {
         Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
     };
-    alone(&[]).assert(2, &["out.csv is named like CSV, and the rows are NDJSON like the input"]);
+    alone(&[]).assert(2, &["out.csv is named like CSV, but the rows are NDJSON like the input"]);
     let number = ["--select", "v", "--answer", "count"];
     alone(&number).assert(2, &["--select is for rows"]);
     alone(&["--select", "v,v"]).assert(2, &["selected column `v` is named twice"]);

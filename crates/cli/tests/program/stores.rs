@@ -263,7 +263,7 @@ fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
         ended.assert(3, said);
         assert!(!format!("{ended:?}").contains("Zq7SECRET"));
     };
-    let missing = "there is no such object or bucket";
+    let missing = "the object or bucket does not exist";
     refused(&["--input", "s3://bucket/none.csv"], &["s3://bucket/none.csv", missing]);
     refused(&["--output", "s3://none/out.csv"], &["s3://none/out.csv", missing]);
     refused(&["--output", "s3://bucket"], &["s3://BUCKET/KEY"]);

@@ -13,10 +13,10 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// All that a reader has.
+    /// Reads all batches of a reader.
     ///
     /// # Errors
-    /// What the reader returns, and [`ArrowError::SchemaError`] for a batch of other columns.
+    /// Any error of the reader, and [`ArrowError::SchemaError`] for a batch with other columns.
     pub fn read(reader: impl RecordBatchReader) -> Result<Self, ArrowError> {
         let schema = reader.schema();
         let mut batches = Vec::new();
@@ -31,28 +31,28 @@ impl ArrowTable {
         Ok(Self { schema, batches })
     }
 
-    /// These batches, which have the schema's columns.
+    /// Makes a table of these batches, which have the schema's columns.
     pub(super) fn of(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
     }
 
-    /// The columns.
+    /// Returns the schema.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// Reads it, batch by batch.
+    /// Returns a reader of the batches.
     pub fn reader(&self) -> impl RecordBatchReader + Send + use<> {
         let batches = self.batches.clone();
         RecordBatchIterator::new(batches.into_iter().map(Ok), self.schema())
     }
 
-    /// The batches, each with these columns alone.
+    /// Returns the batches with only these columns.
     pub(super) fn project(
         &self,
         columns: Vec<usize>,
@@ -61,7 +61,7 @@ impl ArrowTable {
     }
 }
 
-/// Says how much there is, and no value of it.
+/// Shows the size, and none of the values.
 impl fmt::Debug for ArrowTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ArrowTable({} columns, {} rows)", self.schema.fields().len(), self.rows())

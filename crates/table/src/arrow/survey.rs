@@ -1,6 +1,6 @@
-//! What the messages of an Arrow file or stream say of themselves: how many rows there are, and how they are packed.
+//! A survey of the messages of an Arrow file or stream: the number of rows, and the compression.
 //!
-//! No value is read, but for the eight bytes before each packed buffer that say how long it is when unpacked: the reader
+//! No values are read, but the eight bytes before each packed buffer, which hold its unpacked length: the reader
 //! allocates that many.
 
 use std::io::{Read, Seek, SeekFrom};
@@ -16,28 +16,29 @@ use crate::stored::{Reader, Stored};
 /// The end of an Arrow file: the length of the footer, and the magic bytes.
 const END: i64 = 10;
 
-/// A packed byte holds at most so many: Zstandard has 128 KiB of one byte in a block of four, and LZ4 packs less.
+/// The most bytes to which one packed byte can unpack: Zstandard has 128 KiB of one byte in a block of four, and LZ4
+/// packs less.
 const MOST_UNPACKED: u64 = 1 << 15;
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// Rows in all batches.
     pub(super) rows: u64,
     /// The most bytes that a single buffer claims to unpack to.
     pub(super) largest: u64,
-    /// Whether a buffer claims more than so few packed bytes can hold.
+    /// Whether a buffer claims more than its packed bytes can hold.
     pub(super) overstates: bool,
-    /// Whether its numbers have their first byte last: it was written on a machine of the other kind.
+    /// Whether its numbers are big-endian.
     pub(super) is_big_endian: bool,
-    /// What the buffers are packed with; that of the first batch.
+    /// The compression of the first batch's buffers.
     pub(super) codec: Option<CompressionType>,
-    /// A file's own metadata, apart from that of its schema.
+    /// A file's own metadata, without the schema's.
     pub(super) metadata: Vec<(String, String)>,
 }
 
 impl Survey {
-    /// Looks at all messages; `None` where the structure does not hold.
+    /// Surveys all messages; `None` if the structure is invalid.
     pub(super) fn of(stored: &Stored, is_stream: bool) -> Option<Self> {
         let mut survey = Self::default();
         let mut reader = stored.reader(0);
@@ -99,7 +100,7 @@ impl Survey {
         Some(())
     }
 
-    /// Takes a message, of which the body begins at `body`.
+    /// Surveys a message, whose body begins at `body`.
     fn see(
         &mut self,
         message: &Message<'_>,
@@ -146,7 +147,7 @@ impl Survey {
             if batch.compression().is_some() && size > 0 {
                 let claim = read_at(reader, body + at, 8, len)?;
                 let claim = i64::from_le_bytes(claim.try_into().ok()?);
-                // −1 stands for a buffer that is not packed.
+                // −1 stands for an unpacked buffer.
                 let claim = u64::try_from(claim).unwrap_or(0);
                 self.largest = self.largest.max(claim);
                 self.overstates |= claim > size.saturating_mul(MOST_UNPACKED);
@@ -156,7 +157,7 @@ impl Survey {
     }
 }
 
-/// So many bytes from a place on; `None` where the input ends before.
+/// Reads `len` bytes from an offset on; `None` if the input ends before.
 fn read_at(reader: &mut Reader, at: u64, size: u64, len: u64) -> Option<Vec<u8>> {
     if at.checked_add(size)? > len {
         return None;
@@ -174,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    /// Has the schema within these bytes, which begin with a message, say that it is of a big-endian machine: the place of its
-    /// order of bytes, which is left out for the usual one, becomes that of a number 1 further behind.
+    /// Marks the schema in these bytes, which begin with a message, as big-endian: the field for the byte order, which
+    /// is left out for the usual one, takes the place of a number 1 that comes later.
     fn reversed(mut message: Vec<u8>) -> Vec<u8> {
         let schema = root_as_message(&message).unwrap().header_as_schema().unwrap()._tab.loc();
         let number = |at: usize| i32::from_le_bytes(message[at..at + 4].try_into().unwrap());
@@ -189,7 +190,7 @@ mod tests {
 
     /// Streams and files are surveyed alike.
     #[test]
-    fn tables_of_big_endian_machines_are_told() {
+    fn big_endian_tables_are_recognized() {
         let fields =
             vec![Field::new("k", DataType::Int32, true), Field::new("v", DataType::Utf8, true)];
         let schema = Schema::new(fields);

@@ -1,4 +1,4 @@
-//! What stands for databases in a build without them: whoever asks for one is told why there is none.
+//! A stand-in for databases in a build without them, which refuses them with the reason.
 
 use std::io::{self, Read};
 

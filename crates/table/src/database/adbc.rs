@@ -1,7 +1,7 @@
-//! Databases, where the build has them, through drivers that are loaded when they are needed.
+//! Databases, in builds with them, through drivers that are loaded when they are needed.
 //!
-//! Where a database is, and who asks, is said by the environment. What drivers say of an error is not repeated, as it may
-//! have a connection's settings or values of rows in it: [`Fault`] says what it comes to.
+//! The environment names the database and the user. Drivers' error messages are not repeated, as they may contain a
+//! connection's settings or values of rows: [`Fault`] describes the error instead.
 
 use std::{
     env,
@@ -25,7 +25,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::Place;
 
-/// What was being done.
+/// The step that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AdbcStep {
     Load,
@@ -40,7 +40,7 @@ enum AdbcStep {
     Commit,
 }
 
-/// What went wrong with a database.
+/// An error of a database.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     step: AdbcStep,
@@ -62,19 +62,19 @@ impl Fault {
     }
 }
 
-/// What a code of the SQL standard, or of PostgreSQL, means.
+/// Returns the meaning of a code of the SQL standard, or of PostgreSQL.
 fn reason_of_code(code: &str) -> Option<&'static str> {
     Some(match code {
-        "42P01" => "there is no such table",
-        "42P07" => "there is a table of this name already",
-        "42703" => "there is no such column",
+        "42P01" => "the table does not exist",
+        "42P07" => "a table of this name already exists",
+        "42703" => "the column does not exist",
         "42601" => "the syntax is wrong",
         "42501" => "permission is denied",
-        "3D000" => "there is no such database",
-        "3F000" => "there is no such schema",
+        "3D000" => "the database does not exist",
+        "3F000" => "the schema does not exist",
         "53100" => "the disk is full",
         _ => match code.get(..2)? {
-            "08" | "57" => "the server cannot be reached, or went away",
+            "08" | "57" => "the server cannot be reached, or the connection was lost",
             "28" => "the credentials are not accepted",
             _ => return None,
         },
@@ -88,11 +88,11 @@ fn reason_of(status: Status) -> Option<&'static str> {
         Status::NotImplemented => {
             "the driver cannot do this, or not with the type of one of the columns"
         }
-        Status::IO => "the database cannot be reached, read or written, or went away",
+        Status::IO => "the database cannot be reached, read or written, or the connection was lost",
         Status::Timeout => "it took too long",
         Status::Unauthenticated => "the credentials are not accepted",
         Status::Unauthorized => "permission is denied",
-        Status::InvalidArguments => "the database or its driver does not accept what was asked",
+        Status::InvalidArguments => "the database or its driver does not accept the request",
         _ => return None,
     })
 }
@@ -105,14 +105,14 @@ impl fmt::Display for Fault {
                  the path of its library; VESICA_ADBC_ENTRYPOINT names the entry point if it is not the usual one"
             }
             AdbcStep::Open => "the database cannot be opened; check VESICA_ADBC_URI and the credentials in the environment",
-            AdbcStep::Begin => "the database begins no transaction",
-            AdbcStep::Query => "the database does not run the query",
-            AdbcStep::Read => "the rows of the query could not be read to their end; run again when the database can be reached",
-            AdbcStep::Batch => "the driver hands over more rows at once than --memory allows; raise it, or ask for fewer columns",
-            AdbcStep::Exists => "there is a table of this name already; name another, or drop that one first",
+            AdbcStep::Begin => "the transaction cannot be started",
+            AdbcStep::Query => "the query cannot be run",
+            AdbcStep::Read => "not all rows of the query could be read; run again when the database can be reached",
+            AdbcStep::Batch => "the driver returns more rows at once than --memory allows; raise it, or query fewer columns",
+            AdbcStep::Exists => "a table of this name already exists; name another, or drop that one first",
             AdbcStep::Create => "the table cannot be created",
             AdbcStep::Write => "the rows cannot be written into the table",
-            AdbcStep::Commit => "the transaction was not confirmed; look whether the table is there before you run again",
+            AdbcStep::Commit => "the transaction was not confirmed; check whether the table exists before you run again",
         })?;
         match (self.reason, &self.sqlstate) {
             (Some(reason), Some(code)) => write!(f, " ({reason}; SQLSTATE {code})"),
@@ -131,7 +131,7 @@ impl From<Fault> for io::Error {
     }
 }
 
-/// Whether rows are read or written.
+/// The direction of the rows.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Input,
@@ -139,7 +139,7 @@ enum Side {
 }
 
 impl Side {
-    /// A setting in the environment: the one for this side, or else the one for both.
+    /// Returns a setting in the environment: the one for this side, or else the one for both.
     fn setting(self, name: &str) -> Option<String> {
         let side = match self {
             Self::Input => "INPUT",
@@ -150,7 +150,7 @@ impl Side {
     }
 }
 
-/// The driver of this name, or the one with the name that packages of the drivers give it.
+/// Loads the driver of this name, or the one with the name in the drivers' packages.
 fn load(place: &Place, side: Side) -> Result<ManagedDriver, Fault> {
     let entrypoint = side.setting("ENTRYPOINT");
     let usual = place.driver.contains("duckdb").then_some("duckdb_adbc_init");
@@ -164,7 +164,7 @@ fn load(place: &Place, side: Side) -> Result<ManagedDriver, Fault> {
     loaded.next().ok_or(Fault::at(AdbcStep::Load))
 }
 
-/// A connection in a transaction that ends with it.
+/// Opens a connection in a transaction, which ends with it.
 fn connect(place: &Place, side: Side) -> Result<ManagedConnection, Fault> {
     let mut driver = load(place, side)?;
     let settings = [
@@ -187,10 +187,10 @@ fn connect(place: &Place, side: Side) -> Result<ManagedConnection, Fault> {
 pub(crate) struct Rows {
     /// `None` after the end.
     stream: Option<StreamWriter<Vec<u8>>>,
-    /// What has been encoded, and how much of it was read.
+    /// The encoded bytes, and the number of those that were read.
     encoded: (Vec<u8>, usize),
     most_bytes: u64,
-    // In the order in which they have to be dropped.
+    // The fields are in the order in which they must be dropped.
     batches: Box<dyn RecordBatchReader + Send>,
     _statement: ManagedStatement,
     connection: ManagedConnection,
@@ -210,7 +210,7 @@ impl Rows {
         Ok(Self { stream, encoded, most_bytes, batches, _statement: statement, connection })
     }
 
-    /// Encodes the next rows, or else the end.
+    /// Encodes the next rows, or the end of the stream.
     fn encode(&mut self) -> Result<(), Fault> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let unread = |_| Fault::at(AdbcStep::Read);
@@ -254,7 +254,7 @@ impl Drop for Rows {
     }
 }
 
-/// A table that nobody sees yet. Dropped, it was never there.
+/// A table that is not yet visible. Dropped, it leaves no trace.
 pub(crate) struct Transaction {
     connection: ManagedConnection,
     has_ended: bool,
@@ -268,7 +268,7 @@ impl Transaction {
         if transaction.connection.get_table_schema(None, schema, table).is_ok() {
             return Err(Fault::at(AdbcStep::Exists).into());
         }
-        // Some databases end a transaction in which something was not found.
+        // Some databases end a transaction if something was not found.
         drop(transaction);
         let schema = Arc::new(Schema::new(vec![Field::new("vesica", DataType::Int64, true)]));
         let empty = RecordBatch::new_empty(schema.clone());
@@ -322,7 +322,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if !self.has_ended {
-            // Whoever drops it has an error to tell already; and the end of the connection has the same effect.
+            // The caller already has an error to report, and the end of the connection has the same effect.
             let _ = self.connection.rollback();
         }
     }
@@ -333,9 +333,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_driver_says_is_not_repeated() {
+    fn messages_of_drivers_are_not_repeated() {
         let mut error = Error::with_message_and_status("password=Zq7", Status::Internal);
-        for (code, said) in [(b"42P01", "no such table; SQLSTATE 42P01"), (b"57P01", "went away")] {
+        for (code, said) in
+            [(b"42P01", "the table does not exist; SQLSTATE 42P01"), (b"57P01", "was lost")]
+        {
             error.sqlstate = code.map(|byte| byte as _);
             let text = Fault::of(AdbcStep::Query, &error).to_string();
             assert!(text.contains(said) && !text.contains("Zq7"), "{text}");
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_is_not_there_is_said() {
+    fn a_missing_driver_is_reported() {
         let place = Place::parse("adbc:/nowhere/libnone.so#t").unwrap();
         let error = Transaction::probe(&place, "t").unwrap_err().to_string();
         assert!(error.contains("driver cannot be loaded"), "{error}");

@@ -1,4 +1,4 @@
-//! The members of JSON objects, and those of them that are wanted.
+//! The members of JSON objects, and the selection of the wanted ones.
 
 use std::fmt;
 
@@ -8,41 +8,40 @@ use vesica_core::error::{InputFault, Place};
 
 use crate::head::without_line_end;
 
-const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
-const NESTED_VALUE: &str =
-    "such a value is a single text or number; take the part that is wanted out of it";
+const NESTED: &str = "a key is a single value; extract the part that identifies the row";
+const NESTED_VALUE: &str = "only a single text or number can; extract the part that you need";
 const FRACTION: &str =
     "a number with a fraction or an exponent has many written forms; write an integer or a string";
 
 pub(super) fn broken(place: Place, error: &serde_json::Error) -> InputFault {
-    // What the error says may hold a value; where it is does not.
+    // The error's text may contain a value; its place does not.
     let problem = match error.classify() {
         serde_json::error::Category::Eof => "the line ends within an object",
-        serde_json::error::Category::Data => "the line is no JSON object",
+        serde_json::error::Category::Data => "the line is not a JSON object",
         _ => "the line is not valid JSON",
     };
     InputFault::BrokenLine { place, problem, character: error.column() }
 }
 
-/// Takes the members that are wanted out of one object after another.
+/// A reader of the wanted members of one object after another.
 pub(super) struct Members<'a> {
     names: &'a [String],
-    /// The columns to be read, and whether each is part of the key.
+    /// The columns to read, and whether each is part of the key.
     wanted: Vec<(usize, bool)>,
-    /// A value for each column of the header, empty where it is not wanted or not there, and whether it is there.
+    /// A value for each column of the header, empty if it is not wanted or missing, and whether it is present.
     pub(super) values: Vec<(Vec<u8>, bool)>,
-    /// Which of them any object had.
+    /// Whether any object had each of them.
     seen: Vec<bool>,
-    /// Other columns that no object had so far, though one must.
+    /// Other required columns that no object has had so far.
     pub(super) unseen: Vec<usize>,
 }
 
-/// What is wrong with a member that can be read.
+/// The fault of a member that can be read.
 enum Wrong {
     Twice,
     /// Half of a surrogate pair.
     Escape,
-    /// What it is, and why that makes no key.
+    /// Its type, and the reason that it makes no key.
     Type(&'static str, &'static str),
 }
 
@@ -96,7 +95,7 @@ impl<'a> Members<'a> {
         let broken = |problem| InputFault::BrokenLine { place: place(), problem, character: 0 };
         Err(match wrong {
             Wrong::Twice => broken("the object has a key or value twice"),
-            Wrong::Escape => broken("a key or value has an escape that is no character"),
+            Wrong::Escape => broken("a key or value has an escape that is not a character"),
             Wrong::Type(kind, why) => {
                 let column = names[at].clone();
                 let is_key = wanted.iter().any(|(other, is_key)| *other == at && *is_key);
@@ -106,7 +105,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// A column that no object had.
+    /// Returns a column that no object had.
     pub(super) fn never_seen(&self) -> Option<&str> {
         let wanted = self.wanted.iter().map(|(column, _)| column);
         let missing = wanted.filter(|column| !self.seen[**column]).chain(&self.unseen).next();
@@ -114,7 +113,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Appends the text of a value, if it is one. Returns whether it is one.
+/// Appends the text of a value, unless it is `null`. Returns whether there is one.
 fn put(json: &str, is_key: bool, to: &mut Vec<u8>) -> Result<bool, Wrong> {
     match json.as_bytes().first() {
         Some(b'"') => match json[1..].strip_suffix('"') {
@@ -133,14 +132,14 @@ fn put(json: &str, is_key: bool, to: &mut Vec<u8>) -> Result<bool, Wrong> {
         _ if is_key && json.contains(['.', 'e', 'E']) => {
             return Err(Wrong::Type("such a number", FRACTION));
         }
-        // There is one zero.
+        // Zero has one form.
         _ if json == "-0" => to.push(b'0'),
         _ => to.extend_from_slice(json.as_bytes()),
     }
     Ok(true)
 }
 
-/// Shows each member of an object: first its name alone, and if the answer is yes, once more with its value.
+/// Shows each member of an object: first only its name and, if the answer is yes, once more with its value.
 pub(super) fn members(
     line: &[u8],
     show: impl FnMut(&str, Option<&RawValue>) -> bool,
@@ -172,7 +171,7 @@ pub(super) fn members(
     reader.end()
 }
 
-/// A member's name, borrowed where it has no escapes.
+/// A member's name, borrowed if it has no escapes.
 struct Name<'de>(std::borrow::Cow<'de, str>);
 
 struct NameSeed;

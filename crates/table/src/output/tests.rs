@@ -26,7 +26,7 @@ fn nothing_is_seen_before_the_end() {
 }
 
 #[test]
-fn what_is_dropped_was_never_there() {
+fn a_dropped_result_leaves_no_trace() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("out");
     drop(prepare(&path).unwrap().stage(|out| out.write_all(b"x")).unwrap());
@@ -35,7 +35,7 @@ fn what_is_dropped_was_never_there() {
     assert_eq!(listing(scratch.path()), [""; 0]);
 }
 
-/// Whether the name is taken before the work or during it, and whether the file has a name meanwhile or not.
+/// Tests names taken before the work or during it, and files with and without a name meanwhile.
 #[test]
 fn a_new_file_takes_no_other_place() {
     let scratch = tempfile::tempdir().unwrap();
@@ -102,10 +102,10 @@ fn links_and_permissions_are_as_a_user_expects() {
     assert_eq!(mode(&secret), 0o600);
 }
 
-/// Only the superuser can give a file away, and so make one that belongs to somebody else.
+/// Only the superuser can give a file away, and so create one that belongs to somebody else.
 #[cfg(unix)]
 #[test]
-fn a_replaced_file_keeps_its_group_and_that_of_another_user_is_refused() {
+fn a_replaced_file_keeps_its_group_and_other_users_files_are_refused() {
     use std::os::unix::fs::{MetadataExt, chown};
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("out");
@@ -128,7 +128,7 @@ fn a_replaced_file_keeps_its_group_and_that_of_another_user_is_refused() {
 /// The system does not follow such a link, and so the program must not.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_link_that_another_user_has_put_where_all_may_write_is_not_followed() {
+fn another_users_link_in_a_shared_directory_is_not_followed() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
     let scratch = tempfile::tempdir().unwrap();
     let (shared, mine) = (scratch.path().join("shared"), scratch.path().join("mine"));
@@ -149,13 +149,13 @@ fn a_link_that_another_user_has_put_where_all_may_write_is_not_followed() {
         assert!(error.contains("a link of another user"), "{name}: {error}");
     }
     assert_eq!(fs::read(&mine).unwrap(), b"my own");
-    // Where only this user may write, this user has allowed the link.
+    // If only this user may write, this user has allowed the link.
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
     write(&link, b"again").unwrap();
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_found_early() {
+fn an_unwritable_place_is_found_early() {
     let scratch = tempfile::tempdir().unwrap();
     let missing = scratch.path().join("no").join("such").join("place");
     let error = prepare(&missing).unwrap_err();

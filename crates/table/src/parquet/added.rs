@@ -1,4 +1,4 @@
-//! Columns that no column of the input is copied to: numbers of matches, and columns that were received.
+//! Columns that are not copied from the input: numbers of matches, and received columns.
 
 use std::{borrow::Cow, io::Write, sync::Arc};
 
@@ -111,7 +111,7 @@ fn numbers<A: ArrowPrimitiveType, T: DataType, W: Write + Send>(
     write_values::<T, _>(group, &values, levels)
 }
 
-/// Writes the values of a column. With levels, it says for each row whether there is a value.
+/// Writes the values of a column. Levels say for each row whether there is a value.
 pub(super) fn write_values<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],

@@ -1,8 +1,8 @@
-//! Whether the metadata at the end of a Parquet file can be decoded within bounds.
+//! A check that the metadata at the end of a Parquet file can be decoded within bounds.
 //!
-//! The library that decodes it reserves memory for as many elements as a list claims to have, and follows the nesting of
-//! the schema by recursion. So both are looked at first, in the encoding of the metadata, Thrift's compact protocol,
-//! whatever the metadata means but for the number of children of each part of the schema.
+//! The library that decodes it reserves memory for as many elements as a list claims to have, and follows the nesting
+//! of the schema by recursion. So both are checked first, in the encoding of the metadata, Thrift's compact protocol.
+//! The meaning of the metadata does not matter, except for the number of children of each part of the schema.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ const END: u64 = 8;
 /// The deepest nesting of a schema, and of the encoding.
 const DEEPEST: usize = 64;
 
-/// The field of the metadata that has the schema, in the order of a walk through its tree.
+/// The field of the metadata with the schema, in the order of a walk through its tree.
 const SCHEMA: i64 = 2;
 
-/// The field of a part of the schema that has the number of its children.
+/// The field of a part of the schema with the number of its children.
 const CHILDREN: i64 = 5;
 
-/// The field of the metadata that says how columns are encrypted, where some are.
+/// The field of the metadata that describes the encryption of columns, if any.
 const ENCRYPTION: i64 = 8;
 
 /// The last bytes of a file whose metadata is encrypted too.
@@ -30,29 +30,29 @@ const ENCRYPTED: &[u8] = b"PARE";
 
 /// The findings at the end of a file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Footer {
     /// The range of the metadata, without the end of the file.
     pub(super) place: Range<u64>,
     /// Whether columns or the metadata are encrypted.
     pub(super) is_encrypted: bool,
 }
 
-/// Looks at the metadata; `None` where it is cut short, nested too deeply, or has a list that is longer than the metadata.
-pub(super) fn within_bounds(stored: &Stored) -> Option<Found> {
+/// Checks the metadata; `None` if it is cut short, nested too deeply, or has a list that is longer than the metadata.
+pub(super) fn within_bounds(stored: &Stored) -> Option<Footer> {
     let end = Length::len(stored).checked_sub(END)?;
     let last = stored.get_bytes(end, END as usize).ok()?;
     let size = u32::from_le_bytes(last[..4].try_into().ok()?);
     let start = end.checked_sub(size.into())?;
     let place = start..end;
     if last.ends_with(ENCRYPTED) {
-        return Some(Found { place, is_encrypted: true });
+        return Some(Footer { place, is_encrypted: true });
     }
     let is_encrypted = Walk { rest: &stored.get_bytes(start, size as usize).ok()? }.file()?;
-    Some(Found { place, is_encrypted })
+    Some(Footer { place, is_encrypted })
 }
 
-/// Returns the size of the page whose header begins like this, packed or unpacked, whichever is larger; `None` where no header
-/// begins like this.
+/// Returns the size of the page whose header begins like this, packed or unpacked, whichever is larger; `None` if this
+/// is not the beginning of a header.
 pub(super) fn size_of_page(head: &[u8]) -> Option<u64> {
     let mut walk = Walk { rest: head };
     let (mut id, mut sizes) = (0, [0; 3]);
@@ -90,7 +90,7 @@ mod kind {
 }
 
 impl Walk<'_> {
-    /// Whether columns are encrypted.
+    /// Returns whether columns are encrypted.
     fn file(mut self) -> Option<bool> {
         let (mut id, mut is_encrypted) = (0, false);
         while let Some(kind) = self.field(&mut id)? {
@@ -103,13 +103,13 @@ impl Walk<'_> {
         Some(is_encrypted)
     }
 
-    /// A list of the parts of a tree, each before its children.
+    /// Walks over a list of the parts of a tree, each before its children.
     fn schema(&mut self) -> Option<()> {
         let (len, kind) = self.list()?;
         if kind != kind::STRUCT {
             return None;
         }
-        // How many children are still to come at each depth.
+        // The number of children still to come at each depth.
         let mut open: Vec<usize> = Vec::new();
         for left in (0..len).rev() {
             let (mut children, mut id) = (0, 0);
@@ -136,7 +136,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// The kind of the next field, whose number takes the place of that of the one before; `None` at the end.
+    /// Returns the kind of the next field, and updates `id` to its number; `None` at the end.
     fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head & 15 == kind::STOP {
@@ -149,7 +149,7 @@ impl Walk<'_> {
         Some(Some(head & 15))
     }
 
-    /// The length of a list and the kind of its elements, each of which takes a byte at least.
+    /// Returns the length of a list and the kind of its elements, which take at least a byte each.
     fn list(&mut self) -> Option<(usize, u8)> {
         let head = self.byte()?;
         let len = match head >> 4 {
@@ -196,7 +196,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// An element of a list: unlike a field, a truth value has a byte of its own.
+    /// Skips an element of a list: unlike in a field, a truth value has a byte of its own.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             kind::TRUE | kind::FALSE => self.take(1),
@@ -241,16 +241,16 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// A file that has this metadata and nothing else.
+    /// Checks a file of only this metadata.
     fn checked(metadata: &[u8]) -> Option<()> {
         let len = (metadata.len() as u32).to_le_bytes();
         let file = [b"PAR1", metadata, &len, b"PAR1"].concat();
         within_bounds(&Stored::memory("t", file)).map(drop)
     }
 
-    /// Metadata with a schema of parts that have so many children each.
+    /// Returns metadata with a schema whose parts have these numbers of children.
     fn schema(children: &[u8]) -> Vec<u8> {
-        // Field 2, a list of structs, with the length behind.
+        // Field 2, a list of structs, with the length after it.
         let mut bytes = vec![0x29, 0xfc];
         let mut len = children.len();
         while len >= 0x80 {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn lists_are_no_longer_than_what_is_there() {
-        // Field 4, a list of 2^28 structs; of 2 integers, of which one is missing; and of none.
+        // Field 4, a list of 2^28 structs; a list of 2 integers with one missing; and an empty list.
         assert!(checked(&[0x49, 0xfc, 0x80, 0x80, 0x80, 0x80, 1, 0]).is_none());
         assert!(checked(&[0x49, 0x25, 0x02]).is_none());
         assert!(checked(&[0x49, 0x0c, 0]).is_some());

@@ -1,4 +1,4 @@
-//! Values of one column, from several groups of rows of the input, on their way to one of the output.
+//! Values of one column, gathered from several row groups of the input for one of the output.
 
 use parquet::{
     column::{
@@ -11,26 +11,26 @@ use parquet::{
 
 use super::BATCH;
 
-/// The wanted rows of one group of the input.
+/// The wanted rows of one row group of the input.
 pub(super) struct Piece<'a> {
     pub(super) group: usize,
     /// The first row of the group.
     pub(super) first: u64,
-    /// Rows of the group.
+    /// The number of rows in the group.
     pub(super) len: u64,
-    /// Ascending, and each once.
+    /// The wanted rows, ascending and each once.
     pub(super) wanted: &'a [u64],
 }
 
-/// The rows of one group of the output.
+/// The rows of one row group of the output.
 pub(super) struct Gathered<'a> {
-    /// Where they come from.
+    /// The sources of the rows.
     pub(super) pieces: Vec<Piece<'a>>,
-    /// For each of them its place among those of the pieces; `None` where they stay as they are.
+    /// The place of each row among the rows of the pieces; `None` if they keep their order.
     pub(super) order: Option<&'a [u32]>,
 }
 
-/// Why a column was not copied.
+/// The reason that a column was not copied.
 pub(super) enum Stopped {
     /// This group of the input cannot be read.
     Reading {
@@ -40,7 +40,7 @@ pub(super) enum Stopped {
 }
 
 impl Gathered<'_> {
-    /// Copies the wanted values of a column, which `open` opens in a group of the input.
+    /// Copies the wanted values of a column, which `open` opens in a row group of the input.
     pub(super) fn copy<T: DataType>(
         &self,
         open: impl Fn(usize) -> parquet::errors::Result<ColumnReader>,
@@ -102,12 +102,12 @@ impl Piece<'_> {
     }
 }
 
-/// Values of some records, with their levels where the column has any.
+/// Values of some records, with their levels if the column has any.
 struct Chunk<T: DataType> {
     values: Vec<T::T>,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
-    /// The level at which there is a value.
+    /// The level of a present value.
     defined: i16,
     /// Whether a record may have several values.
     repeats: bool,
@@ -174,7 +174,7 @@ impl<T: DataType> Chunk<T> {
     /// The records with these numbers, in their order.
     fn in_order(&self, order: &[u32]) -> Self {
         let levels = if self.defined > 0 { self.definitions.len() } else { self.values.len() };
-        // For each record its first level and its first value, and after the last record the ends of both.
+        // For each record the place of its first level and of its first value, followed by the ends of both.
         let (mut starts, mut value) = (Vec::new(), 0);
         for level in 0..levels {
             if self.repetitions.get(level).is_none_or(|repetition| *repetition == 0) {

@@ -1,7 +1,7 @@
 //! Columns of the type INT96: a day and a time of day in nanoseconds, without a time zone.
 //!
-//! Arrow's timestamps have 64 bits, which are 584 years of nanoseconds, and the library wraps around silently where an INT96 is
-//! not within them. So these columns are read in their own type, and shown as text beside the others.
+//! Arrow's timestamps have 64 bits, which are 584 years of nanoseconds, and the library silently wraps around for an
+//! INT96 outside of them. So these columns are read in their own type, and shown as text beside the others.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const JULIAN_DAY_OF_1970: i64 = 2_440_588;
 
 const NANOSECONDS_OF_DAY: i128 = 86_400_000_000_000;
 
-/// The leaf of a root column of that type, if it is one.
+/// Returns the leaf of a root column of that type, if it is one.
 pub(super) fn leaf_of(schema: &SchemaDescriptor, root: usize) -> Option<usize> {
     let leaf = (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == root)?;
     let column = schema.column(leaf);
@@ -31,10 +31,10 @@ pub(super) fn leaf_of(schema: &SchemaDescriptor, root: usize) -> Option<usize> {
     (is_root && column.physical_type() == PhysicalType::INT96).then_some(leaf)
 }
 
-/// Batches of other columns, with those of INT96 as texts at their places.
+/// Batches of other columns, with the INT96 columns inserted as text.
 pub(super) struct WithInstants<B> {
     pub(super) batches: B,
-    /// The place of each in a batch, ascending.
+    /// The position of each in a batch, ascending.
     pub(super) columns: Vec<(usize, Instants)>,
 }
 
@@ -63,11 +63,11 @@ impl<B> WithInstants<B> {
     }
 }
 
-/// A column of INT96, from the first row on.
+/// A column of INT96, read from the first row on.
 pub(super) struct Instants {
     file: Arc<SerializedFileReader<Pages>>,
     leaf: usize,
-    /// The group of rows that is read next.
+    /// The row group to read next.
     group: usize,
     open: Option<ColumnReaderImpl<Int96Type>>,
 }
@@ -77,7 +77,7 @@ impl Instants {
         Self { file, leaf, group: 0, open: None }
     }
 
-    /// The texts of the next rows; `None` where they cannot be read.
+    /// Returns the texts of the next rows; `None` if they cannot be read.
     fn next(&mut self, rows: usize) -> Option<ArrayRef> {
         let defined =
             self.file.metadata().file_metadata().schema_descr().column(self.leaf).max_def_level();
@@ -113,7 +113,7 @@ impl Instants {
     }
 }
 
-/// The instant as a CSV file would have it. Some programs write times before the day begins or after it ends.
+/// Returns the text of an instant in a CSV file. Some programs write times before the day begins or after it ends.
 pub fn text(value: &Int96) -> String {
     let [low, high, day] = [0, 1, 2].map(|part| value.data()[part]);
     let nanoseconds = (u64::from(high) << 32 | u64::from(low)) as i64;

@@ -1,7 +1,7 @@
-//! The bytes of a Parquet file for the library, without pages that there is no memory for.
+//! The bytes of a Parquet file for the library, without pages that exceed the memory.
 //!
-//! The library reserves as much memory for a page as its header claims, up to 2 GiB, and a few kilobytes can be packed so that
-//! they unpack to that. It asks for the bytes at the place of each header, which is looked at here first.
+//! The library reserves as much memory for a page as its header claims, up to 2 GiB, and a few packed kilobytes can
+//! unpack to that. It asks for the bytes at the place of each header, so this file checks the header first.
 
 use std::{
     io::{BufRead, BufReader},
@@ -20,10 +20,10 @@ use parquet::{
 use super::footer;
 use crate::stored::{Reader, Stored};
 
-/// A page may have this part of the memory, packed and unpacked: columns are read by several threads.
+/// The part of the memory that a page may take, packed and unpacked: several threads read columns.
 const PART: u64 = 4;
 
-/// The size that a page may have however little memory there is. Programs write pages of about one mebibyte.
+/// The size that a page may always have. Programs write pages of about one mebibyte.
 const LEAST: u64 = 8 << 20;
 
 /// A file, and whether a page of it was too large.
@@ -35,13 +35,13 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Bounds the pages of a file by the memory for its reading.
+    /// Limits the pages of a file by the memory for reading it.
     pub(super) fn new(stored: Stored, most_bytes: u64) -> Self {
         let most = (most_bytes / PART).max(LEAST);
         Self { stored, most, exceeded: Arc::default() }
     }
 
-    /// The most bytes of a page, if one had more.
+    /// Returns the limit on a page, if one exceeded it.
     pub(super) fn exceeded(&self) -> Option<u64> {
         self.exceeded.load(Ordering::Relaxed).then_some(self.most)
     }

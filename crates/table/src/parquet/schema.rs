@@ -1,7 +1,7 @@
-//! Columns that this program can read or write only in part, by the metadata of a file.
+//! Columns that this program can read or write only in part, judged by the metadata of a file.
 //!
-//! A column that cannot be written has to be known before the other side is contacted. So each column is tried with the library's own
-//! writer when the file is opened.
+//! A column that cannot be written must be known before the other side is contacted. So each column is tried with the
+//! library's own writer when the file is opened.
 
 use std::{io, sync::Arc};
 
@@ -16,13 +16,13 @@ use vesica_core::error::InputFault;
 
 use crate::{guard::guarded, header::ColumnType};
 
-/// Metadata whose lengths are right and which the library does not read: it is newer, or of a program with its own ideas.
+/// Metadata with correct lengths that the library does not read: it is newer, or from an unusual program.
 pub(super) const UNSUPPORTED: InputFault = InputFault::Unsupported {
     part: "metadata that is rare or newer than this program, or is damaged",
     advice: "write it again with a common program, for example with DuckDB or pyarrow",
 };
 
-/// A group that has no columns, which no type of Arrow is.
+/// A group without columns, which no Arrow type can represent.
 pub(super) const EMPTY_GROUP: InputFault = InputFault::Unsupported {
     part: "a group without columns in its schema",
     advice: "write it again without the group, for example with DuckDB or pyarrow",
@@ -32,8 +32,8 @@ const LZO: &str = "its pages are packed with LZO; write the file again with anot
 const UNKNOWN: &str =
     "its type is newer than this program, which cannot write it; name other columns with --select";
 
-/// The same metadata, by which texts are read as views of their pages. A value that a page has once, in its dictionary, may be
-/// that of thousands of rows, and they would not fit into memory each by itself.
+/// Returns the same metadata, with texts read as views of their pages. A value that a page has once, in its dictionary,
+/// may belong to thousands of rows, and separate copies would not fit into memory.
 pub(super) fn with_views(metadata: &ArrowReaderMetadata) -> ArrowReaderMetadata {
     let view = |field: &FieldRef| match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => with_type(field, DataType::Utf8View),
@@ -52,7 +52,7 @@ fn with_type(field: &FieldRef, kind: DataType) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(kind))
 }
 
-/// For each root column whether pages of it are packed with LZO.
+/// Returns, for each root column, whether it has pages packed with LZO.
 pub(super) fn packed_with_lzo(file: &ParquetMetaData) -> Vec<bool> {
     let schema = file.file_metadata().schema_descr();
     let mut roots = vec![false; schema.root_schema().get_fields().len()];
@@ -64,7 +64,7 @@ pub(super) fn packed_with_lzo(file: &ParquetMetaData) -> Vec<bool> {
     roots
 }
 
-/// The type of a root column, with the reasons why it cannot be read or written.
+/// Returns the type of a root column, with the reasons that it cannot be read or written.
 pub(super) fn column_type(column: &TypePtr, is_lzo: bool, found: ColumnType) -> ColumnType {
     let lzo = is_lzo.then_some(LZO);
     let unknown = || (!is_writable(column)).then_some(UNKNOWN);

@@ -1,4 +1,4 @@
-//! The library between a file and its values: types, checksums, sizes and encryption.
+//! Tests of the library between a file and its values: types, checksums, sizes and encryption.
 
 use parquet::{
     data_type::{ByteArrayType, Int96, Int96Type},
@@ -9,7 +9,7 @@ use parquet::{
 use super::*;
 use crate::source::{Dialect, Source};
 
-/// The fields of all rows.
+/// Returns the fields of all rows.
 fn rows_of(bytes: Vec<u8>, most_bytes: Option<u64>) -> Result<Vec<Vec<String>>> {
     let dialect = Dialect { most_bytes, ..Dialect::default() };
     let input = Source::Memory { name: "t".into(), bytes }.open(dialect)?;
@@ -27,7 +27,7 @@ fn refused(bytes: Vec<u8>) -> String {
     rows_of(bytes, None).unwrap_err().to_string()
 }
 
-/// A file with a schema, whose groups of rows `write` writes.
+/// Returns a file with a schema, whose row groups `write` writes.
 fn file(schema: &str, write: impl Fn(&mut SerializedFileWriter<&mut Vec<u8>>)) -> Vec<u8> {
     file_with(schema, WriterProperties::new(), write)
 }
@@ -45,7 +45,7 @@ fn file_with(
     bytes
 }
 
-/// Instants beyond the 584 years of 64 bits of nanoseconds, and those within to the nanosecond.
+/// Tests instants beyond the 584 years of 64 bits of nanoseconds, and those within, to the nanosecond.
 #[test]
 fn instants_of_96_bits_are_read_without_loss() {
     let instant = |day: u32, nanoseconds: u64| {
@@ -75,7 +75,7 @@ fn instants_of_96_bits_are_read_without_loss() {
         ["3", other, other],
     ];
     assert_eq!(rows_of(bytes.clone(), None).unwrap(), expected);
-    // Alone, without any column that Arrow reads.
+    // Without any column that Arrow reads.
     let input = Source::Memory { name: "t".into(), bytes }.open(Dialect::default()).unwrap();
     let columns = crate::input::Columns { keys: &["r"], ..Default::default() };
     let mut found = Vec::new();
@@ -102,10 +102,10 @@ fn checksums_of_pages_are_verified() {
     let mut bytes = SUMMED.to_vec();
     bytes[place] ^= 1;
     let message = refused(bytes);
-    assert!(message.contains("what comes after row 0 is damaged"), "{message}");
+    assert!(message.contains("the part after row 0 is damaged"), "{message}");
 }
 
-/// A few bytes that unpack to more than there is memory for, in data and in a dictionary.
+/// Tests a few bytes that unpack to more than fits into memory, in data and in a dictionary.
 #[test]
 fn pages_that_are_too_large_are_not_unpacked() {
     const MEMORY: u64 = 40 << 20;
@@ -133,7 +133,7 @@ fn pages_that_are_too_large_are_not_unpacked() {
     }
 }
 
-/// A value that thousands of rows share is in memory once: 4 MiB in 2,000 rows.
+/// Tests that a value of thousands of rows is in memory once: 4 MiB in 2,000 rows.
 #[test]
 fn values_of_a_dictionary_are_not_multiplied() {
     let long = parquet::data_type::ByteArray::from(vec![b'a'; 4 << 20]);
@@ -158,20 +158,20 @@ fn values_of_a_dictionary_are_not_multiplied() {
 }
 
 #[test]
-fn encrypted_files_are_told_from_damaged_ones() {
+fn encrypted_files_differ_from_damaged_ones() {
     let all = [&b"PARE"[..], &[8, 0, 0, 0], &[7; 64], &[40, 0, 0, 0], b"PARE"].concat();
     assert!(refused(all).contains("is encrypted Parquet, which is not read here"));
-    // Metadata in the clear, whose eighth field says how columns are encrypted.
+    // Unencrypted metadata, whose eighth field describes the encryption of columns.
     let metadata = [0x15, 2, 0x7c, 0x1c, 0, 0, 0];
     let clear = [b"PAR1", &metadata[..], &[metadata.len() as u8, 0, 0, 0], b"PAR1"].concat();
     assert!(refused(clear).contains("is encrypted Parquet"));
     assert!(refused(b"PAR1....PAR1".to_vec()).contains("is damaged or missing"));
 }
 
-/// Metadata that is whole, but has numbers in place of groups of rows.
+/// Tests complete metadata that has numbers in place of row groups.
 #[test]
 fn metadata_that_the_library_does_not_know_has_its_own_message() {
-    // The groups of rows are a list of numbers.
+    // The row groups are a list of numbers.
     let metadata = [0x15, 2, 0x19, 0x1c, 0x48, 1, b'x', 0x15, 0, 0, 0x16, 0, 0x19, 0x15, 2, 0];
     let file = [b"PAR1", &metadata[..], &[metadata.len() as u8, 0, 0, 0], b"PAR1"].concat();
     let message = refused(file);
@@ -181,7 +181,7 @@ fn metadata_that_the_library_does_not_know_has_its_own_message() {
     );
 }
 
-/// A column whose type the library reads and does not write, which a later version of Parquet may bring.
+/// Tests a column type that the library reads but does not write, as in a later version of Parquet.
 #[test]
 fn columns_that_cannot_be_written_are_known_beforehand() {
     let schema = "message m { required int64 k; required binary n; }";

@@ -1,4 +1,4 @@
-//! What stands for objects in a build without them: there is none, and whoever asks for one is told why.
+//! A stand-in for objects in a build without them, which refuses them with the reason.
 
 use std::io::{self, Write};
 

@@ -11,7 +11,7 @@ use vesica_net::files::Folder;
 
 use super::store::{Fault, Place};
 
-/// Objects whose names begin with the same words, up to a slash. Stores show an object as soon as it was written, and whole.
+/// Objects whose names share a prefix up to a slash. Stores show an object once it is completely written.
 struct Objects {
     address: PathBuf,
     place: Place,
@@ -28,7 +28,7 @@ impl Objects {
     }
 }
 
-/// What is not there is `None`.
+/// Returns `None` for an object that does not exist.
 fn if_there<T>(found: object_store::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -42,7 +42,7 @@ impl Folder for Objects {
         &self.address
     }
 
-    /// Every look is a request, which costs time and money.
+    /// Every poll is a request, which costs time and money.
     fn poll(&self) -> Duration {
         Duration::from_millis(250)
     }

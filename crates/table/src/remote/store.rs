@@ -1,7 +1,7 @@
-//! Objects, where the build has them.
+//! Objects, in builds with them.
 //!
-//! Credentials come from the environment or from what the provider has for the machine. What the libraries say of an
-//! error is not repeated, as an address that they name may have a token in it: [`Fault`] says what it comes to.
+//! Credentials come from the environment or from the provider's service for the machine. The libraries' error messages
+//! are not repeated, as an address in them may have a token: [`Fault`] describes the error instead.
 
 use std::{
     error::Error,
@@ -22,16 +22,16 @@ use object_store::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// The least that is asked for at once. More is where reading goes on from the end of what was there.
+/// The least number of bytes to request. Sequential reading requests more.
 const LEAST_READ: u64 = 1 << 16;
 
-/// The most that is read ahead of what was asked for.
+/// The maximum number of bytes to read ahead.
 const MOST_READ: u64 = 1 << 23;
 
-/// Bytes of each part of an upload but the last. A store takes 10 000 parts of one object, and none below 5 MiB.
+/// The size of each part of an upload but the last. A store accepts 10 000 parts of one object, and none below 5 MiB.
 const PART: usize = 1 << 24;
 
-/// What went wrong at a store.
+/// An error of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Missing,
@@ -49,14 +49,14 @@ pub(super) enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Missing => "there is no such object or bucket",
+            Self::Missing => "the object or bucket does not exist",
             Self::Denied => "the store denies access with these credentials",
             Self::Unauthenticated => {
-                "the store does not accept these credentials, or there are none in the environment"
+                "the store does not accept these credentials, or the environment has none"
             }
-            Self::Changed => "the object changed while it was read; run again when nobody writes to it",
+            Self::Changed => "the object changed while it was read; run again when nothing writes to it",
             Self::Unreachable => {
-                "the store, or what hands out credentials for this machine, cannot be reached; check the network, \
+                "the store, or the service with this machine's credentials, cannot be reached; check the network, \
                  and the credentials and the endpoint in the environment"
             }
             Self::Interrupted => "the connection to the store was lost",
@@ -64,11 +64,11 @@ impl fmt::Display for Fault {
                 "the store refused the request; check the credentials, the region and the endpoint in the environment"
             }
             Self::Unidentified => {
-                "the store gives the object neither an ETag nor a version, by which a change could be noticed"
+                "the store gives the object neither an ETag nor a version, so changes could go unnoticed"
             }
             Self::Address => "an address has the form s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY",
             Self::Settings => {
-                "the settings of the store in the environment are missing or not understood"
+                "the settings of the store in the environment are missing or invalid"
             }
         })
     }
@@ -110,11 +110,11 @@ pub(crate) fn is_fault(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<Fault>())
 }
 
-/// An object's place in its store.
+/// An object's location in its store.
 pub(super) struct Place {
     pub(super) store: Box<dyn ObjectStore>,
     pub(super) path: Path,
-    /// What waits for the store, on the thread that asks.
+    /// The runtime that waits for the store, on the calling thread.
     pub(super) waiting: Runtime,
 }
 
@@ -126,7 +126,7 @@ impl Place {
         if bucket.is_empty() || path.as_ref().is_empty() {
             return Err(Fault::Address);
         }
-        // Whoever embeds this may have chosen another already, which is as good.
+        // The embedding program may have chosen another already, which also works.
         static CRYPTOGRAPHY: Once = Once::new();
         CRYPTOGRAPHY.call_once(|| {
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -161,7 +161,7 @@ impl Place {
     }
 }
 
-/// An object that is read.
+/// An object to read.
 #[derive(Clone)]
 pub(crate) struct Object {
     place: Arc<Place>,
@@ -173,7 +173,7 @@ pub(crate) struct Object {
 
 #[derive(Default)]
 struct StoreState {
-    /// What was read last, and where it begins.
+    /// The bytes that were read last, with their offset.
     window: (u64, Bytes),
     failure: Option<Fault>,
 }
@@ -209,7 +209,7 @@ impl Object {
         let (start, window) = &state.window;
         let end = start + window.len() as u64;
         if !(*start..end).contains(&at) {
-            // Twice as much each time where reading goes on: a part of a file is no reason to fetch a lot of it.
+            // Sequential reading doubles the window each time. Reading one part of a file does not fetch much of it.
             let ahead = if at == end { 2 * window.len() as u64 } else { 0 };
             let wanted = ahead.clamp(LEAST_READ, MOST_READ).max(to.len() as u64);
             match self.fetch(at, wanted) {
@@ -227,7 +227,7 @@ impl Object {
         Ok(read)
     }
 
-    /// So many bytes from here on, as far as there are, of the object that was opened and no other of its name.
+    /// Fetches up to this many bytes from an offset on, only from the object that was opened.
     fn fetch(&self, at: u64, wanted: u64) -> Result<Bytes, Fault> {
         let end = at.saturating_add(wanted).min(self.len);
         let options = GetOptions {
@@ -253,13 +253,13 @@ impl Object {
             == (self.len, self.etag.clone(), self.version.clone()))
     }
 
-    /// Why a read failed, if one did.
+    /// Returns the reason that a read failed, if one did.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         self.state().failure.map(io::Error::from)
     }
 }
 
-/// An object being written, which nobody sees before it is complete. Dropped, it leaves nothing in the store.
+/// An object being written, invisible until it is complete. Dropped, it leaves nothing in the store.
 pub(crate) struct Upload {
     place: Place,
     /// `None` once it is complete.
@@ -289,12 +289,12 @@ impl Upload {
         Ok(self.place.waiting.block_on(part).map_err(Fault::from)?)
     }
 
-    /// Sends what is left.
+    /// Sends the last part.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() { Ok(()) } else { self.send() }
     }
 
-    /// Shows the object, all parts of which have been sent.
+    /// Shows the object, once all its parts have been sent.
     pub(crate) fn complete(mut self) -> io::Result<()> {
         let Some(parts) = &mut self.parts else { return Ok(()) };
         self.place.waiting.block_on(parts.complete()).map_err(Fault::from)?;
@@ -325,7 +325,7 @@ impl Write for Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // Whoever drops it has an error to tell already.
+        // The caller already has an error to report.
         let _ = self.abort();
     }
 }

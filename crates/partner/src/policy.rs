@@ -226,7 +226,7 @@ impl Policy {
         say(self.min_set.map(|n| format!("each side has at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
             format!(
-                "if fewer than {} are shared, the side that finds out keeps the result back",
+                "if fewer than {} are shared, the side that finds out withholds the result",
                 counted(n, "key")
             )
         }));
@@ -453,7 +453,7 @@ mod tests {
             (
                 "min_result",
                 "2",
-                "if fewer than 2 keys are shared, the side that finds out keeps the result back",
+                "if fewer than 2 keys are shared, the side that finds out withholds the result",
             ),
             (
                 "threshold_first",

@@ -1,4 +1,4 @@
-//! Numbers about the shared keys: how many there are, sums of their values, and whether they reach a threshold.
+//! Numbers about the shared keys: their count, sums of their values, and whether they reach a threshold.
 
 use std::borrow::Cow;
 
@@ -36,9 +36,9 @@ use crate::{
 impl Query {
     /// The number of keys that both sides have.
     pub const COUNT: Self = Self { kind: &COUNT, number: 0 };
-    /// The sum of one side's values over the shared keys. One side brings the values.
+    /// The sum of one side's values over the shared keys. One side provides the values.
     pub const SUM: Self = Self { kind: &SUM, number: 0 };
-    /// The sum of the products of both sides' values over the shared keys. Both sides bring values.
+    /// The sum of the products of both sides' values over the shared keys. Both sides provide values.
     pub const PRODUCTS: Self = Self { kind: &PRODUCTS, number: 0 };
 
     /// Whether at least `threshold` keys are shared.
@@ -53,7 +53,7 @@ pub(crate) static KINDS: &[&QueryKind] = &[&COUNT, &SUM, &PRODUCTS, &THRESHOLD];
 static COUNT: QueryKind = QueryKind {
     name: "count",
     word: "count",
-    form: Some(Form { names: "count", help: "count: how many keys are shared" }),
+    form: Some(Form { names: "count", help: "count: the number of shared keys" }),
     values: query::Values::None,
     task: &Number::Count,
     ..NUMBER
@@ -96,7 +96,7 @@ static THRESHOLD: QueryKind = QueryKind {
     ..NUMBER
 };
 
-/// What all of them have in common.
+/// The properties that all of them share.
 const NUMBER: QueryKind = QueryKind {
     name: "",
     word: "",
@@ -127,7 +127,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// How many values are multiplied in what a key adds to the number.
+    /// Returns the number of values that are multiplied for each key.
     fn power(self) -> u32 {
         match self {
             Self::Count | Self::AtLeast => 0,
@@ -136,7 +136,7 @@ impl Number {
         }
     }
 
-    /// The query as the methods take it.
+    /// Returns the query in the form that the methods take.
     pub fn query(self, request: &Request) -> aggregate::Query {
         let aggregate = match self {
             Self::Count => Aggregate::Count,
@@ -146,13 +146,13 @@ impl Number {
             Self::AtLeast => Aggregate::AtLeast(request.number),
         };
         let Request { sizes, partitions, minimum, scale, .. } = *request;
-        // Offers have noise that there is.
+        // Offers have only noise that is valid.
         let noise = request.noise.and_then(|noise| noise.laplace(self.power(), scale).ok());
         aggregate::Query { sizes, aggregate, minimum, noise, partitions }
     }
 
-    /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
-    /// product add up.
+    /// Returns the result from a method's output for the receiver, for values with `scale` decimal places. The places
+    /// of both factors of a product add up.
     pub fn result(self, answer: Output, scale: u8) -> QueryResult {
         match answer {
             Output::Count(count) => QueryResult::Count(count),
@@ -172,12 +172,12 @@ impl Number {
 impl Task for Number {
     fn check(&self, part: &Part) -> Result<()> {
         if *self == Self::Products && !part.brings_values {
-            let message = "a sum of products takes a column of values from each side";
+            let message = "a sum of products requires a column of values from each side";
             return Err(Error::usage(Misuse::Query, message));
         }
         let Some(noise) = part.noise else { return Ok(()) };
         if part.minimum > 0 {
-            let message = "a minimum tells for certain whether so many keys are shared, which noise is to hide; take one";
+            let message = "a minimum reveals with certainty whether this many keys are shared, which noise is meant to hide; choose one of them";
             return Err(Error::usage(Misuse::Noise, message));
         }
         noise.laplace(self.power(), part.scale).map(drop)
@@ -195,11 +195,11 @@ impl Task for Number {
     fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
         let wrong = *self == Self::Sum && ours.brings_values == theirs.brings_values;
         let said = |side: &str, brings| match brings {
-            true => format!("{side} brings a column"),
-            false => format!("{side} brings none"),
+            true => format!("{side} provides a column"),
+            false => format!("{side} provides none"),
         };
         wrong.then(|| Difference {
-            what: "who brings the values to add up",
+            what: "source of the values to add up",
             here: said("this side", ours.brings_values),
             there: said("the other side", theirs.brings_values),
         })
@@ -272,7 +272,7 @@ impl Task for Number {
     }
 }
 
-/// A method, with the number that it is to compute.
+/// A method, with the number to compute.
 struct Computing {
     number: Number,
     method: &'static aggregate::Method,
@@ -357,7 +357,7 @@ impl Party for Answering {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { number, query, call, end } = *self;
-        let values = Values::of(set, &call.request);
+        let values = KeyValues::of(set, &call.request);
         let input = Valued::new(items, &values.values);
         let answer = match end {
             End::Sender(party) => {
@@ -371,7 +371,8 @@ impl Party for Answering {
     }
 }
 
-/// What a method found, before the side that has the number tells the other. So many of this side's keys have clamped values.
+/// Returns the result of a method, before the side that has the number reveals it to the other. `clamped` is the number
+/// of this side's keys with clamped values.
 fn unrevealed<'a>(
     number: Number,
     query: aggregate::Query,
@@ -395,13 +396,13 @@ fn unrevealed<'a>(
 }
 
 /// The values of this side's keys.
-struct Values<'a> {
+struct KeyValues<'a> {
     values: Cow<'a, [i64]>,
-    /// How many are larger than the noise can hide, and count with the largest magnitude that it can.
+    /// The number of values that are larger than the noise can hide, and count with the maximum magnitude.
     clamped: u64,
 }
 
-impl<'a> Values<'a> {
+impl<'a> KeyValues<'a> {
     fn of(set: &'a KeyRows, request: &Request) -> Self {
         let all = set.values();
         let bound = request.noise.and_then(|noise| noise.bound(request.scale));
@@ -415,7 +416,8 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What a method found. `answer` is what this side was told, if anything; so many of its keys have clamped values.
+/// Returns the result of a method. `answer` is this side's output, if any; `clamped` is the number of its keys with
+/// clamped values.
 fn found(
     number: Number,
     query: aggregate::Query,
@@ -424,7 +426,7 @@ fn found(
     clamped: u64,
 ) -> Found {
     let result = answer.map(|answer| number.result(answer, call.request.scale));
-    // Whoever reads a number from the output finds a number or no file.
+    // A reader of the output finds a number or no file.
     let number = result.filter(|result| *result != QueryResult::TooFew);
     let content =
         number.map(|number| Content::Text(Box::new(move |out| writeln!(out, "{number}"))));
@@ -466,7 +468,7 @@ impl ByPartitions for Adding {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Option<NumberPiece>> {
         let Partition { set, items, .. } = partition;
-        let Values { values, clamped } = Values::of(set, &self.call.request);
+        let KeyValues { values, clamped } = KeyValues::of(set, &self.call.request);
         let share = party.run(Valued::new(items.items(), &values), channel, rng)?;
         Ok(Some(NumberPiece { share, clamped }))
     }

@@ -1,14 +1,13 @@
-//! Matched rows, in the order of the table or in one that both sides share.
+//! Matched rows, in the order of the table or in the same order on both sides.
 //!
-//! Keys are put in the order of their items. An item is a hash of the key under the seed of the run, which neither side
-//! could choose. So the order is the same on both sides, and says nothing about the keys, of which both know the matched
-//! ones.
+//! Keys are sorted by their items. An item is a hash of the key under the seed of the run, which neither side could
+//! choose. So the order is the same on both sides and reveals nothing about the keys; both sides know the matched ones.
 
 use vesica_keyset::key_rows::KeyRows;
 use vesica_psi::Items;
 use vesica_table::written::Matched;
 
-/// The rows that bear these keys, which are given by their positions.
+/// Returns the rows with these keys, which are given by their positions.
 pub(super) fn matched(
     matches: &[u32],
     is_aligned: bool,
@@ -21,8 +20,8 @@ pub(super) fn matched(
     }
 }
 
-/// The same, in an order that both sides share: matches are numbered from 1, and rows with one key
-/// have the same number and stay in the order of the table.
+/// Does the same, in an order that both sides share: matches are numbered from 1, and rows with the same key have the
+/// same number and stay in the order of the table.
 fn aligned(matches: &[u32], items: Items<'_>, set: &KeyRows) -> Matched {
     let mut keys = matches.to_vec();
     keys.sort_unstable_by_key(|key| items.low_halves()[*key as usize].to_bytes());

@@ -1,4 +1,4 @@
-//! The task that `CONTRIBUTING.md` shows: this side's rows whose key the other side does not have.
+//! The example of a task in `CONTRIBUTING.md`: this side's rows whose key the other side does not have.
 
 use rand::CryptoRng;
 use vesica_core::{
@@ -36,12 +36,12 @@ static KIND: QueryKind = QueryKind {
         names: "complement",
         help: "complement: this side's rows whose key the other side does not have",
     }),
-    values: Values::None,     // no side brings a column of values
+    values: Values::None,     // no side provides a column of values
     takes_number: false,      // unlike threshold:K
     takes_columns: false,     // unlike a join, no side sends columns
-    takes_identifiers: false, // a row that matches by one of several would be on both lists
+    takes_identifiers: false, // a row that matches by one of several would be in both results
     takes_order: false,       // the two sides have no rows in common
-    is_told: true,            // somebody learns the result
+    is_told: true,            // a side learns the result
     keeps_rows: true,         // so the table is kept until the end
     access: Access::Usual,    // who may read the output
     result: ResultForm::Rows,
@@ -53,7 +53,7 @@ struct Complement;
 impl Task for Complement {
     fn check(&self, part: &Part) -> Result<()> {
         if part.minimum > 0 {
-            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            let message = "a query for rows takes no minimum; only counts and sums do";
             return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
@@ -64,7 +64,7 @@ impl Task for Complement {
     }
 
     fn activity(&self) -> &'static str {
-        "leaving out what is shared"
+        "leaving out shared keys"
     }
 
     fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
@@ -117,7 +117,7 @@ impl Method for Leaving {
     }
 }
 
-/// A party that finds matching rows, and writes all others.
+/// A party that finds matching rows, and writes all the other ones.
 struct Rest(Box<dyn Party>);
 
 impl Party for Rest {
@@ -137,7 +137,7 @@ impl Party for Rest {
     }
 }
 
-/// The other rows of a table with this many rows.
+/// Returns the other rows of a table with this many rows.
 fn others(found: Found, rows: u64) -> Found {
     let Some(Content::Rows(matched)) = found.content else { return found };
     let is_other = |row: &u64| matched.rows.binary_search(row).is_err();

@@ -1,7 +1,7 @@
 //! The skeleton of a method on one partition of two sets after the other.
 //!
-//! A task fills in [`ByPartitions`]: how a party is prepared, what it leaves of a partition, and how these pieces add up
-//! to the result. The rest is the same for all tasks, and stands here.
+//! A task implements [`ByPartitions`]: how a party is prepared, the piece that it leaves of a partition, and how the
+//! pieces add up to the result. The rest is the same for all tasks.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub(crate) trait ByPartitions: Clone + Send + Sync + 'static {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Self::Party>;
 
-    /// Runs a party. Returns `None` where this side finds nothing.
+    /// Runs a party. Returns `None` if this side finds nothing.
     ///
     /// # Errors
     /// As [`PartitionParty::run`].
@@ -129,12 +129,12 @@ pub(crate) struct FoundPieces<P: Piece> {
 }
 
 impl<P: Piece> FoundPieces<P> {
-    /// Returns the directory that they are in.
+    /// Returns the directory of the pieces.
     pub(crate) fn directory(&self) -> &Path {
         self.pieces.directory()
     }
 
-    /// Reads one after the other, in the order of the partitions; `None` where this side has found nothing.
+    /// Reads the pieces in the order of the partitions; `None` if this side has found nothing.
     ///
     /// # Errors
     /// [`Error::Output`] for each that cannot be read, and [`Error::Bug`] for each that is malformed.
@@ -142,10 +142,10 @@ impl<P: Piece> FoundPieces<P> {
         self.pieces.iter().map(|piece| P::read(&piece?, &self.layout))
     }
 
-    /// Reads one after the other, on a side that finds something in each partition.
+    /// Reads the pieces on a side that finds something in each partition.
     ///
     /// # Errors
-    /// As [`FoundPieces::iter`], and [`Error::Bug`] for each that is not there.
+    /// As [`FoundPieces::iter`], and [`Error::Bug`] for each missing piece.
     pub(crate) fn of_all(&self) -> impl Iterator<Item = Result<P>> {
         self.iter().map(|piece| piece?.ok_or(Error::bug("a partition without a piece")))
     }

@@ -1,8 +1,8 @@
-//! What a task provides, and what it gets to see of a run.
+//! The interface of tasks, and the part of a run that they see.
 //!
-//! A [`Task`] says what it refuses of an offer and which [`Method`]s it chooses from. A method prepares this side's
-//! [`Party`], which runs on the items and returns what it [`Found`]. Offers, terms, sessions and reports know no task
-//! but through these.
+//! A [`Task`] checks offers and provides the [`Method`]s to choose from. A method prepares this side's [`Party`], which
+//! runs on the items and returns what it [`Found`]. Offers, terms, sessions and reports use tasks only through these
+//! traits.
 
 use std::{
     io::{self, Write},
@@ -34,89 +34,89 @@ use crate::{
     sides::{Side, Sides},
 };
 
-/// What one kind of run does in its own way.
+/// The specific behaviour of one kind of run.
 pub trait Task: Sync + RefUnwindSafe {
-    /// Refuses what could not run, whatever the other side offers.
+    /// Refuses a part that could not run with any offer of the other side.
     ///
     /// # Errors
     /// [`Error::Usage`](vesica_core::error::Error::Usage).
     fn check(&self, part: &Part) -> Result<()>;
 
-    /// Whether the protocol itself tells nothing where fewer keys are shared than a minimum.
+    /// Returns whether the protocol itself reveals nothing if fewer keys are shared than a minimum.
     fn takes_minimum(&self) -> bool {
         false
     }
 
-    /// Whether its number can be told with noise.
+    /// Returns whether noise can be added to its number.
     fn takes_noise(&self) -> bool {
         false
     }
 
-    /// What keeps the parts of both sides from being run together.
+    /// Returns the conflict that keeps the parts of both sides from being run together, if any.
     fn conflict(&self, _ours: &Part, _theirs: &Part) -> Option<Difference> {
         None
     }
 
-    /// The protocols or methods that do this, the preferred one first.
+    /// Returns the methods for this task, the preferred one first.
     fn methods(&self) -> Vec<Box<dyn Method>>;
 
-    /// What a method does, as a phrase that the method's name follows: `intersecting`.
+    /// Returns the activity of its methods as a phrase before the method's name: `intersecting`.
     fn activity(&self) -> &'static str;
 
-    /// The facts that a side learns by the result, if it learns that.
+    /// Returns the facts that a side learns from the result, if it learns the result.
     fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact>;
 
-    /// The facts that neither side learns, besides keys of the other.
+    /// Returns the facts that neither side learns, besides keys of the other.
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret>;
 
-    /// The first line of a summary; `None` where this side learns no result.
+    /// Returns the first line of a summary; `None` if this side learns no result.
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String>;
 }
 
-/// What a side offers that only the task of its query can judge.
+/// The part of a side's offer that only the task of its query can check.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// Whether the side brings a column of values.
+    /// Whether the side provides a column of values.
     pub brings_values: bool,
     /// The number of decimal places of values.
     pub scale: u8,
-    /// The least number of shared keys of which anything is told.
+    /// The minimum number of shared keys below which nothing is revealed.
     pub minimum: u64,
     /// The noise that hides a single key.
     pub noise: Option<Noise>,
     /// Whether the side sends columns.
     pub sends: bool,
-    /// Whether the side wants matches in an order that both sides share.
+    /// Whether the side wants matches in the same order as the other side.
     pub aligns: bool,
-    /// Whether some side is to learn the result.
+    /// Whether any side learns the result.
     pub is_told: bool,
 }
 
 /// A query about two sets, as both sides know it before a method runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// The sizes of the two sets; where they are compared in partitions, those of a partition.
+    /// The sizes of the two sets, or of a partition if they are compared in partitions.
     pub sizes: Sizes,
-    /// How many partitions there are.
+    /// The number of partitions.
     pub partitions: usize,
     /// The number that is part of the query, if it takes one; otherwise 0.
     pub number: u64,
-    /// The least number of shared keys of which anything is told.
+    /// The minimum number of shared keys below which nothing is revealed.
     pub minimum: u64,
     /// The noise that hides a single key.
     pub noise: Option<Noise>,
     /// The number of decimal places of values.
     pub scale: u8,
-    /// Whether the sender brings values.
+    /// Whether the sender provides values.
     pub sender_brings: bool,
-    /// Whether the receiver brings values.
+    /// Whether the receiver provides values.
     pub receiver_brings: bool,
     /// Bytes of a payload, which holds the columns that the sender sends.
     pub payload_len: usize,
 }
 
 impl Request {
-    /// Rows alone, of sets of these sizes in so many partitions.
+    /// Creates a request for rows only, for sets of these sizes in this many partitions.
     pub fn rows(sizes: Sizes, partitions: usize) -> Self {
         Self {
             sizes,
@@ -131,7 +131,7 @@ impl Request {
         }
     }
 
-    /// Bytes that each row of a side brings besides its key.
+    /// Returns the bytes per row that a side needs besides the key.
     pub fn brought(&self, receives: bool) -> usize {
         match receives {
             true if self.receiver_brings => size_of::<i64>(),
@@ -141,7 +141,7 @@ impl Request {
         }
     }
 
-    /// What the parties of a protocol know of a run.
+    /// Returns the setting of a protocol.
     pub(crate) fn setting(&self) -> Setting {
         Setting::from(self.sizes).one_of(self.partitions)
     }
@@ -150,27 +150,27 @@ impl Request {
 /// One side's view of a run whose method is chosen.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What is to be computed.
+    /// The request.
     pub request: Request,
-    /// Which side this is.
+    /// This side's role.
     pub role: Role,
-    /// Who learns, and who receives.
+    /// The sides that learn, and the receiver.
     pub sides: Sides,
     /// The columns that the sender sends, if it does.
     pub sent: Option<SentColumns>,
-    /// Their types, on the side that receives them; none for texts only.
+    /// Their types, on the side that receives them; empty if all are texts.
     pub types: Vec<SentType>,
-    /// Whether matches are written in an order that both sides share.
+    /// Whether matches are written in the same order on both sides.
     pub aligned: bool,
-    /// Whether this side's rows that match nothing are written too.
+    /// Whether this side's unmatched rows are written too.
     pub unmatched: bool,
     /// Rows of this side's table.
     pub rows: u64,
 }
 
 impl Call {
-    /// Returns the call of a run in which no side sends columns, and a side with this many rows writes no others than those
-    /// that match, in the order of its table.
+    /// Returns the call of a run in which no side sends columns, and a side with this many rows writes only matching
+    /// rows, in the order of its table.
     pub fn new(request: Request, role: Role, sides: Sides, rows: u64) -> Self {
         Self {
             request,
@@ -184,12 +184,12 @@ impl Call {
         }
     }
 
-    /// Whether this side is the method's receiver.
+    /// Returns whether this side is the method's receiver.
     pub fn receives(&self) -> bool {
         self.sides.receiver == Side::Me
     }
 
-    /// The role of the method's receiver.
+    /// Returns the role of the method's receiver.
     pub(crate) fn receiver(&self) -> Role {
         if self.receives() { self.role } else { self.role.other() }
     }
@@ -197,34 +197,34 @@ impl Call {
 
 /// An entry of the catalogue that a task chooses from.
 pub trait Method: Send + Sync {
-    /// Its name everywhere.
+    /// Returns its name everywhere.
     fn key(&self) -> &'static str;
 
-    /// What it may be used for.
+    /// Returns the data that it may be used for.
     fn status(&self) -> Status;
 
-    /// The adversary against which it is secure.
+    /// Returns the adversary against which it is secure.
     fn adversary(&self) -> Adversary;
 
-    /// Whether it tells a side how many keys are shared, although the query does not ask for that.
+    /// Returns whether it reveals the number of shared keys to a side, although the query does not ask for it.
     fn tells_size(&self) -> bool {
         false
     }
 
-    /// How much of a digest makes an item.
+    /// Returns the length of a digest in an item.
     fn item_length(&self) -> DigestLength {
         DigestLength::Short
     }
 
-    /// Its predicted cost; or why it cannot do what is requested.
+    /// Returns its predicted cost, or the reason why it cannot answer the request.
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference>;
 
-    /// Whether it can be run on one partition of the sets after the other.
+    /// Returns whether it can be run on partitions of the sets.
     fn splits(&self) -> bool {
         false
     }
 
-    /// Runs it on one partition of the sets after the other, where it can be; `call` is of a partition.
+    /// Returns the method for partitions of the sets, if it can be run on them; `call` describes one partition.
     fn gather(&self, _call: &Call) -> Option<Box<dyn Gather>> {
         None
     }
@@ -232,7 +232,7 @@ pub trait Method: Send + Sync {
     /// Prepares this side's party: every step that needs no items.
     ///
     /// # Errors
-    /// Whatever the connection or the other side makes go wrong.
+    /// Faults of the connection or of the other side.
     fn prepare(
         &self,
         call: Call,
@@ -242,17 +242,17 @@ pub trait Method: Send + Sync {
 }
 
 impl dyn Method + '_ {
-    /// Whether it is refused unless both sides allow it.
+    /// Returns whether it is refused unless both sides allow it.
     pub fn is_for_lab(&self) -> bool {
         !self.status().is_for_use()
     }
 
-    /// Whether it may be taken where no method is named, or only the other side names it.
+    /// Returns whether it may be chosen if no method is named, or if only the other side names it.
     pub fn is_recommended(&self) -> bool {
         self.status() == Status::Recommended && !self.tells_size()
     }
 
-    /// Whether it meets what both sides require.
+    /// Returns whether it meets the security that both sides require.
     pub fn meets(&self, security: Security) -> bool {
         security.is_met_by(self.adversary(), self.status())
     }
@@ -270,7 +270,7 @@ pub trait Gather: Send + Sync {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn PartitionParty>>;
 
-    /// Puts together what was found in each partition. Where the other side has not learned its part yet, that takes the
+    /// Combines the results of all partitions. If the other side has not learned its part yet, this needs the
     /// partitions themselves.
     ///
     /// # Errors
@@ -288,23 +288,23 @@ pub trait Gather: Send + Sync {
 pub struct Randomness<'a> {
     /// Fresh randomness.
     pub rng: &'a mut dyn CryptoRng,
-    /// The randomness of a number's noise, which is the same where the end of a run is repeated: otherwise each repetition
+    /// The randomness of a number's noise. It is the same when the end of a run is repeated: otherwise each repetition
     /// would show the number with other noise.
     pub noise: &'a mut dyn CryptoRng,
 }
 
-/// The moment at which a side that finds matches in a partition reveals them, where both sides learn.
+/// The moment at which a side that finds matches in a partition reveals them, if both sides learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reveal {
-    /// With the partition: tasks on other machines compare it.
+    /// With the partition, if tasks on other machines compare it.
     WithPartition,
-    /// With all others, once the rules have been checked for all of them together.
+    /// With all other partitions, once the rules have been checked for all of them together.
     AtTheEnd,
 }
 
 /// A party prepared for a partition.
 pub trait PartitionParty: Send {
-    /// Runs the method. Returns what was found, as a piece for [`Gather::finish`].
+    /// Runs the method. Returns the result as a piece for [`Gather::finish`].
     ///
     /// # Errors
     /// As [`Party::run`].
@@ -322,7 +322,7 @@ pub trait Party: Send {
     /// Runs the method. `set` is the key set from which the items come.
     ///
     /// # Errors
-    /// Whatever the connection or the other side makes go wrong.
+    /// Faults of the connection or of the other side.
     fn run<'a>(
         self: Box<Self>,
         items: Items<'a>,
@@ -334,9 +334,9 @@ pub trait Party: Send {
 
 /// A result before the step by which both sides learn it, so that rules are checked before anything is revealed.
 pub struct Unrevealed<'a> {
-    /// Shared keys, where this side knows how many.
+    /// The number of shared keys, if this side knows it.
     pub shared: Option<u64>,
-    /// Takes that step, where there is one.
+    /// The step itself; it does nothing if there is nothing to reveal.
     pub reveal: RevealStep<'a>,
 }
 
@@ -345,43 +345,43 @@ pub(crate) type RevealStep<'a> =
     Box<dyn FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<Found> + Send + 'a>;
 
 impl Unrevealed<'_> {
-    /// The result of a side that reveals nothing and learns no more.
+    /// Creates the result of a side that reveals nothing and learns no more.
     pub(crate) fn complete(found: Found) -> Self {
         Self { shared: found.outcome.shared(), reveal: Box::new(move |_, _| Ok(found)) }
     }
 }
 
-/// What a run gave this side.
+/// The result of a run on this side.
 pub struct Found {
     /// The numbers for the report.
     pub outcome: Outcome,
-    /// What goes to this side's output; `None` where this side gets nothing.
+    /// The content of this side's output; `None` if it gets none.
     pub content: Option<Content>,
 }
 
-/// What a task writes to the output.
+/// The content that a task writes to the output.
 pub enum Content {
     /// Rows of this side's table.
     Rows(Matched),
-    /// Text of the task's own making.
+    /// Text that the task makes.
     Text(WriteText),
 }
 
 /// Writes a task's text.
 pub(crate) type WriteText = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
 
-/// What a headline refers to besides the outcome.
+/// Facts for a headline besides the outcome.
 pub struct Context<'a> {
     /// Distinct keys of this side.
     pub keys: u64,
     /// The number that is part of the query, if it takes one; otherwise 0.
     pub number: u64,
-    /// The least number of shared keys of which anything is told.
+    /// The minimum number of shared keys below which nothing is revealed.
     pub minimum: u64,
     /// The noise that hides a single key.
     pub noise: Option<Noise>,
     /// The number of decimal places of values.
     pub scale: u8,
-    /// Says of a thing where it was written to.
+    /// Appends the destination: `3 rows` becomes `3 rows written to out.csv`.
     pub written: &'a dyn Fn(String) -> String,
 }

@@ -21,10 +21,10 @@ use crate::{
     piece::{JoinLayout, JoinPiece, row_of},
 };
 
-/// Ranges of rows that are put in order one after the other.
+/// Ranges of rows that are sorted one after the other.
 const BUCKETS: u64 = 256;
 
-/// What a receiver found in a partition.
+/// Returns the piece of a receiver in a partition.
 pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) -> JoinPiece {
     let Partition { set, rows, .. } = partition;
     let mut payloads = vec![None; set.counts().used as usize];
@@ -53,13 +53,13 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
     JoinPiece { matches, unreadable, records }
 }
 
-/// Puts together the pieces of a receiver.
+/// Combines the pieces of a receiver.
 ///
 /// # Errors
 /// [`Error::Output`] of the directory.
 pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joined> {
     let Call { sent, types, unmatched, rows: table_rows, .. } = call;
-    let sent = sent.ok_or(Error::bug("in a join columns are sent"))?;
+    let sent = sent.ok_or(Error::bug("a join sends columns"))?;
     let directory = pieces.directory().to_owned();
     let unwritten = |source| Error::Output { path: directory.clone(), source };
     let layout = JoinLayout { place: sent.bytes as usize, rows: table_rows };
@@ -85,7 +85,7 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
             records.extend_from_slice(record);
             Ok(())
         })?;
-        // Rows that one row matches stay in their order.
+        // Rows that match the same row stay in their order.
         let mut records: Vec<_> = records.chunks_exact(record).collect();
         records.sort_by_key(|record| row_of(record));
         for record in records {
@@ -100,7 +100,7 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
     Ok(Joined { matches, unreadable, rows })
 }
 
-/// Adds every other row of a table once, and returns where those are that were there before.
+/// Adds every other row of a table once, and returns the positions of the earlier rows.
 fn with_others(rows: &mut Vec<u64>, table_rows: u64) -> Vec<u64> {
     let mut found = std::mem::take(rows).into_iter().peekable();
     let mut before = Vec::new();
@@ -116,12 +116,12 @@ fn with_others(rows: &mut Vec<u64>, table_rows: u64) -> Vec<u64> {
     before
 }
 
-/// What came with the rows, in their order, on disk.
+/// The payloads of the rows, in order, on disk.
 struct Kept {
     sent: SentColumns,
     types: Vec<SentType>,
     spilled: Spilled,
-    /// Which of the rows that are written have received values; `None` for all.
+    /// The positions of the written rows with received values; `None` for all.
     with_values: Option<Vec<u64>>,
     directory: std::path::PathBuf,
 }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_match_nothing_are_added_in_order() {
+    fn unmatched_rows_are_added_in_order() {
         for (found, all, before) in [
             (&[][..], &[0, 1, 2][..], &[][..]),
             (&[0, 2], &[0, 1, 2], &[0, 2]),

@@ -16,7 +16,7 @@ use crate::{
     outcome::Outcome,
 };
 
-/// The rows of a join, and how many keys they are of.
+/// The rows of a join, and the number of their keys.
 pub(super) struct Joined {
     /// The number of keys that both sides have.
     pub(super) matches: u64,
@@ -26,7 +26,7 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// The result of a run.
+    /// Returns the result of a run.
     pub(super) fn found(self) -> Found {
         let outcome = Outcome {
             matches: Some(self.matches),
@@ -43,18 +43,17 @@ struct HeldPayloads {
     sent: SentColumns,
     types: Vec<SentType>,
     opened: Opened,
-    /// For each row the number of its payload and of the sender's row in it; [`NOTHING`] where nothing came, or nothing
-    /// that can be read.
+    /// For each row, the number of its payload and of the sender's row in it; [`NOTHING`] if no readable payload came.
     of_rows: Vec<(u32, u32)>,
 }
 
 const NOTHING: (u32, u32) = (u32::MAX, 0);
 
-/// The receiver's rows whose keys both sides have, once for each row that the sender has with their key; where
-/// the call keeps those that match nothing, all others too, once each.
+/// Returns the receiver's rows with a shared key, once for each of the sender's rows with their key; if the call keeps
+/// unmatched rows, also those, once each.
 pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
     let Call { sent, types, unmatched, .. } = call;
-    let sent = sent.expect("in a join columns are sent");
+    let sent = sent.expect("a join sends columns");
     let mut payloads = vec![None; set.counts().used as usize];
     let mut unreadable = 0;
     for (nth, key) in opened.positions().iter().enumerate() {

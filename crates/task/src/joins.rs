@@ -1,11 +1,11 @@
-//! The rows whose key both sides have, with columns of the other side's.
+//! Rows with a shared key, with columns from the other side.
 //!
-//! One side sends and learns nothing, the other learns and receives. What the sender puts into a payload is in
-//! [`sent_columns`](vesica_table::sent_columns). Of several rows with one key, the sender's first one is sent, or as many
-//! as the terms allow; each of the receiver's rows comes once with each of them.
+//! One side sends and learns nothing, the other learns and receives. [`sent_columns`](vesica_table::sent_columns)
+//! describes a payload. Of several rows with the same key, the sender sends the first one, or as many as the terms
+//! allow; each of the receiver's rows is written once for each of them.
 //!
-//! A payload that cannot be read leaves its columns empty and is counted. It does not end the run: so a malicious sender
-//! does not see that its key matched.
+//! A payload that cannot be read leaves its columns empty and is counted. It does not end the run, so that a malicious
+//! sender does not see that its key matched.
 
 use rand::CryptoRng;
 use vesica_core::{
@@ -40,7 +40,7 @@ use crate::{
 };
 
 impl Query {
-    /// The receiving side's rows whose key the other side has too, with columns of the other side's.
+    /// The receiving side's rows whose key the other side has too, with columns from the other side.
     pub const JOIN: Self = Self { kind: &KIND, number: 0 };
 }
 
@@ -68,7 +68,7 @@ struct Join;
 impl Task for Join {
     fn check(&self, part: &Part) -> Result<()> {
         if part.minimum > 0 {
-            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            let message = "a join takes no minimum; only counts and sums do";
             return Err(Error::usage(Misuse::Join, message));
         }
         Ok(())
@@ -77,7 +77,7 @@ impl Task for Join {
     fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
         let says = |part: &Part| if part.sends { "sends columns" } else { "receives columns" };
         (ours.sends == theirs.sends).then(|| Difference {
-            what: "who sends columns",
+            what: "side that sends columns",
             here: says(ours).to_owned(),
             there: says(theirs).to_owned(),
         })
@@ -109,7 +109,7 @@ impl Task for Join {
         }
         if let Some(unreadable @ 1..) = outcome.unreadable {
             line += &format!(
-                "; what the other side sent cannot be read for {}, whose columns are left empty",
+                "; the other side's columns cannot be read for {} and are left empty",
                 counted(unreadable, "key")
             );
         }
@@ -117,7 +117,7 @@ impl Task for Join {
     }
 }
 
-/// A protocol that carries payloads.
+/// A protocol with payloads.
 struct Carrier(&'static Protocol);
 
 impl Carrier {
@@ -143,7 +143,7 @@ impl Method for Carrier {
         self.0.digest
     }
 
-    /// As of the protocol without payloads.
+    /// Returns the answer of the protocol without payloads.
     fn splits(&self) -> bool {
         self.0.splits()
     }
@@ -156,7 +156,8 @@ impl Method for Carrier {
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
         (&self.0).candidate(request)?;
         let carrying = self.carrying(request).ok_or_else(|| {
-            let none = format!("`{}` sends no {} bytes a row", self.0.key, request.payload_len);
+            let none =
+                format!("`{}` cannot send {} bytes per row", self.0.key, request.payload_len);
             Difference::of_both("columns that are sent", none)
         })?;
         Ok(Candidate::carrying(&carrying, request.setting()))
@@ -172,7 +173,7 @@ impl Method for Carrier {
     }
 }
 
-/// A protocol that carries payloads, in a run.
+/// A protocol with payloads, in a run.
 #[derive(Clone)]
 struct Joining {
     protocol: &'static Protocol,
@@ -212,7 +213,7 @@ impl ByPartitions for Joining {
         let Call { request, sent, .. } = &self.call;
         let Partition { set, items, .. } = partition;
         let opened = party.opened(items.items(), set, request, channel, rng)?;
-        let sent = sent.as_ref().expect("in a join columns are sent");
+        let sent = sent.as_ref().expect("a join sends columns");
         Ok(opened.map(|opened| join_pieces::piece(&opened, sent, partition)))
     }
 
@@ -250,7 +251,7 @@ impl Party for PreparedMethod<Joining> {
 }
 
 impl Ends {
-    /// The payloads of the keys that both sides have; `None` for the sender.
+    /// Returns the payloads of the shared keys; `None` for the sender.
     fn opened(
         self,
         items: Items<'_>,

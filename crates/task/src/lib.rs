@@ -1,8 +1,8 @@
-//! What a run can be for.
+//! The tasks of a run.
 //!
-//! Each task is a file here and a line of `TASKS`. A task says what it refuses of an offer, which catalogue it
-//! chooses from, how a party of an entry runs, what goes to the output, and what each side learns; the
-//! [`interface`] says how. Nothing else of a run knows a task by name.
+//! Each task is a file here and a line of `TASKS`. A task defines which offers it refuses, its catalogue of methods,
+//! how a party of a method runs, the content of the output, and what each side learns, all through the [`interface`].
+//! No other part of a run knows a task by name.
 //!
 //! **Must never import** an offer, a session or a report: a task sees the agreed request, the items and the keys.
 
@@ -34,28 +34,28 @@ fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())
 }
 
-/// Those that a user names, and how.
+/// Returns the kinds of queries that a user can name, and their forms.
 fn written() -> impl Iterator<Item = (&'static QueryKind, &'static Form)> {
     kinds().filter_map(|kind| Some((kind, kind.form.as_ref()?)))
 }
 
-/// The kind of query with this name on the wire.
+/// Returns the kind of query with this name on the wire.
 pub fn by_word(word: &str) -> Option<&'static QueryKind> {
     kinds().find(|kind| kind.word == word)
 }
 
-/// What the method of this name does, as a phrase that the name follows.
+/// Returns the activity of the method with this name, as a phrase before the name.
 pub fn activity(method: &str) -> Option<&'static str> {
     let knows = |kind: &&QueryKind| kind.task.methods().iter().any(|known| known.key() == method);
     kinds().find(knows).map(|kind| kind.task.activity())
 }
 
 impl Query {
-    /// Reads what [`Query::forms`] lists: the name of a query, and after a colon its number or the name of this
-    /// side's column of values, which is returned beside it. `number` reads a number.
+    /// Parses one of [`Query::forms`]: the name of a query, and after a colon its number or the name of this side's
+    /// column of values, which is returned too. `number` parses a number.
     ///
     /// # Errors
-    /// In words for a user, what there is to choose from.
+    /// The possible values, in words for a user.
     pub fn parse(
         text: &str,
         number: impl Fn(&str) -> Option<u64>,
@@ -82,12 +82,12 @@ impl Query {
         }
     }
 
-    /// The forms in which queries are written, with commas between them.
+    /// Returns the forms in which queries are written, separated by commas.
     pub fn forms() -> String {
         written().map(|(_, form)| form.names).collect::<Vec<_>>().join(", ")
     }
 
-    /// What each form of a query finds out, for a help text.
+    /// Returns a help text for each form of a query.
     pub fn help() -> String {
         written().map(|(_, form)| form.help).collect::<Vec<_>>().join("; ")
     }
@@ -97,7 +97,7 @@ impl Query {
 mod tests {
     use super::*;
 
-    /// A person reads what every method does while it runs.
+    /// Every method has a phrase that a person reads while it runs.
     #[test]
     fn every_method_has_an_activity() {
         for method in kinds().flat_map(|kind| kind.task.methods()) {

@@ -15,29 +15,29 @@ const PLACES: u8 = 6;
 
 const UNIT: u64 = 1_000_000;
 
-/// Noise that both sides draw together and add to a count or a sum, which is then differentially private for each key of
-/// either side.
+/// Noise that both sides draw together and add to a count or a sum, so that the number is differentially private for
+/// each key of either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
-    /// How much a number may tell of one key: the less, the more noise.
+    /// The maximum privacy loss of a single key: a smaller ε means more noise.
     pub epsilon: Epsilon,
-    /// For sums: the largest magnitude that the value of a key counts with, a whole number. Larger values are clamped to it.
+    /// For sums: the maximum magnitude with which the value of a key counts, a whole number. Larger values are clamped
+    /// to it.
     pub clamp: Option<u64>,
 }
 
 impl Noise {
-    /// The noise for a number that a key changes by at most the `power`-th power of a value, where values have so many decimal
-    /// places.
+    /// Returns the noise for a number that a key changes by at most the `power`-th power of a value, for values with
+    /// `scale` decimal places.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there is no such noise.
+    /// [`Error::Usage`] if the parameters are invalid.
     pub(crate) fn laplace(self, power: u32, scale: u8) -> Result<Laplace> {
         let message = match (power, self.clamp) {
             (0, Some(_)) => "a count has no values to clamp".to_owned(),
             (1.., None) => {
-                "noise in a sum needs the largest magnitude that a value counts with: add --clamp"
-                    .to_owned()
+                "noise in a sum requires a maximum magnitude of the values: add --clamp".to_owned()
             }
             _ => {
                 let value = self.bound(scale).unwrap_or(1);
@@ -51,7 +51,7 @@ impl Noise {
                         "noise with an ε of more than {} hides nothing",
                         Epsilon(Laplace::LARGEST_EPSILON.into())
                     ),
-                    None => "values are clamped to 1 at least, and to so little that a key changes the number, in units \
+                    None => "values must be clamped to at least 1, and to so small a magnitude that a key changes the number, in units \
                              of its last decimal place, by at most 2^62"
                         .to_owned(),
                 }
@@ -60,8 +60,8 @@ impl Noise {
         Err(Error::usage(Misuse::Noise, message))
     }
 
-    /// The standard deviation of the noise in a number as it is shown, to two significant digits. The parameters are those of
-    /// [`Noise::laplace`].
+    /// Returns the standard deviation of the noise in the number as shown, to two significant digits. The parameters
+    /// are the same as in [`Noise::laplace`].
     pub(crate) fn deviation(self, power: u32, scale: u8) -> String {
         let Ok(laplace) = self.laplace(power, scale) else { return String::new() };
         let deviation =
@@ -70,29 +70,29 @@ impl Noise {
         format!("{deviation:.*}", usize::try_from(digits).unwrap_or(0))
     }
 
-    /// The largest magnitude of a value, in units of its last decimal place.
+    /// Returns the maximum magnitude of a value, in units of its last decimal place.
     pub(crate) fn bound(self, scale: u8) -> Option<u128> {
         Some(u128::from(self.clamp?).saturating_mul(10_u128.pow(scale.into())))
     }
 
-    /// For a person.
+    /// Describes the noise for a person.
     pub fn describe(self) -> String {
         let clamp = self.clamp.map(|most| format!(", values clamped to {}", grouped(most)));
         format!("ε = {}{}", self.epsilon, clamp.unwrap_or_default())
     }
 }
 
-/// An ε of differential privacy, or a sum of several, in steps of a millionth.
+/// An ε of differential privacy, or a sum of several, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epsilon(u64);
 
 impl Epsilon {
-    /// What this leaves after another is spent; `None` for nothing.
+    /// Returns the rest after `spent` is subtracted; `None` for nothing.
     pub fn less(self, spent: Self) -> Option<Self> {
         self.0.checked_sub(spent.0).filter(|left| *left > 0).map(Self)
     }
 
-    /// The sum of so many.
+    /// Returns this ε multiplied by `count`.
     pub fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
@@ -121,7 +121,7 @@ impl fmt::Display for Epsilon {
     }
 }
 
-/// As text, because a floating-point number is not exact.
+/// Serialised as text, because a floating-point number is not exact.
 impl Serialize for Epsilon {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Epsilon {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let epsilon: Self = text.parse().map_err(de::Error::custom)?;
-        // One number has one form, since what is signed and hashed has.
+        // Each number has exactly one form, because it is signed and hashed.
         match epsilon.to_string() == text {
             true => Ok(epsilon),
             false => Err(de::Error::custom("not the shortest form of an ε")),

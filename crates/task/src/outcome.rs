@@ -1,32 +1,31 @@
-//! The result of a run in numbers, as a report has it.
+//! The result of a run in numbers, for a report.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use vesica_keyset::numbers::decimal;
 
-/// What a run found, in numbers. A number that this side does not learn, or that its query does not ask for, is
-/// `None`.
+/// The numbers that a run found. A number that this side does not learn, or that its query does not ask for, is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Distinct keys that both sides have.
     pub matches: Option<u64>,
-    /// How many of these are of each identifier, in the order of the terms, where a row has several.
+    /// The number of matches of each identifier, in the order of the terms, if a row has several.
     pub matches_of_identifiers: Option<Vec<u64>>,
     /// The result of a query for a number.
     pub answer: Option<QueryResult>,
     /// Rows written to the output.
     pub rows_written: Option<u64>,
-    /// Matching keys of which the columns that came with them cannot be read.
+    /// Matching keys whose received columns cannot be read.
     pub unreadable: Option<u64>,
-    /// Keys of this side whose values were clamped, where a sum gets noise.
+    /// Keys of this side whose values were clamped, if noise is added to a sum.
     pub clamped: Option<u64>,
     /// Bins whose shares were written to the output.
     pub bins_written: Option<u64>,
 }
 
 impl Outcome {
-    /// How many keys are shared, where this side learned it.
+    /// Returns the number of shared keys, if this side learned it.
     pub fn shared(&self) -> Option<u64> {
         match self.answer {
             Some(QueryResult::Count(count)) => Some(count),
@@ -34,7 +33,7 @@ impl Outcome {
         }
     }
 
-    /// Whether this side knows that no key matched.
+    /// Returns whether this side knows that no key matched.
     pub fn is_nothing(&self) -> bool {
         self.matches == Some(0) || self.answer == Some(QueryResult::Count(0))
     }
@@ -52,7 +51,7 @@ pub enum QueryResult {
     SumOfProducts(Decimal),
     /// Whether the number of shared keys reaches the threshold.
     AtLeast(bool),
-    /// Fewer keys are shared than the minimum, and nothing else is told.
+    /// Fewer keys are shared than the minimum, and nothing else is revealed.
     TooFew,
     /// A count or a sum, with noise.
     Noisy(Decimal),

@@ -1,7 +1,7 @@
 //! Pieces: the findings of one party in one partition, as bytes.
 //!
 //! Journals keep pieces, and tasks of a cluster return them. A party that finds nothing leaves no bytes. Numbers are
-//! little-endian, and have eight bytes where nothing else is said.
+//! little-endian, with eight bytes unless stated otherwise.
 
 use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::item_bytes;
@@ -22,7 +22,7 @@ pub trait Piece: Sized {
     /// Reads the bytes of a piece. Returns `None` for bytes that [`Piece::encode`] never makes in this layout.
     fn decode(bytes: &[u8], layout: &Self::Layout) -> Option<Self>;
 
-    /// Reads the bytes that a party left of a partition. Returns `None` where it left nothing.
+    /// Reads the piece that a party left of a partition. Returns `None` if it found nothing.
     ///
     /// # Errors
     /// [`Error::Bug`] for any other bytes.
@@ -36,9 +36,9 @@ pub trait Piece: Sized {
 
 /// The matches of a partition, on a side that knows them.
 ///
-/// Its bytes are the number of matches, how many of them are of each identifier, the rows, and where matches are numbered
-/// the number of each row. Where they are yet to be revealed, the highest bit of the first number is set, and their items
-/// follow: all low halves, then all high halves.
+/// Its bytes are the number of matches, the number for each identifier, the rows, and if matches are numbered the
+/// number of each row. If the matches are still to be revealed, the highest bit of the first number is set, and their
+/// items follow: all low halves, then all high halves.
 #[derive(Clone, Default)]
 pub struct RowsPiece {
     /// The number of matches.
@@ -47,9 +47,9 @@ pub struct RowsPiece {
     pub of_identifiers: Vec<u64>,
     /// The rows with the matching keys, counted from 0.
     pub rows: Vec<u64>,
-    /// The number of each row's match, counted from 1 in each partition, where matches are numbered.
+    /// The number of each row's match, counted from 1 in each partition, if matches are numbered.
     pub ids: Option<Vec<u64>>,
-    /// The items of the matches, where this side is yet to reveal them.
+    /// The items of the matches, if this side has yet to reveal them.
     pub unrevealed: Option<Set>,
 }
 
@@ -74,11 +74,11 @@ impl RowsLayout {
     }
 }
 
-/// Marks a number of matches that are yet to be revealed.
+/// The flag of a number of matches that are still to be revealed.
 const UNREVEALED: u64 = 1 << 63;
 
 impl RowsPiece {
-    /// Returns the piece of a side with one identifier a row that sees how many keys match, and no rows.
+    /// Returns the piece of a side with one identifier per row that sees only the number of matches.
     pub fn counted(matches: u64) -> Self {
         Self { matches, of_identifiers: vec![matches], ..Self::default() }
     }
@@ -125,7 +125,7 @@ impl Piece for RowsPiece {
     }
 }
 
-/// Reads items: this number of low halves, and as many high halves where items have them.
+/// Reads items: this number of low halves, and as many high halves if items have them.
 fn set(bytes: &[u8], count: usize, length: DigestLength) -> Set {
     let (blocks, _) = bytes.as_chunks();
     let mut low: Vec<_> = blocks.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
@@ -144,8 +144,8 @@ pub struct JoinPiece {
     pub matches: u64,
     /// The number of matches whose payload cannot be read.
     pub unreadable: u64,
-    /// A record for each row that is written: the number of the receiver's row, and a place of the payload that came with
-    /// its key, or zeros where that cannot be read.
+    /// A record for each written row: the number of the receiver's row, and the place of the payload of its key, or
+    /// zeros if that cannot be read.
     pub records: Zeroizing<Vec<u8>>,
 }
 
@@ -236,7 +236,7 @@ impl Piece for BinsPiece {
     }
 }
 
-/// Reads a number. Returns what follows it, too.
+/// Reads a number, and returns it with the bytes that follow.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     bytes.split_first_chunk().map(|(number, rest)| (u64::from_le_bytes(*number), rest))
 }

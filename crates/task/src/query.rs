@@ -1,4 +1,4 @@
-//! What a run is to find out, as both sides name it.
+//! The query of a run, which both sides name.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use vesica_table::output::Access;
 
 use crate::interface::{Part, Task};
 
-/// What a run is to find out. Both sides must name the same.
+/// The query of a run. Both sides must name the same one.
 ///
-/// The queries there are: [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`],
-/// [`Query::at_least`] and [`Query::SHARES`].
+/// The queries are [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`], [`Query::at_least`] and
+/// [`Query::SHARES`].
 #[derive(Clone, Copy)]
 pub struct Query {
     /// The kind of the query.
     pub kind: &'static QueryKind,
-    /// The number that is part of it, where its kind takes one; otherwise 0.
+    /// The number that is part of it, if its kind takes one; otherwise 0.
     pub number: u64,
 }
 
-/// A kind of query: how it is named, what it takes, and the task that does it.
+/// A kind of query: its name, its inputs, and its task.
 pub struct QueryKind {
     /// The name for people.
     pub(crate) name: &'static str,
     /// The name on the wire and in terms.
     pub(crate) word: &'static str,
-    /// How a user writes it; `None` where it follows from something else.
+    /// The form in which a user writes it; `None` if it follows from other options.
     pub(crate) form: Option<Form>,
-    /// Which sides bring a column of values.
+    /// The sides that provide a column of values.
     pub values: Values,
     /// Whether a number is part of it.
     pub takes_number: bool,
@@ -37,29 +37,29 @@ pub struct QueryKind {
     pub takes_columns: bool,
     /// Whether rows may have several identifiers.
     pub takes_identifiers: bool,
-    /// Whether both sides may write matches in one order.
+    /// Whether both sides may write matches in the same order.
     pub takes_order: bool,
-    /// Whether some side learns the result.
+    /// Whether any side learns the result.
     pub is_told: bool,
-    /// Whether a side that learns needs its rows to the end.
+    /// Whether a learning side needs its rows until the end.
     pub keeps_rows: bool,
-    /// Who may read the output.
+    /// The users who may read the output.
     pub access: Access,
     /// The form of the output.
     pub(crate) result: ResultForm,
-    /// What does it.
+    /// The task that answers it.
     pub task: &'static dyn Task,
 }
 
-/// How a user writes a query.
+/// The form in which a user writes a query.
 pub(crate) struct Form {
-    /// The forms that there are: `sum, sum:COL`.
+    /// The possible forms: `sum, sum:COL`.
     pub(crate) names: &'static str,
-    /// What each of them finds out, for a help text.
+    /// A help text for each of them.
     pub(crate) help: &'static str,
 }
 
-/// Which sides bring a column of values.
+/// The sides that provide a column of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// Neither.
@@ -68,23 +68,23 @@ pub enum Values {
     OfOne,
     /// Both.
     OfBoth,
-    /// Each that wants to.
+    /// Each side may.
     Any,
 }
 
-/// The form of a query's result, and so where it goes.
+/// The form of a query's result, which determines its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultForm {
-    /// A line of text, which standard output can take.
+    /// A line of text, which may go to standard output.
     Line,
-    /// Rows of this side's table, for a file; a run without one only counts them.
+    /// Rows of this side's table, for a file; a run without a file only counts them.
     Rows,
-    /// A file, without which there is no run.
+    /// A file, which is required.
     File,
 }
 
 impl Query {
-    /// Its name for people; a threshold comes with its number.
+    /// Returns its name for people, with the number of a threshold.
     pub fn describe(self) -> String {
         match self.kind.takes_number {
             true => format!("{} {}", self.kind.name, self.number),
@@ -92,18 +92,18 @@ impl Query {
         }
     }
 
-    /// Its name as a user writes it, without its number or column.
+    /// Returns its name as a user writes it, without its number or column.
     pub fn name(self) -> &'static str {
         self.kind.name
     }
 
-    /// The form of its result.
+    /// Returns the form of its result.
     pub fn result_form(self) -> ResultForm {
         self.kind.result
     }
 
-    /// Whether the other side brings values, where this side does or does not; for a side that may choose, it is
-    /// taken not to.
+    /// Returns whether the other side provides values, depending on whether this side does; a side that may choose is
+    /// assumed not to.
     pub fn peer_brings_values(self, mine: bool) -> bool {
         match self.kind.values {
             Values::None | Values::Any => false,
@@ -112,7 +112,7 @@ impl Query {
         }
     }
 
-    /// Refuses a side's part that could not run, whatever the other side offers.
+    /// Refuses a side's part that could not run with any offer of the other side.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -127,20 +127,20 @@ impl Query {
             return Err(Error::usage(Misuse::Query, message));
         }
         if part.sends && !self.kind.takes_columns {
-            let message = "columns are sent in a join; the query is another one";
+            let message = "only a join sends columns; the query is not a join";
             return Err(Error::usage(Misuse::Columns, message));
         }
         if part.aligns && !self.kind.takes_order {
-            let message = "only rows are written in a common order; the query is another one";
+            let message = "only rows are written in a common order; the query is not for rows";
             return Err(Error::usage(Misuse::Order, message));
         }
         if part.noise.is_some() && !self.kind.task.takes_noise() {
-            let message = "noise is for counts and sums; the query is another one";
+            let message = "only counts and sums take noise; the query is neither";
             return Err(Error::usage(Misuse::Noise, message));
         }
         self.kind.task.check(part)?;
         if part.is_told != self.kind.is_told {
-            let message = "with shares nobody learns anything (--learns nobody), and with every other answer somebody does";
+            let message = "`--answer shares` requires `--learns nobody`; every other answer requires a side that learns";
             return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl fmt::Debug for Query {
     }
 }
 
-/// As terms and reports have it: a word, or an object with the word and its number.
+/// Serialised for terms and reports: a word, or an object with the word and its number.
 impl Serialize for Query {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self.kind.takes_number {

@@ -1,7 +1,7 @@
-//! Rows that match, partition by partition.
+//! Matching rows, partition by partition.
 //!
-//! A side that learns at the end has no piece until then; the side that is yet to reveal its matches has their items in its
-//! piece.
+//! A side that learns at the end has no piece until then; the piece of a side that reveals its matches at the end
+//! contains their items.
 
 use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::{
     piece::RowsPiece,
 };
 
-/// The piece of a partition with these matches.
+/// Returns the piece of a partition with these matches.
 pub(super) fn piece(
     matches: &[u32],
     call: &Call,
@@ -39,7 +39,7 @@ pub(super) fn piece(
     }
 }
 
-/// The matches in all pieces; `None` where this side does not know those of some partition.
+/// Returns the number of matches in all pieces; `None` if this side does not know the matches of some partition.
 pub(super) fn matches(pieces: &FoundPieces<RowsPiece>) -> Result<Option<u64>> {
     let mut all = Some(0);
     for piece in pieces.iter() {
@@ -63,7 +63,7 @@ pub(super) fn reveal(
     Ok(())
 }
 
-/// The piece of a partition whose matches the other side reveals at the end.
+/// Returns the piece of a partition whose matches the other side reveals at the end.
 pub(super) fn learn(
     partition: &Partition,
     call: &Call,
@@ -77,10 +77,10 @@ pub(super) fn learn(
 /// The matches in the partitions so far.
 pub(super) struct Gathered {
     matches: Option<u64>,
-    /// How many of them are of each identifier.
+    /// The number of matches of each identifier.
     of_identifiers: Vec<u64>,
     rows: Vec<u64>,
-    /// Where matches are numbered, the number of each row.
+    /// The number of each row, if matches are numbered.
     ids: Option<Vec<u64>>,
 }
 
@@ -94,7 +94,7 @@ impl Gathered {
         }
     }
 
-    /// Adds those in the next partition.
+    /// Adds the matches of the next partition.
     pub(super) fn add(&mut self, piece: RowsPiece) {
         let before = self.matches.unwrap_or_default();
         self.matches = Some(before + piece.matches);
@@ -106,7 +106,7 @@ impl Gathered {
         }
     }
 
-    /// The result of all partitions.
+    /// Returns the result of all partitions.
     pub(super) fn found(self) -> Found {
         let Self { matches, of_identifiers, mut rows, ids } = self;
         if ids.is_none() {

@@ -1,4 +1,4 @@
-//! The rows whose key both sides have.
+//! Rows with a shared key.
 
 use rand::CryptoRng;
 use vesica_core::{
@@ -64,7 +64,7 @@ struct Rows;
 impl Task for Rows {
     fn check(&self, part: &Part) -> Result<()> {
         if part.minimum > 0 {
-            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            let message = "a query for rows takes no minimum; only counts and sums do";
             return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Task for Rows {
     }
 }
 
-/// How many keys of each identifier match.
+/// Describes the number of matching keys of each identifier.
 fn by_identifier(counts: &[u64]) -> String {
     let counts = counts.iter().enumerate();
     let of = |(i, count): (usize, &u64)| format!("{} of identifier {}", grouped(*count), i + 1);
@@ -156,10 +156,10 @@ struct Intersecting {
     call: Call,
 }
 
-type Ends = End<Box<Sender>, Box<Receiver>>;
+type RowEnds = End<Box<Sender>, Box<Receiver>>;
 
-impl Ends {
-    /// The positions, ascending, of this side's keys that the other side has too; `None` for the sender.
+impl RowEnds {
+    /// Returns the positions, ascending, of this side's keys that the other side has too; `None` for the sender.
     fn matches(
         self,
         items: Items<'_>,
@@ -177,7 +177,7 @@ impl Ends {
     }
 }
 
-/// The step by which the sender learns the matches as well, which the receiver has.
+/// Reveals the receiver's matches to the sender.
 fn reveal(
     matches: &mut Option<Vec<u32>>,
     items: Items<'_>,
@@ -226,14 +226,18 @@ impl Party for PreparedMethod<Intersecting> {
 }
 
 impl ByPartitions for Intersecting {
-    type Party = Ends;
+    type Party = RowEnds;
     type Piece = RowsPiece;
 
     fn layout(&self) -> RowsLayout {
         RowsLayout::of(&self.call, self.protocol.digest)
     }
 
-    fn prepare(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Ends> {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<RowEnds> {
         let Self { protocol, call } = self;
         let intersection = protocol.on(call.request.setting())?;
         Ok(match call.receives() {
@@ -244,7 +248,7 @@ impl ByPartitions for Intersecting {
 
     fn run(
         &self,
-        party: Ends,
+        party: RowEnds,
         partition: &Partition,
         when: Reveal,
         channel: &mut Channel,

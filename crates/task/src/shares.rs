@@ -1,7 +1,7 @@
-//! Secret shares of which keys match, and of their values, for a later computation of both sides.
+//! Secret shares of the matches and their values, for a later computation of both sides.
 //!
 //! A side's shares are CSV with a header and a line for each bin of the receiver's table, in the same order on both
-//! sides. `docs/guides/computing.md` specifies the columns, and how two files are put together.
+//! sides. `docs/guides/computing.md` specifies the columns, and how to combine the two files.
 
 use std::io::{self, Write};
 
@@ -41,8 +41,8 @@ use crate::{
 };
 
 impl Query {
-    /// A file of secret shares on each side: of which keys both sides have, and of their values where a side brings
-    /// some. Neither side learns anything from its own.
+    /// A file of secret shares on each side: of the shared keys, and of their values if a side provides
+    /// some. Neither side learns anything from its own file.
     pub const SHARES: Self = Self { kind: &KIND, number: 0 };
 }
 
@@ -74,8 +74,7 @@ struct SecretShares;
 impl Task for SecretShares {
     fn check(&self, part: &Part) -> Result<()> {
         if part.minimum > 0 {
-            let message =
-                "shares cannot be held back by a minimum: nobody knows how many keys match";
+            let message = "shares take no minimum, because nobody knows how many keys match";
             return Err(Error::usage(Misuse::Query, message));
         }
         Ok(())
@@ -103,7 +102,7 @@ impl Task for SecretShares {
     }
 }
 
-/// What is to be shared.
+/// Returns the outline of the shares.
 fn outline(request: &Request) -> Outline {
     let Request { sizes, partitions, sender_brings, receiver_brings, .. } = *request;
     Outline { sizes, partitions, of_sender: sender_brings, of_receiver: receiver_brings }
@@ -144,7 +143,7 @@ impl Method for &'static Sharing {
     }
 }
 
-/// The protocol for shares, in a run.
+/// The protocol for shares in a run.
 #[derive(Clone)]
 struct InShares {
     call: Call,
@@ -173,7 +172,7 @@ impl ByPartitions for InShares {
     type Party = Box<Sharer>;
     type Piece = BinsPiece;
 
-    /// The bins of a partition.
+    /// Returns the number of bins of a partition.
     fn layout(&self) -> usize {
         outline(&self.call.request).bins()
     }
@@ -198,10 +197,10 @@ impl ByPartitions for InShares {
         let receiver = self.call.receiver();
         let shares = party.run(Valued::new(items.items(), set.values()), channel, rng)?;
         let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
-        // Items that fill up the partition are of no row.
+        // Items that fill up the partition do not belong to a row.
         let row = |item: u32| Some(rows.row((*first_rows.get(item as usize)?).into()));
         let mut lines = Zeroizing::new(Vec::new());
-        // A vector takes whatever is written.
+        // Writing to a vector cannot fail.
         let _ = (0..shares.members.len())
             .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
         Ok(Some(BinsPiece { lines }))
@@ -240,8 +239,8 @@ fn found(bins: u64, write: WriteText) -> Found {
     Found { outcome, content: Some(Content::Text(write)) }
 }
 
-/// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row that bears
-/// each of this side's keys, counted from 0; it is needed by the receiver alone.
+/// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row with each of this
+/// side's keys, counted from 0; only the receiver needs it.
 fn write(shares: &Shares, receiver: Role, rows: &[u32], out: &mut dyn Write) -> io::Result<()> {
     let are_there = (shares.of_receiver.is_some(), shares.of_sender.is_some());
     write_header(shares.items.is_some(), receiver, are_there, out)?;
@@ -252,7 +251,7 @@ fn write(shares: &Shares, receiver: Role, rows: &[u32], out: &mut dyn Write) -> 
     })
 }
 
-/// What the receiver's and the sender's side have, as sides A and B.
+/// Returns the data of the receiver and the sender as sides A and B.
 fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
     match receiver {
         Role::A => [of_receiver, of_sender],
@@ -260,7 +259,7 @@ fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
     }
 }
 
-/// The names of the columns. Says whether this side is the receiver, and whose values there are.
+/// Writes the names of the columns, depending on whether this side is the receiver and which sides provide values.
 fn write_header(
     receives: bool,
     receiver: Role,
@@ -274,7 +273,7 @@ fn write_header(
     writeln!(out, "bin{row},member{a}{b}")
 }
 
-/// What follows the number of a bin.
+/// Writes the rest of a line after the number of the bin.
 fn write_rest(
     shares: &Shares,
     receiver: Role,
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_those_that_there_are() {
+    fn only_existing_columns_are_written() {
         let members = || vec![true, false].into();
         let values = |values: [u64; 2]| Some(values.to_vec().into());
         let bare =

@@ -9,7 +9,7 @@ pub enum Side {
     Peer,
 }
 
-/// The sizes of both sets, and who learns the result.
+/// The sizes of both sets, and the sides that learn the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides {
     /// Distinct keys of this side.

@@ -225,7 +225,7 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         (joined(Learns::Both), "the side that sends columns must not learn"),
         (asked(Query::JOIN, Learns::Peer), "the side that receives columns"),
         (Offer { sends: Some(SentColumns { rows: 0, ..sent() }), ..joined(Learns::Peer) }, "rows"),
-        (Offer { sends: Some(sent()), ..offer() }, "columns are sent in a join"),
+        (Offer { sends: Some(sent()), ..offer() }, "only a join sends columns"),
         (aligned(asked(Query::ROWS, Learns::Me)), "requires that both sides learn"),
         (several(aligned(offer())), "a common order requires a single identifier"),
         (aligned(asked(Query::COUNT, Learns::Both)), "only rows are written in a common order"),

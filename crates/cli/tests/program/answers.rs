@@ -93,8 +93,8 @@ fn noise_that_is_none_is_refused() {
     x.assert(5, &["noise of the number (--epsilon, --clamp) (here: ε = 1; there: ε = 0.5)"]);
     y.assert(5, &["here: ε = 0.5; there: ε = 1"]);
     for (flags, words) in [
-        (&["--epsilon", "1"][..], "noise is for counts and sums"),
-        (&["--answer", "threshold:3", "--epsilon", "1"], "noise is for counts and sums"),
+        (&["--epsilon", "1"][..], "only counts and sums take noise"),
+        (&["--answer", "threshold:3", "--epsilon", "1"], "only counts and sums take noise"),
         (&["--answer", "count", "--epsilon", "0"], "a decimal number above 0"),
         (&["--answer", "count", "--epsilon", "11"], "hides nothing"),
         (&["--answer", "count", "--clamp", "1", "--epsilon", "1"], "no values to clamp"),
@@ -146,7 +146,7 @@ fn what_cannot_be_asked_is_refused_at_once() {
     }
     let minimum = ["--minimum", "3", "--learns", "me"];
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &minimum);
-    Running::start(command).end().assert(2, &["rows cannot be held back"]);
+    Running::start(command).end().assert(2, &["a query for rows takes no minimum"]);
 }
 
 /// Both sides' flags for a question, and the answer's name and value.
@@ -377,8 +377,8 @@ fn shares_of_both_sides_are_the_intersection() {
         lab.write(Listening, "k,v\n".to_owned() + &listening);
         let flags = |answer| ["--answer", answer, "--learns", "nobody"];
         let [x, y] = lab.run(&flags(one), &flags(other));
-        x.assert(0, &["bins written to", "The share of one side says nothing of the result"]);
-        y.assert(0, &["bins written to", "The share of one side says nothing of the result"]);
+        x.assert(0, &["bins written to", "A single side's share reveals nothing about the result"]);
+        y.assert(0, &["bins written to", "A single side's share reveals nothing about the result"]);
         let of_bins = columns(&lab, Connecting);
         let names = |brings: [&str; 2]| {
             let [a, b] = brings.map(|answer| answer.contains(':'));
@@ -421,8 +421,8 @@ fn shares_of_both_sides_are_the_intersection() {
 fn shares_are_for_nobody_to_see() {
     let lab = lab();
     for (flags, code, said) in [
-        (["--answer", "shares", "--learns", "both"], 2, "with shares nobody learns anything"),
-        (["--answer", "count", "--learns", "nobody"], 2, "with every other answer somebody does"),
+        (["--answer", "shares", "--learns", "both"], 2, "`--answer shares` requires `--learns nobody`"),
+        (["--answer", "count", "--learns", "nobody"], 2, "every other answer requires a side that learns"),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);
         Running::start(command).end().assert(code, &[said]);
@@ -430,7 +430,7 @@ fn shares_are_for_nobody_to_see() {
     let shares = ["--answer", "shares", "--learns", "nobody"];
     let held_back = [&shares[..], &["--minimum", "3"]].concat();
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &held_back);
-    Running::start(command).end().assert(2, &["shares cannot be held back"]);
+    Running::start(command).end().assert(2, &["shares take no minimum"]);
     let count = ["--answer", "count", "--learns", "me"];
     let [x, y] = lab.run(&shares, &count);
     x.assert(5, &["what is to be found out (here: shares; there: count)"]);

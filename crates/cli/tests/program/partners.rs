@@ -409,7 +409,9 @@ fn a_threshold_comes_before_rows() {
     let projects = Projects::new(10);
     projects.succeeds(Inviter, &["init"]);
     let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--threshold-first"];
-    projects.ended(Inviter, &invite).assert(2, &["threshold-first requires a query for rows, and min-result"]);
+    projects
+        .ended(Inviter, &invite)
+        .assert(2, &["threshold-first requires a query for rows, and min-result"]);
     let strict = [&invite[..], &["--min-result", "5", "--security", "malicious"]].concat();
     projects.ended(Inviter, &strict).assert(2, &["only against semi-honest parties"]);
 }
@@ -441,7 +443,7 @@ fn a_budget_of_noise_is_kept() {
     let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--answer", "count"];
     for (flags, words) in [
         (&["--epsilon-total", "1"][..], "epsilon-total requires a number with noise"),
-        (&["--epsilon", "1", "--min-result", "5"], "which noise is to hide"),
+        (&["--epsilon", "1", "--min-result", "5"], "which noise is meant to hide"),
         (&["--epsilon", "1", "--max-result", "5"], "max-result requires a query that reveals"),
     ] {
         fresh.ended(Inviter, &[&invite[..], flags].concat()).assert(2, &[words]);

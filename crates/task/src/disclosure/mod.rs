@@ -1,8 +1,7 @@
-//! The one account of what a run discloses: what each side learns, what neither learns, and the assumptions under which
-//! that is true.
+//! The disclosure of a run: what each side learns, what neither learns, and the assumptions under which that is true.
 //!
-//! A [`Disclosure`] holds facts. [`words`] puts them into sentences, before a run or after it, from the point of view of one
-//! side or with both sides' names. Whatever tells a person or a program what a run discloses has it from here: invitations,
+//! A [`Disclosure`] holds facts. [`words`] puts them into sentences, before a run or after it, from the point of view
+//! of one side or with both sides' names. Every description of what a run discloses is made from it: invitations,
 //! agreements, previews, summaries, reports, ledgers, records and their pages.
 //!
 //! Sides are named by their roles, so that both sides of a run have the same facts.
@@ -24,7 +23,7 @@ pub struct Disclosure {
     pub b: Vec<Fact>,
     /// The facts that neither side learns.
     pub neither: Vec<Secret>,
-    /// The assumptions under which all of that is true.
+    /// The assumptions under which all of this is true.
     pub assuming: Vec<Assumption>,
 }
 
@@ -32,22 +31,22 @@ pub struct Disclosure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fact {
-    /// Which of its keys the other side has too.
+    /// The keys that the other side has too.
     Matches {
-        /// The number of matches, where it is known.
+        /// The number of matches, if it is known.
         matches: Option<u64>,
-        /// The learner's distinct keys, where they are known.
+        /// The learner's distinct keys, if they are known.
         keys: Option<u64>,
-        /// The fewest matches that are shown.
+        /// The minimum number of matches that is shown.
         least: u64,
     },
-    /// Which of its identifiers each row matches by.
+    /// The identifiers by which each row matches.
     Identifiers,
-    /// Values of the other side's columns, in rows that match.
+    /// Values of the other side's columns, in matching rows.
     Columns {
-        /// The names of the columns; empty where the other side has yet to name them.
+        /// The names of the columns; empty if the other side has yet to name them.
         columns: Vec<String>,
-        /// The most rows of one key.
+        /// The maximum number of rows per key.
         rows: u32,
     },
     /// A number about the shared keys.
@@ -58,7 +57,7 @@ pub enum Fact {
         minimum: u64,
         /// The noise that hides a single key.
         noise: Option<Noise>,
-        /// The answer, as far as it is known.
+        /// The answer, if it is known.
         answer: Answer,
     },
     /// Whether a number of keys is shared, computed before anything else.
@@ -66,22 +65,22 @@ pub enum Fact {
         /// The number of keys.
         keys: u64,
     },
-    /// The number of shared keys, which the protocol shows although the question is another.
+    /// The number of shared keys, which the protocol reveals although the query is another one.
     SharedKeys,
     /// A secret share of the result.
     Share,
     /// The number of distinct keys of the other side.
     SetSize {
-        /// The number, where it is known.
+        /// The number, if it is known.
         keys: Option<u64>,
-        /// Whether it is that of several identifiers together.
+        /// Whether it counts several identifiers together.
         together: bool,
     },
     /// Coarse shares of the other side's keys that have certain features, from `--diagnose`.
     KeyProfile,
 }
 
-/// A quantity that is computed of the shared keys.
+/// A quantity computed from the shared keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -95,11 +94,11 @@ pub enum Measure {
     AtLeast(u64),
 }
 
-/// The answer to a question for a number, as far as an account knows it.
+/// The answer to a query for a number, as far as a disclosure knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Unknown: the run has not taken place, or the account is of a side that does not learn it.
+    /// Unknown: the run has not taken place, or the disclosure is for a side that does not learn it.
     Unknown,
     /// The number was shown; a count is known.
     Shown(Option<u64>),
@@ -115,25 +114,25 @@ pub enum Answer {
 pub enum Secret {
     /// Any key of the other side that it does not have itself.
     ForeignKeys,
-    /// Which of its keys the other side has.
+    /// The learner's keys that the other side has.
     Members,
     /// The number without its noise.
     ExactNumber,
     /// Any single value.
     Values,
-    /// The result, of which each side has a share.
+    /// The result; each side has a share of it.
     Result,
     /// Any column of the other side's table.
     AllColumns,
-    /// Any column of the other side's table but those that are named.
+    /// Any column of the other side's table except the named ones.
     OtherColumns,
 }
 
-/// A condition under which an account is true, or a limit of what it promises.
+/// A condition under which a disclosure is true, or a limit of its promise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "assumption", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Assumption {
-    /// None holds: the protocol is insecure.
+    /// No assumption: the protocol is insecure.
     Insecure {
         /// The protocol.
         protocol: String,
@@ -156,10 +155,10 @@ pub enum Assumption {
     Malicious {
         /// The receiver, which may use more keys than it announced.
         receiver: Role,
-        /// Whether it learns first and tells the other side.
+        /// Whether it learns first and reveals the result to the other side.
         tells: bool,
     },
-    /// Values are taken as the sending side gives them.
+    /// Values are accepted as the sending side provides them.
     SentValues {
         /// The side that sends them.
         sender: Role,
@@ -169,27 +168,27 @@ pub enum Assumption {
         /// The side.
         holder: Role,
     },
-    /// A result below a minimum is kept back by the program of the side that finds it.
+    /// The program of the side that finds a result below a minimum withholds it.
     KeptBack {
         /// The side that finds it.
         finder: Role,
         /// The minimum.
         least: u64,
     },
-    /// One share alone says nothing.
+    /// A single share reveals nothing.
     Shares,
-    /// Of few shared keys, an exact number says much about each.
+    /// If few keys are shared, an exact number reveals much about each.
     FewKeys,
     /// A side may use keys that it guessed.
     GuessedKeys,
 }
 
-/// A run that will take place or took place, as far as that decides what it discloses.
+/// The facts about a future or past run that determine what it discloses.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Whether each side learns the result.
     pub learns: [bool; 2],
-    /// Whether each side brings values.
+    /// Whether each side provides values.
     pub brings: [bool; 2],
     /// The protocol's receiver.
     pub receiver: Role,
@@ -197,19 +196,20 @@ pub struct Scenario {
     pub keys: [Option<u64>; 2],
     /// The number of identifiers of a row.
     pub identifiers: usize,
-    /// The number that is part of the question, or 0.
+    /// The number that is part of the query, or 0.
     pub number: u64,
     /// The minimum that the protocol itself checks, or 0.
     pub minimum: u64,
     /// The noise that hides a single key.
     pub noise: Option<Noise>,
-    /// The columns that one side sends: their names, which may have yet to be given, and the most rows of a key.
+    /// The columns that one side sends: their names, which may not be known yet, and the maximum number of rows per
+    /// key.
     pub sent: (Vec<String>, u32),
-    /// A rule by which the side that finds matches keeps back fewer than this, or 0.
+    /// A rule by which the side that finds fewer matches than this withholds them, or 0.
     pub least: u64,
     /// The number of shared keys.
     pub matches: Option<u64>,
-    /// The answer to a question for a number.
+    /// The answer to a query for a number.
     pub answer: Answer,
 }
 
@@ -224,12 +224,13 @@ impl Scenario {
         self.keys[role as usize]
     }
 
-    /// The matches, as a side learns them. The other side's account does not know how many there are, unless both learn.
+    /// Returns the matches as a fact that a side learns. A disclosure for the other side does not know their number,
+    /// unless both learn.
     pub(crate) fn matches(&self, learner: Role) -> Fact {
         Fact::Matches { matches: self.matches, keys: self.keys(learner), least: self.least }
     }
 
-    /// A number about the shared keys.
+    /// Returns a number about the shared keys as a fact.
     pub(crate) fn number(&self, of: Measure) -> Fact {
         let Self { minimum, noise, answer, .. } = *self;
         Fact::Number { of, minimum, noise, answer }
@@ -237,7 +238,7 @@ impl Scenario {
 }
 
 impl Disclosure {
-    /// The names of columns and protocols in it.
+    /// Returns the names of columns and protocols in it.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         let columns = self.a.iter().chain(&self.b).flat_map(|fact| match fact {
             Fact::Columns { columns, .. } => &columns[..],
@@ -251,7 +252,7 @@ impl Disclosure {
         }))
     }
 
-    /// The facts that a side learns.
+    /// Returns the facts that a side learns.
     pub fn facts(&self, role: Role) -> &[Fact] {
         match role {
             Role::A => &self.a,

@@ -1,4 +1,4 @@
-//! An account of a run in words.
+//! The disclosure of a run in words.
 
 use serde::Serialize;
 use vesica_core::{
@@ -9,17 +9,17 @@ use vesica_core::{
 use super::{Answer, Assumption, Disclosure, Fact, Measure, Secret};
 use crate::noise::Noise;
 
-/// The time from which an account is given.
+/// The point in time from which a disclosure is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tense {
     /// Before a run: "will learn".
     Future,
-    /// After it: "learned".
+    /// After a run: "learned".
     Past,
 }
 
 impl Tense {
-    /// The verb "learn" in this tense.
+    /// Returns the verb "learn" in this tense.
     fn learned(self) -> &'static str {
         match self {
             Self::Future => "will learn",
@@ -28,7 +28,7 @@ impl Tense {
     }
 }
 
-/// An account in sentences, from the point of view of one side.
+/// A disclosure in sentences, from the point of view of one side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Learned {
     /// The sentence on this side.
@@ -39,12 +39,12 @@ pub struct Learned {
     pub assuming: String,
 }
 
-/// The names by which an account calls the two sides.
+/// The names of the two sides in a disclosure.
 #[derive(Debug, Clone)]
 pub struct Names([String; 2]);
 
 impl Names {
-    /// Those for a reader on the side with this role: "this side" and "the other side".
+    /// Returns the names for a reader on the side with this role: "this side" and "the other side".
     pub fn of_reader(role: Role) -> Self {
         let [this, other] = ["this side", "the other side"].map(str::to_owned);
         match role {
@@ -53,17 +53,17 @@ impl Names {
         }
     }
 
-    /// Names of the connecting side and of the listening side, for a reader on neither.
+    /// Creates names of the connecting side and of the listening side, for a reader on neither.
     pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
         Self([a.into(), b.into()])
     }
 
-    /// The name of a side within a sentence.
+    /// Returns the name of a side within a sentence.
     pub fn of(&self, role: Role) -> &str {
         &self.0[role as usize]
     }
 
-    /// The name of a side at the beginning of a sentence.
+    /// Returns the name of a side at the beginning of a sentence.
     pub fn capital(&self, role: Role) -> String {
         let mut rest = self.of(role).chars();
         rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
@@ -71,29 +71,30 @@ impl Names {
 }
 
 impl Disclosure {
-    /// Says what a side learns, in one sentence.
+    /// Describes in one sentence what a side learns.
     pub fn sentence(&self, learner: Role, names: &Names, tense: Tense) -> String {
         let mut said = self.learned(learner, names);
         said.push("nothing else".to_owned());
         format!("{} {} {}.", names.capital(learner), tense.learned(), listed(&said))
     }
 
-    /// The facts that a side learns, as phrases that continue "learned …".
+    /// Returns the facts that a side learns, as phrases that continue "learned …".
     pub fn learned(&self, learner: Role, names: &Names) -> Vec<String> {
         self.facts(learner).iter().map(|fact| fact.phrase(learner, names)).collect()
     }
 
-    /// The facts that neither side learns, as phrases that continue "neither side learned …".
+    /// Returns the facts that neither side learns, as phrases that continue "neither side learned …".
     pub fn secrets(&self) -> Vec<&'static str> {
         self.neither.iter().map(|secret| secret.phrase()).collect()
     }
 
-    /// The assumptions, one or two sentences each.
+    /// Returns the assumptions, one or two sentences each.
     pub fn assumptions(&self, names: &Names, tense: Tense) -> Vec<String> {
         self.assuming.iter().map(|assumption| assumption.sentence(names, tense)).collect()
     }
 
-    /// Says in one line what the sides learned besides sizes, the reader's first: together where both learned the same.
+    /// Describes in one line what the sides learned besides sizes, the reader's side first; in common if both learned
+    /// the same.
     pub fn brief(&self, reader: Role) -> String {
         let names = Names::of_reader(reader);
         let learned = |role| {
@@ -113,7 +114,7 @@ impl Disclosure {
         said.join("; ")
     }
 
-    /// The account of a run that took place, in sentences for a side, without what is true of every run.
+    /// Describes a past run in sentences for a side, without the sentences that are true of every run.
     pub fn said(&self, reader: Role) -> Learned {
         let names = Names::of_reader(reader);
         let sentence = |side| self.sentence(side, &names, Tense::Past);
@@ -127,7 +128,8 @@ impl Disclosure {
         }
     }
 
-    /// The whole account in lines: what each side learns, beginning with `first`, what neither does, and the assumptions.
+    /// Returns the whole disclosure in lines: what each side learns, beginning with `first`, what neither does, and the
+    /// assumptions.
     pub fn lines(&self, first: Role, names: &Names, tense: Tense) -> Vec<String> {
         let mut lines: Vec<_> =
             [first, first.other()].map(|side| self.sentence(side, names, tense)).into();
@@ -141,7 +143,7 @@ impl Disclosure {
 }
 
 impl Fact {
-    /// The fact as a phrase that continues "learned …".
+    /// Returns the fact as a phrase that continues "learned …".
     pub fn phrase(&self, learner: Role, names: &Names) -> String {
         let other = names.of(learner.other());
         match self {
@@ -200,7 +202,7 @@ impl Fact {
     }
 }
 
-/// A number about the shared keys, as far as the learner learns it.
+/// Describes a number about the shared keys, as far as the learner learns it.
 fn number(
     of: Measure,
     minimum: u64,
@@ -219,7 +221,7 @@ fn number(
         Measure::Sum(owner) => sum(&format!("{}'s values", names.of(owner))),
         Measure::SumOfProducts => sum("the products of both sides' values"),
         Measure::AtLeast(keys) => match answer {
-            // More than a threshold below the minimum is known then.
+            // The number is then known to reach the minimum too.
             Answer::Reached(true) => return share("at least", keys.max(minimum)),
             Answer::Reached(false) => share("fewer than", keys),
             _ => format!("whether the two sides share at least {}", of_keys(keys)),
@@ -260,12 +262,12 @@ impl Secret {
 }
 
 impl Assumption {
-    /// Whether it is about the terms rather than the run, so that a summary need not repeat it.
+    /// Returns whether it is about the terms rather than the run, so that a summary need not repeat it.
     pub(crate) fn is_general(&self) -> bool {
         matches!(self, Self::FewKeys | Self::GuessedKeys)
     }
 
-    /// The assumption as one or two sentences.
+    /// Returns the assumption as one or two sentences.
     pub(crate) fn sentence(&self, names: &Names, tense: Tense) -> String {
         let past = tense == Tense::Past;
         match self {
@@ -282,7 +284,7 @@ impl Assumption {
                 "This holds if both sides follow the protocol (semi-honest security).".to_owned()
             }
             Self::MaliciousSender { receiver } => format!(
-                "This holds whatever {} does, if {} follows the protocol (security against a malicious sender).",
+                "This holds regardless of what {} does, if {} follows the protocol (security against a malicious sender).",
                 names.of(receiver.other()),
                 names.of(*receiver)
             ),
@@ -300,13 +302,13 @@ impl Assumption {
                 names.capital(*holder)
             ),
             Self::KeptBack { finder, least } => format!(
-                "If fewer than {} match, the program of {} keeps the result back; the protocol does not enforce this.",
+                "If fewer than {} match, the program of {} withholds the result; the protocol does not enforce this.",
                 of_keys(*least),
                 names.of(*finder)
             ),
-            Self::Shares => "The share of one side says nothing of the result.".to_owned(),
-            Self::FewKeys => "If few keys are shared, the number says much about each of them; a minimum or noise limits \
-                              that."
+            Self::Shares => "A single side's share reveals nothing about the result.".to_owned(),
+            Self::FewKeys => "If few keys are shared, the number reveals much about each of them; a minimum or noise limits \
+                              this."
                 .to_owned(),
             Self::GuessedKeys => {
                 "A side may put guessed keys into its table, and learns the result for those too."
@@ -340,7 +342,7 @@ fn malicious(names: &Names, receiver: Role, tells: bool, past: bool) -> String {
     text
 }
 
-/// Names with commas and "and".
+/// Joins names with commas and "and".
 fn all(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -349,12 +351,12 @@ fn all(names: &[String]) -> String {
     }
 }
 
-/// Several things in one sentence, with semicolons where one of them holds a comma.
+/// Joins several things in one sentence, with semicolons if one of them contains a comma.
 fn listed(things: &[String]) -> String {
     joined(things, "and")
 }
 
-/// Several things of which none is the case.
+/// Joins several things that are all denied.
 fn alternatives(things: &[String]) -> String {
     joined(things, "or")
 }

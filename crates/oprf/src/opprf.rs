@@ -4,7 +4,7 @@
 //! In addition to what is said there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for
 //! R at a point y that it does not have, R can unmask a z there. This happens with probability 2^-ℓ per
 //! point, so with n points programmed ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in
-//! `docs/protocols/rr22.md` carries over with n for n_y: it shows F to be uniform at y ∈ Y \ X given all that
+//! `docs/protocols/vole.md` carries over with n for n_y: it shows F to be uniform at y ∈ Y \ X given all that
 //! R has, and there the pad is random if π_j has not been queried at F(y): q queries find one of n values
 //! with probability below q·n·2^-127.
 //!

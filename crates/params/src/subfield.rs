@@ -7,7 +7,7 @@ use crate::log2;
 ///
 /// At a point y that is not the receiver's, the sender's function is a fresh random value unless Decode(P, y) =
 /// h(y). If h is independent of the hash that determines rows, this equality has probability 2^-bits for each
-/// y, so ⌈λ + log sender⌉ bits suffice for 2^-λ; the proof is in `docs/protocols/rr22.md`. RR22 §5 requires λ + log
+/// y, so ⌈λ + log sender⌉ bits suffice for 2^-λ; the proof is in `docs/protocols/vole.md`. RR22 §5 requires λ + log
 /// receiver + log sender, which also covers rows and h derived from the same hash.
 pub fn bits(sender: usize, lambda: u32) -> u32 {
     libm::ceil(f64::from(lambda) + log2(sender)) as u32

@@ -5,7 +5,7 @@
 //! ⊕ u for a random permutation π: AES under a public key of the session. R knows what multiplies Δ, so H must
 //! be robust against correlations that are linear in Δ, which it is in the ideal-cipher model unless a u is
 //! guessed. At a y that is not a point of R, Decode(P, y) = h(y) has probability 2^-bits;
-//! `docs/protocols/rr22.md` derives how many bits that takes.
+//! `docs/protocols/vole.md` derives how many bits that takes.
 
 use std::{marker::PhantomData, ops::Range};
 

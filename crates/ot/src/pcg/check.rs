@@ -13,7 +13,7 @@
 //!
 //! R must not send anything derived from v before step C3. What it sends between steps C1 and C3 may
 //! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
-//! about the noise. `docs/protocols/rr22.md` shows that this adds no assumption.
+//! about the noise. `docs/protocols/vole.md` shows that this adds no assumption.
 //!
 //! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R gets is a
 //! function of what S sent and of R's places α: at the other entries, the leaves that it computes, which may depend on

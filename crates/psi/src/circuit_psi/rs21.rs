@@ -6,7 +6,7 @@
 //! OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
 //! Deviations: the OKVS is RR22's, elements of the VOLE are only as long as necessary (see
-//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits
+//! `docs/protocols/vole.md`), and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits
 //! (`Comparison::Digits`) and not by triples, because of the time that OTs take.
 
 use rand::CryptoRng;

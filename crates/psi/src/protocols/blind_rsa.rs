@@ -15,7 +15,7 @@
 //!
 //! A sender that keeps its key for many runs is a [`StandingSender`].
 //!
-//! Deviations from the papers: see `docs/protocols/blind-rsa.md`.
+//! Deviations from the papers: see `docs/protocols/public-key.md`.
 
 use std::{ops::RangeInclusive, sync::Arc};
 

@@ -12,7 +12,7 @@
 //! digests of 256 bits that go through H1, and a list of whole values, because a sender could invent short
 //! ones that match. In both, the key of the OPRF leaves R once S's choices in the base OTs are fixed.
 //!
-//! Deviations from the paper, above all 1.5 rows per item, in blocks: see `docs/protocols/cm20.md`.
+//! Deviations from the paper, above all 1.5 rows per item, in blocks: see `docs/protocols/multi-point.md`.
 
 use std::{borrow::Cow, marker::PhantomData};
 

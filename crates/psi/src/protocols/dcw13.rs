@@ -12,7 +12,7 @@
 //! 4. R outputs the x whose cells add up to the digest of x.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
-//! paper, above all a filter dimensioned for both sets: see `docs/protocols/dcw13.md`.
+//! paper, above all a filter dimensioned for both sets: see `docs/protocols/garbled-bloom.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

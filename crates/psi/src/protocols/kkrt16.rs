@@ -14,7 +14,7 @@
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
 //! paper: no stash, and therefore b ≈ 1.3 n bins by the fit of RS21 §7.2, with three *distinct* bins per item
 //! (two equal bins would show in the number of equal values); lists are sorted and Golomb–Rice coded instead
-//! of shuffled, which hides the order as well and is shorter. The others are in `docs/protocols/kkrt16.md`.
+//! of shuffled, which hides the order as well and is shorter. The others are in `docs/protocols/ot-extension.md`.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

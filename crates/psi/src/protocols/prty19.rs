@@ -13,7 +13,7 @@
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. The paper proves *low*
 //! secure against a malicious sender too; this implementation does not claim that. Deviations from the paper,
-//! and why slices of a polynomial's values may be over a field of 64 bits, are in `docs/protocols/prty19.md`.
+//! and why slices of a polynomial's values may be over a field of 64 bits, are in `docs/protocols/multi-point.md`.
 
 use std::marker::PhantomData;
 

@@ -10,7 +10,7 @@
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. There are entries with
 //! PaXoS, as in the paper, and with the OKVS of RR22, which has little more than half as many rows.
-//! Deviations from the paper: see `docs/protocols/prty20.md` and `docs/protocols/prty20-malicious.md`.
+//! Deviations from the paper: see `docs/protocols/multi-point.md`.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

@@ -7,7 +7,7 @@
 //! two items may have the same rest in a bin by different functions.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
-//! paper: see `docs/protocols/pssz15.md`.
+//! paper: see `docs/protocols/ot-extension.md`.
 
 use vesica_params::{
     Failure,

@@ -2,7 +2,7 @@
 //! weight 3 and, in the semi-honest form, a VOLE whose short side is only as long as necessary.
 //!
 //! The differences from the paper, and why entries may be as short as λ + log n_y bits, are in
-//! `docs/protocols/rr22.md`.
+//! `docs/protocols/vole.md`.
 
 use vesica_params::{
     lpn::{self, Lpn},

@@ -1,5 +1,5 @@
 //! The protocols of Rindal and Schoppmann (EUROCRYPT 2021), §5: [`vole_oprf`](super::vole_oprf) with the paper's own
-//! OKVS. Deviations from the paper: see `docs/protocols/rs21.md`. Its circuit PSI is
+//! OKVS. Deviations from the paper: see `docs/protocols/vole.md`. Its circuit PSI is
 //! [`circuit_psi::rs21`](crate::circuit_psi::rs21).
 
 use vesica_params::{

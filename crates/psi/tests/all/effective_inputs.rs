@@ -117,13 +117,13 @@ fn the_documents_state_the_bounds() {
         ),
         ("SECURITY.md", include_str!("../../../../SECURITY.md"), of_one::<Clustered>()),
         (
-            "docs/protocols/rr22.md",
-            include_str!("../../../../docs/protocols/rr22.md"),
+            "docs/protocols/vole.md",
+            include_str!("../../../../docs/protocols/vole.md"),
             of_one::<Clustered>(),
         ),
         (
-            "docs/protocols/rs21.md",
-            include_str!("../../../../docs/protocols/rs21.md"),
+            "docs/protocols/vole.md",
+            include_str!("../../../../docs/protocols/vole.md"),
             of_one::<WithPaxos>(),
         ),
     ];

@@ -12,7 +12,7 @@
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. An item of S that R does
 //! not have has all of its cells set in R's filter with probability 2^-k, and R would then see it. Deviations
-//! from the paper: see `docs/protocols/psz14-gbf.md`.
+//! from the paper: see `docs/protocols/garbled-bloom.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

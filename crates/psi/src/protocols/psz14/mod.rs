@@ -20,7 +20,7 @@
 //! | [`CUCKOO`] | ≈ 1.3 n_x | 1 | 3 |
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
-//! paper, above all three distinct hash functions and no stash: see `docs/protocols/psz14.md`.
+//! paper, above all three distinct hash functions and no stash: see `docs/protocols/ot-extension.md`.
 
 pub mod gbf;
 pub(crate) mod inclusion;

@@ -19,7 +19,7 @@
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. A malicious receiver may
 //! use more items, up to the number [`Shape::effective_inputs`]. Deviations from the paper, above all a
-//! challenge of fixed size: see `docs/protocols/rr16.md`.
+//! challenge of fixed size: see `docs/protocols/garbled-bloom.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

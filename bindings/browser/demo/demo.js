@@ -1,4 +1,4 @@
-// The page "Is this e-mail in the list?": a form around the package, which does all the rest.
+// The page "Is this e-mail in the list?": a form that uses the package.
 
 import { ListError, PublishedList } from "./vesica/index.js";
 
@@ -6,13 +6,13 @@ const of = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en");
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
 
-/** The first column of the list's keys, for people. */
+/** Descriptions of the first key column, by its normalisation. */
 const KINDS = {
   email: ["e-mail address", "E-mail address", "email", "name@example.org", "Capitals and spaces make no difference."],
   phone: ["telephone number", "Telephone number", "tel", "+44 20 7946 0000", "With the country’s code, as in +44."],
 };
 
-/** How much of a key an answer repeats. */
+/** Number of characters of a key that an answer repeats. */
 const SHOWN = 80;
 
 let list;
@@ -97,7 +97,7 @@ function tell() {
 }
 
 async function open() {
-  // The page is the publisher's own, so it may say who that is. A page of another's names the fingerprint itself.
+  // The publisher serves this page, so its address can provide the fingerprint. Other pages must contain the fingerprint.
   const response = await fetch("v1/info", { cache: "no-store" }).catch(() => undefined);
   const info = response?.ok ? await response.json() : undefined;
   const publisher = info?.publisher ?? localStorage.getItem("publisher");
@@ -120,7 +120,7 @@ async function open() {
   document.body.dataset.state = "ready";
 }
 
-/** Does something that takes a while, once at a time. */
+/** Runs a slow operation, one at a time. */
 async function busy(button, work) {
   button.disabled = true;
   delete of("outcome").dataset.code;
@@ -145,7 +145,7 @@ of("form").addEventListener("submit", (event) => {
       return;
     }
     const [{ valid, member, labels }] = await list.lookup([key]);
-    // The answer is to what was asked, whatever has been typed since.
+    // The answer is outdated if the input has changed since.
     if (of("key").value !== key) return;
     const isOne = /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
     if (!valid) said("failed", `That does not look like ${isOne}`, `${shown(key)} cannot be in the list.`);
@@ -154,7 +154,7 @@ of("form").addEventListener("submit", (event) => {
   });
 });
 
-// An answer is about what was asked, and not about what stands there now.
+// Typing removes the answer, which is about the previous input.
 of("key").addEventListener("input", () => of("outcome").replaceChildren());
 
 of("update").addEventListener("click", () =>

@@ -1,6 +1,6 @@
-// What can go wrong, by names that programs can tell apart.
+// Errors, with codes for programs.
 
-/** Why a list, an answer or a call is refused. `code` names the reason; index.d.ts lists all of them. */
+/** The reason why a list, an answer or a call is refused. index.d.ts lists all values of `code`. */
 export class ListError extends Error {
   /**
    * @param {string} code
@@ -16,7 +16,7 @@ export class ListError extends Error {
 }
 
 /**
- * Runs a call into the WebAssembly module, whose refusals become errors.
+ * Calls the WebAssembly module, and converts its refusals to errors.
  *
  * @template T
  * @param {() => T} call

@@ -1,24 +1,24 @@
-// Requests, by fetch alone. None has a cookie, a referrer or anything of a key in it but blinded elements.
+// Requests, only by fetch. They contain no cookies and no referrer, and of a key only blinded elements.
 
 import { ListError } from "./errors.js";
 
-/** How long nothing may come, in milliseconds. */
+/** Timeout for the next bytes, in milliseconds. */
 const PATIENCE = 30_000;
 
-/** The least rate: this number of bytes in this time of waiting, in milliseconds. */
+/** Minimum rate: this number of bytes in this time of waiting, in milliseconds. */
 const LEAST = { bytes: 1 << 14, time: 20_000 };
 
-/** How often a download goes on after it was interrupted. */
+/** Number of attempts for an interrupted download. */
 const ATTEMPTS = 5;
 
-/** The longest message of a refusal, in bytes. */
+/** Maximum length of a refusal's message, in bytes. */
 const LONGEST_MESSAGE = 4096;
 
 /** @type {RequestInit} */
 const PLAIN = { cache: "no-store", credentials: "omit", redirect: "follow", referrerPolicy: "no-referrer" };
 
 /**
- * A response, and its bytes as they come.
+ * Returns a response, and its bytes as they arrive.
  *
  * @param {URL} url
  * @param {RequestInit} what
@@ -72,10 +72,10 @@ async function* pieces(response, { wait, pause, end, failed }) {
       waited += performance.now() - begun;
       came += next.value.length;
       if (waited >= LEAST.time) {
-        if (came < LEAST.bytes) throw failed(new Error(`only ${came} bytes came in ${LEAST.time / 1000} seconds`));
+        if (came < LEAST.bytes) throw failed(new Error(`only ${came} bytes arrived in ${LEAST.time / 1000} seconds`));
         [waited, came] = [0, 0];
       }
-      // The one who takes it may take as long as it likes.
+      // The consumer may take any time.
       pause();
       yield next.value;
     }
@@ -85,7 +85,7 @@ async function* pieces(response, { wait, pause, end, failed }) {
   }
 }
 
-/** All bytes of a response, of which there may be so many. */
+/** Collects the bytes of a response, up to a maximum. */
 async function collected(pieces, longest, code, what) {
   const parts = [];
   let length = 0;
@@ -104,7 +104,7 @@ async function collected(pieces, longest, code, what) {
 }
 
 /**
- * A file beside the list, as text.
+ * Fetches a file of the list as text.
  *
  * @param {URL} base
  * @param {string} name
@@ -127,7 +127,7 @@ export async function text(base, name, longest, signal) {
 }
 
 /**
- * A file from a byte on. It is asked for again where a download is interrupted.
+ * Fetches a file from an offset on. Resumes an interrupted download.
  *
  * @param {URL} base
  * @param {string} name
@@ -141,7 +141,7 @@ export async function bytes(base, name, from, take, signal) {
     try {
       const headers = from > 0 ? { range: `bytes=${from}-` } : {};
       const { response, pieces, end } = await send(url, { headers }, signal);
-      // A server may know no ranges.
+      // The server may not support ranges.
       let skip = response.status === 206 ? 0 : from;
       if (!response.ok) {
         end();
@@ -163,7 +163,7 @@ export async function bytes(base, name, from, take, signal) {
 }
 
 /**
- * The answer to a question.
+ * Fetches the answer to a question.
  *
  * @param {URL} base
  * @param {number} epoch
@@ -190,13 +190,13 @@ function status(url, response) {
   return new ListError("server", `${url.origin}${url.pathname}: ${response.status} ${response.statusText}`);
 }
 
-/** What a server says in the place of an answer. */
+/** Converts a response that is not an answer to an error. */
 function refusal(url, response, bytes) {
   let said = {};
   try {
     said = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    // A proxy may say what it likes.
+    // A proxy may send anything.
   }
   const codes = { 401: "token", 409: "other-epoch", 429: "limit", 503: "busy" };
   const code = codes[response.status] ?? "server";
@@ -205,7 +205,7 @@ function refusal(url, response, bytes) {
     return new ListError(code, message);
   }
   const after = Number(response.headers.get("retry-after") ?? NaN);
-  // What a server says is shown if it is plain.
+  // Only plain text of the server's message is shown.
   const message = said.message.replace(/[^ -~]/g, "").slice(0, 200);
   return new ListError(code, `${url.host}: ${message}`, { retryAfter: Number.isFinite(after) ? after : undefined });
 }

@@ -1,4 +1,4 @@
-// Published lists in a browser: which keys of yours are in a list, without showing them to anybody.
+// Published lists in a browser: finds out which of your keys are in a list, without revealing them to anybody.
 
 import { ListError, checked } from "./errors.js";
 import * as http from "./http.js";
@@ -7,19 +7,19 @@ import { BLOCK, IndexedStore, MemoryStore, MissingBlock } from "./store.js";
 
 export { ListError };
 
-/** The longest head that is read, in bytes. */
+/** Maximum length of a head, in bytes. */
 const LONGEST_HEAD = 1 << 18;
 
-/** The largest list that is kept, in bytes, where nobody says otherwise. */
+/** Default maximum size of a list, in bytes. */
 const BUDGET = 1 << 30;
 
-/** Keys in a question. */
+/** Number of keys in a question. */
 const QUESTION = 1024;
 
-/** Blocks that are stored, or read again, at a time. */
+/** Number of blocks stored or read at a time. */
 const AT_A_TIME = 16;
 
-/** A published list that this browser has a copy of. */
+/** A published list with a copy in this browser. */
 export class PublishedList {
   #module;
   #options;
@@ -37,13 +37,13 @@ export class PublishedList {
     this.#store = store;
   }
 
-  /** Opens a list: fetches it, or what changed of it, checks it, and keeps it. */
+  /** Opens a list: fetches it or its changes, checks it, and stores it. */
   static async open(options) {
     const { publisher, cache = "vesica-lists", keys = [], nullValues, budget = BUDGET } = options;
     const { token, onProgress, signal } = options;
     const url = address(options.url);
     const ask = options.ask === undefined ? url : address(options.ask);
-    if (typeof publisher !== "string") throw new TypeError("`publisher` is the fingerprint of the list's publisher");
+    if (typeof publisher !== "string") throw new TypeError("`publisher` must be the fingerprint of the list's publisher");
     const module = await load(options.wasm);
     const store = cache === null ? new MemoryStore() : await IndexedStore.open(cache, `${publisher.trim()} ${url}`);
     const told = { url, ask, publisher, keys: [...keys], nullValues: nullValues && [...nullValues], budget, token, onProgress };
@@ -57,35 +57,35 @@ export class PublishedList {
     return list;
   }
 
-  /** What the publisher says of the list. */
+  /** The publisher's description of the list. */
   get info() {
     const { parts, state, logEntries, ...facts } = this.#facts;
     return { ...facts, issued: new Date(facts.issued * 1000), expires: new Date(facts.expires * 1000) };
   }
 
-  /** Whether the publisher was reached when the list was last opened or brought up to date. */
+  /** Whether the publisher was reached when the list was last opened or updated. */
   get isFresh() {
     return this.#isFresh;
   }
 
-  /** How many keys were asked for since the list was opened. */
+  /** Number of keys asked for since the list was opened. */
   get asked() {
     return this.#asked;
   }
 
-  /** How many keys were found since the list was opened whose labels cannot be read, and are missing. */
+  /** Number of keys found since the list was opened whose labels cannot be read and count as missing. */
   get unreadable() {
     return this.#unreadable;
   }
 
-  /** Fetches what changed. Returns whether anything did. */
+  /** Fetches the changes, and returns whether there were any. */
   async update({ signal } = {}) {
     const before = this.#facts?.state;
     await exclusively(`vesica ${this.#options.publisher} ${this.#options.url}`, () => this.#refresh(signal));
     return before !== this.#facts.state;
   }
 
-  /** Which of these keys are in the list. */
+  /** Finds out which of these keys are in the list. */
   async lookup(keys, { signal } = {}) {
     const columns = this.#facts.keys.length;
     const values = keys.map((key) => valuesOf(key, columns));
@@ -100,13 +100,13 @@ export class PublishedList {
     }));
   }
 
-  /** Removes the copy from the browser. The list is of no use afterwards. */
+  /** Removes the copy from the browser. The list cannot be used afterwards. */
   async forget() {
     await this.#store.clear();
     this.close();
   }
 
-  /** Closes the copy, which stays in the browser. */
+  /** Closes the copy, and keeps it in the browser. */
   close() {
     this.#store.close();
   }
@@ -130,7 +130,7 @@ export class PublishedList {
       text = await http.text(url, "head.json", LONGEST_HEAD, signal);
     } catch (error) {
       if (known === undefined || error.code !== "unreachable") throw error;
-      // Without a network there is the copy, until it expires.
+      // Without a network, the copy is usable until it expires.
       const head = this.#accept(known);
       await this.#offline(head).catch((missing) => {
         throw missing instanceof MissingBlock ? gone(missing) : missing;
@@ -149,13 +149,13 @@ export class PublishedList {
       await this.#store.keep([]);
       throw gone(error);
     }
-    // The head is remembered once all of it is here and right.
+    // The head is stored once all parts have been fetched and checked.
     await this.#store.setHead(text);
     await this.#store.keep(facts.parts.map(({ digest }) => digest));
     this.#isFresh = true;
   }
 
-  /** Checks the log, unless the list is the one that was accepted before. */
+  /** Checks the log, unless the list is the one accepted before. */
   async #readLog(head, known, signal) {
     const log = checked(() => head.unread_log(known));
     if (log === undefined) return;
@@ -168,7 +168,7 @@ export class PublishedList {
     }
   }
 
-  /** Does something with each part, and shows how far it has come. */
+  /** Processes each part, and reports progress. */
   async #parts(facts, work) {
     let before = 0;
     for (const [nth, part] of facts.parts.entries()) {
@@ -177,7 +177,7 @@ export class PublishedList {
     }
   }
 
-  /** Opens the copy with this head. All its parts must be here. */
+  /** Opens the copy with this head, all of whose parts must be stored. */
   async #offline(head) {
     await this.#parts(JSON.parse(head.facts()), async (nth, part, progress) => {
       if (!(await this.#kept(head, nth, part, progress)).isWhole) throw new MissingBlock();
@@ -185,7 +185,7 @@ export class PublishedList {
     await this.#use(head);
   }
 
-  /** Checks again what is here of a part: what was right when it came may not be any more. What is not is removed. */
+  /** Checks the stored bytes of a part again, because storage can corrupt them, and removes damaged ones. */
   async #kept(head, nth, { digest, bytes }, progress) {
     const stored = await this.#store.part(digest);
     const { PartChecker } = this.#module;
@@ -206,7 +206,7 @@ export class PublishedList {
     }
   }
 
-  /** Fetches a part, unless it is here. A download that was interrupted goes on. */
+  /** Fetches a part unless it is stored. Resumes an interrupted download. */
   async #fetch(head, nth, part, progress, signal) {
     const { file, digest } = part;
     const kept = await this.#kept(head, nth, part, progress);
@@ -231,7 +231,7 @@ export class PublishedList {
     await this.#store.put(digest, first, blocks.rest(), true);
   }
 
-  /** Opens the copy that has this head. */
+  /** Uses the copy with this head. */
   async #use(head) {
     const facts = JSON.parse(head.facts());
     const copy = this.#module.ListCopy.new(head);
@@ -244,7 +244,7 @@ export class PublishedList {
     this.#facts = facts;
   }
 
-  /** Provides what is wanted: a part, and where in its file, in threes. */
+  /** Provides the wanted ranges, three numbers each: a part, and the beginning and end in its file. */
   async #provide(copy, facts, wanted) {
     const ranges = [];
     for (let at = 0; at < wanted.length; at += 3) {
@@ -258,7 +258,7 @@ export class PublishedList {
     });
   }
 
-  /** The answers about keys. All of them are asked for before any is looked up: what is found shows in nothing that is sent. */
+  /** Returns the answers about keys. Asks for all of them before it looks any up, so that requests reveal no result. */
   async #answers(batches, signal) {
     const asked = [];
     const forget = () => asked.splice(0).forEach((values) => values.free());
@@ -280,7 +280,7 @@ export class PublishedList {
     }
   }
 
-  /** Asks for all batches, and waits where there are several and the service says so. */
+  /** Asks for all batches. If there are several, waits between them when the service requires it. */
   async #askAll(batches, asked, signal) {
     const total = batches.reduce((sum, keys) => sum + keys.length, 0);
     let done = 0;
@@ -299,7 +299,7 @@ export class PublishedList {
     }
   }
 
-  /** The values of a batch. */
+  /** Asks for the values of a batch. */
   async #ask(values, signal) {
     const [facts, { ask, token }] = [this.#facts, this.#options];
     const question = checked(() => this.#module.Question.new(this.#copy, values));
@@ -314,7 +314,7 @@ export class PublishedList {
     }
   }
 
-  /** Looks values up. They are the same in each version of an epoch. */
+  /** Looks up values, which are the same in each version of an epoch. */
   async #found(asked, signal) {
     const { epoch } = this.#facts;
     for (let attempt = 1; ; attempt += 1) {
@@ -336,10 +336,10 @@ export class PublishedList {
   }
 }
 
-/** Who may construct a list. */
+/** The secret argument that the constructor of a list requires. */
 const opening = Symbol("opening");
 
-/** Bytes of a file as they come, and whole blocks of them. */
+/** Splits the bytes of a file into blocks as they arrive. */
 class Blocks {
   #pieces = [];
   #length = 0;
@@ -349,7 +349,7 @@ class Blocks {
     this.#length += piece.length;
   }
 
-  /** The first blocks, so many. */
+  /** Takes the first `count` blocks. */
   take(count) {
     const bytes = new Uint8Array(this.#length);
     let at = 0;
@@ -363,43 +363,43 @@ class Blocks {
     return Array.from({ length: count }, (_, nth) => bytes.slice(nth * BLOCK, (nth + 1) * BLOCK).buffer);
   }
 
-  /** All that is left, the last block perhaps shorter. */
+  /** Takes all remaining blocks. The last may be shorter. */
   rest() {
     return this.take(Math.ceil(this.#length / BLOCK));
   }
 }
 
-/** A key's values, one for each column. What is missing is empty. */
+/** Returns a key's values, one for each column. Missing ones are empty. */
 function valuesOf(key, columns) {
   const values = Array.isArray(key) ? key : [key];
-  if (values.length !== columns) throw new TypeError(`a key of this list has ${columns} values`);
+  if (values.length !== columns) throw new TypeError(`a key of this list must have ${columns} values`);
   return values.map((value) => {
     if (value !== null && value !== undefined && typeof value !== "string") {
-      throw new TypeError("the values of a key are strings, or null where there is none");
+      throw new TypeError("the values of a key must be strings, or null if missing");
     }
     return value ?? "";
   });
 }
 
-/** An address of a list: with TLS, or of this machine. */
+/** Checks the address of a list, which must use TLS or be on this machine. */
 function address(given) {
   let url;
   try {
     url = new URL(given, globalThis.location?.href);
   } catch {
-    throw new ListError("address", "the address of a list is one such as https://lists.example.org/v1");
+    throw new ListError("address", "the address of a list must be like https://lists.example.org/v1");
   }
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isHere)) {
-    throw new ListError("address", "the address of a list begins with https://, or with http:// on this machine");
+    throw new ListError("address", "the address of a list must begin with https://, or with http:// on this machine");
   }
   if (url.search || url.hash || url.username || url.password) {
-    throw new ListError("address", "the address of a list ends with its path");
+    throw new ListError("address", "the address of a list must end with its path");
   }
   return url;
 }
 
-/** Waits, unless somebody asks to stop. */
+/** Waits unless aborted. */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -414,7 +414,7 @@ function pause(seconds, signal) {
   });
 }
 
-/** One page at a time brings a list up to date, where the browser can tell. */
+/** Lets one page at a time update a list, if the browser supports locks. */
 function exclusively(name, work) {
   return globalThis.navigator?.locks ? navigator.locks.request(name, work) : work();
 }

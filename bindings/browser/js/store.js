@@ -1,19 +1,19 @@
-// Where lists are kept from one visit to the next: the newest head that was accepted, and blocks of the parts' files. What is in
-// here was checked when it came, and is checked again when a list is opened.
+// Storage of lists between visits: the newest accepted head, and blocks of the parts' files. Stored data was checked when
+// it arrived, and is checked again when a list is opened.
 
 import { ListError } from "./errors.js";
 
-/** Bytes of a block of a file, but for the last. A segment of a list is about half as long. */
+/** Bytes of a block of a file, except the last. A segment of a list is about half as long. */
 export const BLOCK = 1 << 16;
 
 /**
- * How far the download of a part has come.
+ * The progress of a part's download.
  *
  * @typedef {{ blocks: number, whole: boolean }} Stored
  * @typedef {{ digest: string, start: number, end: number }} Range
  */
 
-/** In memory, until the page is left. */
+/** A store in memory, until the user leaves the page. */
 export class MemoryStore {
   #head;
   #parts = new Map();
@@ -59,7 +59,7 @@ export class MemoryStore {
   close() {}
 }
 
-/** In IndexedDB. Keys begin with the list's, so that a database has place for several. */
+/** A store in IndexedDB. Keys begin with the list's name, so that a database can hold several lists. */
 export class IndexedStore {
   #database;
   #list;
@@ -78,7 +78,7 @@ export class IndexedStore {
       };
       return done(request);
     });
-    // Another page may want to remove it.
+    // Another page may be about to remove the database.
     store.#database.onversionchange = () => store.close();
     return store;
   }
@@ -97,7 +97,7 @@ export class IndexedStore {
     return found ?? { blocks: 0, whole: false };
   }
 
-  /** Stores blocks from this number on, the last ones that there are. */
+  /** Stores blocks from this number on, as the last ones so far. */
   put(digest, first, blocks, whole) {
     return this.#run(["parts", "blocks"], "readwrite", ([parts, stored]) => {
       blocks.forEach((block, at) => stored.put(block, [this.#list, digest, first + at]));
@@ -113,7 +113,7 @@ export class IndexedStore {
   }
 
   /**
-   * The bytes of all these ranges.
+   * Reads the bytes of these ranges.
    *
    * @param {Range[]} ranges
    */
@@ -123,7 +123,7 @@ export class IndexedStore {
     );
   }
 
-  /** Removes all parts but these. */
+  /** Removes all parts except these. */
   async keep(digests) {
     const all = IDBKeyRange.bound([this.#list], [this.#list, []]);
     const keys = await this.#run(["parts"], "readonly", ([parts]) => done(parts.getAllKeys(all)));
@@ -152,7 +152,7 @@ export class IndexedStore {
   }
 }
 
-/** Ranges of files from their blocks, each of which is read once. */
+/** Assembles ranges of files from blocks, reading each block once. */
 async function assembled(ranges, blockOf) {
   const blocks = new Map();
   const wanted = ranges.map(({ digest, start, end }) => {
@@ -179,7 +179,7 @@ async function assembled(ranges, blockOf) {
   );
 }
 
-/** A block is not there: another page has brought the list up to date, or the browser has made room. */
+/** A block is missing because another page has updated the list, or the browser has freed storage. */
 export class MissingBlock extends Error {}
 
 function done(request) {
@@ -195,7 +195,7 @@ async function told(work) {
   } catch (cause) {
     if (cause instanceof MissingBlock) throw cause;
     const why = `${cause?.name ?? "error"}: ${cause?.message ?? ""}`;
-    const message = `the browser does not keep the list (${why}); make room, or open the list with \`cache: null\``;
+    const message = `the browser cannot store the list (${why}); free some space, or open the list with \`cache: null\``;
     throw new ListError("storage", message, { cause });
   }
 }

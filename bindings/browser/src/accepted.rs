@@ -1,4 +1,4 @@
-//! Heads that were accepted.
+//! Accepted heads.
 
 use serde_json::json;
 use vesica_list::{
@@ -16,7 +16,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{log::LogChecker, refusal::Refusal};
 
-/// A head that is what the page expects, and how keys are read for it.
+/// A head that meets the page's expectations, and the normalisation of keys for it.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct AcceptedHead {
     pub(crate) head: Head,
@@ -26,13 +26,13 @@ pub struct AcceptedHead {
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl AcceptedHead {
-    /// Accepts a head that this publisher signed, at this time in seconds since 1970, of a list of at most so many bytes, which is
-    /// not older than the one accepted before. Keys are written as `keys` says, one for each column; where it is empty, as
-    /// the list has them. The page's own `null_values` replace the usual ones; a list with others is
+    /// Accepts a head that this publisher signed, at this time in seconds since 1970, for a list of at most this many
+    /// bytes. It must not be older than the head accepted before. `keys` names one profile for each column, or is empty
+    /// for the list's own profiles. The page's `null_values` replace the usual ones, and a list with different ones is
     /// refused.
     ///
     /// # Errors
-    /// A [`Refusal`], also where the fingerprint or the name of a normalisation is none.
+    /// A [`Refusal`], also if the fingerprint or the name of a profile is invalid.
     pub fn accept(
         text: &str,
         publisher: &str,
@@ -52,7 +52,7 @@ impl AcceptedHead {
         let null_values =
             null_values.map_err(|error| Refusal::new("null-values", error.to_string()))?;
         let known = known.map(|text| Head::read(&text)).transpose()?;
-        // Null values apply if a column is normalised. The page names the columns' profiles, or else the head does.
+        // Null values apply if a column is normalised. The columns' profiles come from the page, or else from the head.
         let read = Head::read(text)?;
         let profiles = match profiles.is_empty() {
             true => read.keys.iter().map(|name| of_list(name)).collect::<Result<_, _>>()?,
@@ -71,7 +71,7 @@ impl AcceptedHead {
         Ok(Self { head, profiles, null_values })
     }
 
-    /// What it says, as JSON.
+    /// Returns its contents as JSON.
     pub fn facts(&self) -> String {
         let head = &self.head;
         let part = |entry: &Entry| {
@@ -100,8 +100,8 @@ impl AcceptedHead {
         .to_string()
     }
 
-    /// The checker of the log, which the page must run before it uses the list; nothing if `known`, the
-    /// text that was accepted before, has the same state.
+    /// Returns the checker of the log, which the page must run before it uses the list. Returns `None` if `known`, the
+    /// text accepted before, has the same state.
     ///
     /// # Errors
     /// A [`Refusal`] if `known` cannot be read.
@@ -115,17 +115,17 @@ fn parsed(name: &str) -> Result<Normalize, Refusal> {
     name.parse().map_err(|error: String| {
         Refusal::new(
             "unknown-keys",
-            format!("{} is no normalisation: {error}", name.escape_debug()),
+            format!("{} is not a normalisation: {error}", name.escape_debug()),
         )
     })
 }
 
-/// A profile as a list names it, with the version of its rule.
+/// Parses a profile as a list names it, with the version of its rule.
 fn of_list(name: &str) -> Result<Normalize, Refusal> {
     let travelling = TravellingName::try_from(name.to_owned()).ok();
     travelling.and_then(|name| name.known()).ok_or_else(|| {
         let message = format!(
-            "the keys of the list are normalised as {}, which this release does not know",
+            "the keys of the list are normalised as {}, which this release does not support",
             name.escape_debug()
         );
         Refusal::new("unknown-keys", message)

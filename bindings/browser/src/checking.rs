@@ -1,4 +1,4 @@
-//! Parts, checked as they come.
+//! Checks parts as they arrive.
 
 use vesica_list::checker::Checker;
 #[cfg(target_family = "wasm")]
@@ -6,22 +6,22 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{accepted::AcceptedHead, refusal::Refusal};
 
-/// Checks a part of a list as its bytes come.
+/// Checks a part of a list as its bytes arrive.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct PartChecker(Option<Checker>);
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl PartChecker {
-    /// For the part of this number, counted from 0.
+    /// Creates a checker for the part with this index, counted from 0.
     ///
     /// # Errors
-    /// A [`Refusal`] where there is none.
+    /// A [`Refusal`] if there is no such part.
     pub fn new(head: &AcceptedHead, part: usize) -> Result<Self, Refusal> {
         let (entry, header) = head.head.headers().nth(part).ok_or_else(Refusal::misuse)?;
         Ok(Self(Some(Checker::new(entry, &header))))
     }
 
-    /// Takes the next bytes, and returns how many from the beginning of the file are known to be right.
+    /// Checks the next bytes. Returns the number of bytes, from the beginning of the file, that have been verified.
     ///
     /// # Errors
     /// A [`Refusal`].
@@ -31,10 +31,10 @@ impl PartChecker {
         Ok(checker.verified() as f64)
     }
 
-    /// The end of the part.
+    /// Completes the check.
     ///
     /// # Errors
-    /// A [`Refusal`] where bytes are missing.
+    /// A [`Refusal`] if bytes are missing.
     pub fn finish(&mut self) -> Result<(), Refusal> {
         Ok(self.0.take().ok_or_else(Refusal::misuse)?.finish()?)
     }

@@ -1,4 +1,5 @@
-//! A copy of a list whose parts are stored where reading takes a callback: the page asks what is wanted, and provides it.
+//! A copy of a list stored by the page. Because the page reads its storage by callbacks, this module returns the ranges
+//! it needs, and the page provides them.
 
 use std::{cell::RefCell, collections::BTreeMap, io, ops::Range, rc::Rc};
 
@@ -14,16 +15,16 @@ use vesica_structures::packed;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{accepted::AcceptedHead, refusal::Refusal, values::Values};
+use crate::{accepted::AcceptedHead, refusal::Refusal, values::KeyValues};
 
-/// What was provided of a part's file, by where it begins, and what is missing.
+/// The provided bytes of a part's file, by offset, and the missing ranges.
 #[derive(Default)]
 struct CopyPieces {
     provided: BTreeMap<u64, Vec<u8>>,
     missing: Option<Range<u64>>,
 }
 
-/// Reads what was provided, and notes what was not.
+/// Reads the provided bytes, and records the missing ones.
 #[derive(Clone, Default)]
 struct Provided(Rc<RefCell<CopyPieces>>);
 
@@ -40,7 +41,7 @@ impl Stored for Provided {
     }
 }
 
-/// A list that the page has stored all parts of.
+/// A list whose parts are all stored by the page.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct ListCopy {
     pub(crate) head: Head,
@@ -52,7 +53,7 @@ pub struct ListCopy {
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl ListCopy {
-    /// With this head.
+    /// Creates a copy with this head.
     pub fn new(head: &AcceptedHead) -> Self {
         let AcceptedHead { head, profiles, null_values } = head;
         let parts = head.parts.iter().map(|_| Provided::default()).collect();
@@ -60,11 +61,11 @@ impl ListCopy {
         Self { head: head.clone(), profiles, null_values, parts, list: None }
     }
 
-    /// What has to be provided next before the list is open, as three numbers: the part, counted from 0, and where in its file the
-    /// bytes begin and end. Nothing if it is open.
+    /// Returns the bytes to provide next before the list is open, as three numbers: the index of the part, and the
+    /// beginning and the end of the bytes in its file. Returns nothing once the list is open.
     ///
     /// # Errors
-    /// A [`Refusal`] where a part is not one.
+    /// A [`Refusal`] if a part is malformed.
     pub fn open(&mut self) -> Result<Vec<f64>, Refusal> {
         if self.list.is_some() {
             return Ok(Vec::new());
@@ -85,32 +86,33 @@ impl ListCopy {
         }
     }
 
-    /// Provides the bytes of a part from here on, as they were wanted.
+    /// Provides the requested bytes of a part, from this offset on.
     ///
     /// # Errors
-    /// A [`Refusal`] where there is no such part.
+    /// A [`Refusal`] if there is no such part.
     pub fn provide(&mut self, part: usize, from: f64, bytes: Vec<u8>) -> Result<(), Refusal> {
         let provided = self.parts.get(part).ok_or_else(Refusal::misuse)?;
         provided.0.borrow_mut().provided.insert(from as u64, bytes);
         Ok(())
     }
 
-    /// What has to be provided before these values are looked up: three numbers for each piece, as for [`ListCopy::open`].
+    /// Returns the bytes to provide before these values are looked up: three numbers for each range, as for
+    /// [`ListCopy::open`].
     ///
     /// # Errors
-    /// A [`Refusal`] where the list is not open.
-    pub fn wanted(&self, values: &Values) -> Result<Vec<f64>, Refusal> {
+    /// A [`Refusal`] if the list is not open.
+    pub fn wanted(&self, values: &KeyValues) -> Result<Vec<f64>, Refusal> {
         let list = self.list.as_ref().ok_or_else(Refusal::misuse)?;
         Ok(list.ranges(&values.values).into_iter().flat_map(numbers).collect())
     }
 
-    /// Looks values up, and forgets the provided bytes. The answer is JSON: for each key whether it is valid, whether it is in the
-    /// list, and the values of its labels. An unreadable label is a missing one, not an error: a publisher
-    /// that seals such a label for a key must not see it in the page's behaviour.
+    /// Looks up values, and drops the provided bytes. The answer is JSON: for each key whether it is valid, whether it
+    /// is in the list, and the values of its labels. An unreadable label counts as missing and is not an error, because
+    /// a publisher that deliberately seals such a label for a key must not see this in the page's behaviour.
     ///
     /// # Errors
     /// A [`Refusal`].
-    pub fn look_up(&mut self, values: &Values) -> Result<String, Refusal> {
+    pub fn look_up(&mut self, values: &KeyValues) -> Result<String, Refusal> {
         let list = self.list.as_ref().ok_or_else(Refusal::misuse)?;
         let found = list.look_up(&values.values);
         self.forget();
@@ -124,7 +126,7 @@ impl ListCopy {
 impl ListCopy {
     fn answer(&self, is_key: bool, found: Option<&Match>) -> Json {
         let columns = self.head.labels.as_ref().map_or(0, |labels| labels.columns.len());
-        // An invalid key has a random value.
+        // The value for an invalid key is random.
         let found = found.filter(|_| is_key);
         let labels = found.and_then(|found| packed::read(found.label.as_ref()?, columns));
         json!({ "valid": is_key, "member": found.is_some(), "labels": labels })

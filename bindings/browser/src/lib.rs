@@ -1,9 +1,10 @@
-//! The client of published lists in a browser: what a page must not decide by itself.
+//! The client of published lists in a browser: the checks that a page must not implement by itself.
 //!
-//! It accepts heads, checks parts as they come, makes questions of keys, and reads answers, by the same code as the program. The
-//! page's side, in `bindings/browser/js`, fetches and stores, and hands bytes over. Everything runs on one thread.
+//! It accepts heads, checks parts as they arrive, makes questions about keys, and reads answers, with the same code as
+//! the program. The page's side, in `bindings/browser/js`, fetches and stores, and passes bytes. Everything runs on one
+//! thread.
 //!
-//! **Must never import** what has to do with files, sockets or clocks: time comes as an argument.
+//! **Must never import** files, sockets or clocks: the time is an argument.
 
 mod accepted;
 mod checking;
@@ -22,4 +23,4 @@ pub use copy::ListCopy;
 pub use log::LogChecker;
 pub use question::Question;
 pub use refusal::Refusal;
-pub use values::Values;
+pub use values::KeyValues;

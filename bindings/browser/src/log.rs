@@ -1,4 +1,4 @@
-//! Logs, checked as they come.
+//! Checks logs as they arrive.
 
 use vesica_list::log::Checker;
 #[cfg(target_family = "wasm")]
@@ -6,13 +6,13 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::refusal::Refusal;
 
-/// Checks the log of a list as its bytes come.
+/// Checks the log of a list as its bytes arrive.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct LogChecker(pub(crate) Option<Checker>);
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl LogChecker {
-    /// Takes the next bytes.
+    /// Checks the next bytes.
     ///
     /// # Errors
     /// A [`Refusal`].
@@ -20,7 +20,7 @@ impl LogChecker {
         Ok(self.0.as_mut().ok_or_else(Refusal::misuse)?.push(bytes)?)
     }
 
-    /// The end of the log.
+    /// Completes the check.
     ///
     /// # Errors
     /// A [`Refusal`].

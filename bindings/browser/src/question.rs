@@ -1,4 +1,4 @@
-//! Questions, and the answers to them.
+//! Questions and their answers.
 
 use rand::{
     RngExt, SeedableRng,
@@ -10,10 +10,10 @@ use vesica_normalize::encoding::digest_of;
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroize;
 
-use crate::{copy::ListCopy, refusal::Refusal, values::Values};
+use crate::{copy::ListCopy, refusal::Refusal, values::KeyValues};
 
-/// A question about keys. The server sees one blinded element for each given key, valid or not, so that
-/// their number says nothing about the keys.
+/// A question about keys. The server sees one blinded element for each given key, valid or not, so that their number
+/// reveals nothing about the keys.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 pub struct Question {
     question: Option<exchange::Question>,
@@ -24,34 +24,35 @@ pub struct Question {
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl Question {
-    /// About these keys, of which each has a value for each column of the list's keys, one after the other.
+    /// Creates a question about these keys: the values of each key's columns, one key after the other.
     ///
     /// # Errors
-    /// A [`Refusal`] where the values do not fit the columns, are missing or too many, or the browser gives no randomness.
+    /// A [`Refusal`] if the values do not fit the columns, are missing or too many, or if the browser does not provide
+    /// randomness.
     pub fn new(copy: &ListCopy, mut values: Vec<String>) -> Result<Self, Refusal> {
         let question = Self::about(copy, &values);
         values.zeroize();
         question
     }
 
-    /// The bytes for the server.
+    /// Returns the bytes for the server.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.clone()
     }
 
-    /// How long the answer is.
+    /// Returns the length of the answer.
     pub fn answer_bytes(&self) -> usize {
         self.answer_bytes
     }
 
-    /// Checks the answer, and reads the values. There is one answer to a question.
+    /// Checks the answer, and returns the values. A question has one answer.
     ///
     /// # Errors
     /// A [`Refusal`].
-    pub fn finish(&mut self, answer: &[u8]) -> Result<Values, Refusal> {
+    pub fn finish(&mut self, answer: &[u8]) -> Result<KeyValues, Refusal> {
         let question = self.question.take().ok_or_else(Refusal::misuse)?;
         let are_keys = std::mem::take(&mut self.are_keys);
-        Ok(Values { values: question.finish(answer)?, are_keys })
+        Ok(KeyValues { values: question.finish(answer)?, are_keys })
     }
 }
 
@@ -59,14 +60,14 @@ impl Question {
     fn about(copy: &ListCopy, values: &[String]) -> Result<Self, Refusal> {
         let columns = copy.profiles.len();
         if !values.len().is_multiple_of(columns) {
-            let message = format!("a key of this list has {columns} values");
+            let message = format!("a key of this list must have {columns} values");
             return Err(Refusal::new("columns", message));
         }
-        let random = |_| Refusal::new("no-randomness", "the browser gives no randomness");
+        let random = |_| Refusal::new("no-randomness", "the browser does not provide randomness");
         let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(random)?;
         let digest = |key: &[String]| {
             let columns = key.iter().map(String::as_str).zip(&copy.profiles);
-            // What no table can hold is no key.
+            // A key that no table can contain is invalid.
             digest_of(columns, &copy.null_values)
                 .filter(|_| !key.iter().any(|value| value.contains('\0')))
         };

@@ -1,10 +1,10 @@
-//! Refusals, by names that programs can tell apart.
+//! Refusals, with codes for programs.
 
 use vesica_list::{Error, Fault, voprf};
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Why something is refused.
+/// The reason for a refusal.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -14,12 +14,12 @@ pub struct Refusal {
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
 impl Refusal {
-    /// The name of the reason, which stays the same from release to release.
+    /// Returns the code of the reason, which is the same in all releases.
     pub fn code(&self) -> String {
         self.code.to_owned()
     }
 
-    /// What happened and what to do, for people.
+    /// Returns the message for people: what happened, and what to do.
     pub fn message(&self) -> String {
         self.message.clone()
     }
@@ -32,7 +32,7 @@ impl Refusal {
 
     /// A call that the package never makes.
     pub(crate) fn misuse() -> Self {
-        Self::new("misuse", "the parts of this package do not fit together; install it again")
+        Self::new("misuse", "the files of this package are from different releases; install it again")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The calls of a page in their order, against a publisher in memory.
+//! The calls of a page, in order, against a publisher in memory.
 
 use std::io::Cursor;
 
@@ -30,7 +30,7 @@ struct Publisher {
     head: Head,
     log: String,
     files: Vec<Vec<u8>>,
-    /// Whether labels are made from now on that cannot be read.
+    /// Whether new labels are unreadable.
     spoils_labels: bool,
 }
 
@@ -71,7 +71,7 @@ impl Publisher {
         Fingerprint::of(&self.head.certificate()).to_string()
     }
 
-    /// The values of keys of one column.
+    /// Returns the values of keys with one column.
     fn values(&self, keys: &[String], profile: &str) -> Vec<Value> {
         let profile: Normalize = profile.parse().unwrap();
         let items = keys.iter().map(|key| {
@@ -133,7 +133,7 @@ impl Publisher {
         AcceptedHead::accept(&self.text(), &self.fingerprint(), 1500.0, keys, None, 1e9, known)
     }
 
-    /// Opens a copy as a page does, which has the bytes of files that are wanted and no others.
+    /// Opens a copy like a page, which provides only the requested bytes.
     fn copy(&self, keys: &[&str]) -> ListCopy {
         let mut copy = ListCopy::new(&self.accepted(keys, None).unwrap());
         loop {
@@ -200,7 +200,7 @@ fn a_page_finds_what_is_in_the_list_and_reads_no_more_than_it_wants() {
     ];
     assert_eq!(found, json!(expected));
     assert_eq!(publisher.ask(&mut copy, &["nobody"]).unwrap(), json!([answer(false, None)]));
-    // What was provided for one question is not there for the next.
+    // Bytes provided for one question are not available for the next.
     let mut question = Question::new(&copy, vec!["003@a.example".to_owned()]).unwrap();
     let mut rng = StdRng::seed_from_u64(2);
     let answer = exchange::answer(&publisher.key, &question.bytes(), &mut rng).unwrap();
@@ -282,7 +282,7 @@ fn heads_and_logs_are_refused_by_name() {
     };
     assert_eq!(nulls(Some(&[])), "other-null-values");
     assert_eq!(nulls(Some(&["a\u{1b}"])), "null-values");
-    // The publisher signs a new state under the line that the page has seen.
+    // The publisher signs a new state under the log line that the page has seen.
     let log = Head::read(&old).unwrap().log;
     let unlogged = Publisher { head: Head { log, ..publisher.head.clone() }, ..published() };
     assert_eq!(code(&unlogged.text(), &known, 1500.0, 1e9, Some(&old)), "forked");
@@ -310,7 +310,7 @@ fn questions_and_answers_are_refused_by_name() {
     assert_eq!(Question::new(&copy, Vec::new()).err().unwrap().code(), "malformed-answer");
 }
 
-/// A publisher seals a label that nobody can read for a key that it suspects: the page shows none, and goes on.
+/// A publisher seals an unreadable label for a key that it suspects. The page shows no label, and continues.
 #[test]
 fn a_label_that_cannot_be_read_is_a_missing_one() {
     let mut publisher = published();

@@ -1,4 +1,4 @@
-//! What answers give, before it is looked up.
+//! The values in answers, before they are looked up.
 
 use vesica_list::value::Value;
 #[cfg(target_family = "wasm")]
@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The values of the keys of a question, one for each.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
-pub struct Values {
+pub struct KeyValues {
     pub(crate) values: Vec<Value>,
     /// Whether each key is valid. An invalid one has a random value.
     pub(crate) are_keys: Vec<bool>,

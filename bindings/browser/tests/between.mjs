@@ -57,7 +57,7 @@ export class Between {
       response.end(bytes);
       return;
     }
-    // So much of it, and then nothing more.
+    // Sends only the first bytes, and then nothing more.
     response.write(bytes.subarray(0, cut));
     setTimeout(() => response.destroy(), 300);
   }

@@ -15,12 +15,12 @@ import pytest
 import vesica
 
 IN_FULL = ["test_spark.py", "test_spark_frames.py", "test_ray.py", "test_stores.py"]
-"""What is for the second tier alone: it needs Spark and Java, Ray, or a server."""
+"""Tests only for the second tier: they need Spark and Java, Ray, or a server."""
 
 collect_ignore = [] if os.environ.get("VESICA_ASSURE") else IN_FULL
 
 SENTINEL = "zq7sentinel"
-"""Part of every identifier of these tests: what is told outside of results never has it."""
+"""Part of every identifier in these tests. It must never appear outside of results."""
 
 
 class Sides:
@@ -81,7 +81,7 @@ def both() -> Iterator[Both]:
             ]
             errors = [future.exception(60) for future in futures]
             for error in errors:
-                # The side whose fault it is says more than the other.
+                # The error of the side that caused it says more than the other side's.
                 if error is not None and not isinstance(error, vesica.NetworkError):
                     raise error
             return futures[0].result(), futures[1].result()

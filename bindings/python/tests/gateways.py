@@ -64,7 +64,7 @@ class Side:
         assert token.exists(), self.said()
 
     def start_driver(self, script: str, **asked: Any) -> subprocess.Popen[str]:
-        """Start a driver as a process of its own, as whoever submits a job would."""
+        """Start a driver in a separate process, like a submitted job."""
         asked = {
             "input": str(self.folder / "in.parquet"),
             "key": self.column,
@@ -84,7 +84,7 @@ class Side:
         )
 
     def said(self) -> str:
-        """Everything that this side's processes said, for a test that fails."""
+        """Return all output of this side's processes, for a failing test."""
         logs = sorted(self.folder.glob("*.log"))
         return "\n".join(f"== {log}\n{log.read_text(errors='replace')[-6000:]}" for log in logs)
 
@@ -100,7 +100,7 @@ def wait_for(come: Any) -> None:
 
 
 def write(side: Side) -> list[int]:
-    """Write rows of which half of the keys are shared; return those that match.
+    """Write rows, half of them with shared keys, and return the matching rows.
 
     Every tenth key has a second row, in other letters; every hundredth row has no key.
     """

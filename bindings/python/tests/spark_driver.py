@@ -27,7 +27,7 @@ def main(asked: dict[str, Any]) -> None:
     )
     spark = builder.config(map=asked.get("settings", {})).getOrCreate()
     if asked.get("settings"):
-        # It tells of each task.
+        # It logs each task.
         log4j: Any = spark.sparkContext._jvm.org.apache.logging.log4j
         manager = "org.apache.spark.scheduler.TaskSetManager"
         log4j.core.config.Configurator.setLevel(manager, log4j.Level.INFO)

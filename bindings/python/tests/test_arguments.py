@@ -41,7 +41,7 @@ def agreed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", SETTLED)
 def test_an_agreement_settles(agreed: dict[str, Path], name: str) -> None:
-    """Also where the value is the default: whoever names it thinks that it counts."""
+    """Even the default value is refused, because a caller who passes it expects it to count."""
     numbers = ("minimum", "epsilon", "clamp", "scale")
     call: Any = vesica.count if name in numbers else vesica.intersect
     with pytest.raises(vesica.UsageError, match=f"the agreement settles {name}: leave it out"):
@@ -145,7 +145,7 @@ def test_a_text_is_one_name() -> None:
 
 
 def test_names_may_be_those_of_a_frame() -> None:
-    """As libraries have them, and numbers likewise."""
+    """Types of other libraries, including their numbers, are accepted."""
     frame = pd.DataFrame({"k": ["x"], "n": [1]})
     mine, _ = vesica.simulate(
         frame,

@@ -1,4 +1,4 @@
-"""Everything that can be asked for, and what it says of itself."""
+"""Every kind of call, and the descriptions of its result."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_a_fault_of_either_side_is_the_one_that_is_raised() -> None:
 
 
 def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each runs as it stands; where it needs a partner, another thread does the same."""
+    """Each example runs as written. If it needs a partner, another thread runs it, too."""
     monkeypatch.chdir(tmp_path)
     people = "ann@example.org,10\nbob@example.org,20\nc@example.org,30\n"
     Path("a.csv").write_text(f"email,spent\n{people}")

@@ -1,4 +1,4 @@
-"""Values of tables and secrets, which no exception, chain of exceptions, `repr` or log repeats."""
+"""No exception, exception chain, `repr` or log repeats values of tables or secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"
 
 
 class Raising:
-    """A table whose package repeats a value in what it raises."""
+    """A table whose package repeats a value in its exception."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         try:
@@ -50,7 +50,7 @@ def broken_batches() -> pa.RecordBatchReader:
 
 
 class Hidden:
-    """A stream that fails while it is read, which only its reader notices."""
+    """A stream that fails while it is being read."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return broken_batches().__arrow_c_stream__()
@@ -152,7 +152,7 @@ SECRETS: dict[str, Callable[[], Any]] = {
 
 
 def everything(error: BaseException) -> str:
-    """Everything that a log would have of an exception and of each in its chain."""
+    """Return everything that a log would contain of an exception and its chain."""
     said = "".join(traceback.format_exception(error))
     link: BaseException | None = error
     while link is not None:
@@ -163,7 +163,7 @@ def everything(error: BaseException) -> str:
 
 
 def raised(call: Callable[[], Any]) -> tuple[BaseException, str]:
-    """The exception of a call, and everything that traceback and log say of it."""
+    """Return the exception of a call, with its traceback and log messages."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""What drivers of clusters do besides asking what to do next."""
+"""Heartbeats and errors of cluster drivers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vesica._cluster import Link, guarded, present
 
 
 class Gateway:
-    """Counts how often it hears of its driver; it is started again once."""
+    """Counts heartbeats of its driver, and restarts once."""
 
     def __init__(self) -> None:
         self.heard = 0
@@ -39,7 +39,7 @@ def test_a_driver_that_is_busy_is_heard_of() -> None:
     with present(cast("_native.ClusterGateway", gateway)):
         assert gateway.often.wait(60)
     assert gateway.told == [[]]
-    # Whoever asks next hears that the run ended.
+    # The next request reports the end of the run.
     gateway = Gateway()
     gateway.fails = True
     with present(cast("_native.ClusterGateway", gateway)):

@@ -1,4 +1,4 @@
-"""The command line as the other side of every kind of call, and its words for the same faults."""
+"""The command line as the other side of every kind of call, and its messages for faults."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def test_faults_have_the_words_of_the_command_line(tmp_path: Path) -> None:
         with pytest.raises(vesica.InputError) as raised:
             vesica.check(table, key=key)
         said = said_by_the_command(tmp_path, "check", table, "--key", key)
-        # But for the names of flags.
+        # Except for the names of flags.
         assert str(raised.value) in in_python(said) and SENTINEL not in said
 
 
 def test_a_policy_that_refuses_is_its_own_kind_of_fault(tmp_path: Path) -> None:
-    """Both sides agreed on sets of 1,000 keys at least; this one brings 100."""
+    """Both sides agreed on sets of at least 1,000 keys, but this side has 100."""
     for side in ("one", "other"):
         (tmp_path / side).mkdir()
 

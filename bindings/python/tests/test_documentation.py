@@ -1,4 +1,4 @@
-"""The page of documentation: every block of code runs as it stands, but for names and addresses."""
+"""The code blocks of the documentation run as written, except for names and addresses."""
 
 from __future__ import annotations
 

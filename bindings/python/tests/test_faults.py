@@ -1,4 +1,4 @@
-"""What goes wrong: by class, in order, and without an identifier."""
+"""Errors have the right class, end a run in order, and contain no identifier."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = pl.DataFrame({"k": emails(range(1000)), "n": list(range(1000))})
 
 
 def told(error: vesica.Error) -> str:
-    """Everything that an exception says."""
+    """Return the complete text of an exception."""
     return f"{error!r} {error} {error.args} {error.report}"
 
 
@@ -65,7 +65,7 @@ def test_an_option_that_there_is_not_is_a_type_error() -> None:
 
 
 def test_each_class_of_faults_is_an_exception() -> None:
-    """Those of a report, some of which no test here can bring about."""
+    """All classes of a report, including those that no test here can cause."""
     schema = json.loads((ROOT / "docs/reference/report.schema.json").read_text("utf-8"))
     classes = schema["properties"]["failure"]["properties"]["class"]["enum"]
     assert len(classes) == 8
@@ -226,7 +226,7 @@ def test_a_task_that_is_cancelled_stops_its_run() -> None:
 
 
 def test_other_threads_run_meanwhile() -> None:
-    """The lock of the interpreter is free while a run waits."""
+    """The GIL is free while a run waits."""
     one, _ = vesica.local_pair()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(

@@ -152,7 +152,7 @@ def test_coroutines(server: Server) -> None:
 
 
 def test_other_threads_run_meanwhile(server: Server) -> None:
-    """Blinding thousands of keys leaves the lock of Python to others."""
+    """Blinding thousands of keys releases the GIL."""
     table = pl.DataFrame({"mail": emails(range(4000))})
     ticks, done = [0], threading.Event()
 
@@ -170,7 +170,7 @@ def test_other_threads_run_meanwhile(server: Server) -> None:
         took = time.monotonic() - before
         done.set()
         ticking.join()
-    # A tick takes a few milliseconds at worst; without the lock there is one at each end.
+    # A tick takes a few milliseconds at worst. With the GIL held, there would be only two.
     assert ticks[0] > 5, took
 
 
@@ -265,7 +265,7 @@ def test_an_update_is_a_delta_and_an_epoch_is_new(tmp_path: Path) -> None:
 
 
 def test_a_call_can_be_cancelled(tmp_path: Path) -> None:
-    """A task that is cancelled leaves a list that the next call makes."""
+    """After a cancelled task, the next call completes the list."""
     me = vesica.Identity.create(tmp_path / "me.pem")
     table = pl.DataFrame({"email": emails(range(200_000))})
 

@@ -1,4 +1,4 @@
-"""The package itself: types, style, help, what it carries, and the notebooks."""
+"""The package itself: types, style, help, contents, and the notebooks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_licences_are_inside() -> None:
 
 
 def test_the_lines_of_the_readme(sides: Sides) -> None:
-    """As they stand there, but for the names of the two parties: two frames, two processes."""
+    """The notebooks run as written, in two processes, except for the names of the two parties."""
     import polars as pl
 
     text = (PROJECT / "README.md").read_text("utf-8")

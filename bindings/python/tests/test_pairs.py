@@ -51,7 +51,7 @@ def test_a_call_that_fails_frees_the_other_end(
         with pytest.raises(vesica.NetworkError, match="ended before it met this one"):
             waiting.result(30)
     assert time.monotonic() - began < 10
-    # The pair is as good as new, whichever call is first.
+    # The pair can be used again, in either order of calls.
     with ThreadPoolExecutor(2) as pool:
         runs = [pool.submit(vesica.count, NEW, key="k", learns="both", partner=end) for end in pair]
         assert [run.result(30).value for run in runs] == [3, 3]

@@ -53,7 +53,7 @@ class Cluster:
 
     def start_worker(self, number: int) -> subprocess.Popen[bytes]:
         worker = "org.apache.spark.deploy.worker.Worker"
-        # Spark begins a task a second time on another host alone.
+        # Spark only runs a second attempt of a task on another host.
         host = f"127.0.0.{number + 1}"
         place = ["-d", str(self.folder / f"work-{number}"), "--host", host]
         return self._start(f"worker-{number}", worker, self.master, "-c", "1", "-m", "1g", *place)
@@ -110,7 +110,7 @@ class Memory(threading.Thread):
 
 
 def memory_of(process: int) -> int:
-    """Bytes, of which those that processes share count in parts."""
+    """Return bytes. Memory shared between processes is divided among them."""
     try:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
@@ -198,12 +198,12 @@ def test_a_worker_and_a_gateway_are_killed(
 
 
 def test_tasks_that_are_begun_twice(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None:
-    """Spark begins a task again that takes long, while the first one still runs."""
+    """Spark starts a slow task again while the first attempt is still running."""
     pair = Pair(tmp_path)
     sides = (pair.here, pair.there)
     for side in sides:
         side.start_gateway()
-    # Every task takes long by this measure, and one slot leaves a core for the second task.
+    # Every task counts as slow, and one slot leaves a core for the second attempt.
     settings = {
         "spark.speculation": "true",
         "spark.speculation.interval": "50ms",

@@ -1,4 +1,4 @@
-"""Frames of one local Spark: names and types of columns, scratch, and rows that are found again."""
+"""Frames of a local Spark: names and types of columns, scratch, and rows of earlier runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def table(spark: SparkSession, *columns: str) -> Any:
 def test_what_fails_does_so_before_the_gateway_is_asked(
     spark: SparkSession, tmp_path: Path, make: Any, key: Any, kind: type, words: str
 ) -> None:
-    """Good frames fail only for the token, which comes after."""
+    """A valid frame fails only later, because of the token."""
     with pytest.raises(kind) as raised:
         vesica.spark.intersect(make(spark), key=key, scratch=tmp_path, **GATEWAY)
     assert words in str(raised.value)
@@ -133,7 +133,7 @@ def test_rows_have_the_columns_that_they_had(
         return sorted(row[1] for row in rows.collect())
 
     assert found(ended.rows) == pair.expected["inviter"]
-    # All that is left are the digests that match, and the note where they are.
+    # Only the matching digests and the note about them remain.
     scratch = pair.here.folder / "scratch"
     left = sorted(path.name.split("-")[1] for path in scratch.iterdir())
     assert len(left) == 2 and left[1] == "runs"
@@ -142,14 +142,14 @@ def test_rows_have_the_columns_that_they_had(
     notes = pq.read_table(scratch / "vesica-runs").to_pylist()
     assert [note["succeeded"] for note in notes].count(True) == 1
     assert all('"sketch": ""' in note["wanted"] for note in notes)
-    # After the driver has gone, they are found again; elsewhere there are none.
+    # After the driver has ended, `rows` finds them in this directory and not in another.
     assert found(vesica.spark.rows(frame, scratch)) == pair.expected["inviter"]
     again = vesica.spark.rows(frame, scratch, name=notes[0]["name"])
     assert found(again) == pair.expected["inviter"]
     for place, name in ((pair.here.folder, None), (scratch, "other")):
         with pytest.raises(vesica.InputError, match="no run that ended"):
             vesica.spark.rows(frame, place, name=name)
-    # Bytes are those of all partitions, on both sides.
+    # The reports add up the bytes of all partitions, on both sides.
     assert ended.report["bytes_sent"] + ended.report["bytes_received"] > 20 * ROWS
 
 

@@ -35,7 +35,7 @@ ELSEWHERE = {
     "input",
     "query-file",
     "identity",
-    # What a file of the project says of an agreement, and what a program prints.
+    # Options of a project's agreement, and options for the program's output.
     "agreement-hash",
     "partner",
     "side",

@@ -1,4 +1,4 @@
-"""Tables of every kind come in without a copy of their own and go out as what they were."""
+"""Tables of every type are read without a copy, and returned with the same type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def other() -> pa.Table:
 
 def arrow(table: pa.Table) -> Any:
     class Foreign:
-        """What has the interface and nothing else."""
+        """An object with only the interface."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
             return table.__arrow_c_stream__(requested_schema)
@@ -73,7 +73,7 @@ def test_rows_come_back_as_what_they_were(both: Both, kind: str, to: Any) -> Non
         expected = [values[number] for number in EXPECTED]
         found = rows[name].to_pylist()
         if "pandas" in (kind, to):
-            # It has no missing numbers, but some that are none.
+            # pandas has NaN instead of missing numbers.
             found = [None if value != value else value for value in found]
         assert found == expected, name
     assert mine.count == len(EXPECTED) and its.rows is None and its.count is None
@@ -121,7 +121,7 @@ def test_an_index_of_pandas_comes_back(
         names = given.get("select", ["k", "n"])
         assert rows.columns.tolist() == ([names] if isinstance(names, str) else names)
         assert frame.loc[rows.index, "n"].tolist() == [1, 4]
-    # Elsewhere, numbers from 0 on are no column, and every other index is.
+    # For other types, a default index is dropped, and every other index becomes a column.
     is_plain = frame.index.equals(pd.RangeIndex(4)) and frame.index.name is None
     levels = 0 if is_plain else frame.index.nlevels
     assert len(ask(to="polars").columns) == 2 + levels
@@ -216,7 +216,7 @@ def test_relations_come_back_on_their_connection(both: Both) -> None:
 
 
 def test_pieces_and_strings_of_every_layout(both: Both) -> None:
-    """What Polars and DuckDB have in many pieces, and dictionaries."""
+    """Chunked tables of Polars and DuckDB, and dictionaries."""
     pieces = pa.chunked_array([["a", "b"], [], ["c"], ["d", "a"]])
     layouts = [
         pieces,
@@ -297,7 +297,7 @@ def test_text_and_its_dialect(both: Both, tmp_path: Path) -> None:
 
 
 def test_a_table_is_left_as_it_is(both: Both) -> None:
-    """Whatever rows share with the table that they come from, it is the same afterwards."""
+    """A run does not change the table, even if the rows share memory with it."""
     table = pl.DataFrame(COLUMNS)
     before = table.clone()
     both(

@@ -111,8 +111,8 @@ impl NullValues {
 
     /// Whether a normalised value is one of them.
     pub fn contains(&self, value: &str) -> bool {
-        // Most values are longer than any of these. Lower case takes at least a third of the bytes, and as many for
-        // ASCII.
+        // Most values are longer than any of these. Lower case keeps at least a third of the bytes,
+        // and all of them in ASCII.
         let longest = self.longest;
         let may_be = value.len() <= longest || value.len() <= 3 * longest && !value.is_ascii();
         if !may_be {

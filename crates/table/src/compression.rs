@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(Compression::of_beginning(b"P*M,k\n"), Ok(None));
     }
 
-    /// A window of 2 GiB, which `zstd --long=31` makes.
+    /// Tests a window of 2 GiB, as from `zstd --long=31`.
     #[test]
     fn a_window_that_is_too_large_differs_from_damage() {
         let large = b"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00";

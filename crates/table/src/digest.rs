@@ -141,7 +141,7 @@ mod tests {
         assert!(of(&[0..1, 6..8]).is_err());
     }
 
-    /// FIPS 180-4's example, and lengths around a chunk.
+    /// Tests FIPS 180-4's example, and lengths around a chunk.
     #[test]
     fn the_digest_covers_all_bytes() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -266,7 +266,7 @@ pub(crate) fn keep_names(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// The system takes care of this.
+/// Does nothing, since the system takes care of this.
 #[cfg(not(unix))]
 pub(crate) fn keep_names(_directory: &Path) -> io::Result<()> {
     Ok(())

@@ -486,8 +486,8 @@ impl Content for Parquet {
     }
 }
 
-/// Whether all values of a column are in a dictionary, as far as is known: not where the writer gave up because there were
-/// too many.
+/// Whether all values of a column are in a dictionary, as far as known. They are not if the writer gave up because
+/// there were too many.
 fn has_dictionary(column: &ColumnChunkMetaData) -> bool {
     let are_numbers =
         |encoding| matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
@@ -496,7 +496,7 @@ fn has_dictionary(column: &ColumnChunkMetaData) -> bool {
         && column.page_encoding_stats_mask().is_none_or(is_whole)
 }
 
-/// Of what a column has statistics.
+/// Returns the level at which a column has statistics.
 fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
     match (column.column_index_offset(), column.statistics()) {
         (Some(_), _) => EnabledStatistics::Page,

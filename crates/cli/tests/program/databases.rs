@@ -271,7 +271,7 @@ fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
         refused(&["--output", &base.table("people")], &["people", "drop that one first"]);
         refused(&["--output", "adbc:/nowhere/libx.so#t"], &["driver cannot be loaded"]);
         base.refused(&lab, &["--input", &query], 2, &["--query"]);
-        base.refused(&lab, &["--output", &query], 2, &["which table"]);
+        base.refused(&lab, &["--output", &query], 2, &["name the table"]);
         let address = format!("adbc:postgresql://me:{SECRET}@host/x");
         base.refused(&lab, &["--input", &address], 2, &["VESICA_ADBC_URI"]);
         base.refused(&lab, &["--output", &address], 2, &["VESICA_ADBC_URI"]);

@@ -84,7 +84,7 @@ fn empty_tables() {
         (
             "k,v\n,1\n  ,2\n",
             &["--normalize", "trim"][..],
-            "none of its 2 rows has a key: 2 with nothing there",
+            "none of its 2 rows has a key: 2 with an empty or unsuitable value",
         ),
         (
             "k,v\nNULL,1\n,2\n",
@@ -94,7 +94,7 @@ fn empty_tables() {
         (
             "k,v\nx,1\n",
             &["--normalize", "email"],
-            "or nothing of the kind that --normalize takes; `vesica check` says",
+            "with an empty or unsuitable value (see --normalize); `vesica check` says",
         ),
     ] {
         let lab = Lab::new();

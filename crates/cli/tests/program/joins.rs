@@ -84,7 +84,7 @@ fn flags_that_do_not_fit_are_refused_at_once() {
         (&["--duplicates", "all:2"], "all rows of a key are for the side that sends columns"),
         (
             &["--send", "c", "--learns", "peer", "--duplicates", "all:2000"],
-            "2000 rows of 64 bytes; send fewer rows a key",
+            "2000 rows of 64 bytes; send fewer rows per key",
         ),
     ] {
         alone(&lab, flags).assert(2, &[said]);

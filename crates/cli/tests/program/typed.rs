@@ -158,7 +158,7 @@ fn few_and_guessable_keys_are_warned_of_whatever_their_type() {
                 format!("1,000 rows ({:.1} %) have the same key", 100.0 / f64::from(keys)),
                 format!("types of the key columns {kind:>21}\n"),
             ] {
-                let is_share = said.contains("bear the same");
+                let is_share = said.contains("have the same");
                 assert!(is_share || check.out.contains(&said), "no {said:?} in {check:#?}");
             }
             assert!(

@@ -171,7 +171,7 @@ impl<T: DataType> Chunk<T> {
         self.repetitions.append(&mut other.repetitions);
     }
 
-    /// The records with these numbers, in their order.
+    /// Returns the records with these numbers, in this order.
     fn in_order(&self, order: &[u32]) -> Self {
         let levels = if self.defined > 0 { self.definitions.len() } else { self.values.len() };
         // For each record the place of its first level and of its first value, followed by the ends of both.

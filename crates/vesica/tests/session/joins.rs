@@ -131,7 +131,7 @@ fn sides_that_do_not_fit_each_other_say_so() {
     usage(&|job| job.offer.sends = None, "must be the one that learns");
     usage(&|job| job.offer.query = Query::ROWS, "only a join sends columns");
     usage(&|job| job.offer.sends.as_mut().unwrap().bytes = 2, "take 3 to 65536 bytes");
-    usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent once");
+    usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent only once");
     usage(&|job| job.offer.sends.as_mut().unwrap().columns = vec!["d".into()], "no column `d`");
     usage(&|job| job.offer.minimum = 3, "takes no minimum");
     usage(&|job| job.offer.protocol = Some("naive".into()), "no protocol `naive` for join");

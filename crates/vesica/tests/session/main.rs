@@ -372,7 +372,7 @@ fn bad_inputs_end_both_sides_with_a_reason() {
     let message = bad_input(b"k\nx\nsec\xffret\n", plain);
     assert!(message.contains("row 2 (line 3), column `k`: not valid UTF-8"), "{message}");
     let message = bad_input("k,v\n,1\n,2\n", plain);
-    assert!(message.contains("none of its 2 rows has a key: 2 with nothing there"), "{message}");
+    assert!(message.contains("none of its 2 rows has a key: 2 with an empty or unsuitable value"), "{message}");
     let message = not_ready("id,v\nsecret,1\n", plain);
     assert!(
         message.contains("has no column `k`; its first line has 2 fields, not shown"),

@@ -1,7 +1,7 @@
-//! Whether a country's numbering plan has a number.
+//! The check whether a country's numbering plan has a number.
 //!
-//! The library compares a plan's patterns with the beginning of a number, and so takes some numbers that have digits too
-//! many for valid ones. Here the whole number counts.
+//! The library compares a plan's patterns with the beginning of a number, and so accepts some numbers that have too
+//! many digits. Here the whole number counts.
 
 use std::{
     collections::HashMap,
@@ -28,16 +28,17 @@ const KINDS: [Type; 10] = [
     Type::Voicemail,
 ];
 
-/// Patterns that match whole numbers, by those that match their beginnings.
+/// Patterns that match whole numbers, by the patterns that match their beginnings.
 static WHOLE: LazyLock<Mutex<HashMap<String, Option<Arc<Regex>>>>> = LazyLock::new(Mutex::default);
 
-/// Whether a country with this calling code has this number, which stands behind the code.
+/// Whether a country with this calling code has this number, given without the code.
 pub(super) fn has(code: u16, national: &str) -> bool {
     let regions = DATABASE.by_code(&code).unwrap_or_default();
     regions.into_iter().any(|plan| plan_has(plan, national))
 }
 
-/// A number in the form of E.164, without its plus sign, if a country's plan has it. No calling code begins with another.
+/// Whether a country's plan has a number in the form of E.164, given without its plus sign. No calling code begins with
+/// another.
 pub(super) fn is_international(digits: &str) -> bool {
     (1..=3).any(|len| {
         let split = digits.split_at_checked(len);
@@ -45,7 +46,7 @@ pub(super) fn is_international(digits: &str) -> bool {
     })
 }
 
-/// A number in the form of E.164 without its calling code.
+/// Returns a number in the form of E.164 without its calling code.
 pub(super) fn without_code(number: &str) -> &str {
     let Some(digits) = number.strip_prefix('+') else { return number };
     let is_code = |code: &str| code.parse().is_ok_and(|code| DATABASE.by_code(&code).is_some());
@@ -74,12 +75,12 @@ fn beginning(pattern: &str) -> Option<Arc<Regex>> {
 
 fn compiled(pattern: String) -> Option<Arc<Regex>> {
     let mut all = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Patterns are written with white space that means nothing.
+    // The white space in patterns has no meaning.
     let compile = |pattern: &String| RegexBuilder::new(pattern).ignore_whitespace(true).build();
     all.entry(pattern).or_insert_with_key(|pattern| compile(pattern).ok().map(Arc::new)).clone()
 }
 
-/// All that is looked up, to be compared with an earlier version.
+/// Returns all data that the rule uses, to compare it with an earlier version.
 #[cfg(test)]
 pub(in crate::normalize) fn described() -> impl Iterator<Item = String> {
     let described = |plan: &Metadata| {

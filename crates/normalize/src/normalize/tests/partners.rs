@@ -40,7 +40,7 @@ fn digests_by_table() {
     }
 }
 
-/// The examples that the companies publish with their rules.
+/// Tests the examples that the companies publish with their rules.
 #[test]
 fn rules_of_partners_by_table() {
     assert_table(

@@ -30,7 +30,7 @@ use vesica_testkit::ideal;
 const WIDTH: usize = 64;
 const INSTANCES: usize = 1 << 16;
 
-/// Keeps what is written, if told to, and replays what was written before.
+/// Records what is written, if enabled, and replays an earlier recording.
 #[derive(Clone, Default)]
 struct Tape {
     written: Option<Arc<Mutex<Vec<u8>>>>,

@@ -5,11 +5,11 @@
 //!
 //! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
 //!
-//! That party knows the first term; the second is computed by an OT in which it is the sender:
+//! and that party knows the first term. The second is computed by an OT in which it is the sender:
 //!
 //! 1. Random OT with choices b₁: it has m₀ and m₁, the other party has m at its choice.
 //! 2. It sends m₀ − m₁ + (1 − 2·b₀)·v, which the other party adds to m if b₁ = 1 and so has m₀ + b₁·(1 −
-//!    2·b₀)·v. The shares are b₀·v − m₀ and that.
+//!    2·b₀)·v. The shares are b₀·v − m₀ and this value.
 //!
 //! Sums of such products are sums of shares, so a count, a sum or an inner product over hidden matches needs
 //! no adder. With b₀ = 0 throughout this is the product of a bit known to one party and a number known to the

@@ -103,7 +103,7 @@ impl Circuit {
 pub struct Level {
     /// XOR and NOT gates, each with its output wire.
     pub free: Vec<(Wire, Gate)>,
-    /// AND gates, none of which depends on another.
+    /// AND gates that do not depend on each other.
     pub products: Vec<Product>,
 }
 
@@ -131,8 +131,8 @@ impl Level {
     }
 }
 
-/// A slot for each wire, which is reused once the wire is no longer read. So an engine holds only the values
-/// needed at a time, however many gates there are.
+/// A slot for each wire, which is reused after the wire's last use. So an engine holds only the values needed at a
+/// time, for any number of gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slots {
     of: Vec<u32>,
@@ -219,7 +219,7 @@ impl Builder {
     /// The circuit with these outputs. Gates on which none of them depends are left out.
     ///
     /// # Panics
-    /// If there is no such wire.
+    /// If a wire does not exist.
     pub fn finish(self, outputs: Vec<Wire>) -> Circuit {
         let Self { inputs, gates } = self;
         let mut needed = vec![false; inputs + gates.len()];

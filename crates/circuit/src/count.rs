@@ -146,7 +146,7 @@ mod tests {
     use crate::Builder;
 
     #[test]
-    fn what_is_counted_is_what_is_there() {
+    fn counts_match_the_circuit() {
         let mut builder = Builder::new(4);
         let vector = [1, 2, 3].map(|wire| builder.and(0, wire));
         let single = builder.and(vector[0], vector[2]);

@@ -65,7 +65,7 @@ pub trait Engine {
 /// # Panics
 /// If they are missing or have another shape.
 pub(crate) fn known(bits: Option<&WireBits>, wires: usize, instances: usize) -> &WireBits {
-    let bits = bits.expect("whoever owns an input knows it");
+    let bits = bits.expect("the owner of an input knows it");
     assert_eq!((bits.wires(), bits.instances()), (wires, instances), "an input of this shape");
     bits
 }

@@ -88,7 +88,7 @@ number!(u128, i128);
 mod tests {
     use super::*;
 
-    /// Sums and products of signed integers agree with those of their representations.
+    /// Sums and products of signed integers agree with sums and products of their representations.
     fn stands_for_integers<N: Number>() {
         let values = [0, 1, -1, 3, -7, 1 << 30, -(1 << 30)];
         for x in values {

@@ -14,7 +14,7 @@ use crate::Values;
 /// Instances transposed at a time between items and rows: a few pages for each wire.
 const TURNED: usize = 1 << 11;
 
-/// From this number of wires on, instances are moved as items rather than bit by bit.
+/// The number of wires from which instances are moved as items rather than bit by bit.
 const WORTH_TURNING: usize = 6;
 
 /// Bits of `wires` wires in `instances` instances: one row per wire, 64 instances per word. Unused bits of the
@@ -52,7 +52,7 @@ impl WireBits {
         of_words
     }
 
-    /// One number per instance: bit `i` is that of wire `i`. Bits from `wires` on are ignored.
+    /// One number per instance: wire `i` holds bit `i`. Bits from `wires` on are ignored.
     ///
     /// # Panics
     /// For more than 64 wires.
@@ -61,7 +61,7 @@ impl WireBits {
         Self::turn(items.len(), wires, |i| Block(items[i].into()))
     }
 
-    /// One block per instance: bit `i` is that of wire `i`. Bits from `wires` on are ignored.
+    /// One block per instance: wire `i` holds bit `i`. Bits from `wires` on are ignored.
     ///
     /// # Panics
     /// For more than 128 wires.

@@ -1,5 +1,5 @@
-//! Garbling streams: its memory does not depend on the number of gates. This test has a process of its own,
-//! because it reads the process's peak memory.
+//! Garbling streams: its memory does not depend on the number of gates. This test has its own process, because it reads
+//! the process's peak memory.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -27,8 +27,7 @@ const ANDS: usize = 128;
 /// The size of the larger circuit, relative to the smaller one.
 const LARGER: usize = 8;
 
-/// A chain of gates, each of which reads the one before it: depth equals size, and few wires are in use at a
-/// time.
+/// A chain of gates that each read the one before: depth equals size, and few wires are in use at a time.
 fn chain(ands: usize) -> Circuit {
     let mut builder = Builder::new(WIDTH);
     let mut wire = 0;

@@ -15,7 +15,7 @@ pub enum Adversary {
 }
 
 impl Adversary {
-    /// The model of a composition of these parts: that of the weakest part.
+    /// The model of a composition of these parts, which is the model of the weakest part.
     pub const fn weakest(parts: &[Self]) -> Self {
         let mut weakest = Self::Malicious;
         let mut i = 0;

@@ -1,12 +1,12 @@
-//! A Bloom filter whose cells are OTs, some of which are opened to verify that the receiver has not chosen
-//! too many ones (RR16, "Improved Private Set Intersection against Malicious Adversaries").
+//! A Bloom filter whose cells are OTs. Some OTs are opened to verify that the receiver has not chosen too many ones
+//! (RR16, "Improved Private Set Intersection against Malicious Adversaries").
 //!
 //! The receiver chooses ones in exactly `ones` of `ots` OTs. Then a random set of `opened` OTs is opened, in
 //! which at most `threshold` ones are tolerated, and each of the `cells` of a Bloom filter is assigned one of
 //! the remaining OTs.
 //!
 //! Two bounds are used. The number of ones in a random sample of fixed size is hypergeometric, and its tails
-//! are at most 2^(−c·D(x/c ‖ K/N)) for c draws of which x are among K of N (Hoeffding 1963, §6; Chvátal
+//! are at most 2^(−c·D(x/c ‖ K/N)) for x of c draws to fall among K of N (Hoeffding 1963, §6; Chvátal
 //! 1979). The set cells of a Bloom filter are negatively associated, so the same bound holds for their sum
 //! with their mean (Dubhashi and Ranjan 1998).
 
@@ -77,8 +77,8 @@ impl Shape {
             let ones = (set + threshold) as f64 / ots;
             ones < share(threshold, opened) && rare(opened, threshold + 1, ones)
         });
-        // A receiver that aims for more than `most` does best with `most` + 1 + `threshold` ones: with fewer it
-        // has to be luckier, and with more it is caught more often.
+        // A receiver that aims for more than `most` does best with `most` + 1 + `threshold` ones: with fewer it must be
+        // luckier, and with more it is caught more often.
         let most = least_below(set, cells, |most| {
             let ones = (most + 1 + threshold) as f64 / ots;
             share(threshold, opened) < ones && rare(opened, threshold, ones)
@@ -96,7 +96,7 @@ impl Shape {
         self.cells() + self.opened
     }
 
-    /// Ones that a receiver chooses, whatever its items.
+    /// The number of ones that a receiver chooses, for any items.
     pub const fn ones(self) -> usize {
         self.set + self.threshold
     }
@@ -176,7 +176,7 @@ mod tests {
 
     const SIZES: [usize; 9] = [0, 1, 2, 3, 10, 100, 1000, 65_536, 1 << 20];
 
-    /// log2 of the probability that of `ones` among `ots` OTs exactly `x` are among the opened.
+    /// log2 of the probability that exactly `x` of `ones` among `ots` OTs are opened.
     fn hypergeometric(shape: Shape, ones: usize, x: usize) -> f64 {
         let [ots, opened] = [shape.ots(), shape.opened].map(|x| x as u64);
         let (ones, x) = (ones as u64, x as u64);
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Any other number of ones is no better for a receiver that wants to keep more than `most`.
+    /// No other number of ones is better for a receiver that wants to keep more than `most`.
     #[test]
     fn the_best_number_of_ones_is_the_one_bounded() {
         let shape = Shape::new(3, LAMBDA);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(Shape::new(0, LAMBDA), Shape::new(1, LAMBDA));
     }
 
-    /// What both parties take without a word about it.
+    /// The shapes that both parties take without negotiating.
     #[test]
     fn shapes_are_pinned() {
         let all = [1, 100, 65_536].map(|n| {

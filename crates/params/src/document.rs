@@ -109,7 +109,7 @@ fn bins(text: &mut String) {
     row(text, "cuckoo bins per item, three hash functions, no stash", "RS21 §7.2", |n| {
         per_item(cuckoo::sound::<3>(n, LAMBDA).bins, n)
     });
-    row(text, "the same, by proof alone", "union bound", |n| {
+    row(text, "the same, by proof only", "union bound", |n| {
         per_item(cuckoo::proved::<3>(n, 0, LAMBDA).bins, n)
     });
     row(text, "the same, as published: not sound", "PSZ18", |n| published::<3>(n, NoStash));

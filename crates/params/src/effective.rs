@@ -30,7 +30,7 @@ pub fn effective_inputs(columns: usize, queries: u32) -> usize {
 /// C(q, n') · 2^(ℓ_1 (m − n')) ≤ 2^-λ as above.
 ///
 /// # Panics
-/// If there are no more inputs than columns, which no number of bits can rule out.
+/// If there are not more inputs than columns: no number of bits can rule that many inputs out.
 pub fn entry_bits(columns: usize, inputs: usize, queries: u32) -> u32 {
     assert!(inputs > columns, "each column is good for an input");
     let (m, n) = (columns as f64, inputs as f64);

@@ -39,7 +39,7 @@ mod tests {
         slices, subfield, tag,
     };
 
-    /// A length, and the logarithm of the bound for so many items and this λ.
+    /// A length, and the logarithm of the bound for a number of items and λ.
     type Length = (&'static str, fn(usize, u32) -> f64);
 
     /// Each function that chooses a length, with the bound on what that length leaves to chance.

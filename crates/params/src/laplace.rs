@@ -8,12 +8,12 @@
 //!   q^g is a product over the digits of g (Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4).
 //! - A digit is 1 if [`PRECISION`] random bits, as a number, are below its [threshold](Laplace::thresholds).
 //!
-//! What is sampled differs from the distribution by at most η < 2^-70, in total variation: a geometric number with the
-//! [digits](Laplace::digits) that are kept, of which the next would be 1 with a probability of at most e^-50, and
-//! thresholds that are rounded down. A number with this noise is therefore (ε, δ)-differentially private for
-//! δ = (1 + e^ε)·η, which is below 2^-55 for the largest ε.
+//! The samples differ from the distribution by at most η < 2^-70, in total variation: a geometric number is cut off
+//! after its [digits](Laplace::digits), where the next would be 1 with a probability of at most e^-50, and thresholds
+//! are rounded down. A number with this noise is therefore (ε, δ)-differentially private for δ = (1 + e^ε)·η, which is
+//! below 2^-55 for the largest ε.
 //!
-//! Thresholds are computed with whole numbers alone, so that both parties get the same ones on every machine.
+//! Thresholds are computed only with whole numbers, so that both parties get the same ones on every machine.
 
 /// Random bits for each digit.
 pub const PRECISION: usize = 80;
@@ -21,7 +21,7 @@ pub const PRECISION: usize = 80;
 /// The next digit of a geometric number would be 1 with a probability of at most e^-this.
 const TAIL: u128 = 50;
 
-/// Bits after the point of the numbers that are computed with, all of which are at most 1.
+/// Bits after the point in intermediate results, which are all at most 1.
 const FRACTION: u32 = 126;
 
 const ONE: u128 = 1 << FRACTION;
@@ -43,7 +43,8 @@ impl Laplace {
     /// The largest sensitivity.
     pub const LARGEST_SENSITIVITY: u64 = 1 << 62;
 
-    /// For ε in millionths, and the most by which an item changes the number. `None` where one of them is 0 or too large.
+    /// Creates the noise for ε in millionths, and the most by which an item changes the number. `None` if one of them
+    /// is 0 or too large.
     pub fn new(epsilon: u32, sensitivity: u64) -> Option<Self> {
         let is_possible = (1..=Self::LARGEST_EPSILON).contains(&epsilon)
             && (1..=Self::LARGEST_SENSITIVITY).contains(&sensitivity);
@@ -71,7 +72,7 @@ impl Laplace {
         (u128::from(self.epsilon) << digit, 1_000_000 * u128::from(self.sensitivity))
     }
 
-    /// How many binary digits a geometric number has: at most 88.
+    /// The number of binary digits of a geometric number: at most 88.
     pub fn digits(self) -> usize {
         let reaches = |digit: &usize| {
             let (numerator, denominator) = self.exponent(*digit);
@@ -116,7 +117,7 @@ fn multiply(a: u128, b: u128) -> u128 {
     ((a1 * b1) << 2) + ((a1 * b0 + a0 * b1) >> 62)
 }
 
-/// The first bits after the point of a fraction below 1, the denominator of which is below 2^127.
+/// The first bits after the point of a fraction below 1, whose denominator is below 2^127.
 fn divide(numerator: u128, denominator: u128, bits: u32) -> u128 {
     let (mut rest, mut quotient) = (numerator, 0);
     for _ in 0..bits {
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_for_what_was_asked() {
+    fn noise_keeps_its_parameters() {
         let laplace = laplace(500_000, 17);
         assert_eq!((laplace.epsilon(), laplace.sensitivity()), (500_000, 17));
     }
@@ -193,8 +194,8 @@ mod tests {
         }
     }
 
-    /// How far what is sampled is from the distribution, at most: of each of two geometric numbers, what is cut off,
-    /// and a unit for each digit.
+    /// The bound on the distance of the samples from the distribution: for each of two geometric numbers, the part that
+    /// is cut off, and a unit for each digit.
     #[test]
     fn the_distance_is_below_its_bound() {
         let eta = 2.0 * (libm::exp(-50.0) + 88.0 * libm::exp2(-(PRECISION as f64)));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_noise_is_refused() {
+    fn invalid_parameters_are_refused() {
         for (epsilon, sensitivity) in [(0, 1), (1, 0), (10_000_001, 1), (1, (1 << 62) + 1)] {
             assert_eq!(Laplace::new(epsilon, sensitivity), None);
         }

@@ -62,8 +62,8 @@ fn log2_few(width: usize, height: usize, load: usize, sender: usize) -> f64 {
     log2(sender) + log2_lower_tail(width as u64, unmarked, u64::from(KAPPA))
 }
 
-/// The minimal number of columns of a block of `height` rows, in each of which `load` items of the receiver
-/// mark one row, such that
+/// The minimal number of columns of a block of `height` rows such that, if each of `load` items of the receiver marks
+/// one row in each column,
 ///
 /// - each of `sender` other items meets at least κ cells that are not marked, except with probability 2^-λ for
 ///   all of them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load bounds from
@@ -107,14 +107,14 @@ mod tests {
         assert_eq!(matrix(1 << 20, 1 << 20, 40), large);
     }
 
-    /// Where there are no marks, the probability that two items are alike decides: 128/−log2(1/2 + 1/256 + 2^-33) is 129.5.
+    /// Without marks, the probability that two items are alike decides: 128/−log2(1/2 + 1/256 + 2^-33) is 129.5.
     #[test]
     fn two_items_differ_also_where_there_are_no_marks() {
         assert_eq!(matrix(0, 1, 40), Matrix { blocks: 1, height: 128, width: 130 });
     }
 
-    /// Rows come from 32 random bits, so the likeliest of 2^31 rows may be 1.5 times as likely as the average. Then e^-1.5 of
-    /// the cells stay unmarked, and of 956 columns fewer than κ with probability at most 2^-40.
+    /// Rows come from 32 random bits, so the likeliest of 2^31 rows may be 1.5 times as likely as the average. Then
+    /// e^-1.5 of the cells stay unmarked, and fewer than κ of 956 columns do with probability at most 2^-40.
     #[test]
     fn likelier_rows_take_more_columns() {
         assert_eq!(width(1 << 31, 1 << 31, 1, 40), 956);

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_least_whatever_the_guess() {
+    fn the_result_is_the_least_for_any_guess() {
         for low in [0, 1, 7] {
             for needed in [0, 1, 2, 7, 8, 100, 1023] {
                 for guess in [0, 1, 6, 100, 5000] {

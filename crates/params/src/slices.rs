@@ -25,7 +25,7 @@ const MANY: usize = 256;
 ///
 /// Keys of one bin whose 64-bit nodes collide cannot all be values of one polynomial. The nodes are independent
 /// of the bins, so two keys of a bin collide with probability 2^-64. More than `spare` excess keys require
-/// `spare` + 1 collisions without a cycle, of which there are at most pairs^(spare + 1); one more bit is
+/// `spare` + 1 collisions without a cycle, for which there are at most pairs^(spare + 1) choices; one more bit is
 /// reserved for the spare columns' own equations, which are dependent with probability spare² · 2^-64.
 pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
     let block = KAPPA as usize;

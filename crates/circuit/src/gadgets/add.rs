@@ -71,7 +71,7 @@ pub fn negate(builder: &mut Builder, a: &[Wire]) -> Vec<Wire> {
 /// representation of m; depth O(log² m).
 ///
 /// # Panics
-/// If there are none.
+/// If `bits` is empty.
 pub fn popcount(builder: &mut Builder, bits: &[Wire]) -> Vec<Wire> {
     let m = bits.len();
     assert!(m > 0, "some bits");

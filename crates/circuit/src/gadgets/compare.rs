@@ -3,7 +3,7 @@
 use super::wires;
 use crate::{Builder, Circuit, Wire};
 
-/// How two numbers are compared: rounds cost time on a slow link, gates cost bytes.
+/// The method of comparing two numbers: rounds cost time on a slow link, gates cost bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Bit by bit: σ AND gates in sequence (Kolesnikov, Sadeghi and Schneider, CANS 2009). For garbling, where
@@ -31,7 +31,7 @@ pub fn equal(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
 /// Whether all bits are 1. AND gates: one fewer than bits; depth ⌈log⌉.
 ///
 /// # Panics
-/// If there are none.
+/// If `bits` is empty.
 pub fn all(builder: &mut Builder, mut bits: Vec<Wire>) -> Wire {
     while bits.len() > 1 {
         let pair = |pair: &[Wire]| match *pair {

@@ -17,7 +17,7 @@ pub fn add_noise(
 ) -> Vec<Wire> {
     let digits = thresholds.len();
     assert!(digits > 0 && number.len() >= digits, "noise that fits");
-    assert_eq!(random.len(), 2 * digits * precision, "so many random bits");
+    assert_eq!(random.len(), 2 * digits * precision, "random bits for every digit");
     let mut uniform = random.chunks_exact(precision);
     let mut geometric = || -> Vec<Wire> {
         let bound = thresholds.iter().zip(&mut uniform);
@@ -43,7 +43,7 @@ mod tests {
         plain,
     };
 
-    /// A number of so many bits, and then the random ones.
+    /// Takes a number of `bits` bits, and then the random bits.
     fn circuit(bits: usize, precision: usize, thresholds: &[u128]) -> Circuit {
         let random = 2 * thresholds.len() * precision;
         let mut builder = Builder::new(bits + random);
@@ -52,7 +52,7 @@ mod tests {
         builder.finish(noisy)
     }
 
-    /// With few bits, every one of their values is tried: each noise comes as often as the thresholds say, exactly.
+    /// With few bits, every one of their values is tried: the frequency of each noise matches the thresholds exactly.
     #[test]
     fn every_noise_comes_as_often_as_it_should() {
         for (precision, thresholds) in [(1, &[1][..]), (4, &[7, 3]), (3, &[4, 2, 1]), (5, &[15, 1])]
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn it_costs_what_it_says() {
+    fn noise_costs_as_documented() {
         for (bits, epsilon, sensitivity) in [(64, 1_000_000, 1), (80, 100_000, 1 << 50)] {
             let thresholds = Laplace::new(epsilon, sensitivity).unwrap().thresholds();
             let circuit = circuit(bits, PRECISION, &thresholds);

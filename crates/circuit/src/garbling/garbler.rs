@@ -22,7 +22,7 @@ pub struct Garbler<'c, C> {
 }
 
 impl<'c, C: CotSender> Garbler<'c, C> {
-    /// Uses an OT extension that has been set up; its Δ, made odd, becomes that of the labels. Draws the
+    /// Uses an OT extension that has been set up; its Δ, made odd, becomes the Δ of the labels. Draws the
     /// session's public numbers.
     pub fn new(cot: C, channel: &'c mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let public = [Block::random(rng), Block::random(rng)];

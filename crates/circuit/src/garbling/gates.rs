@@ -42,7 +42,7 @@ fn hash_both(hash: &Rekeyed, delta: Block, first: u128, labels: &[Block], out: &
     hash.apply(first, out);
 }
 
-/// The evaluator's computation: the label of a ∧ b from those of a and b and the tables.
+/// The evaluator's computation: the label of a ∧ b from the labels of a and b and the tables.
 pub fn evaluate(
     hash: &Rekeyed,
     first: Indices,

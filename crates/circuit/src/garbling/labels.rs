@@ -8,8 +8,8 @@ use zeroize::Zeroize;
 
 use crate::{Values, WireBits};
 
-/// One label for each wire in each instance, one row per wire: the garbler has the label of 0, the evaluator
-/// that of the wire's bit. Zeroized when dropped.
+/// One label for each wire in each instance, one row per wire: the garbler has the label of 0, the evaluator the label
+/// of the wire's bit. Zeroized when dropped.
 #[derive(Clone)]
 pub struct Labels {
     wires: usize,

@@ -1,18 +1,16 @@
 //! Garbled circuits (Yao), with half gates (Zahur, Rosulek and Evans, EUROCRYPT 2015), free XOR (Kolesnikov
 //! and Schneider, ICALP 2008) and point-and-permute: a constant number of rounds, two blocks per AND gate.
 //!
-//! Every wire of every instance has two labels, W and W ⊕ Δ, which stand for 0 and 1. The garbler (the
-//! first party) knows W and Δ; the evaluator (the second) knows the label of the wire's bit but not
-//! which bit that is. Δ is odd, so a label's lowest bit, its colour, distinguishes the two, and W's lowest
-//! bit, which only the garbler knows, tells what it means. H is a hash with a fresh index i for each half of
-//! each gate ([`Rekeyed`]).
+//! Every wire of every instance has two labels, W and W ⊕ Δ, which stand for 0 and 1. The garbler (the first party)
+//! knows W and Δ; the evaluator (the second) knows the label of the wire's bit but not which bit that is. Δ is odd, so
+//! a label's lowest bit, its colour, distinguishes the two, and W's lowest bit, which only the garbler knows,
+//! determines its meaning. H is a hash with a fresh index i for each half of each gate ([`Rekeyed`]).
 //!
 //! 1. The garbler sends two public random numbers: one for the session's hash, one for a stream of labels.
-//! 2. An input of the garbler: the evaluator's label L comes from the public stream, so nothing is sent; the
-//!    garbler, who has the bit x, takes W = L ⊕ x·Δ.
-//! 3. An input of the evaluator: correlated OT with Δ, which gives W to one party and W ⊕ x·Δ to the other.
-//!    Both clear the lowest bit, and the evaluator puts x in its place: the label of a bit of its own need
-//!    not hide it.
+//! 2. An input of the garbler: the evaluator's label L comes from the public stream, so nothing is sent; the garbler,
+//!    which has the bit x, takes W = L ⊕ x·Δ.
+//! 3. An input of the evaluator: correlated OT with Δ, which gives W to one party and W ⊕ x·Δ to the other. Both clear
+//!    the lowest bit, and the evaluator puts x in its place: the label of its own bit need not hide it.
 //! 4. XOR adds labels; NOT adds Δ at the garbler. For a ∧ b with labels A and B and their lowest bits p and
 //!    q, the garbler sends G = H(A, i) ⊕ H(A ⊕ Δ, i) ⊕ q·Δ and E = H(B, i') ⊕ H(B ⊕ Δ, i') ⊕ A, and takes
 //!    H(A, i) ⊕ p·G ⊕ H(B, i') ⊕ q·(E ⊕ A). The evaluator computes the same from its own labels and colours.
@@ -24,7 +22,7 @@
 //!
 //! **Security.** Semi-honest. The evaluator sees one label per wire, which reveals nothing without Δ; the
 //! garbler sees the messages of the OT and the colours of what is revealed to it. Which messages are sent, in
-//! which order and of what length, depends on the circuits alone. A malicious garbler can make the evaluator
+//! which order and of what length, depends only on the circuits. A malicious garbler can make the evaluator
 //! compute something else; a party can stop the other only with an error of the channel.
 
 mod evaluator;

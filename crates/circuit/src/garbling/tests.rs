@@ -34,7 +34,7 @@ fn two_parties<A: Send, B: Send>(
     })
 }
 
-/// Runs circuits on the inputs of the two parties, those of the first party first, and reveals the outputs to
+/// Runs circuits on the inputs of the two parties, the first party's first, and reveals the outputs to
 /// both.
 fn run_all<E: Engine>(
     engine: &mut E,
@@ -127,8 +127,8 @@ fn labels_move_as_bits_do() {
     assert!(shown == Some(moved(&bits)));
 }
 
-/// The evaluator's labels do not reveal the garbler's input: in all bits of all labels, 0 and 1 are equally
-/// frequent whatever that input is.
+/// The evaluator's labels do not reveal the garbler's input: in all bits of all labels, 0 and 1 are equally frequent
+/// for any input.
 #[test]
 fn labels_look_random() {
     for bit in [false, true] {

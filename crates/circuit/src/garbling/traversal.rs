@@ -20,7 +20,7 @@ const GROUP: usize = 16 * PART;
 /// AND gates whose tables go into one message, over all instances of a group.
 const TABLES_PER_MESSAGE: usize = 1 << 17;
 
-/// What differs between the parties.
+/// The steps in which the parties differ.
 pub trait Side: Sync {
     /// Before the gates of a piece: the evaluator receives their tables.
     fn before(&self, tables: &mut [Table], channel: &mut Channel) -> Result<()>;
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// Records the indices that it is told to use.
+    /// Records the indices that it is given.
     #[derive(Default)]
     struct Indexed(Mutex<Vec<Range<u128>>>);
 

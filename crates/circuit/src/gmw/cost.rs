@@ -1,4 +1,4 @@
-//! What GMW sends. The amount does not depend on data.
+//! The bytes that GMW sends. Their number does not depend on data.
 
 use crate::{Circuit, Level, Product};
 

@@ -6,16 +6,15 @@
 //! 1. The parties take a triple c = a·b for each product x·y, all of them shared.
 //! 2. Both send their shares of d = x ⊕ a and of e = y ⊕ b, and so learn d and e, in which a and b mask x and
 //!    y.
-//! 3. x·y is c ⊕ d·b ⊕ e·a ⊕ d·e, of which the parties compute shares; the first party adds the last term to
-//!    its share.
+//! 3. The parties compute shares of x·y = c ⊕ d·b ⊕ e·a ⊕ d·e; the first party adds the last term to its share.
 //!
 //! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way per
 //! gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in common.
 //!
 //! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
 //!
-//! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is sent
-//! depends on circuits and numbers of instances alone.
+//! Besides its own shares each side sees only d and e, which are uniform. The length of every message depends only on
+//! circuits and numbers of instances.
 
 pub(crate) mod cost;
 

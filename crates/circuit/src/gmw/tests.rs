@@ -13,7 +13,7 @@ use crate::{
 /// Numbers of instances around the length of a word.
 const INSTANCES: [usize; 6] = [0, 1, 63, 64, 65, 1000];
 
-/// A circuit and its inputs, of which each party knows half.
+/// A circuit and its inputs; each party knows half of them.
 struct Case {
     circuit: Circuit,
     known: [WireBits; 2],
@@ -145,7 +145,7 @@ fn with_dealt<'a>(
 }
 
 #[test]
-fn what_is_sent_depends_on_shapes_alone() {
+fn messages_depend_only_on_shapes() {
     for (vectors, instances) in [(false, 1), (true, 65), (false, 5000), (true, 5000)] {
         for seed in [3, 4, 14] {
             let cases =

@@ -11,7 +11,7 @@ use crate::{
 
 /// For each odd position of a sorted list: the number, and whether it occurs twice.
 pub struct Candidates<V> {
-    /// The numbers, none of which equals another.
+    /// The numbers, which are all different.
     pub numbers: V,
     /// One bit per number.
     pub twice: V,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_costs_what_it_should() {
+    fn the_cost_is_as_expected() {
         for (width, n) in [(32, 1), (32, 256), (61, 100), (1, 3)] {
             let mut count = Count::default();
             let Ok(found) = find(&mut count, &Shape::new(width, 2 * n));

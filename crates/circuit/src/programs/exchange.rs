@@ -18,8 +18,8 @@ impl<V: Values> Placed<V> {
         Self { at: (0..values.instances() as u32).collect(), values }
     }
 
-    /// Replaces the values at each pair of positions by the circuit's outputs. Its inputs are those of
-    /// `controls`, one instance per pair, if there are any, followed by the two values.
+    /// Replaces the values at each pair of positions by the circuit's outputs. Its inputs are the `controls`, if any,
+    /// with one instance per pair, followed by the two values.
     pub fn exchange<E: Engine<Values = V>>(
         &mut self,
         engine: &mut E,

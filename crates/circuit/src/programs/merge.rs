@@ -1,9 +1,9 @@
 //! Merging two sorted lists, with Batcher's bitonic network.
 //!
-//! One list reversed, followed by the other, falls and then rises. If such a sequence is compared at a distance
-//! of half its length, the smaller elements and the larger ones form two sequences of the same kind. If the
-//! length is not a power of two, the network is that of the next one, and missing elements count as larger than
-//! everything: they would never move, so their comparators are left out.
+//! One list reversed, followed by the other, falls and then rises. If such a sequence is compared at a distance of half
+//! its length, the smaller elements and the larger ones form two sequences of the same kind. If the length is not a
+//! power of two, the network for the next one is used, and missing elements count as larger than everything: they would
+//! never move, so their comparators are left out.
 
 use super::exchange::{Pair, Placed};
 use crate::{

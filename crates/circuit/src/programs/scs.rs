@@ -4,15 +4,15 @@
 //! 1. Each party sorts its own items and inputs them.
 //! 2. The two lists are merged; an item of both then occurs twice.
 //! 3. Of the items at odd positions, those that occur twice are kept, and the others are replaced by 0.
-//! 4. The party that learns nothing permutes what is left, by a random permutation that it alone knows.
+//! 4. The party that learns nothing permutes what is left, by a random permutation that only it knows.
 //! 5. The receiver is shown the result.
 //!
 //! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as many
 //! zeros as there are items of either set: the receiver would learn how many items of the other party lie
 //! between any two of the intersection. After step 4 the items are at random places among zeros, so the output
-//! can be computed from the intersection and the two set sizes alone. The receiver must not know the
+//! can be computed from only the intersection and the two set sizes. The receiver must not know the
 //! permutation, so the other party chooses it; that party sees no result and gains nothing from the
-//! permutation. If both are to learn, the receiver tells the other one afterwards: shown the places, the party
+//! permutation. If both are to learn, the receiver informs the other one afterwards: shown the places, the party
 //! that knows the permutation would undo it. A permutation that is not random harms only the party that chose
 //! it.
 //!
@@ -34,7 +34,7 @@ use crate::{Engine, Party, WireBits, count::Count, gadgets::Comparison};
 /// The widest item, in bits.
 pub const MAX_WIDTH: usize = 128;
 
-/// What both parties know beforehand.
+/// The parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Bits of an item, at most [`MAX_WIDTH`].
@@ -43,7 +43,7 @@ pub struct Terms {
     pub sizes: [usize; 2],
     /// The party to which the intersection is revealed.
     pub receiver: Party,
-    /// How items are compared.
+    /// The method of comparing items.
     pub comparison: Comparison,
 }
 
@@ -105,7 +105,7 @@ impl Items {
         self.0.len()
     }
 
-    /// Whether there are no items.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -121,7 +121,7 @@ pub struct Known<'a> {
     pub permutation: Option<&'a [u32]>,
 }
 
-/// Runs all steps. Returns the common items, in an order that reveals nothing, to the receiver alone.
+/// Runs all steps. Returns the common items, in an order that reveals nothing, only to the receiver.
 ///
 /// # Panics
 /// If the inputs known on this side do not fit the terms.
@@ -143,8 +143,8 @@ pub fn intersect<E: Engine>(
     }))
 }
 
-/// The cost of [`intersect`], computed from the lengths of its lists alone. It is what the counting engine
-/// would find, without building the lists.
+/// The cost of [`intersect`], computed only from the lengths of its lists. It equals the result of the counting engine,
+/// without building the lists.
 pub fn count(terms: &Terms) -> Count {
     let Terms { width, sizes, receiver, comparison } = *terms;
     let bits = |items: usize| (items * width) as u64;
@@ -182,7 +182,7 @@ mod tests {
 
     /// The table of PSZ14's circuit for items of 32 bits.
     #[test]
-    fn it_has_as_many_gates_as_it_should() {
+    fn the_number_of_gates_is_as_expected() {
         for (log, small, shallow) in [
             (8, 229_120, 360_448),
             (10, 1_113_088, 1_755_136),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_the_intersection() {
+    fn the_receiver_learns_the_intersection() {
         let mut rng = StdRng::seed_from_u64(1);
         for round in 0..300 {
             let width = [8, 20, 64, 100, 128][round % 5];

@@ -13,7 +13,7 @@ use crate::{
 /// one wire this is the number of ones.
 ///
 /// # Panics
-/// If there are no instances, or no wires.
+/// If it has zero instances or zero wires.
 pub fn sum<E: Engine>(engine: &mut E, numbers: &E::Values) -> Result<E::Values, E::Error> {
     assert!(numbers.instances() > 0 && numbers.wires() > 0, "something to add");
     let mut columns: Vec<E::Values> =
@@ -52,7 +52,7 @@ fn reduce<E: Engine>(
     let mut reduced: Vec<Vec<E::Values>> = vec![Vec::new(); columns.len() + 1];
     let mut at = 0;
     for (weight, (column, &n)) in columns.iter().zip(&thirds).enumerate() {
-        // Left-over bits go first, so that they are not left over for ever.
+        // Left-over bits go first, so that they are not left over forever.
         reduced[weight].insert(0, part(column, 3 * n, column.instances()));
         reduced[weight].push(part(&sums, at, at + n));
         reduced[weight + 1].push(part(&carries, at, at + n));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn it_costs_what_it_should() {
+    fn the_cost_is_as_expected() {
         let cost = |wires: usize, instances: usize| {
             let mut count = Count::default();
             let Ok(_) = sum(&mut count, &Shape::new(wires, instances));

@@ -155,8 +155,7 @@ impl Sides {
         }
         let unknown = || Zeroizing::new(vec![None; n]);
         let mut sides = Self { inputs: unknown(), outputs: unknown() };
-        // The last output must use the lower network: if n is odd it is alone, otherwise its pair has no
-        // switch.
+        // The last output must use the lower network: if n is odd it has no partner, otherwise its pair has no switch.
         for j in (0..n).rev() {
             if sides.outputs[j].is_none() {
                 sides.follow(permutation, &inverse, j);
@@ -165,9 +164,9 @@ impl Sides {
         sides
     }
 
-    /// Follows an output through the lower network to its input. The neighbour of that input goes through the
-    /// upper network to an output, whose neighbour comes through the lower one, and so on, until there is no
-    /// neighbour or the path returns to its start.
+    /// Follows an output through the lower network to its input. The neighbour of that input goes through the upper
+    /// network to an output, whose neighbour comes through the lower one, and so on, until an input has no neighbour or
+    /// the path returns to its start.
     fn follow(&mut self, permutation: &[u32], inverse: &[u32], mut output: usize) {
         while self.outputs[output].is_none() {
             let input = permutation[output] as usize;
@@ -188,7 +187,7 @@ impl Sides {
 /// A uniformly random permutation of `n` values.
 pub fn random(n: usize, rng: &mut (impl Rng + ?Sized)) -> Zeroizing<Vec<u32>> {
     let mut permutation = Zeroizing::new((0..n as u32).collect::<Vec<_>>());
-    // Time does not depend on the order but for caches, nor does that of finding the settings.
+    // Only caches can make this time, and the time of finding the settings, depend on the order.
     permutation.shuffle(&mut Declassified(rng));
     permutation
 }

@@ -1,6 +1,6 @@
-//! Equality of strings by their digits: shares of whether two strings are equal, each of which one party knows. A digit has
-//! three bits, and takes one 1-out-of-8 OT (as Rathee et al., CCS 2020, and Chandran, Gupta and Shah, PETS 2022, compare; here
-//! with silent OTs of random bits, and with strings of the first party that are random).
+//! Equality of strings by their digits: shares of whether two strings, one of each party, are equal. A digit has three
+//! bits, and takes one 1-out-of-8 OT (as in Rathee et al., CCS 2020, and Chandran, Gupta and Shah, PETS 2022; here with
+//! silent OTs of random bits, and with random strings of the first party).
 //!
 //! For digits z of T and w of C, from a random OT in which T has the bits m_0 … m_7, and C a random digit c and m_c:
 //!
@@ -8,22 +8,24 @@
 //! 2. T → C: u_x = m_x ⊕ m_0 ⊕ [x = z ⊕ d] ⊕ [0 = z ⊕ d], for x from 1 to 7; and u_0 = 0.
 //! 3. T has the share m_0 ⊕ [0 = z ⊕ d], and C has m_c ⊕ u_c. They add up to [c = z ⊕ d] = [w = z].
 //!
-//! The shares of all digits are equal, one of them inverted, exactly if all digits are: they are strings again, of a third of the
-//! bits, which are compared in the same way, up to a string of one bit. The parties take turns as T and C, so that T sends its
-//! d of one *level* with its u of the one before.
+//! The shares of all digits are equal, one of them inverted, exactly if all digits are: they are strings again, of a
+//! third of the bits, which are compared in the same way, down to a string of one bit. The parties take turns as T and
+//! C, so that T sends its d of one *level* with its u of the one before.
 //!
-//! **The first level** sends less, because there T is the first party, whose digits are random: it takes them from the OTs. The
-//! message of word x is a polynomial in the bits x_0, x_1, x_2; let M_S be its coefficients for the products of the bits in S. With
-//! z'_i = z_i ⊕ d_i ⊕ 1, the polynomial of [x = z ⊕ d] is the product of the x_i ⊕ z'_i.
+//! **The first level** sends less, because there T is the first party, whose digits are random: it takes them from the
+//! OTs. The message of word x is a polynomial in the bits x_0, x_1, x_2; let M_S be its coefficients for the products
+//! of the bits in S. With z'_i = z_i ⊕ d_i ⊕ 1, the polynomial of [x = z ⊕ d] is the product of the x_i ⊕ z'_i.
 //!
 //! 1. T takes the digit whose bits are z_k = M_ij ⊕ 1, where i and j are the two others. C → T: d, as above.
 //! 2. T → C: M_012 ⊕ 1, and M_i ⊕ z'_j·z'_k for each i.
-//! 3. T has the share M_∅ ⊕ z'_0·z'_1·z'_2. C corrects m_c by what it got, and by d_k·c_i·c_j, because z'_k is M_ij ⊕ d_k.
+//! 3. T has the share M_∅ ⊕ z'_0·z'_1·z'_2. C corrects m_c by the message that it got, and by d_k·c_i·c_j, because z'_k
+//!    is M_ij ⊕ d_k.
 //!
-//! What is left over of the strings of the first party, one or two bits, is drawn at random, and compared in later levels.
+//! The one or two bits that are left over of the first party's strings are drawn at random, and compared in later
+//! levels.
 //!
-//! d is masked by c, and what T sends by coefficients that C does not know, because M_∅ masks the message it has; so all of it is
-//! random. Lengths depend on the number of strings and of their bits alone.
+//! d is masked by c, and T's messages by coefficients that C does not know, because M_∅ masks the message it has; so
+//! all messages are random. Lengths depend only on the number of strings and of their bits.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -129,8 +131,8 @@ impl Strings {
         (drawn + levels.map(|level| level.digits).sum::<usize>()) * self.count
     }
 
-    /// Bytes of memory of a party: for the OTs that are kept, and for those that are made at a time, with the number of threads of
-    /// the current pool.
+    /// Bytes of memory of a party: for the OTs that are kept, and for the OTs that are made at a time, with the number
+    /// of threads of the current pool.
     pub fn memory(self, role: Party) -> usize {
         let [held, chosen] = [role, role.other()].map(|holder| self.ots(holder));
         let made = [held, chosen].map(|n| silent::memory(n, lpn(n)));
@@ -165,10 +167,10 @@ pub struct Digits {
 /// A bit of every string.
 type Row = Zeroizing<Vec<u64>>;
 
-/// Those in which this party has the messages.
+/// The OTs in which this party has the messages.
 struct Held([Tape; WORDS]);
 
-/// Those in which it has a choice.
+/// The OTs in which it has a choice.
 struct ChosenDigits {
     words: [Tape; WORD_BITS],
     messages: Tape,
@@ -254,7 +256,7 @@ impl Digits {
         Ok(made)
     }
 
-    /// The strings of the first party, whose other bits are drawn here; bit i of a string is that of wire i.
+    /// The strings of the first party, whose other bits are drawn here; wire i holds bit i of the strings.
     pub fn draw(&self, rng: &mut dyn CryptoRng) -> WireBits {
         let Strings { count, bits } = self.strings;
         let mut strings = WireBits::random(bits, count, rng);
@@ -269,11 +271,11 @@ impl Digits {
         strings
     }
 
-    /// Shares of whether this party's strings are those of the other party; bit i of a string is that of wire i. The first
-    /// party's are those it has [drawn](Self::draw).
+    /// Shares of whether this party's strings equal the other party's; wire i holds bit i of the strings. The first
+    /// party uses the strings it has [drawn](Self::draw).
     ///
     /// # Panics
-    /// If their number, or that of their bits, is not the agreed one.
+    /// If the number of strings, or of their bits, is not the agreed one.
     pub fn compare(mut self, strings: &WireBits, channel: &mut Channel) -> Result<WireBits> {
         let Strings { count, bits } = self.strings;
         assert_eq!((strings.instances(), strings.wires()), (count, bits), "as agreed on");
@@ -441,8 +443,8 @@ impl Digits {
     }
 }
 
-/// The coefficients of the polynomial in the bits of x whose values are these messages; those for the product of the bits that
-/// are 1 in S are at S.
+/// The coefficients of the polynomial in the bits of x whose values are these messages; index S holds the coefficient
+/// for the product of the bits that are 1 in S.
 fn coefficients(mut messages: [Row; WORDS]) -> [Row; WORDS] {
     for bit in 0..WORD_BITS {
         for x in (0..WORDS).filter(|x| x >> bit & 1 == 1) {
@@ -504,7 +506,7 @@ struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// For so many words in all.
+    /// Expects `left` words in all.
     fn new(label: &'static str, left: usize, channel: &'a mut Channel) -> Self {
         Self { label, left, words: Vec::new().into_iter(), channel }
     }

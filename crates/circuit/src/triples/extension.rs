@@ -26,9 +26,9 @@ pub enum Extension {
     Silent(SmallField, Lpn),
 }
 
-/// Leaves of a tree of silent OT. With larger trees there are fewer of them and less is sent: 3.1 bits per
-/// triple, both directions together, compared with 1.7 for trees of 4096 leaves. But then a piece takes 24 MB instead of 12,
-/// and four are compressed at a time: silent OT takes 1.08 times as long.
+/// Leaves of a tree of silent OT. With larger trees there are fewer of them and less is sent: 3.1 bits per triple, both
+/// directions together, compared with 1.7 for trees of 4096 leaves. But then a piece takes 24 MB instead of 12, and
+/// four are compressed at a time: silent OT takes 1.08 times as long.
 const LEAVES: usize = 1 << 11;
 
 impl Extension {
@@ -36,8 +36,8 @@ impl Extension {
     pub const SILENT: Self =
         Self::Silent(SmallField::new(8), lpn::ONES.with_piece(lpn::ONES.blocks * LEAVES / 2));
 
-    /// Sets up OT sessions in both directions and makes triples, and OTs for strings, as far as they are asked
-    /// for. The other party does the same in the other role.
+    /// Sets up OT sessions in both directions and makes triples, and OTs for strings, as the demand requires. The other
+    /// party does the same in the other role.
     pub fn make(
         self,
         role: Party,

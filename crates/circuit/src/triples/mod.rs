@@ -64,12 +64,12 @@ impl Demand {
         demand
     }
 
-    /// What a circuit needs in `instances` instances, with one triple for each AND gate.
+    /// The demand of a circuit in `instances` instances, with one triple for each AND gate.
     pub fn of_ands(circuit: &Circuit, instances: usize) -> Self {
         Self::singles(circuit.ands() * instances)
     }
 
-    /// What a circuit needs in `instances` instances, with one triple for each multiplication of a bit with a
+    /// The demand of a circuit in `instances` instances, with one triple for each multiplication of a bit with a
     /// vector.
     pub fn of_products(circuit: &Circuit, instances: usize) -> Self {
         let levels = circuit.levels();
@@ -77,7 +77,7 @@ impl Demand {
         Self::of(products.map(|product| (product.right.len(), instances)))
     }
 
-    /// What a counted program needs, with one triple for each multiplication of a bit with a vector if
+    /// The demand of a counted program, with one triple for each multiplication of a bit with a vector if
     /// `vectors`, otherwise with one for each AND gate.
     pub fn of_count(count: &Count, vectors: bool) -> Self {
         match vectors {
@@ -96,7 +96,7 @@ impl Demand {
         self.counts.values().sum()
     }
 
-    /// Whether nothing is asked for.
+    /// Whether nothing is needed.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.strings.is_none()
     }

@@ -141,7 +141,7 @@ fn combine(sent: SentOts, received: ReceivedOts) -> Shares {
     Shares { a, b, c: zeros }
 }
 
-/// What is made from OTs, which arrive in chunks, for one kind of triples after another.
+/// Shares made from OTs, which arrive in chunks, for one kind of triples after another.
 struct Kinds<T> {
     made: Vec<T>,
     /// The length of the vectors, and the number still to be made.
@@ -170,7 +170,7 @@ impl<T> Kinds<T> {
     }
 }
 
-/// What a sender makes from OTs, one tape for each bit of the vector.
+/// A sender's bits from OTs, one tape for each bit of the vector.
 struct SentOts {
     /// m_0 ⊕ m_1.
     sums: Vec<Tape>,
@@ -197,7 +197,7 @@ impl SentOts {
     }
 }
 
-/// What a receiver makes from OTs.
+/// A receiver's bits from OTs.
 struct ReceivedOts {
     choices: Tape,
     /// The chosen messages, one tape for each bit.

@@ -12,8 +12,8 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// With room for `bits` bits. More must not be written, since growing would leave a copy of secrets in
-    /// memory.
+    /// Creates a tape with room for `bits` bits. More must not be written, since growing would leave a copy of secrets
+    /// in memory.
     pub(crate) fn with_room(bits: usize) -> Self {
         Self { words: Vec::with_capacity(bits.div_ceil(64)), written: 0, read: 0 }
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_was_written() {
+    fn written_bits_are_read_back() {
         let mut rng = StdRng::seed_from_u64(1);
         for _ in 0..300 {
             let counts: Vec<usize> = (0..20).map(|_| rng.random_range(0..=64)).collect();

@@ -19,7 +19,7 @@ const EXTENSIONS: [Extension; 3] = [
     Extension::Silent(SmallField::new(4), Lpn { blocks: 24, least: 0, piece: 1500, ..lpn::ONES }),
 ];
 
-/// Triples from a trusted dealer: those of the first party and of the second.
+/// Triples from a trusted dealer, for the first party and for the second.
 pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
     let mut rng = StdRng::seed_from_u64(8);
     let mut both = [Triples::default(), Triples::default()];
@@ -230,8 +230,8 @@ fn demands_add_up() {
     assert!(!Demand::default().with_strings(Strings::new(0, 40)).is_empty());
 }
 
-/// Strings of any length are equal where they are, and nowhere else: with a difference in each of their bits, in all of them, or
-/// at random.
+/// Strings of any length compare as equal exactly if they are: tried with a difference in each of their bits, in all of
+/// them, or at random.
 #[test]
 fn strings_are_equal_where_they_are() {
     let rng = &mut StdRng::seed_from_u64(4);
@@ -271,7 +271,7 @@ fn strings_are_equal_where_they_are() {
     }
 }
 
-/// The first level has all digits that there are, and the others are as few as three bits at a time allow; each digit makes two
+/// The first level covers all digits, and the others are as few as three bits at a time allow; each digit leaves two
 /// bits fewer.
 #[test]
 fn levels_and_ots_are_as_few_as_can_be() {
@@ -287,8 +287,8 @@ fn levels_and_ots_are_as_few_as_can_be() {
     assert_eq!([Party::First, Party::Second].map(|holder| strings.ots(holder)), [23, 7]);
 }
 
-/// What the first party draws, and what a party sends while strings are compared, looks random whatever the second party's strings
-/// are: single bits, and sums of two of them.
+/// The first party's strings, and all messages while strings are compared, look random for any strings of the second
+/// party: single bits, and sums of two of them.
 #[test]
 fn comparisons_are_masked() {
     const COUNT: usize = 4096;

@@ -39,7 +39,7 @@ fn terms(sizes: [usize; 2], receiver: Party) -> Terms {
     Terms { width: WIDTH, sizes, receiver, comparison: Comparison::Small }
 }
 
-/// What a party knows at the beginning: its items, and a permutation unless it is the receiver.
+/// Intersects, from a party's knowledge at the beginning: its items, and a permutation unless it is the receiver.
 fn intersect<E: vesica_circuit::Engine>(
     engine: &mut E,
     own: Party,
@@ -176,8 +176,8 @@ fn as_many_bytes_travel_as_the_gates_say() {
     }
 }
 
-/// Whatever the peer sends, the outcome is an error that says so, or a result; semi-honest parties need not
-/// notice more.
+/// For any message of the peer, the outcome is an error about it, or a result; semi-honest parties need not notice
+/// more.
 #[test]
 fn a_peer_that_deviates_does_no_more_than_spoil_the_result() {
     let own = [items(1..=5), items(3..=9)];

@@ -15,7 +15,7 @@ const fn min_bins(hashes: usize) -> usize {
 /// The shape of a cuckoo table with a number of hash functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape<const H: usize = HASHES> {
-    /// Bins, each of which holds at most one item.
+    /// Bins, which each hold at most one item.
     pub bins: usize,
     /// Items that may be left without a bin.
     pub stash: usize,
@@ -30,8 +30,8 @@ pub struct Shape<const H: usize = HASHES> {
 /// - 4, 5: no stash; the union bound over sets that leave too few bins, each hit twice (`hall`). This is a
 ///   proof for every n, and within a tenth of the existing fits. Known fits for 4 and 5 functions turned out
 ///   wrong for small n.
-/// - 2: 2.4 n bins; the smallest stash by that bound. Without a stash, a table fails with probability about 1 /
-///   n, whatever the number of bins.
+/// - 2: 2.4 n bins; the smallest stash by that bound. Without a stash, a table fails with probability about 1 / n for
+///   any number of bins.
 pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
     const { assert!(2 <= H && H <= 5, "two to five hash functions") };
     match H {
@@ -49,8 +49,7 @@ pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
     }
 }
 
-/// The minimal number of bins for which [`sound`]'s union bound alone, without any fit, gives 2^-λ with this
-/// stash.
+/// The minimal number of bins for which [`sound`]'s union bound by itself, without any fit, gives 2^-λ with this stash.
 pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
     let enough = |bins: usize| hall::log2_no_table(n, H, bins, stash) <= -f64::from(lambda);
     Shape { bins: least(n.max(min_bins(H)), n, enough), stash }
@@ -67,7 +66,7 @@ impl<const H: usize> Shape<H> {
     }
 }
 
-/// What papers published for λ = 40.
+/// Shapes that papers published for λ = 40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
     /// PSSZ15, with a stash: 2.4 n bins for two functions (stash as in cryptoTools, whose author is "not sure"
@@ -112,11 +111,11 @@ fn from_table(n: usize, rows: &[(u32, usize)]) -> usize {
 
 /// Bins for three hash functions at statistical security `lambda`.
 ///
-/// Simulations, and the lines fitted to them, capture the failures of large tables: too many items for too few
-/// bins overall. A small table fails for another reason, four items on one triple of bins, which no simulation
-/// encounters: lines fitted below n = 256 promise 2^-40 where that reason alone has 2^-33. So small tables use
-/// the union bound over all sets of items that leave too few bins, which is exact and not very wasteful there;
-/// from n = 256 on, the fits satisfy it as far as it concerns few items.
+/// Simulations, and the lines fitted to them, capture the failures of large tables: too many items for too few bins
+/// overall. A small table fails for another reason, four items on one triple of bins, which no simulation encounters:
+/// lines fitted below n = 256 promise 2^-40, but this kind of failure already has probability 2^-33. So small tables
+/// use the union bound over all sets of items that leave too few bins, which is exact and not very wasteful there; from
+/// n = 256 on, the fits satisfy it as far as it concerns few items.
 fn three(n: usize, lambda: u32) -> usize {
     if n >= FITTED {
         return times(fitted_expansion(n, lambda), n, 3);
@@ -200,8 +199,7 @@ mod tests {
         check::<5>((6..2000).step_by(61));
     }
 
-    /// Where a fit is used for three functions, the proof needs fewer bins from 2^16 on, and slightly more
-    /// before.
+    /// For three functions, where a fit is used, the proof needs fewer bins from 2^16 on, and slightly more before.
     #[test]
     fn the_proof_is_near_the_fit() {
         let milli = |e: u32| proved::<3>(1 << e, 0, 40).bins * 1000 / (1 << e);

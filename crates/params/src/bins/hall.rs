@@ -4,14 +4,13 @@ use std::f64::consts::LN_2;
 
 use crate::binomial::log2_choose;
 
-/// log2 of a bound on the probability that of `n` items, each with a random choice of `hashes` distinct ones of
-/// `bins` bins, it is impossible to give all except `stash` a bin of their own.
+/// log2 of a bound on the probability that `n` items, each with a random choice of `hashes` distinct bins out of
+/// `bins`, cannot all except `stash` have their own bin.
 ///
-/// If so, there is a minimal set of t items that have only v = t − stash − 1 bins in total. In a minimal set
-/// each bin belongs to at least two items: if leaving out an item removed a bin, a smaller set would do. The
-/// bound is the expected number of such sets, Σ_t C(n, t) · C(bins, v) times the probability that given items
-/// have exactly given bins. For this there are two bounds, of which the first is better for few items and the
-/// second for many:
+/// If so, there is a minimal set of t items that have only v = t − stash − 1 bins in total. In a minimal set each bin
+/// belongs to at least two items: if leaving out an item removed a bin, a smaller set would do. The bound is the
+/// expected number of such sets, Σ_t C(n, t) · C(bins, v) times the probability that given items have exactly given
+/// bins. Two bounds exist for this. The first is better for few items, the second for many:
 /// - that all choices fall inside, (v · (v − 1) ⋯ / bins · (bins − 1) ⋯)^t;
 /// - (h·t)! · \[z^(h·t)\] (e^z − 1 − z)^v / (bins · (bins − 1) ⋯)^t, which counts the ways to hit each of v
 ///   bins twice or more.

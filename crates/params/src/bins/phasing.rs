@@ -1,7 +1,7 @@
 //! Permutation-based hashing, or phasing (PSSZ15 §5): a bin stores only the part of an item that the bin's
 //! number does not determine.
 
-/// How an item splits into a place and a rest.
+/// The way in which an item splits into a place and a rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// PSSZ15: the item is place ‖ rest, and the bin is place ⊕ f(rest). The number of bins is a power of
@@ -44,7 +44,7 @@ impl Shape {
         self.bins
     }
 
-    /// How an item splits.
+    /// Returns the way in which an item splits.
     pub fn form(self) -> Form {
         self.form
     }

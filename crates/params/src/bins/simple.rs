@@ -82,9 +82,8 @@ mod tests {
         assert!(max_load(2, 3, 40) == 2);
     }
 
-    /// The bound holds at a λ small enough for a test: over many seeded throws, overflow is no more frequent
-    /// than promised, and with room for one ball less it would be frequent enough to show that the bound is not
-    /// vacuous.
+    /// The bound holds at a λ small enough for a test: over many seeded throws, overflow is at most as frequent as
+    /// promised, and with room for one ball less it would be frequent enough to show that the bound is not vacuous.
     #[test]
     fn overflow_by_simulation() {
         let (balls, bins, lambda, trials) = (300, 100, 5, 4000);

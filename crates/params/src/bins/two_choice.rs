@@ -38,9 +38,9 @@ fn bins(n: usize) -> usize {
     n.div_ceil(MEAN).max(2)
 }
 
-/// log2 of a bound on the probability that `n` items, each of which may go into either of two distinct
-/// random bins, have no placement. There is one unless some v bins hold all choices of more than
-/// v · capacity items (Hall): Σ_v C(bins, v) · Pr\[Bin(n, C(v, 2) / C(bins, 2)) > v · capacity\].
+/// log2 of a bound on the probability that `n` items, which may each go into either of two distinct random bins, have
+/// no placement. A placement exists unless some v bins hold all choices of more than v · capacity items (Hall): Σ_v
+/// C(bins, v) · Pr\[Bin(n, C(v, 2) / C(bins, 2)) > v · capacity\].
 pub fn log2_no_table(n: usize, shape: Shape) -> f64 {
     let (n, bins) = (n as u64, shape.bins as u64);
     if n > bins * shape.capacity as u64 {

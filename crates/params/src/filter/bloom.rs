@@ -29,7 +29,7 @@ impl BloomShape {
     }
 
     /// The sparse filter of RR16, made for its cut and choose: so sparse that a receiver that cheats on some
-    /// bits gains nothing. Positions and bits per item are its authors' (RR16's code; there is no formula):
+    /// bits gains nothing. Positions and bits per item are the authors' (RR16's code, without a formula):
     /// positions from the next larger row, bits per item from the next smaller.
     pub fn sparse(items: usize) -> Self {
         const ROWS: [(u32, usize, usize); 8] = [

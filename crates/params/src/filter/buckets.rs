@@ -79,15 +79,15 @@ impl VacuumShape {
     /// Slots of a bucket.
     pub const SLOTS: usize = 4;
 
-    /// Expected loads of the four classes of chunks, as corrected by LIANG22 §5.1; with those of the vacuum
+    /// Expected loads of the four classes of chunks, as corrected by LIANG22 §5.1; with the loads of the vacuum
     /// filter's authors, (1, 0.75, 0.5, 0.25), insertions fail.
     pub const CHUNK_LOADS: [f64; 4] = [1.0, 0.9, 0.7, 0.4];
 
     /// The number of items from which there are chunks.
     const CHUNKED: usize = 1 << 18;
 
-    /// The shape for a rate; tags of 48 bits as published. Below 2^18 items there are no chunks, because a
-    /// whole number of them would waste what the filter is meant to save.
+    /// The shape for a rate; tags of 48 bits as published. Below 2^18 items chunks are not used, because a whole number
+    /// of them would waste the space that the filter saves.
     ///
     /// # Errors
     /// [`Refused::TooStrict`].

@@ -17,12 +17,12 @@ use crate::{
     tag::{rice_parameter, sorted_list_bits},
 };
 
-/// Why there is no filter for a purpose.
+/// The reason why no filter serves a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// The sender may deviate.
     MaliciousSender,
-    /// False positives would have to be rarer than blocks of 128 bits allow.
+    /// False positives must be rarer than blocks of 128 bits allow.
     TooStrict,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MaliciousSender => {
-                "no filter is safe against a malicious sender, who could build one that contains \
+                "no filter is safe against a malicious sender, which could build one that contains \
                  everything; send whole values as a list"
             }
             Self::TooStrict => {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_128_bits_cannot_give_is_refused() {
+    fn rates_beyond_128_bits_are_refused() {
         let rate = |lambda| Rate::sound(Adversary::SemiHonest, 1 << 20, lambda);
         assert_eq!(rate(109), Err(Refused::TooStrict));
         let strict = rate(90).unwrap();

@@ -39,7 +39,7 @@ impl Tails {
 /// Sums omit terms that are smaller than their largest term by a factor of 2^90.
 ///
 /// # Panics
-/// If `n` is not a multiple of 24, if there is no accumulator, or if `most` is not below half of `n`.
+/// If `n` is not a multiple of 24, if `accumulators` is 0, or if `most` is not below half of `n`.
 pub fn words(n: usize, accumulators: u32, most: usize) -> Tails {
     assert!(n.is_multiple_of(BLOCK) && accumulators > 0 && 2 * most < n);
     let code = Code::new(n);
@@ -195,8 +195,8 @@ mod tests {
         -words(n, accumulators, (distance * n as f64) as usize).light
     }
 
-    /// Figures computed by two other programs, one of which uses exact integers for A_w; for the published ones
-    /// see below.
+    /// Figures computed by two other programs, one of them with exact integers for A_w; for the published ones see
+    /// below.
     #[test]
     fn bits_are_those_computed_elsewhere() {
         let table: [(usize, u32, f64, f64); 19] = [
@@ -235,7 +235,7 @@ mod tests {
         assert!((bits - 47.386).abs() < 0.05, "{bits}");
     }
 
-    /// All words are counted: there are 2^(N/2), one of which is zero. Permutations and accumulators preserve
+    /// All words are counted: there are 2^(N/2), including zero. Permutations and accumulators preserve
     /// their number.
     #[test]
     fn no_word_is_lost() {

@@ -15,8 +15,8 @@
 //! distance is computed and not assumed, except with a small probability over the choice of its permutations, once
 //! and for all ([`Lpn::failure_bits`]).
 //!
-//! What is *assumed*, as for every code used in this way, is that no attack is better than linear tests and
-//! attacks on the rank of values ([`blocks_for_rank`]).
+//! The *assumption*, as for every code used in this way, is that no attack is better than linear tests and attacks on
+//! the rank of values ([`blocks_for_rank`]).
 
 pub mod first_moment;
 
@@ -63,9 +63,9 @@ pub const UNIFORM: Lpn =
 
 /// For values that are all 1, with three accumulators, among parties that follow the protocol.
 ///
-/// It is public that each block adds up to 1: this gives as many equations as there are blocks, in addition to
-/// those of the compressed vector. With 64 entries a block or more they are too few to matter: at the distance
-/// of a random code of that rate, the bias stays below 2^-128.
+/// It is public that each block adds up to 1: this gives as many equations as there are blocks, in addition to the
+/// equations of the compressed vector. With 64 entries a block or more they are too few to matter: at the distance of a
+/// random code of that rate, the bias stays below 2^-128.
 pub const ONES: Lpn = Lpn { values: Values::Ones, blocks: 384, least: 384 * 64, ..UNIFORM };
 
 /// For values that are all 1, where a sender may guess places and is caught if a guess is wrong.
@@ -212,7 +212,7 @@ mod tests {
         assert!(PUBLISHED.distance() < 0.10 && PUBLISHED_ONES.distance() < 0.10);
     }
 
-    /// What both parties take without a word about it: a change is a new version of the wire.
+    /// The instances that both parties take without negotiating: a change is a new version of the wire.
     #[test]
     fn instances_are_pinned() {
         let lpn = |accumulators, values, blocks, least, piece| Lpn {

@@ -90,9 +90,9 @@ impl Excess {
         }
     }
 
-    /// The width with which `n` keys fail with probability at most 2^-λ: that of the next measured number of
-    /// keys; beyond the last, λ grows by 1 for each doubling (dependent rows are close to each other, so twice
-    /// the keys have twice as many).
+    /// The width with which `n` keys fail with probability at most 2^-λ, which is the width for the next measured
+    /// number of keys; beyond the last, λ grows by 1 for each doubling (dependent rows are close to each other, so
+    /// twice the keys have twice as many).
     fn width(self, n: usize, lambda: u32) -> usize {
         let log = n.max(1).next_power_of_two().ilog2();
         let lines = self.lines();
@@ -107,11 +107,11 @@ impl Excess {
 /// probability at most 2^-λ. `usize::MAX` for a target gives a single cluster, which has the fewest columns and
 /// has good locality anyway.
 ///
-/// A cluster of c keys has c columns plus `excess`, but at least c + λ' + 2, where 2^-λ' is the failure
-/// probability allowed for each cluster; so the failures of a random matrix with as many columns are a small
-/// part of it. Widths are those of the lines that BPSY23 fitted to measured failures, as in their
-/// implementations. The lines begin at 2^10 keys. A smaller cluster is a [`random_matrix`] with its own bound:
-/// with the width for 2^10 keys and λ = 5, 100 keys fail almost twice as often as 2^-5.
+/// A cluster of c keys has c columns plus `excess`, but at least c + λ' + 2, where 2^-λ' is the failure probability
+/// allowed for each cluster; so the failures of a random matrix with as many columns are a small part of it. Widths
+/// come from the lines that BPSY23 fitted to measured failures, as in their implementations. The lines begin at 2^10
+/// keys. A smaller cluster is a [`random_matrix`] with its own bound: with the width for 2^10 keys and λ = 5, 100 keys
+/// fail almost twice as often as 2^-5.
 pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     let clusters = Clusters::new(n, target, lambda);
     // A single cluster cannot overflow.

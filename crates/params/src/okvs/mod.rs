@@ -24,8 +24,8 @@ use crate::{
 /// the λ + 1 + log clusters columns with which a random matrix has full rank, for any number of clusters.
 const ALL_DENSE: usize = 64;
 
-/// The shape of an OKVS: keys fall into clusters, each of which is a small OKVS of its own with sparse
-/// columns, some of which a row has, and dense ones, which each row has.
+/// The shape of an OKVS: keys fall into clusters, which are small OKVS of their own. A row has some of a cluster's
+/// sparse columns, and all of its dense ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Clusters.
@@ -199,9 +199,9 @@ fn paxos_lambda(shape: &Shape) -> f64 {
     if shape.sparse >= sparse { shape.dense as f64 - gap as f64 } else { 0.0 }
 }
 
-/// The shape of the garbled cuckoo table with three hash functions (GPR+21) for `n` keys, as published:
-/// weight 3, 1.3 n sparse columns, and ⌈log n / 2⌉ + λ binary dense ones, in one cluster. Its store is
-/// that of [`shape`], which has other numbers of columns.
+/// The shape of the garbled cuckoo table with three hash functions (GPR+21) for `n` keys, as published: weight 3, 1.3 n
+/// sparse columns, and ⌈log n / 2⌉ + λ binary dense ones, in one cluster. It uses the store of [`shape`], which has
+/// other numbers of columns.
 ///
 /// GPR+21 measured failures of 2^-29 at 6600 keys. By RR22's fit (§4), encoding fails with probability
 /// at most 2^-40 from about 6600 keys on; for fewer keys it fails more often than that, and [`shape`]
@@ -374,7 +374,7 @@ mod tests {
                 assert!(after <= 128);
             }
         }
-        // RS21's columns alone are not enough: 2^69 rows at 2^8 keys, 2^96 at 2^16.
+        // RS21's columns by themselves are not enough: 2^69 rows at 2^8 keys, 2^96 at 2^16.
         assert!(paxos(1 << 8, 40).one_way().dense > paxos(1 << 8, 40).dense);
         assert!(paxos(1 << 16, 40).one_way().dense > paxos(1 << 16, 40).dense);
     }

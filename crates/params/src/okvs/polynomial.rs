@@ -6,9 +6,9 @@ use crate::bins::simple;
 /// ln 2, rounded down.
 const LN_2: u64 = 2_977_044_471;
 
-/// The shape of polynomials over GF(2^128) for `n` keys in bins of about `target`, each of which has room for
-/// its keys except with probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial
-/// with n coefficients, which never fails and takes n log² n steps; [`mega_bin`] is the target of PSTY19.
+/// The shape of polynomials over GF(2^128) for `n` keys in bins of about `target`, which all have room for their keys
+/// except with probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial with n
+/// coefficients, which never fails and takes n log² n steps; [`mega_bin`] is the target of PSTY19.
 pub fn polynomial(n: usize, target: usize, lambda: u32) -> Shape {
     let clusters = n.div_ceil(target).max(1);
     let capacity = simple::max_load(n, clusters, lambda);

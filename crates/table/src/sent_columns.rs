@@ -27,8 +27,8 @@ pub const DEFAULT_BYTES: u32 = 64;
 pub struct SentColumns {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// The maximum number of bytes for the values of one row, with two more bytes per value. Shorter values are padded to
-    /// it, so that the other side does not learn the lengths in rows that do not match.
+    /// The maximum number of bytes for the values of one row, with two more bytes per value. Shorter values are padded
+    /// to it, so that the other side does not learn the lengths in rows that do not match.
     pub bytes: u32,
     /// The most rows that are sent with one key. If it is 1, the first row of each key is sent.
     pub rows: u32,

@@ -268,7 +268,8 @@ fn instants<T: ArrowPrimitiveType<Native = i64>>(
     })
 }
 
-/// Returns the text of an instant without a time zone, by the days since the first of 1970 and the nanoseconds of the day.
+/// Returns the text of an instant without a time zone, given the days since the first of 1970 and the nanoseconds of
+/// the day.
 pub(crate) fn instant(days: i64, nanoseconds: i64) -> Vec<u8> {
     let mut text = Vec::new();
     put_date(&mut text, days);

@@ -45,7 +45,7 @@ def told(error: vesica.Error) -> str:
         (
             {"key": ["k", "n"], "normalize": ["trim"] * 3},
             vesica.UsageError,
-            "3 profiles, and the key has 2",
+            "3 profiles, but the key has 2",
         ),
     ],
 )

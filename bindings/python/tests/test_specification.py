@@ -90,5 +90,5 @@ def test_paths_may_be_objects(tmp_path: Path) -> None:
 
 
 def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(vesica.UsageError, match="there is no option colour"):
+    with pytest.raises(vesica.UsageError, match="unknown option colour"):
         _native.written({"colour": 1})

@@ -1,4 +1,4 @@
-//! What a cluster's driver and its tasks do: they ask their gateway, and compare partitions.
+//! The driver and the tasks of a cluster: requests to their gateway, and the comparison of partitions.
 
 use std::{
     io,
@@ -33,14 +33,14 @@ use zeroize::Zeroizing;
 use super::{
     keys::{Keys, Sketched},
     message::{
-        ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, LONGEST, Secret, TICKET, Token, Work,
+        ANSWER, ASK, ASKS, Ask, Counted, GatewayReply, JOINS, LONGEST, Secret, TICKET, Token, Work,
     },
 };
 
-/// How long the gateway may be silent after a question.
+/// The longest silence of the gateway after a request.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The pause before a question is asked again that was not heard.
+/// The pause before a request without an answer is repeated.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A gateway, as its cluster sees it.
@@ -48,49 +48,49 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Gateway {
     address: String,
     token: Arc<Token>,
-    /// How long to go on asking where nobody answers.
+    /// The time after which requests are given up if nobody answers.
     wait: Duration,
     cancel: CancelToken,
     told: Arc<Mutex<Option<Told>>>,
 }
 
-/// What a driver told.
+/// The facts that a driver has sent.
 #[derive(Debug)]
 struct Told {
     counted: Counted,
-    /// The seed of the run that it then heard of.
+    /// The seed of the run that it received in answer.
     seed: Option<Secret>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone)]
 pub struct Ended {
     /// The report, as JSON.
     pub report: String,
     /// The record, as JSON.
     pub record: Option<String>,
-    /// What went wrong after the result was complete.
+    /// Faults that occurred after the result was complete.
     pub shortfalls: Vec<String>,
 }
 
-/// What a driver hears.
+/// The gateway's answer to a driver's heartbeat.
 #[derive(Debug, Clone)]
 pub enum Here {
-    /// The run goes on.
+    /// The run continues.
     Waits,
-    /// The gateway was started again, and is to be [told again](Gateway::again) what it was told.
+    /// The gateway was restarted, and the driver must [repeat](Gateway::again) its facts.
     Again,
     /// The run has ended.
     Ended(Ended),
 }
 
-/// What ended a job of the cluster: a fault and, where the gateway has made one, the report.
+/// The error that ended a job of the cluster, with the report if the gateway has made one.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failed {
-    /// Whose fault it was.
+    /// The side at fault.
     pub class: Class,
-    /// What the user is told.
+    /// The message for the user.
     pub message: String,
     /// The report, as JSON.
     pub report: Option<String>,
@@ -102,11 +102,11 @@ impl From<Error> for Failed {
     }
 }
 
-/// The result of what a cluster does.
+/// The result of an operation of a cluster.
 pub type ClusterResult<T> = std::result::Result<T, Failed>;
 
 impl Gateway {
-    /// The gateway at `host:port`, which is asked for so long although nobody answers.
+    /// Creates a handle of the gateway at `host:port`. Requests are repeated for the time `wait` if nobody answers.
     pub fn new(address: String, token: Arc<Token>, wait: Duration, cancel: CancelToken) -> Self {
         Self { address, token, wait, cancel, told: Arc::default() }
     }
@@ -124,8 +124,8 @@ impl Gateway {
         Ok(connect::dial(&self.address, &meeting)?)
     }
 
-    /// Asks once, and again where the answer was lost.
-    fn ask(&self, ask: &Ask) -> ClusterResult<Answer> {
+    /// Sends a request, and repeats it if the answer was lost.
+    fn ask(&self, ask: &Ask) -> ClusterResult<GatewayReply> {
         let started = Instant::now();
         loop {
             match self.attempt(ask) {
@@ -133,11 +133,11 @@ impl Gateway {
                     thread::sleep(PAUSE);
                 }
                 Err(error) => return Err(error.into()),
-                Ok(Answer::Failed { class, reason, report }) => {
+                Ok(GatewayReply::Failed { class, reason, report }) => {
                     return Err(Failed { class, message: reason, report: Some(report) });
                 }
-                Ok(Answer::Refused { reason }) => {
-                    let message = format!("the gateway refuses: {reason}");
+                Ok(GatewayReply::Refused { reason }) => {
+                    let message = format!("the gateway refused: {reason}");
                     return Err(Failed { class: Class::Usage, message, report: None });
                 }
                 Ok(answer) => return Ok(answer),
@@ -145,7 +145,7 @@ impl Gateway {
         }
     }
 
-    fn attempt(&self, ask: &Ask) -> Result<Answer> {
+    fn attempt(&self, ask: &Ask) -> Result<GatewayReply> {
         let mut connection = self.connect()?;
         let mut head = [0; 1 + TICKET];
         head[0] = ASKS;
@@ -155,32 +155,32 @@ impl Gateway {
             .with_stall_timeout(SILENCE)
             .with_cancel_token(self.cancel.clone());
         channel.phase("gateway");
-        let encoded = serde_json::to_vec(ask).map_err(|_| Error::bug("a question has JSON"))?;
+        let encoded = serde_json::to_vec(ask).map_err(|_| Error::bug("a request has JSON"))?;
         channel.send(ASK, &encoded)?;
-        // It may hold secrets.
+        // The answer may contain secrets.
         let answer = Zeroizing::new(channel.recv_len(ANSWER, LONGEST)?);
         let malformed = |_| channel.malformed(ANSWER, "not an answer of this version");
         let answer = serde_json::from_slice(&answer).map_err(malformed)?;
-        // The answer is here, whether or not the gateway hears that.
+        // The answer has arrived, even if the gateway does not learn that.
         let _ = channel.finish();
         Ok(answer)
     }
 
-    /// Which keys are made, and how.
+    /// Requests the key columns and their normalisation.
     ///
     /// # Errors
-    /// A gateway that does not answer, or answers something else.
+    /// A gateway that does not answer, or whose answer is unexpected.
     pub fn keys(&self) -> ClusterResult<Keys> {
         match self.ask(&Ask::Keys { version: WIRE_VERSION })? {
-            Answer::Keys(wanted) => Ok(Keys::new(wanted)),
+            GatewayReply::Keys(wanted) => Ok(Keys::new(wanted)),
             _ => Err(unexpected()),
         }
     }
 
-    /// Tells what was counted, and waits for what there is to do.
+    /// Sends the driver's counts, and waits for the tasks.
     ///
     /// # Errors
-    /// As [`Gateway::keys`], and a run that fails meanwhile.
+    /// As [`Gateway::keys`], and a run that fails in the meantime.
     pub fn work(&self, counts: [u64; 3], sketch: Sketched) -> ClusterResult<Tasks> {
         let [rows, null, keys] = counts;
         let counted = Counted { rows, null, keys, sketch: sketch.into_inner() };
@@ -196,7 +196,7 @@ impl Gateway {
         let ask = Ask::Work { counted, busy: busy.to_vec() };
         loop {
             match self.ask(&ask)? {
-                Answer::Work(work) => {
+                GatewayReply::Work(work) => {
                     if let Some(Told { seed, .. }) = &mut *self.told() {
                         let seed = seed.get_or_insert_with(|| work.seed.clone());
                         if *seed != work.seed {
@@ -205,61 +205,60 @@ impl Gateway {
                     }
                     return Ok(Tasks { work: *work });
                 }
-                Answer::Wait => self.check()?,
-                // The run ended before this driver heard of it.
-                Answer::Ended { .. } => return Err(over()),
+                GatewayReply::Wait => self.check()?,
+                // The run ended before this driver received the tasks.
+                GatewayReply::Ended { .. } => return Err(over()),
                 _ => return Err(unexpected()),
             }
         }
     }
 
-    /// Waits until this slot is to compare a partition; `None` when there are no more.
+    /// Waits for a partition for this slot; `None` if there are no more.
     ///
     /// # Errors
     /// As [`Gateway::work`].
     pub fn next(&self, slot: u32) -> ClusterResult<Option<u32>> {
         loop {
             match self.ask(&Ask::Next { slot })? {
-                Answer::Partition(partition) => return Ok(Some(partition)),
-                Answer::Over | Answer::Ended { .. } => return Ok(None),
-                Answer::Wait => self.check()?,
+                GatewayReply::Partition(partition) => return Ok(Some(partition)),
+                GatewayReply::Over | GatewayReply::Ended { .. } => return Ok(None),
+                GatewayReply::Wait => self.check()?,
                 _ => return Err(unexpected()),
             }
         }
     }
 
-    /// Says that what was found in a slot's partition is where it stays. If it does not count, the partition is given out
-    /// again.
+    /// Reports that a slot's result has been stored. If the result does not count, the partition is assigned again.
     ///
     /// # Errors
     /// As [`Gateway::work`].
     pub fn kept(&self, slot: u32, partition: u32) -> ClusterResult<()> {
         loop {
             match self.ask(&Ask::Kept { slot, partition })? {
-                Answer::Good | Answer::Ended { .. } => return Ok(()),
-                Answer::Wait => self.check()?,
+                GatewayReply::Good | GatewayReply::Ended { .. } => return Ok(()),
+                GatewayReply::Wait => self.check()?,
                 _ => return Err(unexpected()),
             }
         }
     }
 
-    /// Says that the driver is there, and whether all is where it stays.
+    /// Sends a heartbeat of the driver, with whether all results have been stored.
     ///
     /// # Errors
     /// As [`Gateway::work`].
     pub fn here(&self, is_staged: bool) -> ClusterResult<Here> {
         match self.ask(&Ask::Here { is_staged })? {
-            Answer::Wait => Ok(Here::Waits),
-            Answer::Again => Ok(Here::Again),
-            Answer::Ended { report, record, shortfalls } => {
+            GatewayReply::Wait => Ok(Here::Waits),
+            GatewayReply::Again => Ok(Here::Again),
+            GatewayReply::Ended { report, record, shortfalls } => {
                 Ok(Here::Ended(Ended { report, record, shortfalls }))
             }
             _ => Err(unexpected()),
         }
     }
 
-    /// Tells a gateway that was started again what [`Gateway::work`] told, and which slots are busy with which partitions at
-    /// this moment.
+    /// Repeats the facts of [`Gateway::work`] to a gateway that was restarted, with the partitions that slots currently
+    /// compare.
     ///
     /// # Errors
     /// As [`Gateway::work`].
@@ -268,7 +267,7 @@ impl Gateway {
         self.work_again(counted.ok_or_else(unexpected)?, busy).map(drop)
     }
 
-    /// Says that the cluster cannot go on.
+    /// Reports that the cluster cannot continue.
     ///
     /// # Errors
     /// As [`Gateway::keys`].
@@ -283,8 +282,8 @@ impl Gateway {
         }
     }
 
-    /// Compares a partition of these keys, in as many attempts as that takes, and returns which of them the other side has
-    /// too, by their positions; nothing where this side does not learn it.
+    /// Compares a partition of these keys, in as many attempts as necessary. Returns the positions of the keys that the
+    /// other side has too, or nothing if this side does not learn them.
     ///
     /// # Errors
     /// As [`Gateway::work`]; [`Class::Peer`] for a task of the other side that breaks the protocol.
@@ -298,7 +297,7 @@ impl Gateway {
         if let Err(failed) = &compared
             && failed.class == Class::Peer
         {
-            // It is of no use to try again; if that is not heard, another task will say so.
+            // A retry is useless; if this message is lost, another task will report the same.
             let _ = self.stop(&failed.message);
         }
         compared
@@ -358,23 +357,23 @@ impl Gateway {
             let piece = RowsPiece::read(&piece, &layout)?;
             let matches = piece.as_ref().map(|piece| piece.matches);
             match self.ask(&Ask::Found { partition, attempt, matches })? {
-                Answer::Good => {
+                GatewayReply::Good => {
                     let rows = piece.map(|piece| piece.rows).unwrap_or_default();
                     return Ok(rows.into_iter().map(|row| row as u32).collect());
                 }
-                Answer::Again | Answer::Wait => {}
+                GatewayReply::Again | GatewayReply::Wait => {}
                 _ => return Err(unexpected()),
             }
         }
         Err(Error::TooManyAttempts { partition, attempts: MOST_ATTEMPTS.into() }.into())
     }
 
-    /// Asks the gateway before an attempt reveals anything.
+    /// Returns a gate that asks the gateway before an attempt reveals anything.
     fn gate(&self, partition: u32, attempt: u8) -> Gate {
         let gateway = self.clone();
         Box::new(move || match gateway.ask(&Ask::Reveals { partition, attempt }) {
-            Ok(Answer::Good) => Ok(()),
-            // The session was lost, or the attempt; another one may come.
+            Ok(GatewayReply::Good) => Ok(()),
+            // The session or the attempt was lost; another one may follow.
             Ok(_) => {
                 let lost = vesica_net::Error::Closed { phase: "partition" };
                 Err(io::Error::other(Error::from(lost)))
@@ -385,7 +384,7 @@ impl Gateway {
         })
     }
 
-    /// Waits for the other side's task. `None` where the partition is done.
+    /// Waits for the other side's task. Returns `None` if the partition is done.
     fn begin(
         &self,
         partition: u32,
@@ -393,11 +392,11 @@ impl Gateway {
     ) -> ClusterResult<Option<(u8, Fingerprint, [u8; TICKET])>> {
         loop {
             match self.ask(&Ask::Ready { partition, task })? {
-                Answer::Begin { attempt, peer, ticket } => {
+                GatewayReply::Begin { attempt, peer, ticket } => {
                     return Ok(Some((attempt, peer, ticket)));
                 }
-                Answer::Wait => self.check()?,
-                Answer::Over | Answer::Ended { .. } => return Ok(None),
+                GatewayReply::Wait => self.check()?,
+                GatewayReply::Over | GatewayReply::Ended { .. } => return Ok(None),
                 _ => return Err(unexpected()),
             }
         }
@@ -405,34 +404,35 @@ impl Gateway {
 }
 
 fn unexpected() -> Failed {
-    let message = "the gateway answers something else than this version expects".to_owned();
+    let message =
+        "the gateway sent an unexpected answer: install the same version on both".to_owned();
     Failed { class: Class::Usage, message, report: None }
 }
 
 fn another() -> Failed {
-    let message = "the gateway was started again and began another run, because its journal is gone; if it is gone \
+    let message = "the gateway was restarted and began another run, because its journal is missing; if it is missing \
                    because the run ended, the record says so";
     Failed { class: Class::Network, message: message.to_owned(), report: None }
 }
 
 fn over() -> Failed {
-    let message = "the run is over, or this partition is done already".to_owned();
+    let message = "the run is over, or this partition is already done".to_owned();
     Failed { class: Class::Network, message, report: None }
 }
 
-/// What there is to do.
+/// The tasks of a run.
 #[derive(Debug, Clone)]
 pub struct Tasks {
     work: Work,
 }
 
 impl Tasks {
-    /// As text, for tasks.
+    /// Encodes the tasks as text.
     pub fn text(&self) -> String {
         serde_json::to_string(&self.work).unwrap_or_default()
     }
 
-    /// From text.
+    /// Decodes the tasks from text.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -446,19 +446,20 @@ impl Tasks {
         self.work.partitions
     }
 
-    /// How many of them are done, from the first on.
+    /// Returns how many of them are done, counted from the first.
     pub fn done(&self) -> u32 {
         self.work.done
     }
 
-    /// A name for the run that tells nothing of its secrets, and is the same when it goes on after an interruption.
+    /// Returns a name for the run that reveals none of its secrets, and is the same when it resumes after an
+    /// interruption.
     pub fn name(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 name of a run");
         hasher.update(self.work.seed.digits().as_bytes());
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
-    /// The partition of each of these keys.
+    /// Returns the partition of each of these keys.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -474,7 +475,7 @@ impl Tasks {
 }
 
 fn unusable() -> Error {
-    Error::usage(Misuse::Cluster, "not what there is to do")
+    Error::usage(Misuse::Cluster, "not the text of a run's tasks")
 }
 
 fn bytes(secret: &Secret) -> Result<[u8; 32]> {

@@ -1,4 +1,4 @@
-//! The gateway's side of its own cluster: the driver, its slots, and tasks.
+//! The gateway's interface to its own cluster: the driver, its slots, and tasks.
 
 use std::{
     collections::BTreeSet,
@@ -26,33 +26,34 @@ use zeroize::Zeroizing;
 
 use super::{
     message::{
-        ANSWER, ASK, ASKS, Answer, Ask, Counted, JOINS, KeysWanted, LONGEST, TICKET, Token, Work,
+        ANSWER, ASK, ASKS, Ask, Counted, GatewayReply, JOINS, KeysWanted, LONGEST, TICKET, Token,
+        Work,
     },
     state::{End, State, Task},
 };
 
-/// How long an answer may take that is only to ask again.
+/// The longest delay of an answer that only asks to repeat the request.
 const ANSWERS: Duration = Duration::from_secs(3);
 
-/// How long a caller may take for its handshake, and then for its question.
+/// The time limit of a caller's handshake, and then of its request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a question and its answer may take in all.
+/// The time limit of a whole exchange.
 const EXCHANGE: Duration = Duration::from_secs(60);
 
-/// The interval between two looks at callers.
+/// The interval between two checks for callers.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Connections at a time.
+/// The maximum number of concurrent connections.
 const CONNECTIONS: usize = 1 << 10;
 
-/// A task that has not asked for so long is gone.
+/// A task is gone after this long without a request.
 const GONE: Duration = Duration::from_secs(10);
 
-/// A driver that has not asked for so long is gone.
+/// A driver is gone after this long without a request.
 const DRIVER_GONE: Duration = Duration::from_secs(120);
 
-/// The longest text of a cluster that is shown, in bytes.
+/// The maximum length of a cluster's message that is shown, in bytes.
 const LONGEST_REASON: usize = 300;
 
 /// The cluster of this side.
@@ -60,7 +61,7 @@ pub(super) struct Cluster {
     wanted: KeysWanted,
     state: Mutex<State>,
     changed: Condvar,
-    /// Ends connections that are passed on.
+    /// The token that ends relayed connections.
     stop: CancelToken,
     stall: Duration,
     connections: AtomicUsize,
@@ -82,7 +83,7 @@ impl Cluster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Listens until somebody cancels; tells who was turned away.
+    /// Listens until `until` is cancelled, and reports callers that were turned away.
     pub(super) fn serve(
         self: &Arc<Self>,
         address: &str,
@@ -102,7 +103,7 @@ impl Cluster {
                         cluster.connections.fetch_add(1, Ordering::Relaxed);
                         let cluster = cluster.clone();
                         thread::spawn(move || {
-                            // Who cannot be answered asks again.
+                            // A caller that gets no answer asks again.
                             let _ = cluster.receive(visit);
                             cluster.connections.fetch_sub(1, Ordering::Relaxed);
                         });
@@ -122,7 +123,7 @@ impl Cluster {
         let is_gone = state.heard.is_some_and(|heard| heard.elapsed() > DRIVER_GONE);
         if is_gone && state.work.is_some() && state.ended.is_none() {
             state.heard = None;
-            let reason = format!("nothing was heard of its driver for {} s", DRIVER_GONE.as_secs());
+            let reason = format!("its driver has not called for {} s", DRIVER_GONE.as_secs());
             self.stop_run(&mut state, reason);
         }
     }
@@ -135,12 +136,12 @@ impl Cluster {
         self.changed.notify_all();
     }
 
-    /// Waits for what the driver counted.
+    /// Waits for the driver's counts.
     pub(super) fn counted(&self, cancel: &CancelToken) -> Result<Counted> {
         self.wait_for(cancel, |state| state.counted.clone())
     }
 
-    /// Waits until the driver has everything where it stays.
+    /// Waits until the driver has stored all results.
     pub(super) fn staged(&self, cancel: &CancelToken) -> Result<()> {
         self.wait_for(cancel, |state| state.staged.then_some(()))
     }
@@ -167,13 +168,13 @@ impl Cluster {
         }
     }
 
-    /// A session begins to compare partitions.
+    /// Starts a session, in which partitions are compared.
     pub(super) fn start(&self, work: Work, slots: Arc<Slots>, standing: Standing) {
         let mut state = self.state();
         if let Some(reason) = &state.stopped {
             slots.fail(Error::Cluster { reason: reason.clone() });
         }
-        // What is done was kept, although the slot may not have heard of that.
+        // Partitions that are done were stored, although the slot may not know that.
         let is_open = |partition: u32| partition < work.partitions && !slots.is_done(partition);
         state.assigned.retain(|_, partition| is_open(*partition));
         state.assigned.values().for_each(|partition| slots.claim(*partition));
@@ -185,12 +186,12 @@ impl Cluster {
         self.changed.notify_all();
     }
 
-    /// All partitions are done.
+    /// Marks all partitions as done.
     pub(super) fn compared(&self) {
         self.state().compared = true;
     }
 
-    /// A session was lost, and another one may come.
+    /// Ends a session that was lost; another one may follow.
     pub(super) fn pause(&self) {
         let mut state = self.state();
         (state.slots, state.standing) = (None, None);
@@ -198,7 +199,7 @@ impl Cluster {
         state.tickets.clear();
     }
 
-    /// Tells the driver how the run ended, if it asks within this time.
+    /// Reports the end of the run to the driver, if it asks within this time.
     pub(super) fn end(&self, end: End, patience: Duration) {
         self.state().ended = Some((end, false));
         let until = Instant::now() + patience;
@@ -208,7 +209,7 @@ impl Cluster {
         }
     }
 
-    /// Whether a driver has ever asked.
+    /// Returns whether a driver has ever called.
     pub(super) fn has_driver(&self) -> bool {
         self.state().heard.is_some()
     }
@@ -227,7 +228,7 @@ impl Cluster {
             .with_deadline(EXCHANGE)
             .with_cancel_token(self.stop.clone());
         if kind != ASKS {
-            return Err(channel.malformed(ASK, "neither a question nor an attempt").into());
+            return Err(channel.malformed(ASK, "neither a request nor an attempt").into());
         }
         let asked = channel.recv_len(ASK, LONGEST)?;
         let ask = serde_json::from_slice::<Ask>(&asked);
@@ -236,17 +237,18 @@ impl Cluster {
         let is_last = matches!(ask, Ok(Ask::Here { .. }));
         let answer = match ask {
             Ok(ask) => self.answer(ask),
-            Err(_) => refused("it is no question of this version of the program"),
+            Err(_) => refused("it is not a request of this version of the program"),
         };
         let encoded = serde_json::to_vec(&answer).map_err(|_| Error::bug("an answer has JSON"))?;
         let encoded = Zeroizing::new(encoded);
         channel.send(ANSWER, &encoded)?;
         channel.finish()?;
-        // Tasks are told how the run ended too, and a task that Spark began twice may ask before the driver does. A slot of
-        // the driver takes success for the end of its work, and the driver then asks for the report with `Here`.
+        // Tasks also receive the end of the run, and a task that Spark began twice may ask before the driver does. A
+        // slot of the driver takes success for the end of its work, and the driver then asks for the report with
+        // `Here`.
         let is_told = match answer {
-            Answer::Ended { .. } => is_last,
-            Answer::Failed { .. } => is_driver,
+            GatewayReply::Ended { .. } => is_last,
+            GatewayReply::Failed { .. } => is_driver,
             _ => false,
         };
         if is_told && let Some((_, told)) = &mut self.state().ended {
@@ -255,7 +257,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Passes on the bytes of an attempt.
+    /// Relays the bytes of an attempt.
     fn join(&self, connection: Connection, ticket: [u8; TICKET]) -> Result<()> {
         let other = {
             let mut state = self.state();
@@ -281,12 +283,14 @@ impl Cluster {
         joined.map_err(Error::from)
     }
 
-    fn answer(&self, ask: Ask) -> Answer {
+    fn answer(&self, ask: Ask) -> GatewayReply {
         match ask {
             Ask::Keys { version } if version != WIRE_VERSION => refused(
-                "the gateway and the package in the cluster are of different versions: install the same",
+                "the gateway and the package in the cluster have different versions: install the same version",
             ),
-            Ask::Keys { .. } => self.ended().unwrap_or_else(|| Answer::Keys(self.wanted.clone())),
+            Ask::Keys { .. } => {
+                self.ended().unwrap_or_else(|| GatewayReply::Keys(self.wanted.clone()))
+            }
             Ask::Work { counted, busy } => self.work(counted, busy),
             Ask::Next { slot } => self.next(slot),
             Ask::Kept { slot, partition } => self.kept(slot, partition),
@@ -298,24 +302,26 @@ impl Cluster {
                 let reason = first_line(&reason);
                 let mut state = self.state();
                 self.stop_run(&mut state, reason);
-                Answer::Good
+                GatewayReply::Good
             }
         }
     }
 
-    /// How the run ended, if it has.
-    fn ended(&self) -> Option<Answer> {
+    /// Returns the end of the run, if it has ended.
+    fn ended(&self) -> Option<GatewayReply> {
         let state = self.state();
         let (end, _) = state.ended.as_ref()?;
         Some(match end {
-            End::Succeeded { report, record, shortfalls } => Answer::Ended {
+            End::Succeeded { report, record, shortfalls } => GatewayReply::Ended {
                 report: report.clone(),
                 record: record.clone(),
                 shortfalls: shortfalls.clone(),
             },
-            End::Failed { class, reason, report } => {
-                Answer::Failed { class: *class, reason: reason.clone(), report: report.clone() }
-            }
+            End::Failed { class, reason, report } => GatewayReply::Failed {
+                class: *class,
+                reason: reason.clone(),
+                report: report.clone(),
+            },
         })
     }
 
@@ -323,20 +329,20 @@ impl Cluster {
         self.state().slots.clone()
     }
 
-    /// The slots of the session in which this partition may be compared, or what is answered at once.
-    fn slots_for(&self, partition: u32) -> std::result::Result<Arc<Slots>, Answer> {
+    /// Returns the slots of the session in which this partition may be compared, or an immediate answer.
+    fn slots_for(&self, partition: u32) -> std::result::Result<Arc<Slots>, GatewayReply> {
         if let Some(ended) = self.ended() {
             return Err(ended);
         }
         let Some(slots) = self.slots() else {
             self.patiently(|state| state.slots.as_ref().map(drop));
-            return Err(Answer::Wait);
+            return Err(GatewayReply::Wait);
         };
         let count = self.state().work.as_ref().map_or(0, |work| work.partitions);
-        if partition < count { Ok(slots) } else { Err(refused("there is no such partition")) }
+        if partition < count { Ok(slots) } else { Err(refused("the partition does not exist")) }
     }
 
-    fn work(&self, counted: Counted, busy: Vec<(u32, u32)>) -> Answer {
+    fn work(&self, counted: Counted, busy: Vec<(u32, u32)>) -> GatewayReply {
         if let Some(ended) = self.ended() {
             return ended;
         }
@@ -351,7 +357,7 @@ impl Cluster {
             match &state.counted {
                 Some(before) if *before != counted => {
                     return refused(
-                        "the driver counted something else before: start the gateway again",
+                        "the driver's counts differ from earlier ones: restart the gateway",
                     );
                 }
                 Some(_) => {}
@@ -364,10 +370,10 @@ impl Cluster {
             self.changed.notify_all();
         }
         self.patiently(|state| state.slots.is_some().then(|| state.work.clone()).flatten())
-            .map_or(Answer::Wait, |work| Answer::Work(Box::new(work)))
+            .map_or(GatewayReply::Wait, |work| GatewayReply::Work(Box::new(work)))
     }
 
-    /// Looks again and again for as long as an answer may take; the end of the run answers everything.
+    /// Checks repeatedly for as long as an answer may take; the end of the run answers everything.
     fn patiently<T>(&self, mut found: impl FnMut(&State) -> Option<T>) -> Option<T> {
         let until = Instant::now() + ANSWERS;
         let mut state = self.state();
@@ -384,41 +390,41 @@ impl Cluster {
         }
     }
 
-    fn next(&self, slot: u32) -> Answer {
+    fn next(&self, slot: u32) -> GatewayReply {
         if let Some(ended) = self.ended() {
             return ended;
         }
         let slots = {
             let mut state = self.state();
             state.heard = Some(Instant::now());
-            // An answer may have been lost.
+            // An earlier answer may have been lost.
             if let Some(partition) = state.assigned.get(&slot) {
-                return Answer::Partition(*partition);
+                return GatewayReply::Partition(*partition);
             }
             if state.compared {
-                return Answer::Over;
+                return GatewayReply::Over;
             }
             state.slots.clone()
         };
         let Some(slots) = slots else {
             self.patiently(|state| state.slots.as_ref().map(drop));
-            return Answer::Wait;
+            return GatewayReply::Wait;
         };
         match slots.next(ANSWERS) {
             Waited::Here(partition) => {
                 self.state().assigned.insert(slot, partition);
-                Answer::Partition(partition)
+                GatewayReply::Partition(partition)
             }
-            Waited::NotYet => Answer::Wait,
-            Waited::Never if self.state().compared => Answer::Over,
+            Waited::NotYet => GatewayReply::Wait,
+            Waited::Never if self.state().compared => GatewayReply::Over,
             Waited::Never => {
                 thread::sleep(PAUSE);
-                Answer::Wait
+                GatewayReply::Wait
             }
         }
     }
 
-    fn kept(&self, slot: u32, partition: u32) -> Answer {
+    fn kept(&self, slot: u32, partition: u32) -> GatewayReply {
         let slots = match self.slots_for(partition) {
             Ok(slots) => slots,
             Err(answer) => return answer,
@@ -428,16 +434,16 @@ impl Cluster {
             state.assigned.remove(&slot);
             slots.kept(partition);
         }
-        Answer::Good
+        GatewayReply::Good
     }
 
-    fn ready(&self, partition: u32, prepared: Prepared) -> Answer {
+    fn ready(&self, partition: u32, prepared: Prepared) -> GatewayReply {
         let slots = match self.slots_for(partition) {
             Ok(slots) => slots,
             Err(answer) => return answer,
         };
         if slots.is_done(partition) {
-            return Answer::Over;
+            return GatewayReply::Over;
         }
         {
             let mut state = self.state();
@@ -445,7 +451,7 @@ impl Cluster {
                 Some(task) if task.prepared.fingerprint == prepared.fingerprint => {
                     task.asked = Instant::now();
                     if let Some((attempt, peer, ticket)) = task.begun {
-                        return Answer::Begin { attempt, peer, ticket };
+                        return GatewayReply::Begin { attempt, peer, ticket };
                     }
                 }
                 // A second task for the same partition waits until the first one is gone.
@@ -455,7 +461,7 @@ impl Cluster {
                 {
                     drop(state);
                     thread::sleep(Duration::from_millis(500));
-                    return Answer::Wait;
+                    return GatewayReply::Wait;
                 }
                 _ => {
                     let asked = Instant::now();
@@ -474,11 +480,11 @@ impl Cluster {
         }
         let begun = match slots.begun(partition, ANSWERS) {
             Waited::Here(begun) => begun,
-            Waited::NotYet => return Answer::Wait,
-            Waited::Never if slots.is_done(partition) => return Answer::Over,
+            Waited::NotYet => return GatewayReply::Wait,
+            Waited::Never if slots.is_done(partition) => return GatewayReply::Over,
             Waited::Never => {
                 thread::sleep(PAUSE);
-                return Answer::Wait;
+                return GatewayReply::Wait;
             }
         };
         let Begun { attempt, peer, connection } = begun;
@@ -494,20 +500,20 @@ impl Cluster {
             }
             state.tickets.insert(ticket, connection);
         }
-        Answer::Begin { attempt, peer, ticket }
+        GatewayReply::Begin { attempt, peer, ticket }
     }
 
-    /// Lets an attempt reveal what it found, if the run may; otherwise the run ends. A question that is asked twice, because
-    /// its answer was lost, counts once.
-    fn reveals(&self, partition: u32, attempt: u8) -> Answer {
+    /// Lets an attempt reveal its result, if the run permits it; otherwise the run ends. A request that is repeated
+    /// because its answer was lost counts once.
+    fn reveals(&self, partition: u32, attempt: u8) -> GatewayReply {
         let mut state = self.state();
         let (Some(slots), Some(standing)) = (state.slots.clone(), state.standing.clone()) else {
-            return Answer::Wait;
+            return GatewayReply::Wait;
         };
         let task = state.tasks.get_mut(&partition);
         let Some(task) = task.filter(|task| task.begun.is_some_and(|(begun, ..)| begun == attempt))
         else {
-            return Answer::Again;
+            return GatewayReply::Again;
         };
         if !task.reveals {
             if let Err(error) = standing.reveal_partition(partition) {
@@ -516,11 +522,11 @@ impl Cluster {
             }
             task.reveals = true;
         }
-        Answer::Good
+        GatewayReply::Good
     }
 
-    fn found(&self, partition: u32, attempt: u8, matches: Option<u64>) -> Answer {
-        let Some(slots) = self.slots() else { return Answer::Wait };
+    fn found(&self, partition: u32, attempt: u8, matches: Option<u64>) -> GatewayReply {
+        let Some(slots) = self.slots() else { return GatewayReply::Wait };
         let mut state = self.state();
         let most = state.work.as_ref().map_or(0, |work| work.sizes[usize::from(work.receives)]);
         if matches.is_some() != self.wanted.learns
@@ -528,26 +534,26 @@ impl Cluster {
             || attempt == 0
             || attempt > MOST_ATTEMPTS
         {
-            return refused("not what an attempt finds");
+            return refused("not a valid result of an attempt");
         }
-        let Some(task) = state.tasks.get_mut(&partition) else { return Answer::Again };
+        let Some(task) = state.tasks.get_mut(&partition) else { return GatewayReply::Again };
         if task.begun.is_none_or(|(begun, ..)| begun != attempt) {
-            return Answer::Again;
+            return GatewayReply::Again;
         }
         (task.found, task.asked) = (true, Instant::now());
         // The gateway sees no rows.
         let piece = matches.map(|matches| RowsPiece::counted(matches).encode());
         slots.found(partition, attempt, piece.unwrap_or_default());
-        Answer::Good
+        GatewayReply::Good
     }
 
-    fn here(&self, is_staged: bool) -> Answer {
+    fn here(&self, is_staged: bool) -> GatewayReply {
         {
             let mut state = self.state();
             state.heard = Some(Instant::now());
             if state.counted.is_none() && state.ended.is_none() {
-                // This gateway was started again.
-                return Answer::Again;
+                // This gateway was restarted.
+                return GatewayReply::Again;
             }
             if is_staged && state.compared {
                 state.staged = true;
@@ -555,15 +561,15 @@ impl Cluster {
             }
         }
         self.patiently(|_| None::<()>);
-        self.ended().unwrap_or(Answer::Wait)
+        self.ended().unwrap_or(GatewayReply::Wait)
     }
 }
 
-fn refused(reason: &str) -> Answer {
-    Answer::Refused { reason: reason.to_owned() }
+fn refused(reason: &str) -> GatewayReply {
+    GatewayReply::Refused { reason: reason.to_owned() }
 }
 
-/// The first line of what a cluster says, safe to show.
+/// Returns the first line of a cluster's message, safe to show.
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     shown(line).chars().take(LONGEST_REASON).collect()

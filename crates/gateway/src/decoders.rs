@@ -4,16 +4,16 @@ use std::fmt::Debug;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::message::{Answer, Ask};
+use crate::message::{Ask, GatewayReply};
 
-/// Reads a question of a cluster and returns its own form; `None` for anything else.
+/// Reads a request of a cluster and returns its canonical form; `None` for anything else.
 pub fn question(bytes: &[u8]) -> Option<Vec<u8>> {
     again::<Ask>(bytes)
 }
 
-/// Reads an answer of a gateway and returns its own form; `None` for anything else.
+/// Reads an answer of a gateway and returns its canonical form; `None` for anything else.
 pub fn answer(bytes: &[u8]) -> Option<Vec<u8>> {
-    again::<Answer>(bytes)
+    again::<GatewayReply>(bytes)
 }
 
 fn again<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! From rows to digests, on the machines of a cluster.
+//! Digests of rows, computed on the machines of a cluster.
 
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::{
@@ -16,7 +16,7 @@ use vesica_table::{
 
 use super::message::KeysWanted;
 
-/// What is kept of a set or a part of it.
+/// The sketch of a set or of a part of it.
 #[derive(Debug, Clone, Default)]
 pub struct Sketched(Sketch);
 
@@ -25,10 +25,10 @@ impl Sketched {
         self.0
     }
 
-    /// Of these, which are parts of one set.
+    /// Combines the sketches of parts of one set.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is no sketch.
+    /// [`Error::Usage`] for a text that is not a sketch.
     pub fn together<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut all = Sketch::default();
         for part in parts {
@@ -38,13 +38,13 @@ impl Sketched {
         Ok(Self(all))
     }
 
-    /// As text.
+    /// Encodes the sketch as text.
     pub fn text(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
 }
 
-/// How the keys of a job are made.
+/// The key columns of a job and their normalisation.
 #[derive(Debug, Clone)]
 pub struct Keys {
     wanted: KeysWanted,
@@ -55,33 +55,34 @@ impl Keys {
         Self { wanted }
     }
 
-    /// As text, for tasks.
+    /// Encodes the settings as text, for tasks.
     pub fn text(&self) -> String {
         serde_json::to_string(&self.wanted).unwrap_or_default()
     }
 
-    /// From text.
+    /// Decodes the settings from text.
     ///
     /// # Errors
     /// [`Error::Usage`].
     pub fn of_text(text: &str) -> Result<Self> {
         let wanted = serde_json::from_str(text);
         Ok(Self {
-            wanted: wanted.map_err(|_| Error::usage(Misuse::Cluster, "not how keys are made"))?,
+            wanted: wanted
+                .map_err(|_| Error::usage(Misuse::Cluster, "not the text of a job's keys"))?,
         })
     }
 
-    /// The number of columns of a key.
+    /// Returns the number of columns of a key.
     pub fn columns(&self) -> usize {
         self.wanted.normalize.len()
     }
 
-    /// Whether this side learns the result.
+    /// Returns whether this side learns the result.
     pub fn learns(&self) -> bool {
         self.wanted.learns
     }
 
-    /// The digest of each row's key in these columns, and `None` for a row without one.
+    /// Returns the digest of each row's key in these columns, and `None` for a row without one.
     ///
     /// # Errors
     /// [`Error::Input`] and [`Error::Usage`].
@@ -120,13 +121,13 @@ impl Keys {
         Ok(all)
     }
 
-    /// What is kept of these distinct keys.
+    /// Returns the sketch of these distinct keys.
     ///
     /// # Errors
     /// [`Error::Usage`].
     pub fn sketch(&self, digests: &[[u8; 32]]) -> Result<Sketched> {
         let secret = self.wanted.sketch.bytes();
-        let secret = secret.ok_or(Error::usage(Misuse::Cluster, "not how keys are made"))?;
+        let secret = secret.ok_or(Error::usage(Misuse::Cluster, "not the text of a job's keys"))?;
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();
         Ok(Sketched(Sketch::of(&SketchSecret::new(secret), &digests)))
     }

@@ -1,12 +1,12 @@
 //! A run whose partitions are compared by tasks of a cluster.
 //!
 //! The gateway is this side's party in an ordinary run: it agrees on terms, sizes, a seed and a protocol, checks the
-//! policy, writes the ledger and signs the record. It has no table. The cluster's driver counts distinct keys, and sorts them
-//! into partitions under the seed; each partition is compared by a task, which the gateway brings together with a task of the other
-//! side ([`permits`](vesica_run::permits)). The gateway passes on the bytes of an attempt and cannot read them. The other
-//! side is another gateway, or a run whose table is on one machine.
+//! policy, writes the ledger and signs the record. It has no table. The cluster's driver counts distinct keys, and
+//! sorts them into partitions under the seed. A task compares each partition, and the gateway connects it with a task
+//! of the other side ([`permits`](vesica_run::permits)). The gateway relays the bytes of an attempt and cannot read
+//! them. The other side is another gateway, or a run whose table is on one machine.
 //!
-//! If the other side is lost, or this gateway is started again, the run goes on where its journal says.
+//! If the other side is lost, or this gateway is restarted, the run resumes from its journal.
 //!
 //! **Must never import** the command line or a table: a cluster holds the keys.
 
@@ -61,61 +61,61 @@ use self::{
     state::End,
 };
 
-/// The pause before the other side is met again.
+/// The pause before connecting to the other side again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a gateway waits for its driver to hear how the run ended.
+/// The time that a gateway waits for its driver to ask how the run ended.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
-/// What a gateway needs.
+/// The settings of a gateway.
 pub struct Serving {
     /// This side.
     pub me: Arc<Identity>,
     /// The agreement.
     pub partnership: Partnership,
-    /// How to reach the other side; this side connects or listens.
+    /// The way to reach the other side; this side connects or listens.
     pub way: Way,
-    /// Where the cluster finds the gateway.
+    /// The address at which the cluster reaches the gateway.
     pub cluster: String,
-    /// Admits the cluster.
+    /// The token that admits the cluster.
     pub token: Token,
-    /// Where the run is noted, so that it can go on if it is interrupted.
+    /// The journal from which an interrupted run resumes.
     pub journal: PathBuf,
     /// The file for the report.
     pub report: Option<PathBuf>,
-    /// What the planner knows; its memory is that of a task.
+    /// The planner's knowledge of the machine; its memory is that of a task.
     pub planner: PlannerInputs,
     /// Whether a table without keys is accepted.
     pub allow_empty: bool,
-    /// How long to wait for the other side to appear.
+    /// The time to wait for the other side to appear.
     pub wait: Duration,
-    /// How long the other side may be silent.
+    /// The longest silence of the other side.
     pub stall: Duration,
-    /// How long a run may take.
+    /// The longest duration of a run.
     pub deadline: Duration,
     /// The proxy through which the other side is reached.
     pub proxy: Option<Proxy>,
 }
 
-/// What happens at a gateway besides the run.
+/// An event at a gateway apart from the run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GatewayEvent<'a> {
     /// It listens for its cluster.
     Serving {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// It meets the other side.
+    /// It connects to the other side.
     Meeting(&'a connect::Event<'a>),
-    /// A caller who is not of the cluster was turned away.
+    /// A caller that does not belong to the cluster was turned away.
     TurnedAway {
-        /// Why.
+        /// The reason.
         why: &'a vesica_net::Error,
     },
-    /// The other side was lost; the run goes on when it is there again.
+    /// The other side was lost; the run resumes when it is back.
     Lost {
-        /// How.
+        /// The reason.
         why: &'a Error,
     },
 }
@@ -133,19 +133,19 @@ struct Surroundings<'a> {
 }
 
 impl Serving {
-    /// Refuses what a gateway cannot do, before anybody is contacted.
+    /// Refuses a run that a gateway cannot do, before anybody is contacted.
     fn check(&self, offer: &Offer) -> Result<()> {
         offer.check()?;
         let policy = &self.partnership.agreement().document().proposal.policy;
         let message = if offer.query != Query::ROWS || !offer.identifiers.is_empty() || offer.align
         {
-            "a gateway is for rows that match by one key, in no common order; the agreement is of another kind"
+            "a gateway only compares rows by one key, in no common order; use another agreement"
         } else if policy.threshold_first {
-            "a threshold is computed on whole sets in memory; a gateway cannot run under this agreement"
+            "threshold-first requires whole sets in memory, which a gateway does not have; use another agreement"
         } else if offer.diagnose {
-            "a gateway has no keys to compare what they look like"
+            "a gateway has no keys, so it cannot run with --diagnose; use another agreement"
         } else if !matches!(self.way, Way::Connect(_) | Way::Listen(_)) {
-            "each partition has a connection of its own, which neither a relay nor a folder gives: connect or listen"
+            "each partition needs its own connection, which a relay or a folder cannot provide: connect or listen"
         } else if offer.learns == vesica_core::parties::Learns::Both
             && self.partnership.limits_results()
         {
@@ -161,8 +161,8 @@ impl Serving {
         Resume { journal: self.journal.clone(), secret: JournalSecret::of(&self.me) }
     }
 
-    /// Serves the cluster until its run has ended, and fills in `report`. What went wrong after the result was complete is
-    /// returned.
+    /// Serves the cluster until its run has ended, and fills in `report`. Returns the faults that occur after the
+    /// result is complete.
     ///
     /// # Errors
     /// See [`Error`].
@@ -217,14 +217,14 @@ impl Serving {
         };
         let patience = if cluster.has_driver() { LAST_WORDS } else { Duration::ZERO };
         cluster.end(end, patience);
-        // Slots and tasks that ask at this moment are answered as well.
+        // Slots and tasks that ask at this moment are answered too.
         thread::sleep(if cluster.has_driver() { PAUSE } else { Duration::ZERO });
         until.cancel();
         drop(serving.join());
         ended
     }
 
-    /// Meets the other side, and again when it is lost, until the run has ended.
+    /// Connects to the other side, and again whenever it is lost, until the run has ended.
     fn attempts(
         &self,
         run: &Surroundings<'_>,
@@ -272,7 +272,7 @@ impl Serving {
         }
     }
 
-    /// One session with the other side.
+    /// Runs one session with the other side.
     fn session(
         &self,
         run: &Surroundings<'_>,
@@ -331,7 +331,7 @@ impl Serving {
         report.set_protocol(method.key(), method.adversary());
         report.peer_items = Some(peer_items);
         report.outcome = found.outcome;
-        // They are with the cluster, which does not tell how many there are.
+        // The rows are in the cluster, which does not report their number.
         report.outcome.rows_written = None;
         session.phase("finish");
         let (waits, stops) = (cluster.clone(), cancel.clone());
@@ -340,7 +340,7 @@ impl Serving {
     }
 }
 
-/// Whether the connection to the other side was lost, so that the run may go on when it is there again.
+/// Returns whether the connection to the other side was lost, so that the run may resume when it is back.
 fn is_lost(error: &Error) -> bool {
     use vesica_net::Error::{Closed, Io, Stalled};
     matches!(error, Error::Net(Closed { .. } | Io { .. } | Stalled { .. }))

@@ -1,9 +1,9 @@
-//! What a cluster's driver and tasks ask their gateway, and what it answers.
+//! The requests of a cluster's driver and tasks to their gateway, and the answers.
 //!
-//! Each question has a connection of its own and gets one answer, within seconds: whoever has to wait asks again. So a
-//! gateway that was started again, or a connection that was lost, is no special case. Connections are authenticated by
-//! the job's [`Token`] and begin with 17 bytes: [`ASKS`] and zeros, before a question as a message; or [`JOINS`] and a ticket, before the
-//! bytes of an attempt, which the gateway passes on.
+//! Each request has its own connection and gets one answer within seconds; a caller that has to wait asks again. So a
+//! gateway that was restarted, or a connection that was lost, needs no special handling. Connections are authenticated
+//! by the job's [`Token`] and begin with 17 bytes: [`ASKS`] and zeros, before a request as a message; or [`JOINS`] and
+//! a ticket, before the bytes of an attempt, which the gateway relays.
 
 use std::{fmt, path::Path, str::FromStr, sync::Arc, time::Duration};
 
@@ -28,44 +28,44 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 pub(super) const ASK: &str = "gateway/ask";
 pub(super) const ANSWER: &str = "gateway/answer";
 
-/// The longest question and answer, in bytes.
+/// The maximum length of a request and of an answer, in bytes.
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// Bytes of a ticket.
 pub(super) const TICKET: usize = 16;
 
-/// How a connection begins on which something is asked.
+/// The first byte of a connection with a request.
 pub(super) const ASKS: u8 = 1;
 
-/// How one begins that carries an attempt.
+/// The first byte of a connection with an attempt.
 pub(super) const JOINS: u8 = 2;
 
-/// A question.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum Ask {
-    /// Which keys are made, and how.
+    /// Requests the key columns and their normalisation.
     Keys { version: u32 },
-    /// The driver has counted its keys, and asks what to do. Where it has asked before the gateway was
-    /// started again, its slots are busy with partitions.
+    /// The driver has counted its keys, and asks for the tasks. If it had asked before the gateway was restarted, its
+    /// slots are busy with partitions.
     Work { counted: Counted, busy: Vec<(u32, u32)> },
     /// A slot asks for a partition.
     Next { slot: u32 },
-    /// What was found in a slot's partition is where it stays.
+    /// The slot's result has been stored.
     Kept { slot: u32, partition: u32 },
     /// A task is ready for a partition.
     Ready { partition: u32, task: Prepared },
-    /// An attempt is about to send that from which the other side learns.
+    /// An attempt is about to send the message from which the other side learns.
     Reveals { partition: u32, attempt: u8 },
-    /// An attempt came to its end; a side that learns knows how many keys match.
+    /// An attempt has ended; a side that learns knows how many keys match.
     Found { partition: u32, attempt: u8, matches: Option<u64> },
-    /// The driver is there, and says whether all that its slots found is where it stays.
+    /// The driver is alive, and reports whether the results of all slots have been stored.
     Here { is_staged: bool },
-    /// The cluster cannot go on.
+    /// The cluster cannot continue.
     Stopped { reason: String },
 }
 
-/// What the driver counted.
+/// The driver's counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Counted {
@@ -80,16 +80,16 @@ pub(crate) struct Counted {
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub enum Answer {
+pub enum GatewayReply {
     /// Ask again.
     Wait,
     Keys(KeysWanted),
     Work(Box<Work>),
     Partition(u32),
-    /// There is nothing more to do.
+    /// There is no more work.
     Over,
     Good,
-    /// What was found does not count, or what was told is not known any more: once more.
+    /// The result does not count, or the gateway no longer knows the driver's facts: repeat.
     Again,
     Begin {
         attempt: u8,
@@ -97,7 +97,8 @@ pub enum Answer {
         peer: Fingerprint,
         ticket: [u8; TICKET],
     },
-    /// The run succeeded: its report, and the record, as JSON; and what went wrong after the result was complete.
+    /// The run succeeded: its report and the record, as JSON, and the faults that occurred after the result was
+    /// complete.
     Ended {
         report: String,
         record: Option<String>,
@@ -109,13 +110,13 @@ pub enum Answer {
         reason: String,
         report: String,
     },
-    /// The question makes no sense.
+    /// The request is invalid.
     Refused {
         reason: String,
     },
 }
 
-/// Secret bytes in hexadecimal digits, which are wiped when they are dropped.
+/// Secret bytes in hexadecimal, which are wiped when dropped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Secret(String);
@@ -125,7 +126,7 @@ impl Secret {
         Self(hex(bytes))
     }
 
-    /// The bytes, if they are so many.
+    /// Returns the bytes, if there are `N`.
     pub(super) fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         if self.0.len() != 2 * N || !self.0.is_ascii() {
@@ -137,20 +138,20 @@ impl Secret {
         Some(bytes)
     }
 
-    /// The digits.
+    /// Returns the hexadecimal digits.
     pub(super) fn digits(&self) -> &str {
         &self.0
     }
 }
 
-/// Shows no secret.
+/// Does not show the secret.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
     }
 }
 
-/// How keys are made, as the agreement says.
+/// The key columns and their normalisation, as agreed.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeysWanted {
@@ -161,21 +162,21 @@ pub(crate) struct KeysWanted {
     pub(super) learns: bool,
 }
 
-/// Shows no secret.
+/// Does not show the secret.
 impl fmt::Debug for KeysWanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeysWanted({:?})", self.normalize)
     }
 }
 
-/// What tasks need to know to compare partitions. Everything that is secret in it is of this side.
+/// The parameters that tasks need to compare partitions. All secrets in it belong to this side.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Work {
     pub(super) role: Role,
     pub(super) session: Secret,
     pub(super) seed: Secret,
-    /// What commitments are made with.
+    /// The secret for commitments.
     pub(super) secret: Secret,
     pub(super) method: String,
     pub(super) partitions: u32,
@@ -188,12 +189,12 @@ pub(crate) struct Work {
     pub(super) receives: bool,
     pub(super) learns: bool,
     pub(super) peer_learns: bool,
-    /// Seconds without a sign of life after which the other side's task is given up.
+    /// The time without a sign of life after which the other side's task is given up, in seconds.
     pub(super) stall: f64,
 }
 
 impl Work {
-    /// The work of a session that has begun, whose tasks wait this long for a sign of life.
+    /// Creates the work of a session that has begun, whose tasks wait this long for a sign of life.
     pub(super) fn new(elsewhere: &Elsewhere<'_>, stall: Duration) -> Self {
         let Elsewhere { call, method, seed, session, done, commitments } = elsewhere;
         let Sizes { sender, receiver } = call.request.sizes;
@@ -215,7 +216,8 @@ impl Work {
         }
     }
 
-    /// The call of a partition with this many keys, the way back from [`Work::new`]. `None` for sizes that no run has.
+    /// Returns the call of a partition with this many keys, the inverse of [`Work::new`]. `None` for sizes that no run
+    /// has.
     pub(super) fn call(&self, rows: u64) -> Option<Call> {
         let [sender, receiver] = self.sizes.map(|size| usize::try_from(size).ok());
         let (sender, receiver) = sender.zip(receiver)?;
@@ -235,14 +237,14 @@ impl Work {
     }
 }
 
-/// Shows no secret.
+/// Does not show the secrets.
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Work({} in {} partitions)", self.method, self.partitions)
     }
 }
 
-/// What admits the driver and the tasks of a job: a key of their own, and the fingerprint of their gateway.
+/// The token that admits the driver and the tasks of a job: their own key, and the fingerprint of their gateway.
 pub struct Token {
     pub(super) gateway: Fingerprint,
     pub(super) key: Arc<Identity>,
@@ -255,17 +257,17 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token in this file, or a new one in a new file that only its owner can read.
+    /// Reads the token in this file, or creates one in a new file that only its owner can read.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a file that holds no token, or one for another gateway; [`Error::Output`].
+    /// [`Error::Usage`] for a file without a token, or with a token of another gateway; [`Error::Output`].
     pub fn in_file(path: &Path, gateway: Fingerprint) -> Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let token: Self = text.parse().map_err(|_| {
                     Error::usage(
                         Misuse::Cluster,
-                        format!("{} holds no token of a gateway", path.display()),
+                        format!("{} does not contain a token of a gateway", path.display()),
                     )
                 })?;
                 match token.gateway == gateway {
@@ -273,7 +275,7 @@ impl Token {
                     false => Err(Error::usage(
                         Misuse::Cluster,
                         format!(
-                            "{} holds the token of another gateway: name another file",
+                            "{} contains the token of another gateway: choose another file",
                             path.display()
                         ),
                     )),
@@ -293,7 +295,7 @@ impl Token {
         }
     }
 
-    /// As text, for the cluster. Whoever has it can take part in the job for this side.
+    /// Returns the token as text, for the cluster. Everyone who has it can take part in the job for this side.
     pub fn text(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("{}\n{}", self.gateway, &*self.key.to_pem()))
     }
@@ -304,7 +306,7 @@ impl FromStr for Token {
 
     fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
         const NONE: &str =
-            "not the token of a gateway: it is the text of the file that `vesica gateway` writes";
+            "not the token of a gateway: use the text of the file that `vesica gateway` writes";
         let (gateway, key) = text.trim_start().split_once('\n').ok_or(NONE)?;
         let gateway = gateway.trim().parse().map_err(|_| NONE)?;
         let key = Identity::from_pem(key).map_err(|_| NONE)?;

@@ -11,44 +11,44 @@ use vesica_run::{
 
 use super::message::{Counted, TICKET, Work};
 
-/// The words of the driver and the tasks, and the progress of the run.
+/// The messages of the driver and the tasks, and the progress of the run.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) counted: Option<Counted>,
     pub(super) work: Option<Work>,
     pub(super) slots: Option<Arc<Slots>>,
-    /// What the run may still do.
+    /// The limits of the run.
     pub(super) standing: Option<Standing>,
     /// Whether all partitions are done.
     pub(super) compared: bool,
-    /// Whether the driver has everything where it stays.
+    /// Whether the driver has stored all results.
     pub(super) staged: bool,
-    /// When the driver was last heard of.
+    /// The time of the driver's last request.
     pub(super) heard: Option<Instant>,
-    /// The partitions of slots.
+    /// The partitions assigned to slots.
     pub(super) assigned: BTreeMap<u32, u32>,
     pub(super) tasks: BTreeMap<u32, Task>,
     pub(super) tickets: BTreeMap<[u8; TICKET], Connection>,
-    /// Why the cluster cannot go on.
+    /// The reason why the cluster cannot continue.
     pub(super) stopped: Option<String>,
-    /// How the run ended, and whether the driver knows.
+    /// The end of the run, and whether the driver knows it.
     pub(super) ended: Option<(End, bool)>,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(super) enum End {
     Succeeded { report: String, record: Option<String>, shortfalls: Vec<String> },
     Failed { class: Class, reason: String, report: String },
 }
 
-/// The task that is ready for a partition, or compares it.
+/// The task that is ready for a partition, or that compares it.
 pub(super) struct Task {
     pub(super) prepared: Prepared,
     pub(super) asked: Instant,
     pub(super) begun: Option<(u8, Fingerprint, [u8; TICKET])>,
-    /// Whether its attempt is being passed on.
+    /// Whether its attempt is being relayed.
     pub(super) joined: bool,
-    /// Whether it may send that from which the other side learns.
+    /// Whether it may send the message from which the other side learns.
     pub(super) reveals: bool,
     pub(super) found: bool,
 }

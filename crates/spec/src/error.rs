@@ -9,11 +9,11 @@ use crate::Fault;
 /// The result of turning a specification into a run.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a specification does not become a run.
+/// The reason why a specification does not become a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The options cannot have these values, or not together.
+    /// The options cannot have these values, or not in combination.
     #[error(transparent)]
     Fault(#[from] Fault),
     /// A file that an option names cannot be used.
@@ -30,7 +30,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whose fault it is.
+    /// Returns which side is at fault.
     pub fn class(&self) -> Class {
         match self {
             Self::Fault(_) => Class::Usage,

@@ -53,14 +53,14 @@ pub enum Fault {
         /// The reason.
         why: &'static str,
     },
-    /// `normalize` names another number of profiles than `key` has columns.
+    /// `normalize` names a different number of profiles than `key` has columns.
     Profiles {
         /// The number of profiles.
         profiles: usize,
         /// The number of columns.
         columns: usize,
     },
-    /// `key` names another number of columns or identifiers than the agreement.
+    /// `key` names a different number of columns or identifiers than the agreement.
     KeyColumns {
         /// The number of columns of the agreement.
         agreed: usize,
@@ -103,7 +103,7 @@ impl Fault {
             }
         };
         match self {
-            Self::Unknown { option } => format!("there is no option {}", notation(option)),
+            Self::Unknown { option } => format!("unknown option {}", notation(option)),
             Self::Value { option, said } => format!("{}: {said}", notation(option)),
             Self::Excludes { option, other } => {
                 format!("{} exclude each other", all(&[option, other], "and"))
@@ -120,26 +120,28 @@ impl Fault {
             }
             Self::Unfit { option, why } => format!("{} {why}", notation(option)),
             Self::Profiles { profiles, columns } => format!(
-                "{} names {}, and the key has {}: name one for all, or one each",
+                "{} names {}, but the key has {}: name one for all columns, or one for each",
                 notation("normalize"),
                 counted(*profiles as u64, "profile"),
                 counted(*columns as u64, "column"),
             ),
             Self::KeyColumns { agreed, named } => format!(
-                "the agreement compares keys of {}, and {} names {}",
+                "the agreement compares keys of {}, but {} names {}",
                 counted(*agreed as u64, "column"),
                 notation("key"),
                 counted(*named as u64, "column"),
             ),
             Self::AgreedAnswer { answer, brings_values } => {
                 let brings = if *brings_values { "a column of values" } else { "no values" };
-                format!("under the agreement the answer is {answer}, and this side brings {brings}")
+                format!(
+                    "under the agreement the answer is {answer}, and this side provides {brings}"
+                )
             }
         }
     }
 }
 
-/// In the notation of flags, as errors of the layers below have it.
+/// Uses the notation of flags, like errors of the layers below.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words(|option| format!("--{option}")))

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The number of values that a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// None: the flag itself is the value.
+    /// No values: the flag itself is the value.
     Switch,
     /// One.
     One,

@@ -25,7 +25,7 @@ use crate::{
     options::{options, sections},
 };
 
-/// Options that say how to reach the other side.
+/// Options for reaching the other side.
 pub const WAYS: &[&str] = &["listen", "connect", "relay", "exchange-dir"];
 
 sections! {
@@ -37,7 +37,7 @@ sections! {
         connection: Connection,
         /// This side's table and its keys.
         table: Table,
-        /// The terms, on which both sides have to agree.
+        /// The terms, on which both sides must agree.
         terms: Terms,
         /// This side's own limits.
         limits: Limits,
@@ -55,13 +55,13 @@ options! {
     pub struct Parties in "Parties and agreement" {
         /// This party's identity, created by `vesica keygen`.
         "FILE" identity: Maybe<File> = None;
-        /// The other party's fingerprint, which you had from it over a channel that you trust.
+        /// The other party's fingerprint, which you received from it over a trusted channel.
         "FINGERPRINT" peer: Maybe<Parsed<Fingerprint>> = None;
         /// The agreement with the other party, which names it and settles the terms.
         ///
         /// `vesica invite` and `vesica accept` make agreements. Options that an agreement settles are left out.
         "FILE" agreement: Maybe<File> = None;
-        /// The hash of the agreement, which `vesica agreement` shows; a file with another one is refused.
+        /// The hash of the agreement, as shown by `vesica agreement`; a file with a different hash is refused.
         "HASH" agreement_hash: Maybe<Text> = None;
         /// This side's name for the other party, on pages and in lists.
         "NAME" partner: Maybe<Text> = None;
@@ -79,7 +79,7 @@ options! {
         "ADDR" listen: Maybe<Text> = None;
         /// Connect to the other side, as in partner.example.org:7788.
         "ADDR" connect: Maybe<Text> = None;
-        /// Meet the other side at the relay of this address, to which both sides connect.
+        /// Meet the other side at the relay with this address, to which both sides connect.
         ///
         /// See docs/guides/partners.md.
         "ADDR" relay: Maybe<Text> = None;
@@ -87,7 +87,7 @@ options! {
         ///
         /// The directory must exist, and both sides must be able to read and write in it.
         "DIR" exchange_dir: Maybe<File> = None;
-        /// With --exchange-dir: this side's role; the other side has the other one [default: derived from the two
+        /// With --exchange-dir: this side's role; the other side has the other role [default: derived from the two
         /// fingerprints].
         "SIDE" side: Maybe<Word<Role>> = None;
         /// The bandwidth of the link in Mbit/s, for choosing a protocol [default: 1000 if the round trip is below
@@ -124,21 +124,21 @@ options! {
         /// The separator of the fields [default: a tab if the name ends in .tsv or .tab, a bar if it ends in .psv, and
         /// else a comma].
         ///
-        /// `auto` takes the one that the first rows agree on.
+        /// `auto` takes the separator that the first rows agree on.
         "DELIMITER" delimiter: Maybe<Word<Delimiter>> = None;
-        /// The columns that make up the key, by name and with commas between them; the other side may have other names.
+        /// The columns that make up the key, by name, separated by commas; the other side may use other names.
         ///
-        /// A name that holds a comma stands in quotes: '"last, first",birthday'. Given more than once, each is an
-        /// identifier of its own, and a row matches if any of its identifiers does, each compared with the other side's
-        /// at the same place: --key email --key last,phone
+        /// A name with a comma is written in quotes: '"last, first",birthday'. If the option is given more than once,
+        /// each is a separate identifier. A row matches if any of its identifiers matches the identifier of the other
+        /// side at the same position: --key email --key last,phone
         "COLS" key: KeyForm = Vec::new();
         /// The treatment of rows without a key: skip them, or treat them as an error.
         "HOW" nulls: Word<Nulls> = Nulls::Skip;
         /// The treatment of rows that repeat a key: first, error or all:N.
         ///
-        /// first: the key takes part once, and if it matches, every row that has it is written. error: they are an error.
-        /// With --send, first sends the first of these rows, and all:N sends all; more than N rows of a key are an error
-        /// then. The other side receives N times --send-bytes for each key.
+        /// first: the key takes part once, and if it matches, every row with it is written. error: such rows are an
+        /// error. With --send, first sends the first of these rows, and all:N sends all of them; more than N rows per
+        /// key are then an error. The other side receives N times --send-bytes for each key.
         "HOW" duplicates: RepeatsForm = Repeats::default();
         /// Accept a table without rows, which is otherwise an error.
         "" allow_empty: Flag = false;
@@ -146,7 +146,7 @@ options! {
 }
 
 options! {
-    /// The terms of a run, on which both sides have to agree.
+    /// The terms of a run, on which both sides must agree.
     pub struct Terms in "Terms" {
         /// The question, the same on both sides: rows, count, sum:COL, products:COL, threshold:K or shares.
         ///
@@ -154,22 +154,23 @@ options! {
         "WHAT" answer: AnswerForm = Query::ROWS.into();
         /// The side that learns the result.
         "WHO" learns: Maybe<Word<Learns>> = None;
-        /// The profile by which keys are made comparable: one for all columns, or one a column, with commas between them.
+        /// The profile by which keys are made comparable: one for all columns, or one per column, separated by commas.
         ///
-        /// Both sides must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower
-        /// case; text: and single spaces, full case folding; email, email:plain (without the rules of gmail.com);
+        /// Both sides must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: also lower
+        /// case; text: also single spaces, full case folding; email, email:plain (without the rules of gmail.com);
         /// phone:CC, in the country CC if a number does not begin with +; date:%d.%m.%Y, or date for ISO dates; number;
-        /// name; postcode:CC; sha256:PROFILE if the other side has digests and says hashed:PROFILE. See docs/guides/keys.md.
+        /// name; postcode:CC; sha256:PROFILE if the other side has digests and uses hashed:PROFILE. See
+        /// docs/guides/keys.md.
         "HOW" normalize: Profiles = vec![Normalize::None];
-        /// Values that count as empty in key columns that are normalised, with commas between them [default: NULL, NA,
-        /// N/A, none, unknown, - and others like them].
+        /// Values that count as empty in normalised key columns, separated by commas [default: NULL, NA, N/A, none,
+        /// unknown, - and similar ones].
         ///
-        /// Their case does not matter. They are the same on both sides; '' is for none.
+        /// Upper and lower case are the same. Both sides must name the same values; '' stands for none.
         "VALUES" null_values: Maybe<NullValuesForm> = None;
-        /// Join: send these columns of matching rows to the other side, which says --receive and learns.
+        /// Join: send these columns of matching rows to the other side, which uses --receive and learns.
         ///
-        /// Of several rows with one key the first is sent, unless --duplicates says otherwise. docs/guides/computing.md says
-        /// what each side learns.
+        /// Of several rows with the same key the first is sent, unless --duplicates says otherwise.
+        /// docs/guides/computing.md explains what each side learns.
         "COLS" send: Maybe<Columns> = None;
         /// With --send: bytes that a row's values are padded to; each value takes its length plus 2.
         ///
@@ -177,37 +178,39 @@ options! {
         "N" send_bytes: Whole<u32, 1> = DEFAULT_BYTES;
         /// Join: add the columns that the other side sends to this side's matched rows.
         "" receive: Flag = false;
-        /// Write the matched rows of both sides in one order, numbered in a first column `match_id`.
+        /// Write the matched rows of both sides in the same order, numbered in a first column `match_id`.
         ///
-        /// The two outputs then fit together. Both sides must ask for it and learn; see docs/guides/computing.md.
+        /// The two outputs then correspond line by line. Both sides must use this option and learn; see
+        /// docs/guides/computing.md.
         "" align: Flag = false;
         /// Decimal places of the values for sums, products and shares: with 2, a value may be 12.50.
         ///
-        /// They are the same on both sides. A sum has the same number of places, and a sum of products twice that number.
+        /// They must be the same on both sides. A sum has this number of places, and a sum of products twice that
+        /// number.
         "PLACES" scale: Whole<u8, 0, { MAX_SCALE as u64 }> = 0;
         /// For numbers: if fewer keys than this are shared, reveal nothing else.
         ///
         /// The larger minimum of the two sides applies.
         "N" minimum: Count = 0;
-        /// For counts and sums: add noise that hides any single key, as differential privacy with this ε, for example 0.5.
+        /// For counts and sums: add noise that hides any single key, for differential privacy with this ε, as in 0.5.
         ///
-        /// It is the same on both sides. Nobody learns the number without the noise; see docs/guides/computing.md.
+        /// It must be the same on both sides. Nobody learns the number without the noise; see docs/guides/computing.md.
         "E" epsilon: Maybe<Parsed<Epsilon>> = None;
-        /// With --epsilon, for sums: the largest magnitude with which the value of a key counts, a whole number.
+        /// With --epsilon, for sums: the maximum magnitude with which the value of a key counts, a whole number.
         "N" clamp: Maybe<Count> = None;
         /// A protocol of `vesica protocols`, or auto.
         ///
-        /// auto takes the recommended one that the other side names, or the one that `vesica plan` would choose for the
-        /// sizes and the round trip. One that is not recommended must be named on both sides.
+        /// auto takes the recommended protocol that the other side names, or the one that `vesica plan` would choose
+        /// for the sizes and the round trip. A protocol that is not recommended must be named on both sides.
         "NAME" protocol: ProtocolForm = None;
-        /// The least security accepted; the stricter of the two sides applies.
+        /// The minimum security; the stricter of the two sides applies.
         "LEVEL" security: Word<Security> = Security::SemiHonest;
         /// Find out why nothing matches, if the other side wants that too.
         ///
-        /// The sides compare what their keys look like, in coarse shares (white space, case, length). docs/guides/diagnose.md says
-        /// exactly what this reveals.
+        /// The sides compare what their keys look like, in coarse shares (white space, case, length).
+        /// docs/guides/diagnose.md explains what this reveals.
         "" diagnose: Flag = false;
-        /// The most distinct keys that the other side may have.
+        /// The maximum number of distinct keys of the other side.
         "N" max_peer_rows: Count = 100_000_000;
         /// Allow protocols that are not for real data; both sides must.
         "" allow_research: Flag = false;
@@ -215,38 +218,38 @@ options! {
 }
 
 options! {
-    /// Limits on what runs under an agreement may reveal. In an invitation they apply to both sides; in a run they apply
-    /// beside the limits of the agreement.
+    /// Limits on what runs under an agreement may reveal. In an invitation they apply to both sides; in a run they
+    /// apply in addition to the limits of the agreement.
     pub struct Limits in "Policy" {
-        /// The fewest distinct keys that either side may have.
+        /// The minimum number of distinct keys on either side.
         "N" min_set: Maybe<Count> = None;
-        /// If fewer keys than this are shared, the side that finds out keeps the result back.
+        /// If fewer keys than this are shared, the side that finds out withholds the result.
         "N" min_result: Maybe<Count> = None;
         /// In an invitation, for rows, with --min-result: compute first whether that many keys are shared.
         ///
-        /// Both sides do so by circuit PSI, and compare rows only if they are.
+        /// Both sides do so by circuit PSI, and compare rows only if enough are shared.
         "" threshold_first: Flag = false;
-        /// The most shared keys that a run may reveal; with more, nothing is revealed.
+        /// The maximum number of shared keys that a run may reveal; above it, nothing is revealed.
         "N" max_result: Maybe<Count> = None;
-        /// The most shared keys that all runs together may reveal.
+        /// The maximum number of shared keys that all runs together may reveal.
         "N" max_result_total: Maybe<Count> = None;
-        /// For numbers with noise: the ε of all runs together, as in 10.
+        /// For numbers with noise: the maximum ε of all runs together, as in 10.
         ///
         /// Each run that begins spends the ε of --epsilon.
         "E" epsilon_total: Maybe<Parsed<Epsilon>> = None;
-        /// The most runs within 24 hours.
+        /// The maximum number of runs within 24 hours.
         "N" max_runs_per_day: Maybe<Count> = None;
-        /// The most runs in all.
+        /// The maximum number of runs in total.
         "N" max_runs: Maybe<Count> = None;
-        /// The most times that a run may begin to compare one partition, after interruptions [default: 3].
+        /// The maximum number of times that a run may begin to compare one partition, after interruptions [default: 3].
         "N" max_attempts: Maybe<Count> = None;
-        /// The least number of keys by which a set differs from each earlier one, unless the two are equal.
+        /// The minimum number of keys by which a set differs from each earlier one, unless the two are equal.
         ///
         /// Two runs whose sets differ by a few keys can expose those keys.
         "N" min_change: Maybe<Count> = None;
         /// The hours of a day at which runs may begin, in UTC, as in 08:00-18:00.
         "HOURS" hours: Maybe<Parsed<Hours>> = None;
-        /// The last day, in UTC, as in 2027-12-31.
+        /// The last day on which a run may begin, in UTC, as in 2027-12-31.
         "DAY" expires: Maybe<Parsed<Day>> = None;
     }
 }
@@ -256,16 +259,16 @@ options! {
     pub struct Outputs in "Result" {
         /// The file for this side's matched rows, its number or its shares [default for a number: standard output].
         ///
-        /// `-` is standard output, and adbc:DRIVER#TABLE a new table of a database. Rows have the format of the input; CSV
-        /// and NDJSON are packed if the name ends in .gz or .zst.
+        /// `-` is standard output, and adbc:DRIVER#TABLE a new table of a database. Rows have the format of the input;
+        /// CSV and NDJSON are compressed if the name ends in .gz or .zst.
         "FILE" output: Maybe<File> = None;
-        /// The columns of the matched rows to write, in this order, with commas between them [default: all].
+        /// The columns of the matched rows to write, in this order, separated by commas [default: all].
         "COLS" select: Maybe<Columns> = None;
-        /// With --receive: write the matched rows only (inner), or all rows of this side (left).
+        /// With --receive: write only the matched rows (inner), or all rows of this side (left).
         ///
-        /// Rows that match nothing have no values in the columns that are added.
+        /// Unmatched rows have no values in the added columns.
         "JOIN" join: Word<Join> = Join::Inner;
-        /// In a join, on the side that receives: the treatment of texts in CSV that a spreadsheet would take for formulas.
+        /// In a join, on the receiving side: the treatment of texts in CSV that a spreadsheet would take for formulas.
         ///
         /// keep leaves them as they are, and escape puts an apostrophe before each.
         "FORMULAS" formulas: Word<Formulas> = Formulas::Keep;
@@ -273,26 +276,27 @@ options! {
 }
 
 options! {
-    /// The resources of the machine, and the files that hold what does not fit or must not be lost.
+    /// The resources of the machine, and the files for data that does not fit or must not be lost.
     pub struct Resources in "Memory and interruptions" {
-        /// The most memory that the run may use on this side, as in 2G or 512M [default: three quarters of what the
+        /// The maximum memory that the run may use on this side, as in 2G or 512M [default: three quarters of what the
         /// machine, its control group or ulimit allow].
         ///
-        /// Sets that would use more are compared in partitions, or refused before the run begins if that is not possible.
+        /// Sets that would use more are compared in partitions, or refused before the run begins if that is not
+        /// possible.
         "SIZE" memory: Maybe<Amount> = None;
         /// Compare the sets in at least this number of partitions, rounded up to a power of two [default: 1].
         ///
         /// More are used automatically if memory requires it.
         "N" partitions: Whole<u32, 1> = 1;
-        /// The directory for what does not fit into memory [default: the directory of the output, or else the
+        /// The directory for data that does not fit into memory [default: the directory of the output, or else the
         /// system's directory of temporary files].
         ///
-        /// It holds, encrypted, without a name and only during the run: what comes through a pipe and is more than 64 MiB,
-        /// and keys that take more than an eighth of the memory.
+        /// It holds encrypted files without a name, only during the run: input from a pipe above 64 MiB, and keys that
+        /// take more than an eighth of the memory.
         "DIR" spill: Maybe<File> = None;
-        /// A journal, with which the same command continues the run if either side is interrupted.
+        /// A journal, from which the same command resumes the run if either side is interrupted.
         ///
-        /// Both sides must name one. It is encrypted for this identity, and removed when both have their results.
+        /// Both sides must name one. It is encrypted for this identity, and removed when both sides have their results.
         "FILE" resume: Maybe<File> = None;
         /// Threads to compute with [default: one per processor].
         "N" threads: Whole<usize, 0, 65_536> = 0;
@@ -302,7 +306,7 @@ options! {
 options! {
     /// Reports and messages about the run.
     pub struct Messages in "Reports and messages" {
-        /// Write a report in JSON, also of a run that fails.
+        /// Write a report in JSON, even if the run fails.
         ///
         /// It has the terms, sizes, bytes, seconds, who learned what, and why the run failed; no identifiers.
         /// docs/reference/report.schema.json describes it.

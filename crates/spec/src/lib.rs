@@ -50,7 +50,7 @@ pub use self::{
         },
     },
     job::{Connection, Job, Limits, Messages, Outputs, Parties, Resources, Table, Terms, WAYS},
-    list::{List, Plain, Validity},
+    list::{List, PlainName, Validity},
     names::names,
     numbers::{amount, whole},
     options::{Described, Given, Options, is_file},

@@ -26,7 +26,7 @@ use crate::{
 };
 
 options! {
-    /// A list that others look keys up in, as `vesica publish` makes it.
+    /// A list that others query, as `vesica publish` makes it.
     pub struct List in "" {
         /// The table with the items: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input.
         "FILE" input: Maybe<File> = None;
@@ -34,37 +34,37 @@ options! {
         "SQL" query: Maybe<Text> = None;
         /// A file with that query.
         "FILE" query_file: Maybe<File> = None;
-        /// The directory of the list, which is made if it is missing.
+        /// The directory of the list, which is created if it is missing.
         ///
-        /// DIR/public is for everybody and can be copied to any web server or store; DIR/private is secret.
+        /// DIR/public is for everyone and can be copied to any web server or store; DIR/private is secret.
         "DIR" list: Maybe<File> = None;
-        /// The publisher's identity, made by `vesica keygen`, which signs the list.
+        /// The publisher's identity, created by `vesica keygen`, which signs the list.
         "FILE" identity: Maybe<File> = None;
-        /// The columns that make up the key, by name and with commas between them.
+        /// The columns that make up the key, by name, separated by commas.
         "COLS" key: Maybe<Columns> = None;
-        /// The profile by which keys are made comparable, as in `run`: one for all columns, or one a column.
+        /// The profile by which keys are made comparable, as in `run`: one for all columns, or one per column.
         "HOW" normalize: Profiles = vec![Normalize::None];
-        /// Values that count as empty in key columns that are normalised, as in `run`.
+        /// Values that count as empty in normalised key columns, as in `run`.
         "VALUES" null_values: Maybe<NullValuesForm> = None;
-        /// Give these columns, of the first row with a key, to those who ask for the key.
+        /// Return these columns, from the first row with a key, to clients that look the key up.
         "COLS" labels: Maybe<Columns> = None;
         /// With --labels: bytes that a row's values are padded to; each value takes its length plus 2.
         ///
-        /// The list has this number of bytes more for each item.
+        /// The list grows by this number of bytes for each item.
         "N" label_bytes: Whole<u32, 1> = DEFAULT_BYTES;
         /// The name of the list.
-        "NAME" name: Plain = String::new();
-        /// The number of keys that one client may look up in an epoch with the promise of right answers below.
+        "NAME" name: PlainName = String::new();
+        /// The number of lookups per client and epoch that the bound on false positives (--lambda) covers.
         "N" queries: Whole<u64, 1> = DEFAULT_QUERIES;
-        /// Bound the chance that any of these answers wrongly says that a key is in the list to 2^-BITS.
+        /// Bound the chance of any false positive among these lookups to 2^-BITS.
         "BITS" lambda: Whole<u32, 10, 80> = DEFAULT_LAMBDA;
-        /// The most items that the list may have before the next epoch [default: the next power of two].
+        /// The maximum number of items of the list before the next epoch [default: the next power of two].
         "N" capacity: Maybe<Whole<u64, 1>> = None;
         /// The number of hours for which the list is valid.
         ///
-        /// Publish it again before, even if nothing has changed.
+        /// Publish it again before that, even if nothing has changed.
         "HOURS" valid: Validity = Duration::from_secs(7 * 24 * 3600);
-        /// Begin a new epoch, with a new key: all items are evaluated again, and clients fetch all of the list.
+        /// Begin a new epoch, with a new key: all items are evaluated again, and clients fetch the whole list.
         "" new_epoch: Flag = false;
         /// The table's format [default: recognised by its content, or else its name].
         "FORMAT" format: Maybe<Word<Format>> = None;
@@ -73,16 +73,16 @@ options! {
         "DELIMITER" delimiter: Maybe<Word<Delimiter>> = None;
         /// Accept a table without rows, which is otherwise an error.
         "" allow_empty: Flag = false;
-        /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
-        /// ulimit allow].
+        /// The maximum memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group
+        /// or ulimit allow].
         "SIZE" memory: Maybe<Amount> = None;
     }
 }
 
-/// The form of a name that clients do not refuse.
-pub struct Plain;
+/// The form of a name that clients accept.
+pub struct PlainName;
 
-impl Form for Plain {
+impl Form for PlainName {
     type Value = String;
 
     fn schema() -> Value {
@@ -135,14 +135,14 @@ impl Form for Validity {
 }
 
 impl List {
-    /// Turns the specification into what makes the list, of this table or else of the one that `input` names.
+    /// Turns the specification into a publication of this table, or else of the one that `input` names.
     ///
     /// # Errors
     /// A [`Fault`] for options that are missing or do not fit, and errors of the file with the query.
     pub fn to_publication(&self, source: Option<Source>) -> Result<Publication> {
         let missing = |option, purpose| Fault::Missing { options: option, purpose };
         let Some(key) = &self.key else {
-            return Err(missing(&["key"], "which columns make up the key").into());
+            return Err(missing(&["key"], "which columns form the key").into());
         };
         let directory = self.list.clone();
         let profiles = profiles(key.len(), &self.normalize)?;

@@ -1,4 +1,4 @@
-//! Lists in a text, written as a line of CSV: a name that holds a comma stands in quotes.
+//! Lists in a text, written as a line of CSV: a name with a comma is in quotes.
 
 /// Reads `first,last` or `"last, first",birthday`; a quote within quotes is doubled.
 ///
@@ -19,7 +19,7 @@ pub fn names(text: &str) -> Result<Vec<String>, String> {
         match after.strip_prefix(',') {
             Some(next) => rest = next,
             None if after.is_empty() => return Ok(names),
-            None => return Err("after a closing quote comes a comma or the end".to_owned()),
+            None => return Err("a closing quote must be followed by a comma or the end".to_owned()),
         }
     }
 }
@@ -45,10 +45,10 @@ fn quoted_name(text: &str) -> Result<(String, &str), String> {
 /// Reads names of columns; an empty one is written in quotes.
 pub(crate) fn columns(text: &str) -> Result<Vec<String>, String> {
     let names = names(text)?;
-    // Names without quotes are usually empty because a comma was written twice or a variable was empty.
+    // An empty name without quotes usually means that a comma was doubled or a variable was empty.
     let quoted = text.split(',').filter(|name| *name == "\"\"").count();
     match names.iter().filter(|name| name.is_empty()).count() > quoted {
-        true => Err("a column's name is empty; if it has none, write \"\"".to_owned()),
+        true => Err("a column's name is empty; for a column without a name, write \"\"".to_owned()),
         false => Ok(names),
     }
 }

@@ -16,7 +16,7 @@ pub fn whole(text: &str) -> Option<u64> {
         Some(_) => return None,
         None => (digits, ""),
     };
-    // Fewer places than zeros, so that the number is whole.
+    // There are fewer places than zeros, so the number is whole.
     let zeros =
         u32::try_from(fraction.len()).ok().and_then(|places| u32::checked_sub(zeros, places))?;
     let digits = ungrouped(whole)? + fraction;

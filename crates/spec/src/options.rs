@@ -13,7 +13,7 @@ use crate::{
     rules,
 };
 
-/// All that is known of an option.
+/// The description of an option.
 #[derive(Debug, Clone)]
 pub struct Described {
     /// The name, as in JSON, in TOML and after the two hyphens of a flag.
@@ -28,7 +28,7 @@ pub struct Described {
     pub kind: Kind,
     /// The words that the option takes, with their meanings, if it takes nothing else.
     pub words: Vec<(&'static str, &'static str)>,
-    /// The default as text, unless that is an absent value.
+    /// The default as text, unless the default is an absent value.
     pub default: Option<String>,
     /// Whether the value is a path.
     pub is_path: bool,
@@ -70,7 +70,7 @@ impl Described {
     }
 }
 
-/// The values that somebody gave to options.
+/// The values given for options.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// Values of JSON or TOML.
@@ -82,7 +82,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// Makes the values that flags give, one text for each.
+    /// Creates the values of these flags, with one text each.
     pub fn flags<'a>(flags: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let flag = |(name, text): (&str, &str)| (name.to_owned(), vec![text.into()]);
         Self { flags: flags.into_iter().map(flag).collect(), ..Self::default() }
@@ -132,7 +132,7 @@ pub trait Options: Default + Sized {
         object
     }
 
-    /// Makes the value of what somebody gave.
+    /// Creates the options from the given values.
     ///
     /// # Errors
     /// Any [`Fault`] that can be found without the other side, files, and other tables of options.
@@ -160,7 +160,7 @@ pub trait Options: Default + Sized {
         Ok(made)
     }
 
-    /// Checks everything that concerns more than one option, for a value that was made by hand.
+    /// Checks all rules about several options, for a value that was made by hand.
     ///
     /// # Errors
     /// A [`Fault`].
@@ -214,7 +214,7 @@ pub(crate) fn without_dates(value: Value) -> Value {
 /// The key under which the `toml` crate hands a date to serde.
 const DATE: &str = "$__toml_private_datetime";
 
-/// The name of a field as a name of an option, with hyphens.
+/// Converts the name of a field to the name of an option, with hyphens.
 pub(crate) const fn kebab<const N: usize>(field: &str) -> [u8; N] {
     let mut name = [0; N];
     let mut at = 0;
@@ -302,7 +302,7 @@ macro_rules! options {
     };
 }
 
-/// Defines a table of options that consists of others. In texts it is as flat as they are.
+/// Defines a table that combines other tables. Its text form is flat.
 macro_rules! sections {
     (
         $(#[doc = $about:literal])*
@@ -354,7 +354,7 @@ macro_rules! sections {
     };
 }
 
-/// The name of the option of a field.
+/// Returns the name of the option for a field.
 macro_rules! name {
     ($field:ident) => {{
         const FIELD: &str = stringify!($field);

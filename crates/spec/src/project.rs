@@ -13,11 +13,12 @@ use crate::{
     options::{options, schema, without_dates},
 };
 
-/// The name of the identity's file if a project names none.
+/// The default name of the identity's file.
 pub const IDENTITY: &str = "vesica.identity";
 
 options! {
-    /// A project, as `vesica.toml` has it. Its jobs are read one by one, so that a fault of one concerns no other.
+    /// A project, as in `vesica.toml`. Its jobs are read one by one, so that a fault of one job does not affect the
+    /// others.
     pub struct Project in "" {
         /// The file with this side's identity, relative to the project file.
         "FILE" identity: File = IDENTITY.into();
@@ -58,11 +59,11 @@ impl Form for Jobs {
 }
 
 impl Project {
-    /// Makes the job of this name. Its paths are relative to `directory`, and paths of flags to the working
+    /// Creates the job with this name. Its paths are relative to `directory`, and paths of flags to the working
     /// directory.
     ///
     /// # Errors
-    /// Any [`Fault`] of the job; [`Fault::Unknown`] also if the project lacks the job.
+    /// Any [`Fault`] of the job; [`Fault::Unknown`] also if the project does not have the job.
     pub fn job(
         &self,
         name: &str,
@@ -95,7 +96,7 @@ impl Job {
 impl crate::List {
     /// Returns the JSON Schema of a published list.
     pub fn schema() -> Value {
-        let about = "A list that others look keys up in. Generated from crates/spec.";
+        let about = "A list that others query. Generated from crates/spec.";
         schema("A published list of Vesica", about, Self::properties())
     }
 }

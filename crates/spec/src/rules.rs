@@ -2,7 +2,7 @@
 
 use crate::Fault;
 
-/// Options that exclude all others of their group. A flag replaces the others of its group in a project file.
+/// Options that exclude all others of their group. A flag replaces the other options of its group in a project file.
 pub(crate) const ALTERNATIVES: &[&[&str]] =
     &[&["listen", "connect", "relay", "exchange-dir"], &["query", "query-file"]];
 
@@ -26,7 +26,7 @@ const REQUIRES: &[(&str, &str)] = &[
     ("label-bytes", "labels"),
 ];
 
-/// Options that require another one, unless an agreement says the same.
+/// Options that require another one, unless an agreement sets it.
 const REQUIRES_OR_AGREEMENT: &[(&str, &str)] = &[("join", "receive")];
 
 /// Options that are for runs under an agreement.
@@ -52,7 +52,7 @@ pub(crate) const SETTLED: &[&str] = &[
     "allow-research",
 ];
 
-/// Refuses options that the agreement settles, also at their default: a user who names one thinks that it counts.
+/// Refuses options that the agreement settles, even at their default: a user who sets one expects an effect.
 pub(crate) fn check_settled(named: &[&'static str]) -> Result<(), Fault> {
     let options: Vec<_> = named.iter().copied().filter(|name| SETTLED.contains(name)).collect();
     match named.contains(&"agreement") && !options.is_empty() {
@@ -91,7 +91,7 @@ mod tests {
     use crate::{Job, List, Options, Service, Terms};
 
     #[test]
-    fn rules_are_about_options_that_there_are() {
+    fn rules_name_only_existing_options() {
         let all = [Job::described(), List::described(), Service::described()].concat();
         let alternatives = ALTERNATIVES.concat();
         let pairs = EXCLUDES.iter().chain(REQUIRES).chain(REQUIRES_OR_AGREEMENT);
@@ -101,9 +101,9 @@ mod tests {
         }
     }
 
-    /// A column of values is named under an agreement too.
+    /// A column of values must be named under an agreement too.
     #[test]
-    fn an_agreement_settles_all_terms_but_the_answer() {
+    fn an_agreement_settles_all_terms_except_the_answer() {
         let names = Terms::described().into_iter().map(|known| known.name);
         let mut terms: Vec<_> = names.filter(|name| *name != "answer").collect();
         let mut settled = SETTLED.to_vec();

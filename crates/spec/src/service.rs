@@ -12,29 +12,30 @@ options! {
     pub struct Service in "" {
         /// The project file, which is read again when it changes [default: vesica.toml].
         "FILE" project: Maybe<File> = None;
-        /// Listen at this address [default: where the agreements say that this side listens].
+        /// Listen at this address [default: the address in the agreements at which this side listens].
         "ADDR" listen: Maybe<Text> = None;
-        /// The most runs at a time; others wait for their turn, in the order of their arrival [default: one per
+        /// The maximum number of concurrent runs; others wait for their turn, in order of arrival [default: one per
         /// processor].
         "N" runs: Maybe<Whole> = None;
-        /// The most memory that all runs together may use, in equal parts, as in 2G [default: three quarters of what the
+        /// The maximum memory of all runs together, in equal parts, as in 2G [default: three quarters of what the
         /// machine, its control group or ulimit allow].
         "SIZE" memory: Maybe<Amount> = None;
-        /// Answer health checks and show metrics (OpenMetrics) at this address of this machine, as in 127.0.0.1:9788, or at
-        /// this path as a Unix socket.
+        /// Answer health checks and show metrics (OpenMetrics) at this address of this machine, as in 127.0.0.1:9788,
+        /// or at this path of a Unix socket.
         "PLACE" metrics: Maybe<Text> = None;
         /// The form of the log on standard error: text or json, a line for each event.
         "FORM" log: Word<LogForm> = LogForm::Text;
         /// When asked to stop, wait this long for runs to end.
         "SECONDS" grace: Seconds = Duration::from_secs(60);
-        /// The longest wait for a partner that sends nothing, while others wait for their turn.
+        /// The longest wait for a partner that sends nothing while others wait for their turn.
         ///
-        /// After that the partner loses its turn. It may take a second longer for every 10,000 bytes that have moved, and
-        /// time that this side computes does not count.
+        /// After that the partner loses its turn. It may take a second longer for every 10,000 bytes transferred, and
+        /// time that this side spends computing does not count.
         "SECONDS" hold: Seconds = Duration::from_secs(60);
-        /// Calls of one partner in a minute, after as many at once.
+        /// The number of calls per minute and partner, after an initial burst of the same number.
         ///
-        /// One that calls more often is asked to call again later, which its program does as long as its --wait allows.
+        /// A partner that calls more often is asked to call again later, which its program does as long as its --wait
+        /// allows.
         "N" partner_rate: Whole = 30;
     }
 }

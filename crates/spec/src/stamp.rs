@@ -10,11 +10,11 @@ use vesica_core::{
 
 const PATTERN: &str = "{time}";
 
-/// The moment of a run, followed by 64 random bits, so that no two runs have the same.
+/// The time of a run, followed by 64 random bits, so that no two runs have the same stamp.
 pub struct Stamp(String);
 
 impl Stamp {
-    /// Makes the stamp of a run that begins now.
+    /// Creates the stamp of a run that begins now.
     ///
     /// # Errors
     /// [`Error::Bug`] if the system gives no randomness.
@@ -28,7 +28,7 @@ impl Stamp {
         Ok(Self(format!("{moment}-{:016x}", u64::from_le_bytes(random))))
     }
 
-    /// Puts the stamp in the place of `{time}` in a path, as in `results/{time}.csv`.
+    /// Replaces `{time}` in a path, as in `results/{time}.csv`.
     pub fn path(&self, path: &Path) -> PathBuf {
         match path.to_str() {
             Some(text) => PathBuf::from(text.replace(PATTERN, &self.0)),
@@ -36,7 +36,7 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a path is a different one in each run.
+    /// Returns whether a path differs from run to run.
     pub fn is_in(path: &str) -> bool {
         path.contains(PATTERN)
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_one_moment_have_names_of_their_own() {
+    fn runs_of_one_moment_have_different_names() {
         const RUNS: usize = 1000;
         let paths = || -> Vec<_> {
             let path = |_| Stamp::now().ok().unwrap().path(Path::new("r/{time}.csv"));

@@ -1,4 +1,4 @@
-//! From a specification to a run.
+//! Conversion of a specification into a run.
 
 use std::{
     fs,
@@ -35,19 +35,19 @@ use crate::{
     Answer, Error, Fault, Job, Join, Limits, Result, Stamp, Table, Terms, job::WAYS, rules,
 };
 
-/// The name of a ledger if nobody names one.
+/// The default name of a ledger.
 pub const LEDGER: &str = "vesica.ledger";
 
-/// The program around a job.
+/// The parts of a job that its specification does not contain.
 #[derive(Debug, Default)]
 pub struct Around {
-    /// The table, if it is not the one that `input` names.
+    /// The table, unless it is the one that `input` names.
     pub source: Option<Source>,
     /// The identity of this side, which encrypts a journal. A run without an identity is not resumed.
     pub identity: Option<Arc<Identity>>,
     /// The agreement, from [`Job::partnership`].
     pub partnership: Option<Partnership>,
-    /// The figures of this machine, to choose a protocol by.
+    /// The figures of this machine, for choosing a protocol.
     pub figures: Figures,
     /// Files that no result may replace.
     pub protected: Vec<Protected>,
@@ -63,7 +63,7 @@ impl Table {
         Dialect { format: self.format, delimiter: self.delimiter(), ..Dialect::default() }
     }
 
-    /// Returns the delimiter that is named, or that the name of the table promises.
+    /// Returns the delimiter that is named, or that the name of the table implies.
     pub fn delimiter(&self) -> Delimiter {
         let of_name = || self.input.as_deref().map(Delimiter::of_name);
         self.delimiter.or_else(of_name).unwrap_or_default()
@@ -118,7 +118,7 @@ impl Limits {
 }
 
 impl Terms {
-    /// Makes the offer to the other side about keys of these columns. At most `rows` rows of a key are sent.
+    /// Creates the offer to the other side for keys of these columns. At most `rows` rows per key are sent.
     ///
     /// # Errors
     /// [`Fault::Missing`] and [`Fault::Profiles`].
@@ -145,7 +145,7 @@ impl Terms {
         Ok(offer)
     }
 
-    /// Returns the columns that this side sends, with at most this number of rows for a key.
+    /// Returns the columns that this side sends, with at most this number of rows per key.
     pub fn sent(&self, rows: u32) -> Option<SentColumns> {
         let columns = self.send.clone()?;
         Some(SentColumns { columns, bytes: self.send_bytes, rows })
@@ -156,17 +156,17 @@ impl Job {
     /// Reads the agreement, if the job names one.
     ///
     /// # Errors
-    /// [`Error::File`], also for an agreement with another hash than the job says.
+    /// [`Error::File`], also for an agreement with a different hash than in the job.
     pub fn agreement(&self) -> Result<Option<Signed<Agreement>>> {
         let file = self.parties.agreement.as_deref();
         file.map(|file| read_agreement(file, self.parties.agreement_hash.as_deref())).transpose()
     }
 
-    /// Binds the job to its agreement, if it names one. Only then is the identity loaded.
+    /// Binds the job to its agreement, if it names one. The identity is loaded only in that case.
     ///
     /// # Errors
     /// As [`Job::agreement`]; [`Fault::Requires`] for options that require an agreement, and [`Error::Run`] if the
-    /// agreement is between others.
+    /// agreement is between other parties.
     pub fn partnership<E: From<Error>>(
         &self,
         me: impl FnOnce() -> Result<Arc<Identity>, E>,
@@ -190,7 +190,7 @@ impl Job {
         self.parties.ledger.clone().or_else(beside)
     }
 
-    /// Refuses options that are for runs under an agreement.
+    /// Refuses options that are only for runs under an agreement.
     fn alone(&self) -> Result<()> {
         let written = crate::Options::written(self);
         let limits = <Limits as crate::Options>::described().into_iter().map(|known| known.name);
@@ -201,26 +201,26 @@ impl Job {
         }
     }
 
-    /// Returns the other party, which the agreement names, or else `peer`.
+    /// Returns the other party, from the agreement or else from `peer`.
     ///
     /// # Errors
-    /// [`Fault::Missing`] if nobody is named, and [`Fault::Unfit`] if it is this side itself.
+    /// [`Fault::Missing`] if no party is named, and [`Fault::Unfit`] if it is this side itself.
     pub fn peer(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Fingerprint> {
         let agreed = partnership.map(|partnership| partnership.peer().fingerprint());
         let missing = Fault::Missing { options: &["peer"], purpose: "who the other side is" };
         match agreed.or(self.parties.peer).ok_or(missing)? {
             peer if peer == me => {
-                let why = "is this side's own fingerprint: nobody compares a table with itself";
+                let why = "is this side's own fingerprint: name the other party's";
                 Err(Fault::Unfit { option: "peer", why }.into())
             }
             peer => Ok(peer),
         }
     }
 
-    /// Returns how to reach the other side: as the job says, or else the agreement.
+    /// Returns the way to reach the other side, from the job or else from the agreement.
     ///
     /// # Errors
-    /// [`Fault::Missing`] if neither says it.
+    /// [`Fault::Missing`] if neither names one.
     pub fn way(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Way> {
         let connection = &self.connection;
         let folder = connection.exchange_dir.clone();
@@ -233,10 +233,11 @@ impl Job {
         Ok(way.or_else(agreed).ok_or(missing)?)
     }
 
-    /// Makes the offer to the other side.
+    /// Creates the offer to the other side.
     ///
     /// # Errors
-    /// As [`Terms::offer`]; [`Fault::KeyColumns`] and [`Fault::AgreedAnswer`] for a job that does not fit its agreement.
+    /// As [`Terms::offer`]; [`Fault::KeyColumns`] and [`Fault::AgreedAnswer`] for a job that does not match its
+    /// agreement.
     pub fn offer(&self, partnership: Option<&Partnership>) -> Result<Offer> {
         let Some(partnership) = partnership else {
             return Ok(self.terms.offer(&self.table.key, self.table.duplicates.rows)?);
@@ -256,7 +257,7 @@ impl Job {
         Ok(offer)
     }
 
-    /// Returns what such a run would disclose, without contacting anybody.
+    /// Returns the disclosures of such a run, without contacting anyone.
     ///
     /// # Errors
     /// As [`Job::offer`].
@@ -277,12 +278,12 @@ impl Job {
     /// Turns the specification into a run.
     ///
     /// # Errors
-    /// As [`Job::offer`] and [`Table::source`]; [`Fault::Missing`] if the result has no place to go.
+    /// As [`Job::offer`] and [`Table::source`]; [`Fault::Missing`] if the result has no destination.
     pub fn to_run(&self, around: Around) -> Result<job::Job> {
         let offer = self.offer(around.partnership.as_ref())?;
         let form = offer.query.result_form();
         if self.outputs.select.is_some() && form != ResultForm::Rows {
-            let why = "is for rows, and this run is for something else";
+            let why = "requires a run for rows";
             return Err(Fault::Unfit { option: "select", why }.into());
         }
         let missing = |purpose| Fault::Missing { options: &["output"], purpose };
@@ -301,7 +302,7 @@ impl Job {
                 Some(Resume { journal: journal.clone(), secret: JournalSecret::of(me) })
             }
             (Some(_), None) => {
-                let why = "is for runs of parties with identities";
+                let why = "requires an identity";
                 return Err(Fault::Unfit { option: "resume", why }.into());
             }
         };
@@ -342,7 +343,7 @@ pub fn read_agreement(file: &Path, hash: Option<&str>) -> Result<Signed<Agreemen
     let text = fs::read_to_string(file).map_err(|error| {
         failed(match error.kind() {
             std::io::ErrorKind::NotFound => {
-                "there is no agreement yet; the other side's reply makes it: \
+                "the agreement does not exist yet; create it from the other side's reply: \
                                              `vesica confirm REPLY`"
                     .to_owned()
             }
@@ -353,8 +354,8 @@ pub fn read_agreement(file: &Path, hash: Option<&str>) -> Result<Signed<Agreemen
     match hash.is_none_or(|hash| hash == found.hash()) {
         true => Ok(found),
         false => Err(failed(format!(
-            "the job is for another agreement than the one in this file, which is between {} and {}; put the right one \
-             back, or change `agreement-hash` of the job to {}",
+            "the job is for a different agreement than the one in this file, which is between {} and {}; restore the right one \
+             or change `agreement-hash` of the job to {}",
             found.document().proposal.inviter.fingerprint(),
             found.document().accepter.fingerprint(),
             found.hash()

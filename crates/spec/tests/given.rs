@@ -1,4 +1,4 @@
-//! Flags and tables together, and what is wrong with them.
+//! Flags and tables in combination, and their faults.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ fn job(json: &str) -> Result<Job, String> {
 #[test]
 fn faults_name_the_option() {
     for (json, said) in [
-        (r#"{"colour": 1}"#, "there is no option `colour`"),
-        (r#"{"send_bytes": 1}"#, "there is no option `send_bytes`"),
+        (r#"{"colour": 1}"#, "unknown option `colour`"),
+        (r#"{"send_bytes": 1}"#, "unknown option `send_bytes`"),
         (r#"{"quiet": 3}"#, "`quiet`: true or false"),
         (r#"{"memory": "2X"}"#, "`memory`: an amount with its unit"),
         (r#"{"learns": "all"}"#, "`learns`: possible values: me, peer, both, nobody"),
@@ -25,7 +25,7 @@ fn faults_name_the_option() {
         let fault = job(json).unwrap_err();
         assert!(fault.starts_with(said), "{json}: {fault}");
     }
-    // An option that is not set is not there.
+    // An option that is not set is absent.
     assert_eq!(
         job(r#"{"receive": false, "send": "a", "clamp": null}"#).unwrap().terms.send.unwrap(),
         ["a"]
@@ -33,7 +33,7 @@ fn faults_name_the_option() {
 }
 
 #[test]
-fn a_job_by_hand_is_checked_too() {
+fn a_job_made_by_hand_is_checked_too() {
     let mut job = Job::default();
     job.terms.clamp = Some(1);
     assert_eq!(job.check(), Err(Fault::Requires { option: "clamp", other: "epsilon" }));
@@ -60,7 +60,7 @@ fn flags_replace_keys_of_a_project_and_its_paths_are_its_own() {
 }
 
 #[test]
-fn a_faulty_job_does_not_concern_the_others() {
+fn a_faulty_job_does_not_affect_the_others() {
     let project: Project = toml::from_str("[jobs.a]\nkey = \"k\"\n[jobs.b]\nkeys = 1\n").unwrap();
     let job = |name| project.job(name, Path::new(""), Vec::new());
     assert!(job("a").is_ok() && job("b").is_err());
@@ -79,7 +79,7 @@ fn keys_have_three_notations() {
 }
 
 #[test]
-fn the_job_of_the_documentation_is_one() {
+fn the_job_of_the_documentation_is_valid() {
     let page = include_str!("../../../docs/guides/embedding.md");
     let block = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     assert_eq!(job(block).unwrap().table.key, [["first", "last"]]);

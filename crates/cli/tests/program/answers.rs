@@ -117,18 +117,18 @@ fn sides_that_want_different_things_do_not_run() {
     let count = ["--answer", "count", "--learns", "both"];
     let rows = ["--learns", "both"];
     let [x, y] = lab.run(&count, &rows);
-    x.assert(5, &["what is to be found out (here: count; there: rows)"]);
-    y.assert(5, &["what is to be found out (here: rows; there: count)"]);
+    x.assert(5, &["query (here: count; there: rows)"]);
+    y.assert(5, &["query (here: rows; there: count)"]);
     let sum = ["--answer", "sum:v", "--learns", "both"];
     let [x, _] = lab.run(&sum, &sum);
     x.assert(
         5,
-        &["who brings the values to add up (here: this side brings a column; there: the other side brings a column)"],
+        &["source of the values to add up (here: this side provides a column; there: the other side provides a column)"],
     );
     let none = ["--answer", "sum", "--learns", "both"];
     let [x, y] = lab.run(&none, &none);
     for side in [x, y] {
-        side.assert(5, &["(here: this side brings none; there: the other side brings none)"]);
+        side.assert(5, &["(here: this side provides none; there: the other side provides none)"]);
     }
 }
 
@@ -421,8 +421,16 @@ fn shares_of_both_sides_are_the_intersection() {
 fn shares_are_for_nobody_to_see() {
     let lab = lab();
     for (flags, code, said) in [
-        (["--answer", "shares", "--learns", "both"], 2, "`--answer shares` requires `--learns nobody`"),
-        (["--answer", "count", "--learns", "nobody"], 2, "every other answer requires a side that learns"),
+        (
+            ["--answer", "shares", "--learns", "both"],
+            2,
+            "`--answer shares` requires `--learns nobody`",
+        ),
+        (
+            ["--answer", "count", "--learns", "nobody"],
+            2,
+            "every other answer requires a side that learns",
+        ),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);
         Running::start(command).end().assert(code, &[said]);
@@ -433,7 +441,7 @@ fn shares_are_for_nobody_to_see() {
     Running::start(command).end().assert(2, &["shares take no minimum"]);
     let count = ["--answer", "count", "--learns", "me"];
     let [x, y] = lab.run(&shares, &count);
-    x.assert(5, &["what is to be found out (here: shares; there: count)"]);
+    x.assert(5, &["query (here: shares; there: count)"]);
     y.assert(5, &["who learns the result (here: this side; there: nobody)"]);
     let strict = [&shares[..], &["--security", "malicious"]].concat();
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &strict);

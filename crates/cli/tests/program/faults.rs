@@ -308,8 +308,8 @@ fn terms_that_differ() {
     different(
         &["--protocol", "dh"],
         &["--security", "malicious"],
-        "(here: dh, semi-honest wanted; there: auto, malicious wanted)",
-        "(here: auto, malicious wanted; there: dh, semi-honest wanted)",
+        "(here: dh, semi-honest required; there: auto, malicious required)",
+        "(here: auto, malicious required; there: dh, semi-honest required)",
     );
 }
 
@@ -377,7 +377,7 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     run(&["--protocol", "naive"]).assert(2, &["insecure, not for real data"]);
     run(&["--protocol", "dh", "--security", "malicious"]).assert(2, &["not against malicious"]);
     run(&["--key", "k,k"]).assert(2, &["named twice"]);
-    run(&["--normalize", "lower,lower"]).assert(2, &["one for all, or one each"]);
+    run(&["--normalize", "lower,lower"]).assert(2, &["one for all columns, or one for each"]);
     run(&["--normalize", "rot13"]).assert(2, &["none, trim, lower, text, email"]);
     run(&["--peer", "nonsense"]).assert(2, &["--peer"]);
     run(&["--output", input.to_str().unwrap()]).assert(2, &["would replace the input"]);

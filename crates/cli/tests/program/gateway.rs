@@ -511,12 +511,12 @@ fn what_a_gateway_cannot_do_is_refused_at_once() {
         let command = sides.projects.command(Inviter, &[&all[..], &own, flags].concat());
         Running::start(command).end().assert(2, &[why]);
     };
-    refused(&["--align"], &[], "a gateway is for rows that match by one key");
-    refused(&["--min-result", "5", "--threshold-first"], &[], "computed on whole sets");
+    refused(&["--align"], &[], "a gateway only compares rows by one key");
+    refused(&["--min-result", "5", "--threshold-first"], &[], "requires whole sets in memory");
     let sides = Sides::new(&[]);
     fs::write(sides.projects.path(Inviter, "token"), "anything").unwrap();
     let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
     let own = ["--cluster", "127.0.0.1:0", "--token", "token", "--journal", "journal"];
     let command = sides.projects.command(Inviter, &[&all[..], &own].concat());
-    Running::start(command).end().assert(2, &["holds no token of a gateway"]);
+    Running::start(command).end().assert(2, &["does not contain a token of a gateway"]);
 }

@@ -509,20 +509,20 @@ fn hostile_tasks_of_the_own_side() {
         let answer = ask(&sides, 1, question.to_string().as_bytes()).unwrap();
         assert!(answer.contains("refused") && answer.contains(why), "{question}: {answer}");
     };
-    let unknown = "it is no question of this version";
+    let unknown = "it is not a request of this version";
     refused(json!({"open": {}}), unknown);
     refused(json!({"next": {"slot": -1}}), unknown);
     refused(
         json!({"ready": {"partition": 0, "task": {"fingerprint": "x", "commitment": []}}}),
         unknown,
     );
-    refused(ready(4, &task, 1), "there is no such partition");
-    refused(json!({"kept": {"slot": 0, "partition": 4}}), "there is no such partition");
-    refused(found(0, json!(1)), "not what an attempt finds");
-    refused(found(17, json!(1)), "not what an attempt finds");
-    refused(found(1, json!(u64::MAX)), "not what an attempt finds");
-    refused(found(1, Value::Null), "not what an attempt finds");
-    refused(json!({"keys": {"version": 1}}), "are of different versions");
+    refused(ready(4, &task, 1), "the partition does not exist");
+    refused(json!({"kept": {"slot": 0, "partition": 4}}), "the partition does not exist");
+    refused(found(0, json!(1)), "not a valid result of an attempt");
+    refused(found(17, json!(1)), "not a valid result of an attempt");
+    refused(found(1, json!(u64::MAX)), "not a valid result of an attempt");
+    refused(found(1, Value::Null), "not a valid result of an attempt");
+    refused(json!({"keys": {"version": 1}}), "have different versions");
     let answer = ask(&sides, 1, found(1, json!(1)).to_string().as_bytes());
     assert_eq!(answer.as_deref(), Some("\"again\""));
     // Slots that have nothing have nothing to keep.

@@ -78,8 +78,8 @@ fn flags_that_do_not_fit_are_refused_at_once() {
         (&["--join", "left"][..], "--receive"),
         (&["--receive", "--learns", "me", "--align"], "--align"),
         (&["--align", "--learns", "me"], "requires that both sides learn the matches"),
-        (&["--duplicates", "all"], "say how many rows of one key are sent at most, as in all:3"),
-        (&["--duplicates", "all:0"], "all:N takes a whole number"),
+        (&["--duplicates", "all"], "name the maximum number of rows per key, as in all:3"),
+        (&["--duplicates", "all:0"], "all:N requires a whole number"),
         (&["--duplicates", "some"], "possible values: first, error, all:N"),
         (&["--duplicates", "all:2"], "all rows of a key are for the side that sends columns"),
         (

@@ -278,7 +278,7 @@ fn the_two_sides_may_have_different_formats_and_select_columns() {
     };
     alone(&[]).assert(2, &["out.csv is named like CSV, but the rows are NDJSON like the input"]);
     let number = ["--select", "v", "--answer", "count"];
-    alone(&number).assert(2, &["--select is for rows"]);
+    alone(&number).assert(2, &["--select requires a run for rows"]);
     alone(&["--select", "v,v"]).assert(2, &["selected column `v` is named twice"]);
     std::fs::remove_file(lab.file(Listening, "out.csv")).unwrap();
     lab.write(Connecting, "k,v\n1,2\n");

@@ -134,7 +134,7 @@ where
 /// The form of an amount of memory, in bytes.
 pub struct Amount;
 
-/// The least amount that is a bare number of bytes. One that is smaller lacks its unit.
+/// The minimum of an amount without a unit. A smaller number probably lacks its unit.
 const LEAST: u64 = 1 << 20;
 
 impl Form for Amount {
@@ -249,7 +249,7 @@ impl<F: Form> Form for Maybe<F> {
     }
 }
 
-/// The form of a value that has a text of its own.
+/// The form of a value that has its own text form.
 pub struct Parsed<T>(PhantomData<T>);
 
 impl<T> Form for Parsed<T>
@@ -274,7 +274,7 @@ where
 
 /// A value that is one of a few words.
 pub trait Words: Copy + PartialEq + Debug + Send + Sync + 'static {
-    /// Returns all values, each with its word and its meaning; a word that says enough has none.
+    /// Returns all values, each with its word and its meaning; a self-explanatory word has no meaning.
     fn all() -> Vec<(Self, &'static str, &'static str)>;
 }
 

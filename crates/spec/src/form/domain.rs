@@ -1,4 +1,4 @@
-//! Forms of values that only Vesica has.
+//! Forms of values that are specific to Vesica.
 
 use std::ffi::OsStr;
 
@@ -192,7 +192,7 @@ impl Form for AnswerForm {
 pub struct Repeats {
     /// The treatment.
     pub how: Duplicates,
-    /// The most rows of a key that are sent.
+    /// The maximum number of rows per key that are sent.
     pub rows: u32,
 }
 
@@ -218,7 +218,7 @@ impl Form for RepeatsForm {
             (_, Some("first")) => return Ok(Repeats::default()),
             (_, Some("error")) => return Ok(Repeats { how: Duplicates::Error, rows: 1 }),
             (_, Some("all")) => {
-                return Err("say how many rows of one key are sent at most, as in all:3".to_owned());
+                return Err("name the maximum number of rows per key, as in all:3".to_owned());
             }
             (_, Some(text)) => text.strip_prefix("all:").map(|rows| whole(rows).and_then(all)),
             (Value::Number(rows), None) => Some(rows.as_u64().and_then(all)),
@@ -226,7 +226,7 @@ impl Form for RepeatsForm {
         };
         match rows {
             Some(Some(rows)) => Ok(Repeats { how: Duplicates::All, rows }),
-            Some(None) => Err("all:N takes a whole number of rows, at least 1".to_owned()),
+            Some(None) => Err("all:N requires a whole number of rows, at least 1".to_owned()),
             None => Err("possible values: first, error, all:N".to_owned()),
         }
     }
@@ -260,7 +260,7 @@ impl Form for ProtocolForm {
     }
 }
 
-/// The form of a proxy. It may hold a password, so that it is read and never written.
+/// The form of a proxy. It may contain a password, so it is read but never written.
 pub struct ProxyForm;
 
 impl Form for ProxyForm {

@@ -87,7 +87,7 @@ fn every_carrier_joins() {
         }
         if !protocol.carries_payloads() {
             let message = receiver.prepare().err().unwrap().to_string();
-            assert!(message.contains("no protocol `") && message.contains("for join"), "{message}");
+            assert!(message.contains("no protocol for join is named `"), "{message}");
             continue;
         }
         let (received, _) = ok(both(receiver, sender));
@@ -134,7 +134,10 @@ fn sides_that_do_not_fit_each_other_say_so() {
     usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent only once");
     usage(&|job| job.offer.sends.as_mut().unwrap().columns = vec!["d".into()], "no column `d`");
     usage(&|job| job.offer.minimum = 3, "takes no minimum");
-    usage(&|job| job.offer.protocol = Some("naive".into()), "no protocol `naive` for join");
+    usage(
+        &|job| job.offer.protocol = Some("naive".into()),
+        "no protocol for join is named `naive`",
+    );
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! An input of the fuzzer as a source of small decisions and of content.
 
-/// What is left of an input. It gives zeros where it has ended, so that every input is one.
+/// The rest of an input, followed by endless zeros, so that every input is long enough.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// The next byte.
+    /// Returns the next byte.
     pub(crate) fn byte(&mut self) -> u8 {
         self.array::<1>()[0]
     }
 
-    /// The next bytes.
+    /// Returns the next bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
         let mut array = [0; N];
         let (taken, rest) = self.0.split_at(N.min(self.0.len()));
@@ -19,12 +19,12 @@ impl<'a> Bytes<'a> {
         array
     }
 
-    /// A number below `end`, which is at most 2^16.
+    /// Returns a number below `end`, which is at most 2^16.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::from(u16::from_le_bytes(self.array())) % end
     }
 
-    /// The next bytes, at most so many.
+    /// Returns the next bytes, at most `most`.
     pub(crate) fn take(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(most.min(self.0.len()));
         self.0 = rest;
@@ -32,10 +32,10 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Stands in the place of a person's data: no error may show it.
+/// A stand-in for personal data, which no error may show.
 pub(crate) const SECRET: &str = "q7Zf3a91c2";
 
-/// The content with [`SECRET`] for every tilde, so that the fuzzer places it without having to guess it.
+/// Replaces every tilde by [`SECRET`], so that the fuzzer can place it without having to guess it.
 pub(crate) fn with_secrets(content: &[u8]) -> Vec<u8> {
     let mut all = Vec::with_capacity(content.len());
     for byte in content {
@@ -47,7 +47,7 @@ pub(crate) fn with_secrets(content: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Makes sure that an error shows nothing of the content, in either of its forms.
+/// Checks that an error shows no content, in either of its forms.
 pub(crate) fn tells_no_secret(error: &(impl std::error::Error + ?Sized)) {
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains(SECRET), "an error shows content: {shown}");

@@ -1,5 +1,5 @@
-//! Files of a party and texts of its partner: identities, project files, invitations, agreements, records, ledgers,
-//! policies, figures.
+//! Files of a party and texts from its partner: identities, project files, invitations, agreements, records, ledgers,
+//! policies and figures.
 
 use std::{fmt::Display, str::FromStr, sync::LazyLock};
 
@@ -22,13 +22,13 @@ use crate::{
     bytes::{Bytes, tells_no_secret, with_secrets},
 };
 
-/// Keys of nobody: whoever reads this can sign with them.
+/// Keys for tests, which anybody can sign with.
 pub(crate) static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
     [include_str!("identities/inviter.pem"), include_str!("identities/accepter.pem")]
         .map(|text| Identity::from_pem(text).expect("an identity"))
 });
 
-/// The identity file, a certificate of a peer, and the words that stand for a party, a gateway or a proxy.
+/// The identity file, a peer's certificate, and the texts of fingerprints, gateway tokens and proxies.
 pub fn identity(data: &[u8], valid: &mut Valid) {
     if let Ok(certificate) = Certificate::from_der(data) {
         assert_eq!(certificate.as_der(), data);
@@ -54,7 +54,7 @@ pub fn identity(data: &[u8], valid: &mut Valid) {
     valid.note_if(text.parse::<Proxy>().is_ok(), "proxy");
 }
 
-/// What is read from a word and shown again is read as the same.
+/// Checks that a parsed value is displayed as a text that parses to the same value.
 fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
     let value: T = text.parse().ok()?;
     let again = value.to_string().parse().ok();
@@ -62,7 +62,7 @@ fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
     Some(value)
 }
 
-/// Words of policies, terms and flags.
+/// Words of policies, terms and options.
 pub fn words(data: &[u8], valid: &mut Valid) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     valid.note_if(same_again::<Moment>(text).is_some(), "moment");
@@ -73,7 +73,8 @@ pub fn words(data: &[u8], valid: &mut Valid) {
     valid.note_if(json::<Moment>(text).is_some(), "moment");
 }
 
-/// What JSON gives is what its own form gives, and its sentences can be said.
+/// Checks that a value from JSON is read from its own JSON form as the same value, and that its sentences can be
+/// written.
 fn json<T: Serialize + DeserializeOwned + PartialEq>(text: &str) -> Option<T> {
     let value: T = serde_json::from_str(text).ok()?;
     let form = serde_json::to_string(&value).expect("what was read has a form");
@@ -81,7 +82,7 @@ fn json<T: Serialize + DeserializeOwned + PartialEq>(text: &str) -> Option<T> {
     Some(value)
 }
 
-/// A profile of key columns makes of each value one that it leaves as it is.
+/// A profile of key columns normalises each value to one that it leaves unchanged.
 pub fn normalize(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let len = usize::from(bytes.byte() % 40);
@@ -89,7 +90,7 @@ pub fn normalize(data: &[u8], valid: &mut Valid) {
     let Ok(value) = std::str::from_utf8(bytes.0) else { return };
     let Ok(profile) = name.parse::<Normalize>() else { return };
     let once = profile.apply(value).into_owned();
-    // What describes the column alone has had its effect.
+    // Remove the part that only describes the column, which has had its effect.
     let again = match &profile {
         Normalize::Hashed(_) => profile.clone(),
         Normalize::Sha256(inner) => inner.essence(),
@@ -99,8 +100,8 @@ pub fn normalize(data: &[u8], valid: &mut Valid) {
     valid.note("value");
 }
 
-/// A project file. A job sets no flag that has no key there, and a job that is added says what it was given and changes no
-/// other.
+/// A project file. A job only sets flags that have a key in the file. Adding a job gives it the given content, and
+/// changes no other job.
 pub fn project(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mut word = || {
@@ -133,8 +134,8 @@ pub fn project(data: &[u8], valid: &mut Valid) {
 
 const NEW_JOB: &str = "new-job_1";
 
-/// The texts that a partner sends, and the files that are kept of them. Mode 0 takes any text; the others sign what is in an
-/// envelope, which the fuzzer could not.
+/// The texts that a partner sends, and the files in which they are stored. Mode 0 takes any text. The other modes sign
+/// the content of an envelope, which the fuzzer could not.
 pub fn documents(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 4;
@@ -190,7 +191,7 @@ struct Signature {
     sig: String,
 }
 
-/// The document with this payload, signed by both parties if both are to sign it, or by the first.
+/// Returns the document with this payload, signed by both parties if both must sign it, or by the first.
 fn signed<D: Document + PartialEq>(payload: &str) -> Option<Signed<D>> {
     let document = json::<D>(payload)?;
     let message = format!("DSSEv1 {} {} {} {payload}", D::TYPE.len(), D::TYPE, payload.len());
@@ -221,7 +222,7 @@ fn signed<D: Document + PartialEq>(payload: &str) -> Option<Signed<D>> {
     }
 }
 
-/// A ledger: its lines as they are, or a line for each event, signed and put behind the one before it, which the fuzzer could
+/// A ledger: any lines, or one line for each event, signed and chained to the previous line, which the fuzzer could
 /// not.
 pub fn ledger(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
@@ -248,7 +249,7 @@ pub fn ledger(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// A journal: the content of a file, or records as this side wrote them, which the fuzzer could not encrypt.
+/// A journal: any content of a file, or records encrypted by this side, which the fuzzer could not.
 pub fn journal(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let outcome = match bytes.byte() % 2 {

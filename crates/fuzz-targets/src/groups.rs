@@ -1,4 +1,4 @@
-//! Elements of groups, scalars, and values under public keys, as they come from the other side.
+//! Elements of groups, scalars, and values under public keys, as received from the other side.
 
 use vesica_primitives::{
     group::{Ffdhe3072, Ristretto, Scalars},
@@ -7,7 +7,7 @@ use vesica_primitives::{
 
 use crate::{Valid, bytes::Bytes};
 
-/// An element is refused, or it is in the group and its encoding is the one that was read.
+/// An element is refused, or it is in the group and encodes to the bytes that were read.
 pub fn group(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (name, is_read) = match bytes.byte() % 2 {
@@ -17,7 +17,7 @@ pub fn group(data: &[u8], valid: &mut Valid) {
     valid.note_if(is_read, name);
 }
 
-/// Whether there was an element.
+/// Returns whether there was an element.
 fn element<G: Scalars>(mut bytes: Bytes<'_>) -> bool {
     let mut encoded = <G::Encoded as bytemuck::Zeroable>::zeroed();
     fill(&mut bytes, bytemuck::bytes_of_mut(&mut encoded));
@@ -40,13 +40,13 @@ fn element<G: Scalars>(mut bytes: Bytes<'_>) -> bool {
     decoded.is_some()
 }
 
-/// A key of RSA or of Paillier, and a value under it, are refused, or their encodings are those that were read.
+/// A key of RSA or of Paillier, and a value under it, are refused, or they encode to the bytes that were read.
 pub fn public_key(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kind, mask) = (bytes.byte() % 2, bytes.byte());
     let mut modulus = [0; rsa::ENCODED];
     fill(&mut bytes, &mut modulus);
-    // Most inputs have the length and the parity of a modulus.
+    // Give most inputs the length and the parity of a modulus.
     if mask != 0 {
         modulus[0] |= 0x80;
         modulus[rsa::ENCODED - 1] |= 1;

@@ -1,4 +1,4 @@
-//! Kernels for vector instructions against the portable ones.
+//! Kernels for vector instructions, compared with the portable ones.
 
 use vesica_primitives::{
     Block,
@@ -7,10 +7,10 @@ use vesica_primitives::{
 
 use crate::{Valid, bytes::Bytes};
 
-/// The most blocks of a vector: more than any kernel takes at a time, and an odd rest.
+/// Maximum number of blocks in a vector: more than any kernel processes at a time, plus an odd rest.
 const MOST: usize = 67;
 
-/// Every backend of this processor computes what the portable one does, for vectors of any length and content.
+/// Every backend of this processor computes the same as the portable one, for vectors of any length and content.
 pub fn kernels(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kernel, len) = (bytes.byte() % 12, bytes.below(MOST));
@@ -21,7 +21,7 @@ pub fn kernels(data: &[u8], valid: &mut Valid) {
     valid.note("vectors");
 }
 
-/// What a kernel makes of the rest of the input, as bytes.
+/// Runs a kernel on the rest of the input, and returns its output as bytes.
 fn result(backend: Backend, kernel: u8, len: usize, mut bytes: Bytes<'_>) -> Vec<u8> {
     let key = Block::from_bytes(bytes.array());
     let mut blocks =

@@ -1,9 +1,9 @@
-//! The fuzz targets of every decoder and reader, and of what has a slow twin: functions of bytes that panic where the code
-//! breaks a promise.
+//! The fuzz targets of every decoder and reader, and of code with a slow reference implementation: functions of bytes
+//! that panic if the code breaks a promise.
 //!
-//! A target takes any bytes. The programs in `fuzz/` let libFuzzer call them; the test of this crate replays the corpus
-//! (`fuzz/corpus`) with the toolchain of everything else. Besides not panicking, what is decoded and encoded again must
-//! give the same bytes or the same value, and no error may show content (`bytes`).
+//! A target takes any bytes. The programs in `fuzz/` let libFuzzer call them, and the test of this crate replays the
+//! corpus (`fuzz/corpus`) with the usual toolchain. Besides not panicking, decoding and encoding must give the same
+//! bytes or the same value, and no error may show content (`bytes`).
 //!
 //! **Must never import** protocols, and must never be shipped.
 
@@ -18,24 +18,24 @@ mod wire;
 
 use std::{collections::BTreeSet, panic, sync::Once};
 
-/// A target: its name, and what it does with an input.
+/// A target: its name and its function.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
     pub name: &'static str,
     body: Body,
-    /// All that it can read of inputs, by what [`Target::valid`] calls it.
+    /// The kinds of valid input, as [`Target::valid`] names them.
     pub reads: &'static [&'static str],
 }
 
-/// Takes an input, and notes what of it is valid.
+/// Runs on an input, and notes its valid parts.
 type Body = fn(&[u8], &mut Valid);
 
 const fn target(name: &'static str, body: Body, reads: &'static [&'static str]) -> Target {
     Target { name, body, reads }
 }
 
-/// What of an input is valid, and so is read to its end.
+/// The kinds of valid data found in an input, which were read to their end.
 #[derive(Debug, Default)]
 struct Valid(BTreeSet<&'static str>);
 
@@ -51,7 +51,7 @@ impl Valid {
     }
 }
 
-/// Every target.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     target("frames", wire::frames, &["messages"]),
     target("exchange_file", wire::exchange_file, &["file"]),
@@ -106,16 +106,16 @@ impl Target {
     /// Runs the target on an input.
     ///
     /// # Panics
-    /// Where the code breaks a promise.
+    /// If the code breaks a promise.
     pub fn run(&self, input: &[u8]) {
         self.valid(input);
     }
 
-    /// Runs the target on an input, and says what of it is valid. Where all inputs of a corpus are refused, a fuzzer that begins with
-    /// them tests little else.
+    /// Runs the target on an input, and returns the kinds of valid data in it. If all inputs of a corpus are refused, a
+    /// fuzzer that starts with them tests little else.
     ///
     /// # Panics
-    /// Where the code breaks a promise.
+    /// If the code breaks a promise.
     pub fn valid(&self, input: &[u8]) -> BTreeSet<&'static str> {
         static ONCE: Once = Once::new();
         ONCE.call_once(overlook_guarded_panics);
@@ -125,16 +125,16 @@ impl Target {
     }
 }
 
-/// The target of this name.
+/// Returns the target of this name.
 ///
 /// # Panics
-/// If there is none.
+/// If there is no such target.
 pub fn named(name: &str) -> &'static Target {
     TARGETS.iter().find(|target| target.name == name).expect("a target of this name")
 }
 
-/// libFuzzer's hook ends the process at every panic, also at those of the libraries for Parquet and Arrow, which the product
-/// takes for damaged files.
+/// libFuzzer's hook ends the process at every panic, including panics of the Parquet and Arrow libraries, which the
+/// product treats as damaged files.
 fn overlook_guarded_panics() {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -1,4 +1,4 @@
-//! Published lists: what a client is given of one, and what it and the publisher send each other.
+//! Published lists: data that a client downloads, and the messages between client and publisher.
 
 use std::{collections::BTreeMap, io::Cursor};
 
@@ -23,7 +23,7 @@ use crate::{
     documents::PARTIES,
 };
 
-/// The head of a list: a text as it is, or what is in one, signed by the target and with the state that its parts have.
+/// The head of a list: any text, or any content that the target signs, with the state that its parts have.
 pub fn list_head(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 2;
@@ -41,16 +41,16 @@ pub fn list_head(data: &[u8], valid: &mut Valid) {
     let message = signed::message(MEDIA_TYPE, &head.payload());
     let text = head.sealed(&me.sign(&message).expect("a key that signs"));
     if let Some(again) = read_head(&text) {
-        assert!(again == head, "another head is read than was signed");
+        assert!(again == head, "the head read differs from the one signed");
         valid.note("head");
     }
-    // What was signed with another key is refused, whatever it is.
+    // A signature by another key is refused for any content.
     let stranger = PARTIES[1].sign(&message).expect("a key that signs");
     assert!(matches!(Head::read(&head.sealed(&stranger)), Err(error) if is_of_signature(&error)));
 }
 
 fn is_of_signature(error: &Error) -> bool {
-    // One that is too long, or of another version, is refused before.
+    // A head that is too long, or of another version, is refused earlier.
     matches!(error, Error::Signature | Error::NotAHead(_) | Error::Version(_))
 }
 
@@ -68,7 +68,7 @@ fn read_head(text: &str) -> Option<Head> {
     }
 }
 
-/// The log of a list: any text, or lines of which the target changes a byte or none.
+/// The log of a list: any text, or lines with at most one changed byte.
 pub fn list_log(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 2;
@@ -76,7 +76,7 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
         if let Ok(text) = std::str::from_utf8(&with_secrets(bytes.0)) {
             for known in [None, Some(&LogEnd { entries: 1, digest: Hex([0; 32]) })] {
                 let end = LogEnd { entries: 1, digest: Hex::default() };
-                // Nobody finds a text whose hash is zeros.
+                // It is infeasible to find a text whose hash is zero.
                 let error = log::check(text, (end, Hex::default()), known).expect_err("a hash");
                 tells_no_secret(&error);
             }
@@ -93,7 +93,7 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
         let [epoch, sequence, issued] = [0; 3].map(|_: u64| u64::from_le_bytes(bytes.array()));
         lines.push(Line { epoch, sequence, issued, state: Hex(bytes.array()) });
     }
-    // Each version is once in a log, and after those before it.
+    // Each version occurs once in a log, after the earlier ones.
     let version = |line: &Line| (line.epoch, line.sequence);
     lines.sort_by_key(version);
     lines.dedup_by_key(|line| version(line));
@@ -117,8 +117,8 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// A part of a list: any content under a header that the target signs, or a part that was written, in which everything is found,
-/// and of which the target changes a byte.
+/// A part of a list: any content under a header that the target signs, or a valid part. All items are found in a valid
+/// part, and changing one of its bytes is noticed.
 pub fn list_part(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let mode = bytes.byte() % 3;
@@ -131,7 +131,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
         let content = [&header.encode()[..], bytes.0].concat();
         let (file, entry) = filed(&content, &header);
         open(&file, &entry, &header, &[0, 1, u128::MAX >> (128 - bits)]);
-        // And one whose header is any bytes.
+        // A part with an arbitrary header.
         let (file, entry) = filed(bytes.0, &header);
         open(&file, &entry, &header, &[]);
         return;
@@ -162,7 +162,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
     asked.sort_unstable();
     asked.dedup();
     let found = open(&file, &entry, &header, &asked).expect("a part that was written");
-    assert!(found == expected, "something else is found than was written");
+    assert!(found == expected, "the result differs from what was written");
     valid.note("part");
     if change == 0 || file.is_empty() {
         return;
@@ -170,9 +170,9 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
     let mut other = file.clone();
     let place = place % other.len();
     other[place] ^= change;
-    assert!(checked(&other, (&entry, &header), step).is_err(), "a changed byte is overlooked");
+    assert!(checked(&other, (&entry, &header), step).is_err(), "a changed byte is accepted");
     if mode == 2 {
-        // A publisher that signs what is no part is refused as well, or gives some part.
+        // If a publisher signs an invalid part, the part is refused or read as some valid part.
         let front = 32 * part::chunks(entry.bytes) as usize;
         let (file, entry) = filed(&other[front..], &header);
         open(&file, &entry, &header, &asked);
@@ -192,7 +192,7 @@ fn count(tags: &[u128]) -> BTreeMap<u128, usize> {
     counts
 }
 
-/// The file of a part with this content, and the entry of a head that names it.
+/// Returns the file of a part with this content, and its entry for a head.
 fn filed(content: &[u8], header: &Header) -> (Vec<u8>, Entry) {
     let digests: Vec<u8> =
         content.chunks(CHUNK as usize).flat_map(|chunk| *blake3::hash(chunk).as_bytes()).collect();
@@ -202,7 +202,7 @@ fn filed(content: &[u8], header: &Header) -> (Vec<u8>, Entry) {
     ([&digests, content].concat(), Entry { sequence, removed, added, bytes, digest })
 }
 
-/// Checks a file whose bytes come in pieces of this length.
+/// Checks a file whose bytes arrive in pieces of this length.
 fn checked(file: &[u8], (entry, header): (&Entry, &Header), step: usize) -> Result<(), Error> {
     let mut checker = Checker::new(entry, header);
     for piece in file.chunks(step) {
@@ -213,18 +213,18 @@ fn checked(file: &[u8], (entry, header): (&Entry, &Header), step: usize) -> Resu
     checker.finish()
 }
 
-/// Opens a part and looks tags up, which are in order: how many of each were found in either table.
+/// Opens a part, looks up sorted tags, and returns the number found of each in either table.
 fn open(
     file: &[u8],
     entry: &Entry,
     header: &Header,
     tags: &[u128],
 ) -> Option<[BTreeMap<u128, usize>; 2]> {
-    // A head refuses what has not even a header.
+    // A head refuses an entry without even a header.
     if entry.bytes < HEADER_BYTES as u64 {
         return None;
     }
-    // A part that is accepted when it arrives fails no lookup.
+    // A part that is accepted when it arrives never fails a lookup.
     let is_accepted = checked(file, (entry, header), 1 << 16).is_ok();
     let part = match Part::open(file, entry, header) {
         Ok(part) => part,
@@ -247,7 +247,7 @@ fn open(
     looked.is_ok().then_some(found)
 }
 
-/// What a client asks and a publisher answers: any bytes to either, and a true answer of which the target changes a byte.
+/// A client's question and a publisher's answer: any bytes for either, or a valid answer with at most one changed byte.
 pub fn list_exchange(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, place, change) = (1 + bytes.below(3), bytes.below(1 << 12), bytes.byte());
@@ -286,5 +286,5 @@ pub fn list_exchange(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// A head, of which an exchange needs the public key alone.
+/// A head. An exchange uses only its public key.
 const HEAD: &str = include_str!("list-head.json");

@@ -1,4 +1,4 @@
-//! Packed numbers, lists of tags, and filters, as they come from the other side.
+//! Packed numbers, lists of tags, and filters, as received from the other side.
 
 use vesica_params::{
     Adversary,
@@ -13,15 +13,15 @@ use vesica_structures::{
 
 use crate::{Valid, bytes::Bytes};
 
-/// The most items, so that an execution takes microseconds.
+/// Maximum number of items, so that an execution takes microseconds.
 const MOST: usize = 64;
 
-/// A list of tags is refused, or it is sorted and its encoding is the one that was read.
+/// A list of tags is refused, or it is sorted and encodes to the bytes that were read.
 pub fn tag_list(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % MAX_BITS);
     let layout = Layout::new(count, bits);
-    // A length that is wrong by a word at times, and right otherwise.
+    // A length that is sometimes wrong by a word, and otherwise right.
     let words = match bytes.byte() {
         0 => layout.encoded_words() + 1,
         1 => layout.encoded_words().saturating_sub(1),
@@ -36,7 +36,7 @@ pub fn tag_list(data: &[u8], valid: &mut Valid) {
     valid.note("list");
 }
 
-/// A list of tags that this side encodes is the one that the other side decodes.
+/// A list of tags encoded by this side is decoded to the same list by the other side.
 pub fn tag_list_made(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % MAX_BITS);
@@ -56,7 +56,7 @@ pub fn tag_list_made(data: &[u8], valid: &mut Valid) {
     valid.note("list");
 }
 
-/// Numbers of a fixed length: what is packed comes out again, and a list that is cut is read as zeros.
+/// Packed numbers of a fixed length unpack to the same numbers, and a truncated list is read as zeros.
 pub fn packed_numbers(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (count, bits) = (bytes.below(MOST), 1 + u32::from(bytes.byte()) % 128);
@@ -74,7 +74,7 @@ pub fn packed_numbers(data: &[u8], valid: &mut Valid) {
     valid.note("numbers");
 }
 
-/// A filter is refused, or its encoding is the one that was read.
+/// A filter is refused, or it encodes to the bytes that were read.
 pub fn filter(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (kind, items) = (bytes.byte() % 7, 1 + bytes.below(MOST));
@@ -98,7 +98,7 @@ fn shaped<F: Filter>(bytes: Bytes<'_>, shape: Result<F::Shape, impl Sized>) -> b
     shape.is_ok_and(|shape| checked::<F>(bytes, shape))
 }
 
-/// Whether the filter in the input could be read.
+/// Returns whether the filter in the input could be read.
 fn checked<F: Filter>(mut bytes: Bytes<'_>, shape: F::Shape) -> bool {
     let query = Block::from_bytes(bytes.array());
     let whole = bytes.byte() != 0;
@@ -111,7 +111,7 @@ fn checked<F: Filter>(mut bytes: Bytes<'_>, shape: F::Shape) -> bool {
         assert_eq!(filter.encode(), encoded, "one filter has one encoding");
         let _ = filter.contains(query);
     }
-    // One that this side builds is read by the other side, and holds what it was built from.
+    // A filter built by this side is read by the other side, and contains its items.
     let items: Vec<Block> = (0..shape.items() as u128)
         .map(|i| {
             Block(query.0.wrapping_add(i).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))

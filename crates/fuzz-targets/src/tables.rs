@@ -1,4 +1,4 @@
-//! Tables in every format, read twice as a run reads them: once for the keys, once for the rows that are written.
+//! Tables in every format, read twice like in a run: once for the keys, and once for the rows to write.
 
 use vesica::{
     Error, Source,
@@ -11,25 +11,25 @@ use crate::{
     bytes::{Bytes, SECRET, tells_no_secret, with_secrets},
 };
 
-/// The most bytes that may have to be in memory at once.
+/// The memory limit for each table.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The most rows that are kept, more than bytes of an input. A few bytes of Arrow may stand for any number of rows without
-/// content.
+/// Maximum number of rows, more than the bytes of an input. A few bytes of Arrow may represent any number of rows
+/// without content.
 const MOST_ROWS: usize = 1 << 17;
 
 /// The rows of a table: their fields as text.
 type Rows = Vec<Vec<Vec<u8>>>;
 
-/// What both readings of a table give.
+/// The result of both passes over a table.
 struct Table {
     columns: Vec<String>,
     rows: Rows,
-    /// Every row, written again.
+    /// All rows, written again.
     written: Vec<u8>,
 }
 
-/// Reads a table; a format that is not named is recognised.
+/// Reads a table, and detects the format if none is given.
 fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result<Table, Error> {
     let bytes = content.to_vec();
     let dialect = Dialect { format, delimiter, most_bytes: Some(MOST_BYTES), spill: None };
@@ -50,8 +50,8 @@ fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result
     Ok(Table { columns, rows, written })
 }
 
-/// A table of text is refused, or its rows written again are a table with the same rows. Without a secret in the first
-/// line, which an error may quote, none is in an error.
+/// A text table is refused, or its rows are written as a table with the same rows. If the first line, which errors may
+/// quote, does not contain the secret, no error contains it.
 fn text(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Option<Table> {
     let content = with_secrets(content);
     let table = match table(&content, format, delimiter) {
@@ -68,14 +68,14 @@ fn text(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Option<
         Ok(again) => {
             assert_eq!(again.columns, table.columns);
             assert_eq!(again.rows, table.rows);
-            assert_eq!(again.written, table.written, "what is written is written again as it is");
+            assert_eq!(again.written, table.written, "writing is not stable");
         }
         Err(error) => panic!("what was written is not read: {error}"),
     }
     Some(table)
 }
 
-/// Names of columns may be told: those of the header, and those of objects.
+/// Errors may contain column names, from a header or from objects.
 fn check_error(error: &Error, content: &[u8]) {
     let first = content.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(content.len());
     let is_told = content[..first].windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
@@ -101,8 +101,9 @@ pub fn csv(data: &[u8], valid: &mut Valid) {
     valid.note_if(text(bytes.0, Some(Format::CSV), delimiter).is_some(), "table");
 }
 
-/// Delimited text against the csv crate: the same records, or a reason that the crate does not have. The crate takes any
-/// number of fields, takes the end of the text for the end of a quoted field, and skips one byte order mark, as we do.
+/// Compares delimited text with the csv crate: the same records, or an error for a reason that the crate does not have.
+/// The crate allows any number of fields, ends a quoted field at the end of the text, and skips one byte order mark, as
+/// we do.
 pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (delimiter, byte) = delimiter(bytes.byte() % 4);
@@ -130,12 +131,12 @@ pub fn csv_against_crate(data: &[u8], valid: &mut Valid) {
     valid.note("table");
 }
 
-/// Objects, one a line.
+/// Objects, one per line.
 pub fn ndjson(data: &[u8], valid: &mut Valid) {
     valid.note_if(text(data, Some(Format::NDJSON), Delimiter::Comma).is_some(), "table");
 }
 
-/// A table whose format is recognised, packed or not.
+/// A table whose format is detected, compressed or not.
 pub fn recognised(data: &[u8], valid: &mut Valid) {
     let content = with_secrets(data);
     match table(&content, None, Delimiter::Auto) {
@@ -159,7 +160,7 @@ pub fn arrow_stream(data: &[u8], valid: &mut Valid) {
     typed(data, Format::ARROW_STREAM, valid);
 }
 
-/// A table with types is refused as damaged, or its rows written again are a table with the same rows.
+/// A typed table is refused as damaged, or its rows are written as a table with the same rows.
 fn typed(content: &[u8], format: Format, valid: &mut Valid) {
     let Ok(table) = table(content, Some(format), Delimiter::Comma) else { return };
     match self::table(&table.written, Some(format), Delimiter::Comma) {

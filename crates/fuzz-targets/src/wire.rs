@@ -10,7 +10,7 @@ use vesica::{WIRE_VERSION, decoders};
 use vesica_net::{
     Channel, Deviation, Error, Identity,
     files::read_file,
-    relay::{self, Refusal},
+    relay::{self, RelayRefusal},
 };
 
 use crate::{
@@ -24,7 +24,7 @@ const MOST: usize = 1 << 12;
 
 const LABEL: &str = "fuzz/step";
 
-/// A peer that has sent these bytes and is gone, and to whom everything can be sent.
+/// A peer that has sent these bytes and left, and to which everything can be sent.
 struct SentMessages(Cursor<Vec<u8>>);
 
 impl Read for SentMessages {
@@ -43,18 +43,18 @@ impl Write for SentMessages {
     }
 }
 
-/// Whatever a peer sends, a channel gives what was asked for, within its bounds, or an error that shows none of it.
+/// For any bytes of a peer, a channel returns the requested data within its bounds, or an error that shows none of it.
 pub fn frames(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (steps, size) = (bytes.array::<6>(), bytes.below(MOST));
     let mut channel = Channel::new(SentMessages(Cursor::new(with_secrets(bytes.0))));
     for step in steps {
         if let Err(error) = received(&mut channel, step, size) {
-            // A label is the name of a step, and no content.
+            // A label is the name of a step, and not content.
             if !matches!(error, Error::Peer { deviation: Deviation::UnexpectedLabel { .. }, .. }) {
                 tells_no_secret(&error);
             }
-            // The peer's end has come, or it has broken a rule; nothing that follows counts, but all is answered.
+            // The peer has ended, or it has broken a rule. Later calls must return, but their results do not matter.
             let _ = channel.finish();
             return;
         }
@@ -74,8 +74,8 @@ fn received(channel: &mut Channel, step: u8, size: usize) -> Result<(), Error> {
     }
 }
 
-/// An offer is refused, or its own form is read again to the same form. Version 0 stands for the version of this
-/// program, so that a corpus outlives a version.
+/// An offer is refused, or its encoding is read to the same encoding. Version 0 stands for the version of this program,
+/// so that the corpus does not depend on the version.
 pub fn offer(data: &[u8], valid: &mut Valid) {
     let version = format!("\"version\":{WIRE_VERSION}");
     let mut content = with_secrets(data);
@@ -91,13 +91,13 @@ pub fn offer(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// What a caller says to a relay: any bytes, or what a party says, of which a byte is changed or none. A relay hears
-/// who is admitted and has signed its challenge, and nobody else.
+/// The call of a relay: any bytes, or a party's call with at most one changed byte. A relay only accepts a party that is
+/// admitted and has signed its challenge.
 pub fn relay_call(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (mode, challenge) = (bytes.byte() % 3, bytes.array());
     let fingerprints = PARTIES.each_ref().map(|party| party.fingerprint());
-    // The second one is admitted where the first wants to meet it.
+    // The second party is admitted if the first wants to meet it.
     let admitted: BTreeSet<_> =
         fingerprints.into_iter().take(if mode == 1 { 2 } else { 1 }).collect();
     let addresses = [HERE.to_owned()];
@@ -116,16 +116,16 @@ pub fn relay_call(data: &[u8], valid: &mut Valid) {
             assert_eq!(heard, Ok(fingerprints));
             valid.note("call");
         }
-        (0, _) => assert_eq!(heard, Err(Refusal::NotAdmitted)),
-        // A changed certificate is that of another party, whose signature may hold.
-        _ => assert!(heard.is_err(), "a changed byte is overlooked"),
+        (0, _) => assert_eq!(heard, Err(RelayRefusal::NotAdmitted)),
+        // A changed certificate identifies another party, whose signature may be valid.
+        _ => assert!(heard.is_err(), "a changed byte is accepted"),
     }
 }
 
 /// The address of the relay.
 const HERE: &str = "relay.example.org:7799";
 
-/// What a party says that wants to meet another.
+/// Builds the call of a party that wants to meet another.
 fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
     // A fingerprint is the first 160 bits.
     let peer = &Sha256::digest(other.certificate().as_der())[..20];
@@ -137,20 +137,20 @@ fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
     [&(der.len() as u16).to_le_bytes()[..], der, &length, here, peer, &signature].concat()
 }
 
-/// What a cluster asks and its gateway answers.
+/// Requests of a cluster and answers of its gateway.
 pub fn gateway_messages(data: &[u8], valid: &mut Valid) {
     valid.note_if(is_same_again(decoders::gateway_question, data), "question");
     valid.note_if(is_same_again(decoders::gateway_answer, data), "answer");
 }
 
-/// Whether this is read. Its form is then read to the same form.
+/// Returns whether the data can be read. Its encoding must then be read to the same encoding.
 fn is_same_again(form_of: impl Fn(&[u8]) -> Option<Vec<u8>>, data: &[u8]) -> bool {
     let Some(form) = form_of(data) else { return false };
     assert_eq!(form_of(&form).as_ref(), Some(&form));
     true
 }
 
-/// A profile of keys is refused, or its encoding has the same meaning, and is all zeros where nothing is told.
+/// A profile of keys is refused, or its encoding has the same meaning, and is all zeros if it is empty.
 pub fn key_profile(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let columns = usize::from(bytes.byte() % 17);
@@ -160,8 +160,7 @@ pub fn key_profile(data: &[u8], valid: &mut Valid) {
     valid.note("profile");
 }
 
-/// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not
-/// find.
+/// A file of an exchange directory: any bytes, or bytes with a valid checksum, which the fuzzer could not find.
 pub fn exchange_file(data: &[u8], valid: &mut Valid) {
     const HEADER: usize = 49;
     let mut bytes = Bytes(data);

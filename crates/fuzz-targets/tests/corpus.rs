@@ -1,4 +1,4 @@
-//! The corpus of every target, replayed: what a fuzzer found once stays mended.
+//! Replays the corpus of every target, so that faults found by the fuzzer stay fixed.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ fn fuzz() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"))
 }
 
-/// The names of what is in a folder of `fuzz/`.
+/// Returns the names in a folder of `fuzz/`.
 fn names(folder: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(fuzz().join(folder)).expect("a folder");
     entries
@@ -23,7 +23,7 @@ fn names(folder: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// An input of the corpus.
+/// Returns an input of the corpus.
 fn input(of: &str) -> Vec<u8> {
     fs::read(fuzz().join("corpus").join(of)).expect("an input")
 }
@@ -36,7 +36,7 @@ fn every_input_of_the_corpus_keeps_the_promises() {
         assert!(!inputs.is_empty(), "{} has no corpus", target.name);
         for name in inputs.iter().map(|name| format!("{}/{name}", target.name)) {
             let content = input(&name);
-            // And its beginnings: most of what is read is read in steps.
+            // Also its beginnings, because most data is read in steps.
             for cut in [content.len(), content.len() / 2, content.len().saturating_sub(1)] {
                 let ran = catch_unwind(AssertUnwindSafe(|| target.run(&content[..cut])));
                 if ran.is_err() {
@@ -48,7 +48,7 @@ fn every_input_of_the_corpus_keeps_the_promises() {
     assert!(broken.is_empty(), "broken by {broken:#?}");
 }
 
-/// What a fuzzer begins with is not refused as a whole, for instance as one of an older version.
+/// The initial inputs of a fuzzer are not all refused, for instance because they have an older version.
 #[test]
 fn all_that_a_target_can_read_is_in_its_corpus() {
     let mut missing = Vec::new();
@@ -65,7 +65,7 @@ fn all_that_a_target_can_read_is_in_its_corpus() {
 }
 
 #[test]
-fn what_was_written_is_its_own_form() {
+fn written_inputs_are_in_canonical_form() {
     let read = |json: &[u8]| serde_json::from_slice::<serde_json::Value>(json).expect("JSON");
     let mut offer = read(&input("offer/a-good-one"));
     offer["version"] = WIRE_VERSION.into();
@@ -100,7 +100,7 @@ fn a_journal_is_read_to_the_last_of_its_records() {
         records.push((*kind, content.to_vec()));
         rest = others;
     }
-    // Its second attempt goes on after one partition of two, and does it and another one.
+    // Its second attempt continues after one of two partitions, and compares that one and another.
     let piece = records[2].clone();
     assert_eq!(piece.0, 2);
     records.extend([piece.clone(), piece]);

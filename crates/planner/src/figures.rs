@@ -1,10 +1,10 @@
-//! Measured runs over memory, and what they predict for other sizes.
+//! Measured runs over memory, and predictions from them for other sizes.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
 use vesica_psi::{CATALOGUE, MAX_ITEMS, Sizes, aggregate::METHODS};
 
-/// The release's own figures: `vesica calibrate --full` on the machine of docs/reference/performance.md.
+/// The figures of this release: `vesica calibrate --full` on the machine described in docs/reference/performance.md.
 static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
     let parsed = Figures::parse(include_str!("reference.tsv"));
     parsed.expect("a test reads the figures that are part of the program")
@@ -13,7 +13,7 @@ static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
 /// The first line of a file of figures.
 const HEADER: &str = "protocol\titems\tseconds\tmegabytes";
 
-/// The least that is written and read: the last digit of each.
+/// The smallest values that are written and read: the last digit of each.
 const LEAST_SECONDS: f64 = 1e-6;
 const LEAST_MEGABYTES: f64 = 0.1;
 
@@ -43,7 +43,7 @@ pub struct Run {
     pub memory_bytes: Option<f64>,
 }
 
-/// Runs by the name of the protocol or method. The default is none.
+/// Runs by the name of the protocol or method; empty by default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figures {
     /// By items.
@@ -53,7 +53,7 @@ pub struct Figures {
 /// An error in a file of figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFigures {
-    /// The line in the file, from 1.
+    /// The line in the file, counted from 1.
     pub line: usize,
     /// The error.
     pub what: &'static str,
@@ -68,7 +68,7 @@ impl fmt::Display for BadFigures {
 impl std::error::Error for BadFigures {}
 
 impl Figures {
-    /// The figures that come with the release.
+    /// Returns the figures of this release.
     pub fn reference() -> &'static Self {
         &REFERENCE
     }
@@ -95,13 +95,13 @@ impl Figures {
                 text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= least)
             };
             let run = Run {
-                items: items.ok_or(bad(i, "the number of items is none"))?,
-                seconds: number(seconds, LEAST_SECONDS).ok_or(bad(i, "the seconds are no time"))?,
+                items: items.ok_or(bad(i, "the number of items is invalid"))?,
+                seconds: number(seconds, LEAST_SECONDS).ok_or(bad(i, "the seconds are invalid"))?,
                 memory_bytes: match megabytes {
                     "-" => None,
                     text => {
                         let megabytes = number(text, LEAST_MEGABYTES);
-                        Some(megabytes.ok_or(bad(i, "the megabytes are none"))? * 1e6)
+                        Some(megabytes.ok_or(bad(i, "the megabytes are invalid"))? * 1e6)
                     }
                 },
             };
@@ -112,7 +112,7 @@ impl Figures {
         Ok(figures)
     }
 
-    /// The figures as lines of tab-separated fields.
+    /// Formats the figures as lines of tab-separated fields.
     pub fn to_text(&self) -> String {
         let mut text = HEADER.to_owned() + "\n";
         for (name, run) in self.iter() {
@@ -124,20 +124,20 @@ impl Figures {
         text
     }
 
-    /// Adds a run; it replaces one of the same name and size.
+    /// Adds a run, and replaces any earlier one of the same name and size.
     pub fn insert(&mut self, name: &'static str, run: Run) {
         self.runs.entry(name).or_default().insert(run.items, run);
     }
 
-    /// All runs, by name and size.
+    /// Iterates over all runs by name and size.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Run)> + '_ {
         self.runs.iter().flat_map(|(name, runs)| runs.values().map(|run| (*name, *run)))
     }
 
-    /// The time of both parties' work, predicted from these figures. Between two sizes of the reference, time
-    /// follows a power of the size. Below the smallest it is constant; beyond the largest it continues with the
-    /// last power, at least linearly. These figures then determine, in the same way between their sizes, how
-    /// much faster or slower this machine is. `None` if the reference has no such protocol.
+    /// Predicts the time of both parties' work from these figures. Between two sizes of the reference, time follows a
+    /// power of the size. Below the smallest size it is constant. Beyond the largest size it continues with the last
+    /// power, at least linearly. These figures determine in the same way, between their sizes, how much faster or
+    /// slower this machine is. Returns `None` if the reference does not have this protocol.
     pub fn seconds(&self, name: &str, sizes: Sizes) -> Option<f64> {
         let reference = REFERENCE.curve(name, |run| Some(run.seconds));
         let n = mean(sizes);
@@ -147,7 +147,7 @@ impl Figures {
         Some(theirs * interpolated(&ratios, n).or_else(|| self.overall()).unwrap_or(1.0))
     }
 
-    /// The overall slowdown of this machine, for protocols that were not measured on it.
+    /// Returns the overall slowdown of this machine, for protocols that were not measured on it.
     fn overall(&self) -> Option<f64> {
         let logs = self.iter().filter_map(|(name, run)| {
             let reference = REFERENCE.curve(name, |run| Some(run.seconds));
@@ -157,32 +157,32 @@ impl Figures {
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 
-    /// Seconds for one of what this [`work`] is measured in, by the reference and the overall speed of this machine.
+    /// Returns the seconds per unit of this [`work`], from the reference and the overall speed of this machine.
     pub(crate) fn seconds_each(&self, work: &str) -> Option<f64> {
         let (number, run) = REFERENCE.runs.get(work)?.last_key_value()?;
         Some(run.seconds / *number as f64 * self.overall().unwrap_or(1.0))
     }
 
-    /// The sizes and a figure of its runs.
+    /// Returns the sizes of its runs, each with one of their figures.
     fn curve(&self, name: &str, figure: impl Fn(&Run) -> Option<f64>) -> Vec<(f64, f64)> {
         let runs = self.runs.get(name).into_iter().flat_map(BTreeMap::values);
         runs.filter_map(|run| Some((run.items as f64, figure(run)?))).collect()
     }
 }
 
-/// The name in the program, if this release has such a protocol, method or work.
+/// Returns the name in the program, if this release has such a protocol, method or work.
 fn known(name: &str) -> Option<&'static str> {
     let protocols = CATALOGUE.iter().map(|protocol| protocol.key);
     let methods = METHODS.iter().map(|method| method.key);
     protocols.chain(methods).chain(work::ALL).find(|key| *key == name)
 }
 
-/// The size that represents two sizes: items of either side cause about the same work.
+/// Returns the size that represents two sizes. Items of either side cause about the same work.
 fn mean(sizes: Sizes) -> f64 {
     ((sizes.sender as f64 + sizes.receiver as f64) / 2.0).max(1.0)
 }
 
-/// Linear interpolation between the logarithms of the points; constant beyond both ends.
+/// Interpolates linearly between the logarithms of the points. The value is constant beyond both ends.
 fn interpolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let after = points.partition_point(|point| point.0 < x);
@@ -196,7 +196,7 @@ fn interpolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     })
 }
 
-/// Like [`interpolated`], but beyond the last point the slope is that before it, and at least 1.
+/// Works like [`interpolated`], except that the slope beyond the last point is the last one, and at least 1.
 fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let last = points.last()?;
     if x <= last.0 {
@@ -239,8 +239,7 @@ mod tests {
         assert_eq!(Figures::default().seconds_each("oprf-list"), None);
     }
 
-    /// The memory of both parties in one process is at most the sum of the two predictions, and not many times
-    /// less.
+    /// The memory of both parties in one process is at most the sum of the two predictions, and not many times less.
     #[test]
     fn memory_is_predicted_as_it_was_measured() {
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -300,7 +299,10 @@ mod tests {
         let close = |x: f64, y: f64| (x / y - 1.0).abs() < 1e-9;
         assert!(close(extrapolated(&points, 1.0).unwrap(), 2.0));
         assert!(close(extrapolated(&points, 100.0).unwrap(), 40f64.sqrt()));
-        assert!(close(extrapolated(&points, 2000.0).unwrap(), 40.0), "at least with the size");
+        assert!(
+            close(extrapolated(&points, 2000.0).unwrap(), 40.0),
+            "time grows at least linearly"
+        );
         assert!(close(interpolated(&points, 2000.0).unwrap(), 20.0));
         assert_eq!(extrapolated(&[], 1.0), None);
     }

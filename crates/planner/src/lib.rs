@@ -1,16 +1,16 @@
-//! The predicted cost of each protocol, and the choice among them.
+//! Predicts the cost of each protocol, and chooses among them.
 //!
-//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs over
-//! memory on the machine of the release and, after a calibration, on this one. A link then adds its part:
+//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs over memory
+//! on the machine of the release and, after a calibration, on this one. A link then adds its part:
 //!
 //! time = work + flights × round trip / 2 + transfer − the part of the transfer that overlaps with work.
 //!
-//! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the two.
+//! If long data is sent in pieces, work and transfer overlap by about half of the shorter of the two.
 //!
 //! The link is assumed to run at its full rate from the start, as the shaper's does. TCP begins with w = 14.5 kB and
-//! doubles that with each round trip. For b bytes in one direction this adds about
-//! round trip × log2(1 + min(b, rate × round trip) / w): a second or so on a long link, and much the same for most
-//! protocols (docs/guides/choosing.md has figures).
+//! doubles that with each round trip. For b bytes in one direction this adds about round trip × log2(1 + min(b, rate ×
+//! round trip) / w): about a second on a long link, and nearly the same for most protocols (docs/guides/choosing.md has
+//! figures).
 //!
 //! **Must never import** `vesica`, the lab or the command line: it predicts, and neither measures nor runs.
 
@@ -42,9 +42,9 @@ const BESIDE: f64 = 0.5;
 /// A protocol, or a method that computes a number, with its cost for sets of given sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Its name everywhere.
+    /// Its name.
     pub key: &'static str,
-    /// What it may be used for.
+    /// Its recommended use.
     pub status: Status,
     /// The adversary against which it is secure.
     pub adversary: Adversary,
@@ -52,41 +52,41 @@ pub struct Candidate {
     pub sizes: Sizes,
     /// Predicted bytes and rounds.
     pub cost: Cost,
-    /// The most memory that each party is predicted to hold.
+    /// The predicted peak memory of each party.
     pub memory: Memory,
 }
 
 impl Candidate {
-    /// A protocol, for sets of these sizes, or for one of several runs.
+    /// Returns a protocol for sets of these sizes, or for one of several runs.
     pub fn protocol(protocol: &Protocol, setting: impl Into<Setting>) -> Self {
         let (Protocol { key, status, adversary, .. }, setting) = (*protocol, setting.into());
         let (cost, memory) = (protocol.cost(setting), protocol.memory(setting));
         Self { key, status, adversary, sizes: setting.sizes, cost, memory }
     }
 
-    /// A protocol with payloads, for sets of these sizes, or for one of several runs. Its predicted time is the
-    /// protocol's: payloads take little time beyond their bytes.
+    /// Returns a protocol with payloads for sets of these sizes, or for one of several runs. Its predicted time is the
+    /// protocol's, because payloads take little time beyond their bytes.
     pub fn carrying(carrying: &Carrying, setting: impl Into<Setting>) -> Self {
         let setting = setting.into();
         let (cost, memory) = (carrying.cost(setting), carrying.memory(setting));
         Self { cost, memory, ..Self::protocol(carrying.protocol(), setting) }
     }
 
-    /// A method for this query.
+    /// Returns a method for this query.
     pub fn method(method: &Method, query: Query) -> Self {
         let Method { key, status, adversary, .. } = *method;
         let (cost, memory) = ((method.cost)(query), (method.memory)(query));
         Self { key, status, adversary, sizes: query.sizes, cost, memory }
     }
 
-    /// Shares for a later computation.
+    /// Returns a method for shares for a later computation.
     pub fn sharing(outline: Outline) -> Self {
         let Sharing { key, status, adversary, .. } = SHARING;
         let (cost, memory) = (outline.cost(), outline.memory());
         Self { key, status, adversary, sizes: outline.sizes, cost, memory }
     }
 
-    /// Every protocol for real data that is at least this secure and supports these sizes.
+    /// Returns every protocol for real data that is at least this secure and supports these sizes.
     pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
         let fit = |p: &&&Protocol| {
             p.status.is_for_use() && p.adversary >= adversary && (p.limits)(sizes).is_ok()
@@ -94,7 +94,7 @@ impl Candidate {
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
-    /// Every method for real data that is at least this secure, computes the aggregate and reveals no more.
+    /// Returns every method for real data that is at least this secure, computes the aggregate and reveals no more.
     pub fn methods(query: Query, adversary: Adversary) -> Vec<Self> {
         let fit = |m: &&&Method| {
             let answers = (m.supports)(query.aggregate, query.minimum);
@@ -107,7 +107,7 @@ impl Candidate {
 /// The prices of machines and traffic, in any currency.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prices {
-    /// For an hour of all machines that are paid for.
+    /// For an hour of all paid machines.
     pub per_hour: f64,
     /// For 10^9 bytes that the receiver sends.
     pub per_gb_to_sender: f64,
@@ -116,7 +116,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The price of a run of the given duration and traffic.
+    /// Returns the price of a run of the given duration and traffic.
     pub fn of_run(&self, seconds: f64, bytes_to_sender: f64, bytes_to_receiver: f64) -> f64 {
         let traffic =
             self.per_gb_to_sender * bytes_to_sender + self.per_gb_to_receiver * bytes_to_receiver;
@@ -131,7 +131,7 @@ pub struct Prediction {
     pub candidate: Candidate,
     /// From the first message to the result.
     pub seconds: f64,
-    /// The part of this time that is both parties' work, measured over memory.
+    /// The part of this time that is work of both parties, measured over memory.
     pub work_seconds: f64,
     /// The price.
     pub price: f64,
@@ -140,21 +140,21 @@ pub struct Prediction {
 /// Predicts runs over a link, from figures of a machine.
 #[derive(Debug, Clone)]
 pub struct Planner {
-    /// This machine's figures, possibly few or none; missing ones are derived from those of the release.
+    /// This machine's figures. Missing ones are derived from the release's figures.
     pub figures: Figures,
-    /// The link between the parties; `None` for memory.
+    /// The link between the parties, or `None` for memory.
     pub link: Option<Link>,
     /// The prices.
     pub prices: Prices,
 }
 
 impl Planner {
-    /// For this link, with the figures of the release's machine, and free of charge.
+    /// Creates a planner for this link, with the figures of the release's machine and without prices.
     pub fn new(link: Option<Link>) -> Self {
         Self { figures: Figures::default(), link, prices: Prices::default() }
     }
 
-    /// The prediction for the candidate; `None` if no run of it was ever measured.
+    /// Predicts a run of the candidate. Returns `None` if it was never measured.
     pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
         let Candidate { key, sizes, cost, .. } = *candidate;
         let work = self.figures.seconds(key, sizes)?;
@@ -175,8 +175,8 @@ impl Planner {
         })
     }
 
-    /// Predictions for all candidates, ordered by price if anything is charged, otherwise by time. The one to
-    /// choose comes before all others: the first that is recommended, whatever the figures of the others.
+    /// Predicts all candidates, ordered by price if anything is charged, and by time otherwise. The candidate to choose
+    /// comes first: the first recommended one, regardless of the figures of the others.
     pub fn rank(&self, candidates: &[Candidate]) -> Vec<Prediction> {
         let mut ranked: Vec<_> = candidates.iter().filter_map(|c| self.predict(c)).collect();
         let priced = self.prices != Prices::default();
@@ -190,7 +190,7 @@ impl Planner {
     }
 }
 
-/// A link with this round trip. If its rate is unknown, 1 Gbit/s is assumed within a data centre and 100 Mbit/s
+/// Returns a link with this round trip. If its rate is unknown, 1 Gbit/s is assumed within a data centre and 100 Mbit/s
 /// over longer distances.
 pub fn assumed_link(round_trip: Duration, bits_per_second: Option<u64>) -> Link {
     let near = round_trip < Duration::from_millis(2);

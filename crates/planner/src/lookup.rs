@@ -1,4 +1,4 @@
-//! Predictions for a published list, which is made once, downloaded once and asked often.
+//! Predictions for a published list, which is made once, downloaded once and queried often.
 
 use vesica_net::transport::shaper::Link;
 use vesica_psi::lookup::{Asking, Lookup, LookupCost};
@@ -11,23 +11,23 @@ use crate::{
 /// The predicted time and price of a published list for one client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookupPrediction {
-    /// What is asked.
+    /// The lookups.
     pub asking: Asking,
     /// Predicted bytes and rounds.
     pub cost: LookupCost,
-    /// What the publisher computes once, for all clients: on a processor with AVX-512 IFMA, and on one without.
+    /// The publisher's computation, once for all clients: with and without AVX-512 IFMA.
     pub publish_seconds: [f64; 2],
-    /// Downloading the list, once.
+    /// Download of the list, once.
     pub fetch_seconds: f64,
-    /// Looking the items up each time.
+    /// Each lookup of the items.
     pub ask_seconds: f64,
-    /// The part of this time that is both sides' work.
+    /// The part of this time that is work of both sides.
     pub ask_work_seconds: f64,
     prices: Prices,
 }
 
 impl Planner {
-    /// The prediction for the protocol; `None` beyond its limits.
+    /// Predicts the protocol. Returns `None` beyond its limits.
     pub fn predict_lookup(&self, lookup: &Lookup, asking: Asking) -> Option<LookupPrediction> {
         let cost = (lookup.cost)(asking).ok()?;
         let seconds = |work: &str, number: f64| Some(self.figures.seconds_each(work)? * number);
@@ -45,7 +45,7 @@ impl Planner {
             cost,
             publish_seconds: [seconds(PUBLISH, items)?, seconds(PUBLISH_PORTABLE, items)?],
             fetch_seconds: over(cost.list_bytes, cost.list_rounds),
-            // A question is sent when all of it is blinded, so nothing overlaps.
+            // A question is sent only after all of it has been blinded, so nothing overlaps.
             ask_seconds: ask_work_seconds + over(cost.asking.bytes(), cost.asking.rounds),
             ask_work_seconds,
             prices: self.prices,
@@ -54,24 +54,24 @@ impl Planner {
 }
 
 impl LookupPrediction {
-    /// Seconds before the first question: making the list, and downloading it.
+    /// Returns the seconds before the first question, for making and downloading the list.
     pub fn first_seconds(&self) -> f64 {
         self.publish_seconds[0] + self.fetch_seconds
     }
 
-    /// The price of that.
+    /// Returns the price of making and downloading the list.
     pub fn first_price(&self) -> f64 {
         self.prices.of_run(self.first_seconds(), 0.0, self.cost.list_bytes)
     }
 
-    /// The price of looking the items up once.
+    /// Returns the price of one lookup of the items.
     pub fn ask_price(&self) -> f64 {
         let asking = self.cost.asking;
         self.prices.of_run(self.ask_seconds, asking.bytes_to_sender, asking.bytes_to_receiver)
     }
 
-    /// From which time on the list has taken less than runs of these seconds, or of this price if anything is charged; `None`
-    /// if looking up takes no less than a run.
+    /// Returns the number of lookups from which on the list has taken less time than runs of these seconds, or less
+    /// money than runs of this price if anything is charged. Returns `None` if a lookup takes no less than a run.
     pub fn better_from(&self, run_seconds: f64, run_price: f64) -> Option<u64> {
         let (first, each, run) = match self.prices == Prices::default() {
             true => (self.first_seconds(), self.ask_seconds, run_seconds),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_list_can_do_has_no_prediction() {
+    fn unsupported_lookups_have_no_prediction() {
         let planner = Planner::new(None);
         assert!(planner.predict_lookup(LOOKUPS[0], asking(MAX_ITEMS, 1)).is_some());
         let many = Asking { times: u64::MAX, ..asking(1, 2) };

@@ -1,15 +1,14 @@
-//! The cost of a run in a cloud, calculated as in CM20 (§5.2.1): for the papers' tables, the report and the
-//! planner.
+//! The cost of a run in a cloud, calculated as in CM20 (§5.2.1), for the papers' tables, the report and the planner.
 //!
 //! A machine is paid for by the hour, and its outgoing traffic by the GiB. The price of traffic depends on the
 //! sender's region, and on whether the other machine is in the cloud too.
 
 use crate::Prices;
 
-/// The date of these prices: those of on-demand machines as printed in CM20.
+/// The date of these prices, which CM20 printed for on-demand machines.
 pub const DATE: &str = "2020";
 
-/// The machine that the prices are for: two virtual processors and 8 GB of memory.
+/// The machine with these prices: two virtual processors and 8 GB of memory.
 pub const MACHINE: &str = "m5.large";
 
 /// USD per GiB between two machines with public addresses, in addition to the transfer.
@@ -57,7 +56,7 @@ static SYDNEY: Region = Region {
     continent: Continent::Australia,
 };
 
-/// Links between regions: first the region of the sender, then that of the receiver.
+/// Links between regions: the sender's region and the receiver's region.
 pub static LINES: &[(&str, [&Region; 2])] = &[
     ("cm20-ohio-virginia", [&OHIO, &VIRGINIA]),
     ("cm20-oregon-virginia", [&OREGON, &VIRGINIA]),
@@ -69,17 +68,17 @@ pub static LINES: &[(&str, [&Region; 2])] = &[
 /// Every region with known prices.
 pub static REGIONS: [&Region; 5] = [&VIRGINIA, &OHIO, &OREGON, &PARIS, &SYDNEY];
 
-/// The region with this name, in upper or lower case.
+/// Returns the region with this name, in upper or lower case.
 pub fn region(name: &str) -> Option<&'static Region> {
     REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
 }
 
-/// The regions at the ends of a link.
+/// Returns the regions at the ends of a link.
 pub fn regions(line: &str) -> Option<[&'static Region; 2]> {
     LINES.iter().find(|(name, _)| *name == line).map(|(_, ends)| *ends)
 }
 
-/// USD per GiB from one machine of the cloud to another.
+/// Returns the USD per GiB from one machine of the cloud to another.
 pub fn between(from: &Region, to: &Region) -> f64 {
     match (from.name, to.name) {
         (a, b) if a == b => 0.0,
@@ -89,7 +88,7 @@ pub fn between(from: &Region, to: &Region) -> f64 {
     }
 }
 
-/// USD per 10^9 bytes, given the price per GiB.
+/// Converts a price per GiB to USD per 10^9 bytes.
 fn per_gb(per_gib: f64) -> f64 {
     (per_gib + PUBLIC_ADDRESS) * 1e9 / GIB
 }
@@ -97,16 +96,16 @@ fn per_gb(per_gib: f64) -> f64 {
 /// The machines of a run that are paid for, and their regions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Paid {
-    /// Those of both parties, first the sender's: CM20's business-to-business setting.
+    /// Both parties' machines, the sender's first: CM20's business-to-business setting.
     Both([&'static Region; 2]),
-    /// The sender's; the receiver is elsewhere on the Internet.
+    /// The sender's machine. The receiver is elsewhere on the Internet.
     Sender(&'static Region),
-    /// The receiver's; the sender is elsewhere on the Internet.
+    /// The receiver's machine. The sender is elsewhere on the Internet.
     Receiver(&'static Region),
 }
 
 impl Paid {
-    /// The prices in these regions, in USD.
+    /// Returns the prices in these regions, in USD.
     pub fn prices(&self) -> Prices {
         match *self {
             Self::Both([sender, receiver]) => Prices {
@@ -137,7 +136,7 @@ pub struct Bill {
     pub one: f64,
 }
 
-/// The cost of a run of the given duration and traffic, with machines in these regions; both lists start with
+/// Returns the cost of a run of the given duration and traffic, with machines in these regions. Both lists start with
 /// the sender.
 pub fn run_cost(
     seconds: f64,
@@ -165,7 +164,7 @@ mod tests {
         let turned = Paid::Both([&PARIS, &SYDNEY]).prices();
         assert_eq!(turned.per_gb_to_sender, prices.per_gb_to_receiver);
         assert_eq!(turned.per_hour, prices.per_hour);
-        // 2^30 bytes and an hour; the other side's share is not ours to pay.
+        // 2^30 bytes and an hour. The other side pays its own share.
         let gib = (1u64 << 30) as f64;
         let cost = Paid::Receiver(&OHIO).prices().of_run(3600.0, gib, 5.0 * gib);
         assert!((cost - (0.096 + 0.09 + 0.01)).abs() < 1e-9, "{cost}");

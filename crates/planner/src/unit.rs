@@ -16,7 +16,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A figure with its unit and at least three digits.
+    /// Formats a figure with its unit and at least three digits.
     pub fn text(self, figure: f64) -> String {
         match self {
             Self::Items => power(figure as usize),
@@ -32,14 +32,14 @@ impl Unit {
     }
 }
 
-/// In the largest unit for which the figure is at least 1.
+/// Formats a figure in the largest unit for which it is at least 1.
 fn scaled(figure: f64, steps: &[(f64, &str)]) -> String {
     let fits = steps.iter().rev().find(|(unit, _)| figure >= *unit * 0.9995);
     let (unit, name) = fits.unwrap_or(&steps[0]);
     format!("{} {name}", number(three_digits(figure / unit).parse().unwrap_or(figure / unit)))
 }
 
-/// A figure with three digits, or all digits before the point if there are more.
+/// Formats a figure with three digits, or with all digits before the point if there are more.
 pub fn three_digits(figure: f64) -> String {
     let decimals = match figure {
         large if large >= 99.95 => 0,
@@ -51,18 +51,18 @@ pub fn three_digits(figure: f64) -> String {
     format!("{figure:.decimals$}")
 }
 
-/// At most three digits after the point, without trailing zeros.
+/// Formats a figure with at most three digits after the point and without trailing zeros.
 pub fn number(figure: f64) -> String {
     let text = format!("{figure:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A fraction, in percent.
+/// Formats a fraction in percent.
 pub fn percent(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
 
-/// A size, as a power of two if it is one.
+/// Formats a size, as a power of two if it is one.
 pub fn power(size: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     if !size.is_power_of_two() || size < 16 {
@@ -73,7 +73,7 @@ pub fn power(size: usize) -> String {
     "2".chars().chain(tens).chain([DIGITS[exponent % 10]]).collect()
 }
 
-/// The same in the form that is typed.
+/// Formats a size as it is typed.
 pub fn typed_power(size: usize) -> String {
     if size.is_power_of_two() { format!("2^{}", size.ilog2()) } else { size.to_string() }
 }

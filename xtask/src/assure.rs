@@ -8,7 +8,7 @@ use crate::{
     programs::Built,
     python, release,
     repository::{OPTIONAL, Repository},
-    step::{self, Step, Work, ended},
+    step::{self, Step, StepWork, ended},
     supply,
     tally::Tally,
     tiers,
@@ -16,22 +16,30 @@ use crate::{
 
 /// What is done, in this order.
 pub const STEPS: [Step; 11] = [
-    Step { name: "every test in full", minutes: 180, work: Work::Tests(everything) },
-    Step { name: "tests on the portable backends", minutes: 60, work: Work::Tests(computing) },
-    Step { name: "AArch64, emulated", minutes: 90, work: Work::Tests(aarch64::step) },
-    Step { name: "constant time", minutes: 45, work: Work::Tests(constant_time::step) },
-    Step { name: "the package for Python", minutes: 20, work: Work::Tests(python::test_in_full) },
+    Step { name: "every test in full", minutes: 180, work: StepWork::Tests(everything) },
+    Step { name: "tests on the portable backends", minutes: 60, work: StepWork::Tests(computing) },
+    Step { name: "AArch64, emulated", minutes: 90, work: StepWork::Tests(aarch64::step) },
+    Step { name: "constant time", minutes: 45, work: StepWork::Tests(constant_time::step) },
+    Step {
+        name: "the package for Python",
+        minutes: 20,
+        work: StepWork::Tests(python::test_in_full),
+    },
     Step {
         name: "the package for browsers",
         minutes: 15,
-        work: Work::Tests(browser::test_in_full),
+        work: StepWork::Tests(browser::test_in_full),
     },
-    Step { name: "the second implementation", minutes: 20, work: Work::Tests(interop::test) },
-    Step { name: "a minute of each fuzz target", minutes: 60, work: Work::Check(fuzz::run) },
-    Step { name: "other systems", minutes: 30, work: Work::Check(cross::check) },
-    Step { name: "a rehearsal of a release", minutes: 30, work: Work::Check(release::rehearse) },
+    Step { name: "the second implementation", minutes: 20, work: StepWork::Tests(interop::test) },
+    Step { name: "a minute of each fuzz target", minutes: 60, work: StepWork::Check(fuzz::run) },
+    Step { name: "other systems", minutes: 30, work: StepWork::Check(cross::check) },
+    Step {
+        name: "a rehearsal of a release",
+        minutes: 30,
+        work: StepWork::Check(release::rehearse),
+    },
     // After the rehearsal, which builds the program that it builds again.
-    Step { name: "the supply chain", minutes: 60, work: Work::Check(supply::check) },
+    Step { name: "the supply chain", minutes: 60, work: StepWork::Check(supply::check) },
 ];
 
 /// Runs every step, up to the first that fails.

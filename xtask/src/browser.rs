@@ -11,7 +11,7 @@ use crate::{
     Failure, cross, licences,
     programs::Built,
     repository::{Repository, emptied},
-    step::{self, Step, Work, ended},
+    step::{self, Step, StepWork, ended},
     tally::Tally,
 };
 
@@ -44,12 +44,12 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 
 /// `cargo xtask browser --test`: the tests alone; fails where what they need is missing.
 pub fn run_tests(repository: &Repository) -> Result<(), Failure> {
-    step::run(&[Step { work: Work::Tests(test_in_full), ..STEP }], repository)
+    step::run(&[Step { work: StepWork::Tests(test_in_full), ..STEP }], repository)
 }
 
 /// The tests, wherever what they need is installed; elsewhere what is missing is told.
 pub const STEP: Step =
-    Step { name: "the package for browsers", minutes: 6, work: Work::Tests(test_if_can_be) };
+    Step { name: "the package for browsers", minutes: 6, work: StepWork::Tests(test_if_can_be) };
 
 fn test_if_can_be(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     match tools(repository) {

@@ -10,7 +10,7 @@ use crate::{
     environment::Environment,
     licences,
     repository::{Repository, emptied},
-    step::{self, Step, Work, ended},
+    step::{self, Step, StepWork, ended},
     tally::Tally,
     tiers,
 };
@@ -90,7 +90,8 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 }
 
 /// The package, built as fast as can be, and its tests.
-pub const STEP: Step = Step { name: "the package for Python", minutes: 2, work: Work::Tests(test) };
+pub const STEP: Step =
+    Step { name: "the package for Python", minutes: 2, work: StepWork::Tests(test) };
 
 /// Builds the package as fast as can be, installs it where there is nothing else, and runs its tests there.
 fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {

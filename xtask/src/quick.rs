@@ -14,7 +14,7 @@ use crate::{
     programs::{Built, Program},
     repository::Repository,
     side_by_side::{self, Job},
-    step::{self, Step, Work},
+    step::{self, Step, StepWork},
     tally::Tally,
     test::{CLIPPY, FORMAT, TIDY},
 };
@@ -33,7 +33,8 @@ pub fn run(repository: &Repository, names: &[&str]) -> Result<(), Failure> {
     let crates = workspace.with_dependents(&chosen);
     let crates: Vec<&str> = crates.iter().map(|one| one.folder_name()).collect();
     println!("crates: {}", if crates.is_empty() { "none".to_owned() } else { crates.join(", ") });
-    let unit_tests = Step { name: "unit tests", minutes: 1, work: Work::TestsOf(&crates, test) };
+    let unit_tests =
+        Step { name: "unit tests", minutes: 1, work: StepWork::TestsOf(&crates, test) };
     match crates.is_empty() {
         true => step::run(&[FORMAT, TIDY], repository),
         false => step::run(&[FORMAT, TIDY, CLIPPY, unit_tests], repository),

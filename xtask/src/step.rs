@@ -14,10 +14,10 @@ pub struct Step<'a> {
     /// The minutes that it may take on two processors, compilation included. That it took longer is said, and is no failure: no
     /// check here depends on a clock.
     pub minutes: u64,
-    pub work: Work<'a>,
+    pub work: StepWork<'a>,
 }
 
-pub enum Work<'a> {
+pub enum StepWork<'a> {
     /// A function of this program; it checks or it fails.
     Check(fn(&Repository) -> Result<(), Failure>),
     /// A cargo command with environment variables, likewise.
@@ -48,13 +48,13 @@ impl Step<'_> {
         println!("==> {}", self.name);
         let started = Instant::now();
         let done = match self.work {
-            Work::Check(check) => check(repository),
-            Work::Cargo(args, env) => {
+            StepWork::Check(check) => check(repository),
+            StepWork::Cargo(args, env) => {
                 let status = repository.cargo(args).envs(env.iter().copied()).status();
                 ended(&format!("cargo {}", args.join(" ")), status)
             }
-            Work::Tests(tests) => tests(repository, tally),
-            Work::TestsOf(crates, tests) => tests(repository, crates, tally),
+            StepWork::Tests(tests) => tests(repository, tally),
+            StepWork::TestsOf(crates, tests) => tests(repository, crates, tally),
         };
         let taken = started.elapsed();
         let seconds = taken.as_secs_f64();

@@ -8,7 +8,7 @@ use crate::{
     python,
     repository::Repository,
     side_by_side::{self, Job},
-    step::{self, Step, Work},
+    step::{self, Step, StepWork},
     supply,
     tally::Tally,
     tidy,
@@ -16,16 +16,16 @@ use crate::{
 
 /// The check of the format.
 pub const FORMAT: Step =
-    Step { name: "format", minutes: 1, work: Work::Cargo(&["fmt", "--all", "--check"], &[]) };
+    Step { name: "format", minutes: 1, work: StepWork::Cargo(&["fmt", "--all", "--check"], &[]) };
 
 /// The check of the rules.
-pub const TIDY: Step = Step { name: "tidy", minutes: 1, work: Work::Check(tidy::run) };
+pub const TIDY: Step = Step { name: "tidy", minutes: 1, work: StepWork::Check(tidy::run) };
 
 /// The lints.
 pub const CLIPPY: Step = Step {
     name: "clippy",
     minutes: 2,
-    work: Work::Cargo(
+    work: StepWork::Cargo(
         &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
         &[],
     ),
@@ -35,26 +35,26 @@ pub const CLIPPY: Step = Step {
 const STEPS: [Step; 9] = [
     FORMAT,
     TIDY,
-    Step { name: "licences", minutes: 1, work: Work::Check(supply::permissive::check) },
+    Step { name: "licences", minutes: 1, work: StepWork::Check(supply::permissive::check) },
     CLIPPY,
     Step {
         name: "rustdoc",
         minutes: 1,
-        work: Work::Cargo(
+        work: StepWork::Cargo(
             &["doc", "--workspace", "--lib", "--no-deps", "--locked"],
             &[("RUSTDOCFLAGS", "-D warnings")],
         ),
     },
-    Step { name: "tests", minutes: 12, work: Work::Tests(everything) },
-    Step { name: "tests on the portable backends", minutes: 1, work: Work::Tests(portable) },
-    Step { name: "what is built by itself", minutes: 8, work: Work::Tests(by_itself) },
-    Step { name: "generated documents", minutes: 1, work: Work::Check(documents::check) },
+    Step { name: "tests", minutes: 12, work: StepWork::Tests(everything) },
+    Step { name: "tests on the portable backends", minutes: 1, work: StepWork::Tests(portable) },
+    Step { name: "what is built by itself", minutes: 8, work: StepWork::Tests(by_itself) },
+    Step { name: "generated documents", minutes: 1, work: StepWork::Check(documents::check) },
 ];
 
 /// What is built in other ways than the tests of the workspace, the longest first. While one of these downloads, links or
 /// waits, another has the processors.
 const BY_ITSELF: [Step; 3] = [
-    Step { name: "constant time, a part", minutes: 6, work: Work::Tests(constant_time::quick) },
+    Step { name: "constant time, a part", minutes: 6, work: StepWork::Tests(constant_time::quick) },
     browser::STEP,
     python::STEP,
 ];

@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use vesica_net::{
     Fingerprint,
-    relay::{Event, Limits, Refusal, Relay},
+    relay::{Event, Relay, RelayLimits, RelayRefusal},
 };
 
 use crate::{
@@ -49,7 +49,7 @@ pub struct Args {
 pub fn relay(args: &Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
     let most = |number: u64| number.min(1 << 14) as usize;
-    let limits = Limits {
+    let limits = RelayLimits {
         admitted: args.admit.iter().copied().collect(),
         addresses: addresses(args)?,
         pairs: most(args.pairs),
@@ -91,7 +91,7 @@ enum Kind {
     Waits(Fingerprint),
     Met([Fingerprint; 2]),
     Parted([Fingerprint; 2]),
-    TurnedAway(Refusal),
+    TurnedAway(RelayRefusal),
 }
 
 fn tell(log: &Counted<Kind>, event: &Event) {

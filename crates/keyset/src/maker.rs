@@ -7,7 +7,7 @@ use crate::{
     brought::Magnitudes,
     collector::Collector,
     findings::Tally,
-    key::{Extractor, RowKey, Nulls},
+    key::{Extractor, Nulls, RowKey},
     numbers::Numbers,
     reading::Reading,
 };

@@ -37,7 +37,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub use link::Line;
 pub use record::host::Host;
 pub use run::{
-    bench::{Bench, Outcome, Runner},
+    bench::{Bench, BenchOutcome, Runner},
     work::{Job, Record, Work},
 };
 

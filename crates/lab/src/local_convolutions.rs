@@ -249,7 +249,7 @@ impl Span {
 
 /// The outcome of the attack: noise found, noise present in the windows, and false findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Attacked {
     /// Places of noise in the windows.
     pub there: usize,
     /// The number of these that were found.
@@ -259,7 +259,7 @@ pub struct Outcome {
 }
 
 /// Generates a code and noise, and attacks it.
-pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Outcome {
+pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Attacked {
     let rng = &mut StdRng::seed_from_u64(seed);
     let code = Code::random(k, is_interleaved, rng);
     let sample = code.sample(blocks, rng);
@@ -267,7 +267,7 @@ pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Outco
         sample.places.into_iter().filter(|place| is_decided(&code, *place)).collect();
     let found = find_noise(&code, &sample.compressed);
     let right = found.iter().filter(|place| there.contains(place)).count();
-    Outcome { there: there.len(), found: right, wrong: found.len() - right }
+    Attacked { there: there.len(), found: right, wrong: found.len() - right }
 }
 
 #[cfg(test)]

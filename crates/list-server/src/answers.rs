@@ -18,32 +18,32 @@ use crate::{
     queue::{Full, Queue},
 };
 
-/// A question, and where its answer goes.
+/// A question, and the channel for its answer.
 struct Job {
     epoch: u64,
     question: Vec<u8>,
     reply: oneshot::Sender<Outcome>,
 }
 
-/// What becomes of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The answer.
     Answer(Vec<u8>),
-    /// The list is of this epoch, and the question of another.
+    /// The question is for another epoch than the list, which has this one.
     Epoch(u64),
-    /// It is none.
+    /// The message is not a question.
     Malformed,
 }
 
-/// Threads that answer.
+/// The threads that answer questions.
 pub(crate) struct Answers {
     queue: Arc<Queue<Client, Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Answers {
-    /// So many threads, for the list that is served now and then.
+    /// Starts this many threads. Each question is answered from the list served at that time.
     pub(crate) fn new(threads: usize, list: &Arc<RwLock<Arc<Served>>>) -> Self {
         let queue = Arc::new(Queue::new(threads));
         let spawn = |_| {
@@ -53,7 +53,7 @@ impl Answers {
         Self { threads: (0..threads).map(spawn).collect(), queue }
     }
 
-    /// Has a question answered in its turn.
+    /// Queues a question, and returns the channel for its answer.
     pub(crate) fn ask(
         &self,
         client: Client,
@@ -73,7 +73,7 @@ impl Answers {
 }
 
 fn work(queue: &Queue<Client, Job>, list: &RwLock<Arc<Served>>) {
-    // One question, one thread: the pool of this thread is itself.
+    // Each question uses one thread: the thread's pool contains only itself.
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     let Ok(mut rng) = StdRng::try_from_rng(&mut SysRng) else { return };
     while let Some((client, Job { epoch, question, reply })) = queue.pop() {
@@ -88,7 +88,7 @@ fn work(queue: &Queue<Client, Job>, list: &RwLock<Arc<Served>>) {
             }
         };
         queue.done(client);
-        // Nobody waits for it where the connection is gone.
+        // If the connection is closed, nobody waits for the answer.
         let _ = reply.send(outcome);
     }
     drop(alone);

@@ -1,4 +1,4 @@
-//! Questions, from whoever asks and by whichever way: who it is, whether it may, and the answer.
+//! Questions over HTTP or WebSocket: identifies the client, checks its limits, and answers.
 
 use std::{
     net::IpAddr,
@@ -18,51 +18,51 @@ use crate::{
     clients::{Client, Tokens},
     counts::{Counts, Present},
     forwarded::forwarded,
-    limits::Refusal,
+    limits::Rejection,
     refused::Refused,
-    visitors::{self, Holding, Taken, Turn, Visitors},
+    visitors::{self, Allowance, Holding, Taken, Visitors},
 };
 
-/// Bytes of the longest question.
+/// Length of the longest question, in bytes.
 pub(crate) const LONGEST: usize = ELEMENT_BYTES * MAX_QUESTION;
 
-/// How long a client waits for a refusal that it could have known of, so that it asks no faster.
+/// Delay before a refusal that the client could have avoided, so that retrying at once gains nothing.
 const PENANCE: Duration = Duration::from_secs(1);
 
-/// What is needed to answer.
-pub(crate) struct Asking {
+/// The state needed to answer questions.
+pub(crate) struct AnswerContext {
     pub(crate) list: Arc<RwLock<Arc<Served>>>,
     pub(crate) answers: Answers,
     pub(crate) visitors: Arc<Visitors>,
     pub(crate) counts: Arc<Counts>,
-    /// The clients that may ask; `None` if anybody may.
+    /// The clients that may ask, or `None` if anybody may.
     pub(crate) tokens: Option<Tokens>,
-    /// Origins whose pages may ask; `*` for all.
+    /// Origins whose pages may ask, or `*` for all.
     pub(crate) origins: Vec<String>,
-    /// Whether the last address of the last X-Forwarded-For is the client's.
+    /// Whether the client's address is the last one in the last X-Forwarded-For.
     pub(crate) is_proxied: bool,
-    /// How long a question may take to come.
+    /// Time limit for receiving a question.
     pub(crate) patience: Duration,
 }
 
-impl Asking {
-    /// The list that is served now.
+impl AnswerContext {
+    /// Returns the list served now.
     pub(crate) fn served(&self) -> Arc<Served> {
         self.list.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether pages of this origin may ask.
+    /// Returns whether pages of this origin may ask.
     pub(crate) fn allows(&self, origin: &HeaderValue) -> bool {
         self.origins.iter().any(|allowed| allowed == "*" || origin == allowed.as_str())
     }
 
-    /// The address of the client, which a proxy may have forwarded.
+    /// Returns the client's address, which a proxy may have forwarded.
     pub(crate) fn origin(&self, headers: &HeaderMap, address: IpAddr) -> Result<IpAddr, Refused> {
         let forwarded = if self.is_proxied { forwarded(headers)? } else { None };
         Ok(forwarded.unwrap_or(address))
     }
 
-    /// The client that asks from this address.
+    /// Returns the client at this address, identified by its token if tokens are required.
     pub(crate) fn client(&self, headers: &HeaderMap, origin: IpAddr) -> Result<Client, Refused> {
         match &self.tokens {
             Some(tokens) => tokens.client(headers).ok_or(Refused::NoToken),
@@ -72,26 +72,27 @@ impl Asking {
 
     /// Waits for the turn of a client that sends something.
     pub(crate) async fn turn(&self, client: Client) -> Result<(), Refused> {
-        let wait = self.visitors.turn(client, (Turn::Request, 1), Instant::now());
-        let wait = wait.ok_or(Refused::Limit(Refusal::Client(visitors::PATIENCE)))?;
+        let wait = self.visitors.turn(client, (Allowance::Request, 1), Instant::now());
+        let wait = wait.ok_or(Refused::Limit(Rejection::Client(visitors::PATIENCE)))?;
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
         Ok(())
     }
 
-    /// Waits until the next bytes of a file may go. All connections of a client have one pace.
+    /// Waits until the next bytes of a file may be sent. All connections of a client share one pace.
     pub(crate) async fn pace(&self, client: Client, bytes: usize) {
         let turns = bytes.div_ceil(1 << 10) as u32;
         loop {
-            match self.visitors.turn(client, (Turn::Kilobyte, turns), Instant::now()) {
+            match self.visitors.turn(client, (Allowance::Kilobyte, turns), Instant::now()) {
                 Some(wait) => return tokio::time::sleep(wait).await,
                 None => tokio::time::sleep(Duration::from_secs(1)).await,
             }
         }
     }
 
-    /// Whether a question of so many bytes, or of any number, would be answered now; and room for it and its answer.
+    /// Checks whether a question of this length (or of unknown length) would be answered now, and reserves memory for
+    /// it and its answer.
     pub(crate) fn expect(
         &self,
         client: Client,
@@ -105,7 +106,7 @@ impl Asking {
         self.visitors.place(client, room, now).ok_or(Refused::Busy)
     }
 
-    /// How many items a question of so many bytes about this epoch has.
+    /// Returns the number of items in a question of this length about this epoch.
     fn count(&self, epoch: u64, bytes: usize) -> Result<usize, Refused> {
         if bytes > LONGEST {
             return Err(Refused::TooMany);
@@ -117,7 +118,7 @@ impl Asking {
         }
     }
 
-    /// The answer to a question, in its turn.
+    /// Answers a question in its turn.
     pub(crate) async fn ask(
         &self,
         client: Client,
@@ -142,7 +143,7 @@ impl Asking {
         }
     }
 
-    /// Counts a refusal, and waits with it if the client could have known.
+    /// Counts a refusal, and delays it if the client could have avoided it.
     pub(crate) async fn refuse(&self, why: Refused) {
         self.counts.refuse(why);
         if why.is_avoidable() {

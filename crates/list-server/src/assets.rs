@@ -1,4 +1,4 @@
-//! Files that are served beside a list, such as a page that looks keys up.
+//! Files served beside a list, such as a page for lookups.
 
 use std::{
     fs::{self, OpenOptions},
@@ -19,12 +19,12 @@ use axum::{
 use bytes::Bytes;
 use vesica_net::files::open_regular;
 
-/// What a page may load and do: scripts, styles, pictures and requests of its own origin, WebAssembly, and nothing
-/// else.
+/// The content security policy of a page: scripts, styles, images and requests of its own origin, WebAssembly, and
+/// nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/// Media types by the ends of names. Files with other names are not served.
+/// Media types by file extension. Files with other extensions are not served.
 const TYPES: [(&str, &str); 8] = [
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
@@ -36,27 +36,27 @@ const TYPES: [(&str, &str); 8] = [
     ("txt", "text/plain; charset=utf-8"),
 ];
 
-/// What the name of a compressed file ends with.
+/// Extension of a compressed file.
 const BROTLI: &str = ".br";
 
-/// The most bytes of all files, which are kept in memory.
+/// Maximum total size of the files, which are kept in memory.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// The deepest folder.
+/// Maximum depth of folders.
 const DEEPEST: usize = 8;
 
-/// A file that is served beside the list.
+/// A file served beside the list.
 #[derive(Debug, Clone)]
 pub struct Asset {
-    /// Its path, with the slash.
+    /// Its path, with the leading slash.
     pub(crate) path: String,
     media_type: &'static str,
     content: Bytes,
-    /// The same, compressed by Brotli.
+    /// The Brotli-compressed content, if there is any.
     brotli: Option<Bytes>,
 }
 
-/// Why files cannot be served.
+/// The reason why files cannot be served.
 #[derive(Debug)]
 pub struct AssetError(String);
 
@@ -67,12 +67,13 @@ impl std::fmt::Display for AssetError {
 }
 
 impl Asset {
-    /// Reads the files of a page, known by the ends of their names, in a folder and in its folders. Other files, and
-    /// names that begin with a dot, are left out. `index.html` is at `/`. A file named like another with `.br` behind
-    /// is its form for clients that take Brotli.
+    /// Reads the files of a page from a folder and its subfolders. Files with unknown extensions, and files whose names
+    /// begin with a dot, are left out. `index.html` is served at `/`. `NAME.br` is served instead of `NAME` to clients
+    /// that accept Brotli.
     ///
     /// # Errors
-    /// [`AssetError`] if one cannot be read or is a link, if `index.html` is missing, and if they are too large.
+    /// [`AssetError`] if a file cannot be read or is a link, if `index.html` is missing, and if the files are too
+    /// large.
     pub fn of_folder(folder: &Path) -> Result<Vec<Self>, AssetError> {
         let mut assets = Vec::new();
         read(folder, "", DEEPEST, &mut MOST_BYTES.clone(), &mut assets)?;
@@ -88,7 +89,7 @@ impl Asset {
         Ok(assets)
     }
 
-    /// Returns the file for a client that sends these fields.
+    /// Returns the response to a request with these headers.
     pub(crate) fn response(&self, headers: &HeaderMap) -> Response {
         let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
         let takes_brotli = accepted.is_some_and(|all| all.split(',').any(|one| one.trim() == "br"));
@@ -125,7 +126,7 @@ fn read(
 ) -> Result<(), AssetError> {
     let failed = |error: io::Error| AssetError(format!("{}: {error}", folder.display()));
     if depth == 0 {
-        return Err(AssetError(format!("{} is too deep", folder.display())));
+        return Err(AssetError(format!("{} is nested too deeply", folder.display())));
     }
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -134,7 +135,7 @@ fn read(
         if name.starts_with('.') {
             continue;
         }
-        // A link could lead to any file of this user.
+        // A link could refer to any file of this user.
         if fs::symlink_metadata(&at).map_err(failed)?.is_dir() {
             read(&at, &path, depth - 1, left, assets)?;
             continue;
@@ -147,7 +148,7 @@ fn read(
         let about = file.metadata().map_err(failed)?;
         *left = left.checked_sub(about.len()).ok_or_else(|| {
             AssetError(format!(
-                "the files to serve have more than {} MiB together",
+                "the files to serve are larger than {} MiB in total",
                 MOST_BYTES >> 20
             ))
         })?;
@@ -207,7 +208,7 @@ mod tests {
         }
         let missing = folder.path().join("missing");
         assert!(Asset::of_folder(&missing).is_err());
-        // The target of a link does not belong to the page.
+        // The target of a link is not part of the page.
         #[cfg(unix)]
         for (to, name) in [("vesica.identity", "notes.txt"), ("wasm", "more")] {
             let link = folder.path().join(name);

@@ -1,28 +1,28 @@
-//! Who asks: a client with a token, or an address.
+//! Clients, identified by token or by address.
 
 use std::{collections::HashMap, fs, io, net::IpAddr, path::Path};
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use sha2::{Digest, Sha256};
 
-/// A client, as limits and the queue know it.
+/// A client, as identified for limits and the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
     /// The number of its line in the file of tokens.
     Named(u32),
-    /// An IPv4 address, or the first 64 bits of an IPv6 address, which one customer of a provider has.
+    /// An IPv4 address, or the first 64 bits of an IPv6 address, which providers assign to one customer.
     Address([u8; 8]),
 }
 
 impl Client {
-    /// The client at an address.
+    /// Returns the client at an address.
     pub(crate) fn at(address: IpAddr) -> Self {
         let mut bytes = [0; 8];
         match address.to_canonical() {
             IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
             IpAddr::V6(address) => bytes.copy_from_slice(&address.octets()[..8]),
         }
-        // An IPv6 prefix never begins like this: 0000::/8 is reserved.
+        // No assigned IPv6 prefix begins like this, because 0000::/8 is reserved.
         if matches!(address.to_canonical(), IpAddr::V4(_)) {
             bytes.rotate_right(4);
         }
@@ -30,16 +30,16 @@ impl Client {
     }
 }
 
-/// Tokens of clients, by their SHA-256. Without any, nobody is admitted.
+/// The SHA-256 hashes of the clients' tokens. An empty set admits nobody.
 #[derive(Debug, Clone)]
 pub struct Tokens(HashMap<[u8; 32], u32>);
 
-/// Why a file of tokens cannot be used.
+/// The reason why a file of tokens cannot be used.
 #[derive(Debug)]
 pub enum ClientsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     Read(io::Error),
-    /// A line, counted from 1, is not a name, a blank, and the SHA-256 of a token in hexadecimal digits.
+    /// A line, counted from 1, does not consist of a name, a blank, and the SHA-256 of a token in hexadecimal digits.
     Line(usize),
 }
 
@@ -57,7 +57,8 @@ impl std::fmt::Display for ClientsError {
 }
 
 impl Tokens {
-    /// Reads a file with a line for each client: a name and the SHA-256 of its token. Lines that begin with # are remarks.
+    /// Reads a file with one line for each client: a name and the SHA-256 of its token. Lines that begin with # are
+    /// comments.
     ///
     /// # Errors
     /// Any [`ClientsError`].
@@ -77,7 +78,8 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The client whose token a request bears. What is compared is a hash, so the time that it takes tells nothing.
+    /// Returns the client whose token a request contains. It compares hashes, so its running time reveals nothing about
+    /// a token.
     pub(crate) fn client(&self, headers: &HeaderMap) -> Option<Client> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
         let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();

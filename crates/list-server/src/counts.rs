@@ -1,4 +1,4 @@
-//! Counters of a service: only numbers, of all clients together.
+//! Counters of the service: only totals over all clients.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
@@ -7,30 +7,30 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{limits::Refusal, refused::Refused};
+use crate::{limits::Rejection, refused::Refused};
 
-/// Why questions and requests are refused.
+/// The reasons for which questions and requests are refused.
 const REASONS: [&str; 7] =
     ["malformed", "too-many", "token", "epoch", "limit", "limit-of-all", "busy"];
 
-/// Counters of a service, which goes on counting.
+/// Counters of the service, which survive a reload of the list.
 #[derive(Debug)]
 pub struct Counts {
-    /// Questions that were answered.
+    /// Answered questions.
     pub questions: Counter,
-    /// Keys in them.
+    /// Keys in answered questions.
     pub keys: Counter,
-    /// From a question's last byte to its answer, summed up.
+    /// Total time from the last byte of each question to its answer.
     pub seconds: Counter<f64, AtomicU64>,
-    /// Questions and requests that were refused, by reason.
+    /// Refused questions and requests, by reason.
     refused: Family<[(&'static str, &'static str); 1], Counter>,
-    /// Connections that were closed at once, because there were too many or they came too fast.
+    /// Connections closed at once, because there were too many or they came too fast.
     pub turned_away: Counter,
-    /// Bytes of the list's files that were sent.
+    /// Bytes of list files sent.
     pub file_bytes: Counter,
-    /// Connections at the moment.
+    /// Open connections.
     pub connected: Gauge,
-    /// Questions that wait for their answer at the moment.
+    /// Questions waiting for their answers.
     pub waiting: Gauge,
 }
 
@@ -46,34 +46,34 @@ impl Default for Counts {
             connected: Gauge::default(),
             waiting: Gauge::default(),
         };
-        // A reason is shown before it is the first time.
+        // Shows each reason even before its first refusal.
         REASONS.iter().for_each(|reason| drop(counts.refused(reason)));
         counts
     }
 }
 
 impl Counts {
-    /// Adds the counters to those that are shown.
+    /// Adds the counters to a registry.
     pub fn register(&self, registry: &mut Registry) {
         let Self { questions, keys, seconds, refused, turned_away, file_bytes, connected, waiting } =
             self;
-        let help = "Questions that were answered";
+        let help = "Questions answered";
         registry.register("list_questions", help, questions.clone());
-        registry.register("list_keys", "Keys in questions that were answered", keys.clone());
-        let help = "Time from a question's last byte to its answer, of all that were answered";
+        registry.register("list_keys", "Keys in answered questions", keys.clone());
+        let help = "Total time from the last byte of each answered question to its answer";
         registry.register("list_question_seconds", help, seconds.clone());
-        let help = "Questions and other requests that were refused, by reason";
+        let help = "Questions and other requests refused, by reason";
         registry.register("list_refused", help, refused.clone());
-        let help = "Connections that were closed at once: too many, or too fast";
+        let help = "Connections closed at once because there were too many or they came too fast";
         registry.register("list_turned_away", help, turned_away.clone());
-        let help = "Bytes of the list's files that were sent";
+        let help = "Bytes of list files sent";
         registry.register("list_file_bytes", help, file_bytes.clone());
-        registry.register("list_connected", "Connections at the moment", connected.clone());
-        let help = "Questions that wait for their answer at the moment";
+        registry.register("list_connected", "Open connections", connected.clone());
+        let help = "Questions waiting for their answers";
         registry.register("list_waiting", help, waiting.clone());
     }
 
-    /// Returns the counter of what is refused for this reason.
+    /// Returns the counter of refusals for this reason.
     pub fn refused(&self, reason: &'static str) -> Counter {
         self.refused.get_or_create_owned(&[("reason", reason)])
     }
@@ -90,15 +90,15 @@ impl Counts {
             Refused::TooMany => "too-many",
             Refused::NoToken => "token",
             Refused::Epoch(_) => "epoch",
-            Refused::Limit(Refusal::Client(_) | Refusal::Never) => "limit",
-            Refused::Limit(Refusal::All(_)) => "limit-of-all",
+            Refused::Limit(Rejection::Client(_) | Rejection::Never) => "limit",
+            Refused::Limit(Rejection::All(_)) => "limit-of-all",
             Refused::Busy => "busy",
         };
         self.refused(reason).inc();
     }
 }
 
-/// Something that is counted while it is there.
+/// Keeps a gauge raised by one until it is dropped.
 pub(crate) struct Present(Gauge);
 
 impl Present {

@@ -1,4 +1,4 @@
-//! Files of a list, whole or from a byte on.
+//! Files of a list, sent whole or from an offset.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use tower::ServiceExt;
 use tower_http::services::ServeFile;
 use vesica_list::{head::Head, hex::Hex};
 
-use crate::service::{Service, Visit};
+use crate::service::{ServerState, Visit};
 
-/// Bytes read of a file at a time.
+/// Bytes read from a file at a time.
 const PIECE: usize = 1 << 18;
 
-/// The fields of a file's response.
+/// The headers of a file's response.
 struct FileDetails {
     media_type: &'static str,
-    /// In quotation marks.
+    /// The ETag, in quotation marks.
     etag: String,
     cache: &'static str,
 }
 
 impl FileDetails {
-    /// Returns what is known of a file with this name; `None` where a list has none.
+    /// Returns the headers of the file with this name, or `None` if a list has no such file.
     fn of(name: &str, head: &Head) -> Option<Self> {
         let (media_type, tag, cache) = match name {
             "head.json" => {
@@ -56,9 +56,9 @@ impl FileDetails {
     }
 }
 
-/// Returns a file, or the range that is asked for, as fast as its client may take it.
+/// Sends a file, or the requested range, no faster than its client's pace allows.
 pub(crate) async fn file(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<ServerState>>,
     Extension(Visit { client, .. }): Extension<Visit>,
     Path(name): Path<String>,
     mut request: Request,
@@ -75,7 +75,7 @@ pub(crate) async fn file(
     if fields.get(IF_RANGE).is_some_and(|value| !tag(value)) {
         fields.remove(RANGE);
     }
-    // A file may be replaced more than once in a second: only its tag says whether it is the same.
+    // A file may be replaced more than once in a second, so only its ETag identifies it.
     fields.remove(IF_MODIFIED_SINCE);
     let file = ServeFile::new(served.public().join(name)).with_buf_chunk_size(PIECE);
     let Ok(mut response) = file.oneshot(request).await;

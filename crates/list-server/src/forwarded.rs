@@ -6,10 +6,10 @@ use hyper::HeaderMap;
 
 use crate::refused::Refused;
 
-/// The address that a proxy asks for: the last one of the last field, which the proxy has added. The client may
-/// have invented all others. An address may have a port, and an IPv6 address brackets.
+/// Returns the client's address that a proxy forwards: the last address of the last field, which the proxy added. The
+/// client may have invented all others. An address may include a port, and an IPv6 address may be in brackets.
 ///
-/// `None` without such a field.
+/// Returns `None` without such a field.
 ///
 /// # Errors
 /// [`Refused::Forwarded`] if the field does not end with an address.
@@ -38,7 +38,7 @@ mod tests {
             (&[][..], Ok(None)),
             (&["203.0.113.7"], Ok(Some(four))),
             (&["10.0.0.1, 203.0.113.7"], Ok(Some(four))),
-            // A proxy that adds a field leaves the client's before it.
+            // A proxy that adds its own field keeps the client's before it.
             (&["10.0.0.1", "203.0.113.7"], Ok(Some(four))),
             (&["10.0.0.1, 10.0.0.2", "10.0.0.3,\t203.0.113.7 "], Ok(Some(four))),
             (&["203.0.113.7:40312"], Ok(Some(four))),

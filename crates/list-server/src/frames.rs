@@ -1,5 +1,5 @@
-//! Frames of a WebSocket, counted before the library puts messages together. A client takes a turn for each
-//! message, and could otherwise send empty frames of one message without end.
+//! Counts the frames of a WebSocket before the library assembles messages. A client waits its turn once for each
+//! message, so without a limit it could send endless empty frames in one message.
 
 use std::{
     io,
@@ -9,38 +9,39 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The most frames of a message. A question has at most 2^17 bytes, which browsers send in two or three.
+/// Maximum number of frames in a message. A question has at most 2^17 bytes, which browsers send in two or three
+/// frames.
 const MOST: u32 = 64;
 
-/// The longest head of a frame: two bytes, a length of eight and a mask of four.
+/// Length of the longest frame header: two bytes, a length of eight and a mask of four.
 const LONGEST_HEAD: usize = 14;
 
-/// A connection on which a message with too many frames is an error.
-pub(crate) struct Counted<I> {
+/// A connection that fails on a message with too many frames.
+pub(crate) struct FrameCounter<I> {
     io: I,
     frames: Frames,
 }
 
-impl<I> Counted<I> {
+impl<I> FrameCounter<I> {
     pub(crate) fn new(io: I) -> Self {
         Self { io, frames: Frames::default() }
     }
 }
 
-/// The position in a stream of frames.
+/// The parser's position in a stream of frames.
 #[derive(Default)]
 struct Frames {
     head: [u8; LONGEST_HEAD],
-    /// Bytes of the head that came.
+    /// Bytes of the header received so far.
     came: usize,
-    /// Bytes of the payload that are still to come.
+    /// Remaining bytes of the payload.
     payload: u64,
-    /// Frames of the message that has not ended.
+    /// Frames of the current message.
     count: u32,
 }
 
 impl Frames {
-    /// Takes the next bytes. Returns whether no message has too many frames.
+    /// Processes the next bytes. Returns `false` if a message has too many frames.
     fn allow(&mut self, mut bytes: &[u8]) -> bool {
         loop {
             let skipped = self.payload.min(bytes.len() as u64);
@@ -57,7 +58,7 @@ impl Frames {
         }
     }
 
-    /// The length of the head, by its first two bytes.
+    /// Returns the length of the header, given its first two bytes.
     fn head_bytes(&self) -> usize {
         let length = match self.head[1] & 0x7f {
             126 => 2,
@@ -68,7 +69,7 @@ impl Frames {
         2 + length + mask
     }
 
-    /// Begins a frame, whose head is complete. Returns whether its message may have it.
+    /// Begins a frame whose header is complete. Returns `false` if its message has too many frames.
     fn begin(&mut self) -> bool {
         let long = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         self.payload = match self.head[1] & 0x7f {
@@ -78,7 +79,7 @@ impl Frames {
         };
         self.came = 0;
         let (is_control, is_last) = (self.head[0] & 0x08 != 0, self.head[0] & 0x80 != 0);
-        // Each control frame is a message of its own, also between the frames of another.
+        // Each control frame is a separate message, even between the frames of another message.
         if is_control {
             return true;
         }
@@ -91,7 +92,7 @@ impl Frames {
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Counted<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for FrameCounter<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -106,7 +107,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Counted<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Counted<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for FrameCounter<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -137,11 +138,11 @@ mod tests {
             126..0x1_0000 => [&[0x80 | 126][..], &(payload as u16).to_be_bytes()].concat(),
             _ => [&[0x80 | 127][..], &(payload as u64).to_be_bytes()].concat(),
         };
-        // Payloads look like heads of frames that go on.
+        // The payloads look like headers of continuation frames.
         [&[first][..], &length, &[7; 4], &vec![0; payload]].concat()
     }
 
-    /// Whether frames are allowed, in pieces of any length alike.
+    /// Checks whether frames are allowed. The result must not depend on how the bytes are split.
     fn allowed(bytes: &[u8]) -> bool {
         let ends = [1, 3, 7, 4096, usize::MAX].map(|step| {
             let mut frames = Frames::default();
@@ -165,7 +166,7 @@ mod tests {
             assert!(!allowed(&message(most + 1, payload)), "{payload}");
             assert!(allowed(&frame(0x80 | BINARY, payload).repeat(100)), "{payload}");
         }
-        // One that never ends, with what asks for signs of life between.
+        // A message that never ends, with pings between its frames.
         let endless = [frame(0, 0), frame(0x80 | PING, 4)].concat();
         assert!(allowed(&endless.repeat(MOST as usize)));
         assert!(!allowed(&endless.repeat(MOST as usize + 1)));

@@ -1,6 +1,6 @@
-//! Published lists over HTTP/1.1 and WebSocket: the publisher's service.
+//! The publisher's service: published lists over HTTP/1.1 and WebSocket.
 //!
-//! **Must never import** protocols, or know what is in a table: it passes on bytes, and counts them.
+//! **Must never import** protocols, or depend on the content of a table: it only forwards and counts bytes.
 
 mod answers;
 mod asking;
@@ -25,7 +25,7 @@ mod visitors;
 pub use assets::{Asset, AssetError};
 pub use clients::{ClientsError, Tokens};
 pub use counts::Counts;
-pub use limits::{Limits, Rate};
+pub use limits::{ClientLimits, Rate};
 pub use routes::SPACE;
 pub use server::{PATIENCE, Serving, serve};
 pub use tls::{Certificate, TlsError};

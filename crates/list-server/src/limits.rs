@@ -1,40 +1,40 @@
-//! How many items may be asked for: by one client, and in all.
+//! Limits on the number of items that one client, and all clients together, may ask for.
 
 use std::time::Duration;
 
-/// So many items a minute, and so many at once after a pause.
+/// A limit on a rate: items per minute, and a burst after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Items a minute in the long run.
+    /// Long-term number of items per minute.
     pub a_minute: u64,
-    /// Items at once.
+    /// Number of items in a burst.
     pub at_once: u64,
 }
 
 impl Rate {
-    /// The days in which so many items can be asked for.
+    /// Returns the number of days it takes to ask for this many items.
     pub fn days(self, items: u64) -> f64 {
         items.saturating_sub(self.at_once) as f64 / self.a_minute.max(1) as f64 / (60.0 * 24.0)
     }
 }
 
-/// What may be asked.
+/// The limits of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// By one client.
+pub struct ClientLimits {
+    /// Limit for one client.
     pub client: Rate,
-    /// By all together.
+    /// Limit for all clients together.
     pub all: Rate,
 }
 
-/// Why a question is refused.
+/// The reason why a question is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// This client has asked too much; it may try again after this long.
+pub(crate) enum Rejection {
+    /// This client has asked for too many items. It may try again after this time.
     Client(Duration),
-    /// All together have.
+    /// All clients together have asked for too many items. They may try again after this time.
     All(Duration),
-    /// More than may ever be asked at once.
+    /// The question has more items than the limit ever allows.
     Never,
 }
 

@@ -1,11 +1,11 @@
-//! The one limit of everything that flows in again: turns of a client, and keys of one and of all.
+//! The rate limiter for the turns of a client, and for the keys of one client and of all.
 
 use std::time::{Duration, Instant};
 
 use crate::limits::Rate;
 
-/// An amount that flows in again, one in each interval, until there is as much as may be taken at once. What was taken is
-/// kept as the time at which all of it has flown in again, so that who took nothing for a while is like one who never came.
+/// A token bucket: one token is added in each interval, up to a maximum. Its state is the time at which the bucket will
+/// be full again, so an idle client looks like a new one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     interval: Duration,
@@ -22,7 +22,7 @@ impl Pace {
         Self::a_second(rate.a_minute.max(1) as f64 / 60.0, at_once)
     }
 
-    /// Returns how long it takes until this amount may be taken.
+    /// Returns the time until this amount may be taken.
     pub(crate) fn wait(self, until: Instant, amount: u32, now: Instant) -> Duration {
         let taken = until.saturating_duration_since(now) + self.interval.saturating_mul(amount);
         taken.saturating_sub(self.interval.saturating_mul(self.at_once))

@@ -1,4 +1,4 @@
-//! A connection whose peer takes what is sent to it in time.
+//! A connection with a timeout for a peer that does not receive.
 
 use std::{
     io,
@@ -13,11 +13,11 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// A connection that fails where its peer takes nothing for so long, so that what it was to take does not stay in memory.
+/// A connection that fails if its peer receives nothing for a given time, so that pending data does not stay in memory.
 pub(crate) struct Patient {
     stream: TcpStream,
     patience: Duration,
-    /// When the peer has taken nothing for too long, while something waits.
+    /// The time at which the connection fails, while data is waiting and the peer receives nothing.
     end: Pin<Box<Sleep>>,
     waits: bool,
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_takes_nothing_is_cut_off_and_who_takes_a_little_is_not() {
+    fn a_peer_that_receives_nothing_is_cut_off_and_a_slow_one_is_not() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,7 +105,7 @@ mod tests {
             let mut taker = TcpStream::connect(address).await.unwrap();
             let (stream, _) = listener.accept().await.unwrap();
             let mut stream = Patient::new(stream, Duration::from_millis(300));
-            // More than the system keeps for the two.
+            // More than the system buffers for both sides.
             let much = vec![0; 1 << 25];
             let takes = tokio::spawn(async move {
                 let mut taken = vec![0; 1 << 21];

@@ -1,4 +1,4 @@
-//! Questions that wait for a thread, in turns by client: who asks much waits for oneself.
+//! A fair queue of pending questions, round-robin by client, so a busy client delays only itself.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -6,35 +6,35 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Questions of one client that wait.
+/// Maximum number of pending questions of one client.
 const OF_ONE: usize = 16;
 
-/// Questions of all clients that wait.
+/// Maximum number of pending questions of all clients.
 const OF_ALL: usize = 1 << 12;
 
-/// What waits.
+/// A queue of pending jobs.
 pub(crate) struct Queue<C, J> {
     state: Mutex<QueueState<C, J>>,
     wake: Condvar,
-    /// Questions of one client that are worked on at a time.
+    /// Maximum number of questions of one client that are answered at the same time.
     at_a_time: usize,
 }
 
 struct QueueState<C, J> {
     waiting: HashMap<C, VecDeque<J>>,
-    /// Clients with something that waits, in the order of their turns.
+    /// Clients with pending questions, in the order of their turns.
     turns: VecDeque<C>,
     running: HashMap<C, usize>,
     length: usize,
     is_closed: bool,
 }
 
-/// There is no room for a question: this client's others wait, or those of too many.
+/// The queue is full, either for this client or in total.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
 impl<C: Copy + Eq + Hash, J> Queue<C, J> {
-    /// For so many threads, of which one is always free of any one client if there are several.
+    /// Creates a queue for this many threads. If there are several, one client never occupies all of them.
     pub(crate) fn new(threads: usize) -> Self {
         let state = QueueState {
             waiting: HashMap::new(),
@@ -48,7 +48,7 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState<C, J>> {
-        // No code that can panic runs with the lock.
+        // No code that can panic runs while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,7 +68,8 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
         Ok(())
     }
 
-    /// Waits for the next question, which is [done](Self::done) later; `None` when the queue is closed.
+    /// Waits for the next question, for which [`done`](Self::done) must be called later. Returns `None` once the queue
+    /// is closed.
     pub(crate) fn pop(&self) -> Option<(C, J)> {
         let mut state = self.state();
         loop {
@@ -82,7 +83,7 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
         }
     }
 
-    /// A question of this client has been answered.
+    /// Records that a question of this client has been answered.
     pub(crate) fn done(&self, client: C) {
         let mut state = self.state();
         if let Some(running) = state.running.get_mut(&client) {
@@ -94,7 +95,7 @@ impl<C: Copy + Eq + Hash, J> Queue<C, J> {
         self.wake.notify_one();
     }
 
-    /// Drops what waits, and sends threads home.
+    /// Drops all pending questions, and ends the threads.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;

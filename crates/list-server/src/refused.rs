@@ -1,50 +1,52 @@
-//! Why questions are refused, and what clients are told.
+//! The reasons why questions are refused, and the responses to clients.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use vesica_list::exchange::MAX_QUESTION;
 
-use crate::limits::Refusal;
+use crate::limits::Rejection;
 
-/// Why a question has no answer.
+/// The reason why a question is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     Malformed,
     TooMany,
     NoToken,
-    /// A proxy does not say for whom it asks.
+    /// A proxy did not forward the client's address.
     Forwarded,
     Epoch(u64),
-    Limit(Refusal),
+    Limit(Rejection),
     Busy,
 }
 
 impl Refused {
-    /// Whether it concerns this client alone, and not what is wrong with one question.
+    /// Returns whether the client could have avoided the refusal, for example by keeping to its limit.
     pub(crate) fn is_avoidable(self) -> bool {
         match self {
-            Self::NoToken | Self::Busy | Self::Limit(Refusal::Client(_) | Refusal::Never) => true,
+            Self::NoToken | Self::Busy | Self::Limit(Rejection::Client(_) | Rejection::Never) => {
+                true
+            }
             Self::Malformed
             | Self::Forwarded
             | Self::TooMany
             | Self::Epoch(_)
-            | Self::Limit(Refusal::All(_)) => false,
+            | Self::Limit(Rejection::All(_)) => false,
         }
     }
 
-    /// Returns the status, a word, and a sentence.
+    /// Returns the status, a keyword and a sentence.
     fn said(self) -> (StatusCode, &'static str, String) {
         match self {
             Self::Malformed => {
-                let what = "a question is elements of 32 bytes each, beside the number of an epoch";
+                let what = "the body must be 32-byte elements, and the address must name an epoch";
                 (StatusCode::BAD_REQUEST, "malformed", what.to_owned())
             }
             Self::Forwarded => {
-                let what = "the last X-Forwarded-For has no address at its end";
+                let what = "the last X-Forwarded-For header does not end with an address";
                 (StatusCode::BAD_REQUEST, "malformed", what.to_owned())
             }
             Self::TooMany => {
-                let what = format!("a question has at most {MAX_QUESTION} elements");
+                let what = format!("a question may have at most {MAX_QUESTION} elements");
                 (StatusCode::PAYLOAD_TOO_LARGE, "too-many", what)
             }
             Self::NoToken => {
@@ -52,23 +54,24 @@ impl Refused {
                 (StatusCode::UNAUTHORIZED, "token", what.to_owned())
             }
             Self::Epoch(epoch) => {
-                let what = format!("the list is of epoch {epoch} now; fetch it again");
+                let what = format!("the list is now at epoch {epoch}; fetch it again");
                 (StatusCode::CONFLICT, "epoch", what)
             }
-            Self::Limit(Refusal::Never) => {
-                let what = "more items than may be asked for at once".to_owned();
+            Self::Limit(Rejection::Never) => {
+                let what = "the question has more items than the limit allows at once".to_owned();
                 (StatusCode::TOO_MANY_REQUESTS, "limit", what)
             }
-            Self::Limit(Refusal::Client(_)) => {
-                let what = "this client has asked for as much as it may".to_owned();
+            Self::Limit(Rejection::Client(_)) => {
+                let what = "this client has reached its limit".to_owned();
                 (StatusCode::TOO_MANY_REQUESTS, "limit", what)
             }
-            Self::Limit(Refusal::All(_)) => {
-                let what = "all clients together ask too much".to_owned();
+            Self::Limit(Rejection::All(_)) => {
+                let what = "all clients together have reached the limit".to_owned();
                 (StatusCode::SERVICE_UNAVAILABLE, "limit", what)
             }
             Self::Busy => {
-                (StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions wait".to_owned())
+                let what = "too many questions are pending".to_owned();
+                (StatusCode::SERVICE_UNAVAILABLE, "busy", what)
             }
         }
     }
@@ -80,13 +83,13 @@ impl Refused {
     /// Returns the seconds after which the client may try again.
     pub(crate) fn retry_after(self) -> Option<u64> {
         match self {
-            Self::Limit(Refusal::Client(wait) | Refusal::All(wait)) => Some(wait.as_secs() + 1),
+            Self::Limit(Rejection::Client(wait) | Rejection::All(wait)) => Some(wait.as_secs() + 1),
             Self::Busy => Some(1),
             _ => None,
         }
     }
 
-    /// Returns a word and a sentence, and for programs the numbers that are in the sentence.
+    /// Returns the keyword and the sentence as JSON, with the numbers as separate fields for programs.
     pub(crate) fn json(self) -> Value {
         let (_, error, message) = self.said();
         let mut json = json!({ "error": error, "message": message });
@@ -114,7 +117,7 @@ mod tests {
         assert_eq!((&epoch["error"], &epoch["epoch"]), (&json!("epoch"), &json!(7)));
         for (wait, after, end) in [(0, 1, "in 1 second"), (1, 2, "in 2 seconds")] {
             let wait = Duration::from_secs(wait);
-            let json = Refused::Limit(Refusal::Client(wait)).json();
+            let json = Refused::Limit(Rejection::Client(wait)).json();
             assert_eq!(json["retryAfter"], after);
             assert!(json["message"].as_str().unwrap().ends_with(end), "{json}");
         }

@@ -26,20 +26,21 @@ use vesica_net::Fingerprint;
 
 use crate::{
     files::file,
-    limits::Limits,
+    limits::ClientLimits,
     refused::Refused,
-    service::{Service, Visit, json_of},
+    service::{ServerState, Visit, json_of},
     socket::upgrade,
 };
 
-/// The key space whose enumeration is reported: all telephone numbers of a large country.
+/// The size of the key space for which `info` reports the time of an enumeration: all telephone numbers of a large
+/// country.
 pub const SPACE: u64 = 1_000_000_000;
 
-/// The time for which a browser remembers the fields that pages of an origin may send.
+/// Time for which a browser caches the fields that pages of an origin may send.
 const REMEMBERED: Duration = Duration::from_secs(86_400);
 
-/// Returns the routes. A request has what [`Service::turn`] returned for it among its extensions.
-pub(crate) fn routes(service: Arc<Service>) -> Router {
+/// Returns the routes. Each request's extensions must contain the result of [`ServerState::turn`] for it.
+pub(crate) fn routes(service: Arc<ServerState>) -> Router {
     let asking = service.asking.clone();
     let cors = CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(move |origin, _| asking.allows(origin)))
@@ -61,9 +62,9 @@ pub(crate) fn routes(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
-/// Passes a request on whose client is known, and refuses others.
+/// Forwards the request of an identified client, and refuses others.
 async fn admit(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<ServerState>>,
     Extension(turn): Extension<Result<Visit, Refused>>,
     mut request: Request,
     next: Next,
@@ -77,11 +78,11 @@ async fn admit(
     }
 }
 
-/// Returns what may be asked, and what asking for everything would take.
-async fn info(State(service): State<Arc<Service>>) -> Response {
+/// Returns the limits, and the time that asking for every possible key would take.
+async fn info(State(service): State<Arc<ServerState>>) -> Response {
     let served = service.asking.served();
     let head = served.head();
-    let Limits { client, all } = service.limits;
+    let ClientLimits { client, all } = service.limits;
     json_of(&json!({
         "name": head.name,
         "publisher": publisher(head).to_string(),
@@ -106,7 +107,7 @@ async fn info(State(service): State<Arc<Service>>) -> Response {
 
 /// Returns the answer to a question.
 async fn evaluate(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<ServerState>>,
     Extension(Visit { address, .. }): Extension<Visit>,
     request: Request,
 ) -> Response {
@@ -119,16 +120,15 @@ async fn evaluate(
     }
 }
 
-/// Returns the file at the path that is asked for. All are in memory: a link that takes the place of one later leads
-/// nowhere.
-async fn asset(State(service): State<Arc<Service>>, uri: Uri, headers: HeaderMap) -> Response {
+/// Returns the file at the requested path. All files are in memory, so replacing one by a link later has no effect.
+async fn asset(State(service): State<Arc<ServerState>>, uri: Uri, headers: HeaderMap) -> Response {
     match service.assets.iter().find(|asset| asset.path == uri.path()) {
         Some(asset) => asset.response(&headers),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-/// Returns who signed a list.
+/// Returns the fingerprint of a list's signer.
 fn publisher(head: &Head) -> Fingerprint {
     Fingerprint::of(&head.certificate())
 }

@@ -1,4 +1,4 @@
-//! The service: connections, and the list as it changes.
+//! The service: accepts connections, and reloads the list when it changes.
 
 use std::{
     fs, io,
@@ -19,64 +19,64 @@ use vesica_net::CancelToken;
 
 use crate::{
     answers::Answers,
-    asking::Asking,
+    asking::AnswerContext,
     assets::Asset,
     clients::{Client, Tokens},
     counts::{Counts, Present},
-    limits::Limits,
+    limits::ClientLimits,
     patient::Patient,
     routes::routes,
-    service::Service,
+    service::ServerState,
     tls::Certificate,
-    visitors::{Holding, Turn, Visitors},
+    visitors::{Allowance, Holding, Visitors},
 };
 
-/// How long clients may take that are not in haste.
+/// Default client timeout.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connections that the system keeps until they are accepted. Of more at once, some wait for a second.
+/// Length of the system's backlog of connections. With more at once, some connections wait for a second.
 const WAITING: u32 = 1 << 12;
 
-/// After a connection that could not be accepted.
+/// Pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often the list is looked at.
+/// Interval between checks whether the list has changed.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// How a list is served.
+/// The configuration of a service.
 pub struct Serving {
-    /// The directory of the list.
+    /// Directory of the list.
     pub directory: PathBuf,
-    /// Where to listen.
+    /// Address to listen at.
     pub address: String,
-    /// TLS; `None` for none, behind a proxy or for this machine alone.
+    /// Certificate for TLS, or `None` without TLS, behind a proxy or for this machine only.
     pub certificate: Option<Certificate>,
-    /// What may be asked.
-    pub limits: Limits,
-    /// The clients that may ask; `None` if anybody may.
+    /// Limits on questions.
+    pub limits: ClientLimits,
+    /// The clients that may ask, or `None` if anybody may.
     pub tokens: Option<Tokens>,
-    /// Origins whose pages may ask; `*` for all.
+    /// Origins whose pages may ask, or `*` for all.
     pub origins: Vec<String>,
-    /// Whether a proxy says for whom it asks.
+    /// Whether a proxy forwards the clients' addresses.
     pub is_proxied: bool,
-    /// Threads that answer.
+    /// Number of threads that answer.
     pub threads: usize,
-    /// How long a client may take for a handshake, for the head of a request, also after another one, and for a question, or
-    /// take nothing of what is sent to it.
+    /// Time limit for a client's handshake, for the head of each request, for a question, and for receiving data sent
+    /// to it.
     pub patience: Duration,
-    /// What is served beside the list.
+    /// Files served beside the list.
     pub assets: Vec<Asset>,
-    /// What is counted.
+    /// The counters of the service.
     pub counts: Arc<Counts>,
 }
 
-/// Is told of what happens: its name, and numbers and names that belong to it.
+/// Receives the service's events: a name, and the event's details as pairs of names and values.
 pub type Tell<'a> = &'a (dyn Fn(&'static str, &[(&'static str, String)]) + Sync);
 
-/// Serves a list until it is asked to stop. Tells where it listens, and when the list changed or could not be read.
+/// Serves a list until it is cancelled. Reports the address, each change of the list, and each failure to read it.
 ///
 /// # Errors
-/// Where the list cannot be read, or the address not be bound.
+/// If the list cannot be read, or the address cannot be bound.
 pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Result<()> {
     let served = Served::open(&serving.directory).map_err(io::Error::other)?;
     let list = Arc::new(RwLock::new(Arc::new(served)));
@@ -84,7 +84,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     let tls = tls.map_err(|error| io::Error::other(error.to_string()))?.map(TlsAcceptor::from);
     let visitors = Visitors::new(serving.limits, serving.is_proxied, Instant::now());
     let (visitors, counts) = (Arc::new(visitors), serving.counts);
-    let asking = Arc::new(Asking {
+    let asking = Arc::new(AnswerContext {
         answers: Answers::new(serving.threads.max(1), &list),
         list,
         visitors: visitors.clone(),
@@ -95,7 +95,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
         patience: serving.patience,
     });
     let (limits, assets) = (serving.limits, serving.assets);
-    let service = Arc::new(Service { asking: asking.clone(), limits, assets });
+    let service = Arc::new(ServerState { asking: asking.clone(), limits, assets });
     let routes = routes(service.clone());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).max_blocking_threads(16).enable_all().build()?;
@@ -112,7 +112,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
             let (stream, address) = match accepted {
                 Ok(Ok(accepted)) => accepted,
-                // The process has as many files open as it may.
+                // The process has reached its limit of open files.
                 Ok(Err(_)) => {
                     tokio::time::sleep(PAUSE).await;
                     continue;
@@ -122,11 +122,11 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
             let (client, now) = (Client::at(address.ip()), Instant::now());
             let place = visitors.place(client, (Holding::Connection, 1), now);
             let place = place.and_then(|place| {
-                visitors.turn(client, (Turn::Arrival, 1), now).map(|wait| (place, wait))
+                visitors.turn(client, (Allowance::Arrival, 1), now).map(|wait| (place, wait))
             });
             let Some((place, wait)) = place else {
                 counts.turned_away.inc();
-                // The system is to keep nothing of it.
+                // Drops data that the system still buffers for it.
                 let _ = stream.set_zero_linger();
                 continue;
             };
@@ -137,7 +137,7 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
                 }
-                // What goes wrong with a connection concerns its client alone.
+                // An error of a connection concerns only its client.
                 let _ = connection(service, routes, stream, address, tls).await;
                 drop((place, connected));
             });
@@ -153,12 +153,12 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     Ok(())
 }
 
-/// Listens at an address, of which a name may have several.
+/// Listens at an address, which may be a name with several addresses.
 async fn listen(address: &str) -> io::Result<TcpListener> {
     let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in tokio::net::lookup_host(address).await? {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // Connections of an instance that was here before do not keep the address.
+        // The address may be reused although connections of an earlier instance have not expired.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         match socket.bind(address).and_then(|()| socket.listen(WAITING)) {
@@ -170,7 +170,7 @@ async fn listen(address: &str) -> io::Result<TcpListener> {
 }
 
 async fn connection(
-    service: Arc<Service>,
+    service: Arc<ServerState>,
     routes: Router,
     stream: TcpStream,
     address: SocketAddr,
@@ -189,7 +189,12 @@ async fn connection(
     }
 }
 
-async fn http<I>(service: Arc<Service>, routes: Router, io: I, address: IpAddr) -> io::Result<()>
+async fn http<I>(
+    service: Arc<ServerState>,
+    routes: Router,
+    io: I,
+    address: IpAddr,
+) -> io::Result<()>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
@@ -197,7 +202,7 @@ where
     let respond = service_fn(move |mut request: Request<Incoming>| {
         let (service, routes) = (service.clone(), routes.clone());
         async move {
-            // Requests that no route takes, and those that browsers send before others, wait too.
+            // Every request waits its turn, including unrouted ones and browsers' preflight requests.
             let turn = service.turn(request.headers(), address).await;
             request.extensions_mut().insert(turn);
             routes.oneshot(request).await
@@ -208,13 +213,18 @@ where
     builder.serve_connection(io, respond).with_upgrades().await.map_err(io::Error::other)
 }
 
-/// When the head was changed.
+/// Returns the time at which the head was changed.
 fn changed(directory: &Path) -> Option<SystemTime> {
     fs::metadata(directory.join("public").join("head.json")).and_then(|found| found.modified()).ok()
 }
 
-/// Reads the list again if it changed. One that cannot be used changes nothing.
-fn reload(directory: &Path, known: &mut Option<SystemTime>, asking: &Asking, tell: Tell<'_>) {
+/// Reloads the list if it changed. Keeps the present list if the new one is unusable.
+fn reload(
+    directory: &Path,
+    known: &mut Option<SystemTime>,
+    asking: &AnswerContext,
+    tell: Tell<'_>,
+) {
     let found = changed(directory);
     if found == *known {
         return;

@@ -1,4 +1,4 @@
-//! The state of the service, and how it takes requests.
+//! The state of the service, and the reception of requests.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -14,17 +14,17 @@ use axum::{
 use serde_json::Value;
 
 use crate::{
-    asking::{Asking, LONGEST},
+    asking::{AnswerContext, LONGEST},
     assets::Asset,
     clients::Client,
-    limits::Limits,
+    limits::ClientLimits,
     refused::Refused,
 };
 
 /// The state that all requests share.
-pub(crate) struct Service {
-    pub(crate) asking: Arc<Asking>,
-    pub(crate) limits: Limits,
+pub(crate) struct ServerState {
+    pub(crate) asking: Arc<AnswerContext>,
+    pub(crate) limits: ClientLimits,
     pub(crate) assets: Vec<Asset>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Visit {
     pub(crate) address: IpAddr,
 }
 
-impl Service {
+impl ServerState {
     /// Waits for the turn of the client that sends a request.
     pub(crate) async fn turn(
         &self,
@@ -43,7 +43,7 @@ impl Service {
         address: IpAddr,
     ) -> Result<Visit, Refused> {
         let address = self.asking.origin(headers, address)?;
-        // Files are for everybody.
+        // Anybody may fetch files.
         let client = self.asking.client(headers, address).unwrap_or_else(|_| Client::at(address));
         self.asking.turn(client).await?;
         Ok(Visit { client, address })
@@ -58,7 +58,7 @@ impl Service {
         let client = self.asking.client(request.headers(), address)?;
         let epoch = request.uri().query().and_then(|query| query.strip_prefix("epoch="));
         let epoch = epoch.and_then(|epoch| epoch.parse().ok()).ok_or(Refused::Malformed)?;
-        // What would be refused is not received.
+        // A question that would be refused is not received.
         let bytes = request.body().size_hint().upper();
         let bytes = bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let _room = self.asking.expect(client, epoch, bytes)?;
@@ -70,7 +70,7 @@ impl Service {
         self.asking.ask(client, epoch, question.into()).await
     }
 
-    /// Returns the refusal of an answer, once it may be sent.
+    /// Returns the response to a refused question, after the delay for it.
     pub(crate) async fn refusal(&self, refused: Refused) -> Response {
         self.asking.refuse(refused).await;
         let after = refused.retry_after().map(|seconds| [(RETRY_AFTER, seconds.to_string())]);
@@ -78,7 +78,7 @@ impl Service {
     }
 }
 
-/// Returns a response that nobody keeps.
+/// Returns a JSON response that must not be cached.
 pub(crate) fn json_of(value: &Value) -> Response {
     let fields = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     (fields, format!("{value}\n")).into_response()

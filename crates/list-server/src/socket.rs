@@ -1,5 +1,5 @@
-//! Questions over a WebSocket: one binary message each, the epoch in 8 bytes, little endian, and the elements. The answer is
-//! a byte 0 and the answer, or a byte 1 and why there is none, as JSON.
+//! Questions over a WebSocket. Each is one binary message: the epoch in 8 bytes, little endian, and the elements. The
+//! response is a byte 0 and the answer, or a byte 1 and the reason for the refusal, as JSON.
 
 use std::{
     net::IpAddr,
@@ -31,23 +31,24 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    asking::{Asking, LONGEST},
+    asking::{AnswerContext, LONGEST},
     clients::Client,
-    frames::Counted,
+    frames::FrameCounter,
     refused::Refused,
-    service::{Service, Visit},
+    service::{ServerState, Visit},
     visitors::{Holding, Taken},
 };
 
-/// A connection on which nothing is asked for so long is closed.
+/// Timeout after which an idle connection is closed.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// Bytes that a socket is read by.
+/// Bytes read from a socket at a time.
 const READ: usize = 1 << 13;
 
-/// Makes a WebSocket of a request. axum's own passes no wrapper of the connection, which is where frames are counted.
+/// Upgrades a request to a WebSocket. axum's own upgrade cannot wrap the connection, which is necessary to count
+/// frames.
 pub(crate) async fn upgrade(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<ServerState>>,
     Extension(Visit { address, .. }): Extension<Visit>,
     mut request: Request,
 ) -> Response {
@@ -73,7 +74,7 @@ pub(crate) async fn upgrade(
             let size = Some(LONGEST + 8);
             let config = WebSocketConfig::default().read_buffer_size(READ).write_buffer_size(READ);
             let config = config.max_message_size(size).max_frame_size(size);
-            let io = Counted::new(TokioIo::new(upgraded));
+            let io = FrameCounter::new(TokioIo::new(upgraded));
             let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
             serve(&service.asking, socket, client, place).await;
         }
@@ -83,14 +84,14 @@ pub(crate) async fn upgrade(
     (StatusCode::SWITCHING_PROTOCOLS, fields).into_response()
 }
 
-/// Returns whether a field has a word, in letters of any case.
+/// Returns whether a field contains a word, in any case.
 fn has(fields: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let text = fields.get(name).and_then(|value| value.to_str().ok());
     text.is_some_and(|text| text.to_ascii_lowercase().contains(word))
 }
 
 /// Returns whether a page may open a socket. Browsers let pages of any origin try, and name the origin.
-fn may_open(asking: &Asking, fields: &HeaderMap) -> bool {
+fn may_open(asking: &AnswerContext, fields: &HeaderMap) -> bool {
     let Some(origin) = fields.get(ORIGIN) else { return true };
     let host = fields.get(HOST).and_then(|host| host.to_str().ok());
     let of = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
@@ -101,15 +102,19 @@ fn may_open(asking: &Asking, fields: &HeaderMap) -> bool {
 ///
 /// # Errors
 /// [`Refused::NoToken`] and [`Refused::Busy`].
-fn room(asking: &Asking, fields: &HeaderMap, address: IpAddr) -> Result<(Client, Taken), Refused> {
+fn room(
+    asking: &AnswerContext,
+    fields: &HeaderMap,
+    address: IpAddr,
+) -> Result<(Client, Taken), Refused> {
     let client = asking.client(fields, address)?;
     let place = asking.visitors.place(client, (Holding::Socket, 1), Instant::now());
     Ok((client, place.ok_or(Refused::Busy)?))
 }
 
 async fn serve(
-    service: &Asking,
-    mut socket: WebSocketStream<Counted<TokioIo<hyper::upgrade::Upgraded>>>,
+    service: &AnswerContext,
+    mut socket: WebSocketStream<FrameCounter<TokioIo<hyper::upgrade::Upgraded>>>,
     client: Client,
     _place: Taken,
 ) {

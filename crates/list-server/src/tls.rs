@@ -9,13 +9,13 @@ use rustls::{
 };
 use vesica_net::Identity;
 
-/// What a service shows its callers.
+/// The service's certificate chain and key.
 pub struct Certificate {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-/// Why there is no TLS.
+/// The reason why TLS cannot be set up.
 #[derive(Debug)]
 pub struct TlsError(String);
 
@@ -30,10 +30,11 @@ fn failed(what: impl std::fmt::Display) -> impl FnOnce(rustls::Error) -> TlsErro
 }
 
 impl Certificate {
-    /// That of an identity: clients who know the publisher's fingerprint accept it, and browsers do not.
+    /// Returns the certificate of an identity. Clients that know the publisher's fingerprint accept it; browsers do
+    /// not.
     ///
     /// # Errors
-    /// [`TlsError`] where the identity is unusable.
+    /// [`TlsError`] if the identity is unusable.
     pub fn of_identity(me: &Identity) -> Result<Self, TlsError> {
         let text = me.to_pem();
         let unusable = |error| TlsError(format!("the identity cannot be used: {error}"));
@@ -43,7 +44,7 @@ impl Certificate {
         })
     }
 
-    /// A chain and a key in PEM files, as an authority gave them.
+    /// Reads a certificate chain and a key, issued by an authority, from PEM files.
     ///
     /// # Errors
     /// [`TlsError`].
@@ -62,7 +63,7 @@ impl Certificate {
             .map_err(failed("TLS"))?
             .with_no_client_auth()
             .with_single_cert(self.chain, self.key);
-        let mut config = config.map_err(failed("the certificate and its key do not fit"))?;
+        let mut config = config.map_err(failed("the certificate and its key do not match"))?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }

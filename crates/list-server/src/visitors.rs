@@ -1,7 +1,7 @@
-//! What a client may take of the service besides the keys that it asks for: places, and turns at a pace.
+//! Per-client resources other than keys: quotas of connections and memory, and paces of connections and requests.
 //!
-//! A client that takes its turns faster than its pace waits, and is turned away where it would wait long. So it costs the
-//! others little, whatever it does, and one that is a little too fast notices little.
+//! A client that exceeds its pace is delayed, and is refused if the delay would be long. It therefore costs the others
+//! little, and a client that is only slightly too fast hardly notices.
 
 use std::{
     collections::HashMap,
@@ -11,36 +11,36 @@ use std::{
 
 use crate::{
     clients::Client,
-    limits::{Limits, Refusal},
+    limits::{ClientLimits, Rejection},
     pace::Pace,
 };
 
-/// The longest that a client waits for its turn.
+/// Maximum delay before a client is refused.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Clients that are remembered. One that has no place and could take all its turns and keys is forgotten.
+/// Maximum number of remembered clients. A client that uses nothing and has its full allowance is forgotten.
 const MOST_CLIENTS: usize = 1 << 17;
 
-/// The wait of a client that is one too many to be remembered.
+/// Time after which a client may try again if too many clients are remembered.
 const CROWDED: Duration = Duration::from_secs(60);
 
-/// How often those are looked for.
+/// Interval between searches for clients to forget.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// What a client holds of what there is for all.
+/// A resource that is limited for each client and in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holding {
     Connection,
     /// A connection that is a WebSocket.
     Socket,
-    /// Bytes of questions that are received or wait, and of their answers.
+    /// Bytes of questions being received or pending, and of their answers.
     Bytes,
 }
 
 const PLACES: usize = 3;
 
 impl Holding {
-    /// How many one client has, and how many there are.
+    /// Returns the limits for one client and for all.
     fn bounds(self) -> (usize, usize) {
         match self {
             Self::Connection => (1 << 6, 1 << 13),
@@ -49,34 +49,34 @@ impl Holding {
         }
     }
 
-    /// How many one client may have when so many are taken: less where room gets short, so that many clients do not leave
-    /// others without any.
+    /// Returns one client's limit when this many are taken in total. It is lower when the resource is scarce, so that a
+    /// few clients cannot use all of it.
     fn of_one(self, taken: usize) -> usize {
         let (of_one, of_all) = self.bounds();
         if taken > of_all / 2 { of_one / 8 } else { of_one }
     }
 }
 
-/// What a client takes in turns.
+/// An action whose rate is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Opening a connection, and the handshake.
+pub(crate) enum Allowance {
+    /// Opening a connection, including the handshake.
     Arrival,
     /// A request, or a message on a WebSocket.
     Request,
-    /// A KiB of a file.
+    /// One KiB of a file.
     Kilobyte,
 }
 
 const TURNS: usize = 3;
 
-/// All clients.
+/// The resources of all clients.
 pub(crate) struct Visitors {
     paces: [Pace; TURNS],
-    /// Keys that one client may ask for, and all together.
+    /// Paces of the keys of one client and of all.
     keys: Pace,
     keys_of_all: Pace,
-    /// Whether a proxy has all connections, of which none are counted for one client.
+    /// Whether all connections come from a proxy, so that no client's connections are counted.
     is_proxied: bool,
     state: Mutex<VisitorsState>,
 }
@@ -84,20 +84,20 @@ pub(crate) struct Visitors {
 struct VisitorsState {
     clients: HashMap<Client, Visitor>,
     taken: [usize; PLACES],
-    /// When the keys that all together asked for have passed.
+    /// Time at which the keys of all clients together are available again in full.
     keys: Instant,
     swept: Instant,
 }
 
 struct Visitor {
     taken: [usize; PLACES],
-    /// When the turns that were taken have passed.
+    /// Time at which each pace is available again in full.
     until: [Instant; TURNS],
-    /// Likewise for the keys that were asked for.
+    /// Time at which the client's keys are available again in full.
     keys: Instant,
 }
 
-/// Places of a client, until they are dropped.
+/// Resources that a client holds until this is dropped.
 pub(crate) struct Taken {
     visitors: Arc<Visitors>,
     client: Client,
@@ -106,8 +106,8 @@ pub(crate) struct Taken {
 }
 
 impl Visitors {
-    pub(crate) fn new(limits: Limits, is_proxied: bool, now: Instant) -> Self {
-        // A request asks for a key at least, or is for a file.
+    pub(crate) fn new(limits: ClientLimits, is_proxied: bool, now: Instant) -> Self {
+        // A request asks for at least one key, or is for a file.
         let requests = limits.client.a_minute as f64 / 60.0 + 20.0;
         let paces = [
             Pace::a_second(20.0, 64),
@@ -121,11 +121,11 @@ impl Visitors {
     }
 
     fn state(&self) -> MutexGuard<'_, VisitorsState> {
-        // No code that can panic runs with the lock.
+        // No code that can panic runs while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes so many places, unless they are taken already.
+    /// Takes this amount of a resource, or returns `None` if it is not available.
     pub(crate) fn place(
         self: &Arc<Self>,
         client: Client,
@@ -145,14 +145,15 @@ impl Visitors {
         Some(Taken { visitors: self.clone(), client, place, amount })
     }
 
-    /// Takes so many turns: how long the client has to wait for them; `None` if that is too long, and none are taken.
+    /// Takes this many turns, and returns how long the client must wait. Returns `None`, and takes none, if that is too
+    /// long.
     pub(crate) fn turn(
         &self,
         client: Client,
-        (turn, turns): (Turn, u32),
+        (turn, turns): (Allowance, u32),
         now: Instant,
     ) -> Option<Duration> {
-        if self.is_proxied && turn == Turn::Arrival {
+        if self.is_proxied && turn == Allowance::Arrival {
             return Some(Duration::ZERO);
         }
         let mut state = self.state();
@@ -165,13 +166,13 @@ impl Visitors {
         })
     }
 
-    /// Returns whether a client may ask for these keys now.
-    pub(crate) fn look(&self, client: Client, keys: usize, now: Instant) -> Result<(), Refusal> {
+    /// Checks whether a client may ask for these keys now.
+    pub(crate) fn look(&self, client: Client, keys: usize, now: Instant) -> Result<(), Rejection> {
         self.check(&mut self.state(), client, keys, now).map(drop)
     }
 
-    /// Takes these keys from what a client may ask for, or none of them.
-    pub(crate) fn ask(&self, client: Client, keys: usize, now: Instant) -> Result<(), Refusal> {
+    /// Takes these keys from a client's allowance, or none of them.
+    pub(crate) fn ask(&self, client: Client, keys: usize, now: Instant) -> Result<(), Rejection> {
         let mut state = self.state();
         let keys = self.check(&mut state, client, keys, now)?;
         if let Some(visitor) = state.visitor(client, now) {
@@ -187,16 +188,16 @@ impl Visitors {
         client: Client,
         keys: usize,
         now: Instant,
-    ) -> Result<u32, Refusal> {
+    ) -> Result<u32, Rejection> {
         let most = self.keys.at_once.min(self.keys_of_all.at_once);
-        let keys = u32::try_from(keys).ok().filter(|keys| *keys <= most).ok_or(Refusal::Never)?;
+        let keys = u32::try_from(keys).ok().filter(|keys| *keys <= most).ok_or(Rejection::Never)?;
         let of_all = self.keys_of_all.wait(state.keys, keys, now);
-        let visitor = state.visitor(client, now).ok_or(Refusal::All(CROWDED))?;
+        let visitor = state.visitor(client, now).ok_or(Rejection::All(CROWDED))?;
         let of_one = self.keys.wait(visitor.keys, keys, now);
         match (of_one, of_all) {
             (Duration::ZERO, Duration::ZERO) => Ok(keys),
-            (Duration::ZERO, wait) => Err(Refusal::All(wait)),
-            (wait, _) => Err(Refusal::Client(wait)),
+            (Duration::ZERO, wait) => Err(Rejection::All(wait)),
+            (wait, _) => Err(Rejection::Client(wait)),
         }
     }
 
@@ -207,7 +208,7 @@ impl Visitors {
 }
 
 impl VisitorsState {
-    /// What is known of a client; `None` where too many others are.
+    /// Returns the state of a client, or `None` if too many others are remembered.
     fn visitor(&mut self, client: Client, now: Instant) -> Option<&mut Visitor> {
         if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {
             if now.saturating_duration_since(self.swept) < SWEEP {
@@ -245,25 +246,25 @@ mod tests {
 
     const RATE: Rate = Rate { a_minute: 600, at_once: 4096 };
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: ClientLimits = ClientLimits {
         client: Rate { a_minute: 60, at_once: 100 },
         all: Rate { a_minute: 120, at_once: 250 },
     };
 
     fn visitors(is_proxied: bool, now: Instant) -> Arc<Visitors> {
-        Arc::new(Visitors::new(Limits { client: RATE, all: RATE }, is_proxied, now))
+        Arc::new(Visitors::new(ClientLimits { client: RATE, all: RATE }, is_proxied, now))
     }
 
     #[test]
-    fn who_takes_turns_too_fast_waits_and_is_then_turned_away() {
+    fn a_client_that_is_too_fast_waits_and_is_then_turned_away() {
         let now = Instant::now();
         let visitors = visitors(false, now);
         let (one, other) = (Client::Named(1), Client::Named(2));
-        let arrive = |client, now| visitors.turn(client, (Turn::Arrival, 1), now);
+        let arrive = |client, now| visitors.turn(client, (Allowance::Arrival, 1), now);
         for _ in 0..=64 {
             assert_eq!(arrive(one, now), Some(Duration::ZERO));
         }
-        // Twenty a second from here on, and none that would wait for more than ten.
+        // From here on 20 a second, and refused if the wait exceeds ten seconds.
         assert_eq!(arrive(one, now), Some(Duration::from_millis(50)));
         assert_eq!(arrive(one, now), Some(Duration::from_millis(100)));
         let more = (0..1000).filter(|_| arrive(one, now).is_some()).count();
@@ -274,7 +275,7 @@ mod tests {
         // A file of 1 GiB takes a quarter of a minute.
         let mut at = now;
         for _ in 0..1 << 12 {
-            at += visitors.turn(one, (Turn::Kilobyte, 256), at).unwrap();
+            at += visitors.turn(one, (Allowance::Kilobyte, 256), at).unwrap();
         }
         assert!((15..17).contains(&(at - now).as_secs()), "{:?}", at - now);
     }
@@ -288,7 +289,7 @@ mod tests {
         assert!(connect(0).is_none());
         taken.pop();
         assert!(connect(0).is_some());
-        // Where more than half is taken, a client gets less.
+        // When more than half is taken, the limit for each client drops.
         taken.extend((1..65).flat_map(|client| (0..64).map(move |_| client)).filter_map(connect));
         assert_eq!(visitors.taken(Holding::Connection), 4103);
         assert!((0..8).all(|_| connect(99).map(|place| taken.push(place)).is_some()));
@@ -309,7 +310,7 @@ mod tests {
             .filter_map(|_| visitors.place(proxy, (Holding::Connection, 1), now))
             .collect();
         assert_eq!(taken.len(), 1 << 13);
-        assert!((0..10_000).all(|_| visitors.turn(proxy, (Turn::Arrival, 1), now).is_some()));
+        assert!((0..10_000).all(|_| visitors.turn(proxy, (Allowance::Arrival, 1), now).is_some()));
         assert!(visitors.place(proxy, (Holding::Bytes, 1 << 23), now).is_none());
     }
 
@@ -317,11 +318,11 @@ mod tests {
     fn memory_is_bounded() {
         let now = Instant::now();
         let visitors = visitors(false, now);
-        let ask = |client, now| visitors.turn(Client::Named(client), (Turn::Request, 1), now);
+        let ask = |client, now| visitors.turn(Client::Named(client), (Allowance::Request, 1), now);
         assert!((0..MOST_CLIENTS as u32).all(|client| ask(client, now).is_some()));
         assert_eq!(ask(u32::MAX, now), None);
         assert_eq!(ask(0, now), Some(Duration::ZERO));
-        // After a while those who are gone are forgotten.
+        // Clients without activity are forgotten after a while.
         assert_eq!(ask(u32::MAX, now + Duration::from_secs(2)), Some(Duration::ZERO));
         assert_eq!(visitors.state().clients.len(), 1);
     }
@@ -331,20 +332,20 @@ mod tests {
         let now = Instant::now();
         let visitors = Visitors::new(LIMITS, false, now);
         let [one, two, three, four] = [1, 2, 3, 4].map(Client::Named);
-        assert_eq!(visitors.ask(one, 101, now), Err(Refusal::Never));
+        assert_eq!(visitors.ask(one, 101, now), Err(Rejection::Never));
         assert_eq!(visitors.ask(one, 100, now), Ok(()));
-        assert_eq!(visitors.ask(one, 10, now), Err(Refusal::Client(Duration::from_secs(10))));
+        assert_eq!(visitors.ask(one, 10, now), Err(Rejection::Client(Duration::from_secs(10))));
         assert_eq!(
             visitors.ask(one, 10, now + Duration::from_secs(9)),
-            Err(Refusal::Client(Duration::from_secs(1)))
+            Err(Rejection::Client(Duration::from_secs(1)))
         );
         let later = now + Duration::from_secs(10);
         assert_eq!(visitors.ask(one, 10, later), Ok(()));
-        // All together have 250: 100 and 10 are gone, and 20 have come.
+        // The total was 250: 100 and 10 are taken, and 20 have been added.
         assert_eq!(visitors.ask(two, 100, later), Ok(()));
         let refused = visitors.ask(three, 80, later);
-        assert!(matches!(refused, Err(Refusal::All(_))), "{refused:?}");
-        // What was refused took nothing.
+        assert!(matches!(refused, Err(Rejection::All(_))), "{refused:?}");
+        // Refused requests took nothing.
         assert_eq!(visitors.ask(three, 40, later), Ok(()));
         assert_eq!(visitors.ask(four, 100, later + Duration::from_secs(60)), Ok(()));
     }
@@ -354,12 +355,12 @@ mod tests {
         let now = Instant::now();
         let rate = Rate { a_minute: 1, at_once: 1 };
         let all = Rate { a_minute: 1 << 30, at_once: 1 << 30 };
-        let visitors = Visitors::new(Limits { client: rate, all }, false, now);
+        let visitors = Visitors::new(ClientLimits { client: rate, all }, false, now);
         for nth in 0..MOST_CLIENTS as u32 {
             assert_eq!(visitors.ask(Client::Named(nth), 1, now), Ok(()));
         }
         let stranger = Client::Named(u32::MAX);
-        assert!(matches!(visitors.ask(stranger, 1, now), Err(Refusal::All(_))));
+        assert!(matches!(visitors.ask(stranger, 1, now), Err(Rejection::All(_))));
         assert_eq!(visitors.ask(stranger, 1, now + Duration::from_secs(61)), Ok(()));
         assert_eq!(visitors.state().clients.len(), 1);
     }

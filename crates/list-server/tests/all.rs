@@ -1,4 +1,4 @@
-//! A publisher's service and its clients, over real connections of this machine.
+//! A publisher's service and its clients, over real connections on this machine.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,10 +31,10 @@ use vesica::{
         publish,
     },
 };
-use vesica_list_server::{Asset, Certificate, Limits, Rate, Serving, Tokens, serve};
+use vesica_list_server::{Asset, Certificate, ClientLimits, Rate, Serving, Tokens, serve};
 use vesica_net::{CancelToken, Fingerprint, Identity};
 
-/// A list, and a service of it while it lasts.
+/// A list, and the service that serves it.
 struct World {
     directory: tempfile::TempDir,
     me: Identity,
@@ -48,7 +48,7 @@ struct Service {
     told: mpsc::Receiver<&'static str>,
 }
 
-const PLENTY: Limits = Limits {
+const PLENTY: ClientLimits = ClientLimits {
     client: Rate { a_minute: 1 << 20, at_once: 1 << 20 },
     all: Rate { a_minute: 1 << 20, at_once: 1 << 20 },
 };
@@ -133,7 +133,7 @@ impl World {
         Remote::new(&place, None, publisher, token.map(str::to_owned)).unwrap()
     }
 
-    /// Looks keys up, and returns the rows that came.
+    /// Looks up keys, and returns the rows found.
     fn look_up(&self, origin: &mut dyn Origin, keys: &[u32]) -> vesica::Result<(Found, String)> {
         let rows = keys.iter().map(|key| format!("{key},K{key}@EXAMPLE.org\n"));
         let text: String = std::iter::once("id,address\n".to_owned()).chain(rows).collect();
@@ -157,7 +157,7 @@ impl World {
         Ok((found, fs::read_to_string(output).unwrap()))
     }
 
-    /// A request as it is, and the response's head and body.
+    /// Sends a request, and returns the response's head and body.
     fn request(&self, head: &str, body: &[u8]) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -174,7 +174,7 @@ impl World {
             None => head,
         };
         stream.write_all(head.as_bytes()).unwrap();
-        // A server that refuses a body need not read it.
+        // The server need not read a body that it refuses.
         let _ = stream.write_all(body);
         let mut response = Vec::new();
         let _ = stream.read_to_end(&mut response);
@@ -211,7 +211,7 @@ fn rows_are_found_with_their_labels_as_the_list_changes() {
         .map(|k| format!("{k},K{k}@EXAMPLE.org,because of {k}\n"))
         .collect();
     assert_eq!(rows, format!("id,address,why\n{expected}"));
-    // The service sees that the list changed, and a client that asks fetches what it lacks.
+    // The service notices that the list changed, and the next client fetches the missing parts.
     let renewed = |world: &World| loop {
         let told = world.service.as_ref().unwrap().told.recv_timeout(Duration::from_secs(60));
         match told.unwrap() {
@@ -226,7 +226,7 @@ fn rows_are_found_with_their_labels_as_the_list_changes() {
     let (found, rows) = world.look_up(&mut remote, &[3, 4, 5, 6]).unwrap();
     assert_eq!((found.matches, rows.lines().count()), (2, 3));
     assert!(rows.contains("because of 5") && rows.contains("because of 6"));
-    // A new epoch: the old connection goes on.
+    // A new epoch. The old connection stays usable.
     world.publish(keys_now, true);
     renewed(&world);
     let (found, _) = world.look_up(&mut remote, &[3, 4, 5, 6]).unwrap();
@@ -234,7 +234,7 @@ fn rows_are_found_with_their_labels_as_the_list_changes() {
 }
 
 #[test]
-fn who_is_not_the_publisher_is_refused() {
+fn an_impostor_of_the_publisher_is_refused() {
     let mut world = World::new();
     world.publish(0..10, false);
     let stranger = Identity::generate().unwrap();
@@ -243,7 +243,7 @@ fn who_is_not_the_publisher_is_refused() {
     let mut remote = world.remote("https", world.me.fingerprint(), None);
     let error = world.look_up(&mut remote, &[1]).unwrap_err();
     assert_eq!(error.class(), Class::Network, "{error}");
-    // Who trusts the stranger's certificate still does not accept a list of another's.
+    // A client that trusts the stranger's certificate still refuses a list signed by another identity.
     let mut remote = world.remote("https", stranger.fingerprint(), None);
     assert!(world.look_up(&mut remote, &[1]).is_ok());
     let me = std::mem::replace(&mut world.me, stranger);
@@ -253,7 +253,7 @@ fn who_is_not_the_publisher_is_refused() {
     world.me = me;
 }
 
-/// An origin that forges what comes from another.
+/// An origin that forges the responses of another.
 struct Forged<'a> {
     of: Remote,
     text: &'a dyn Fn(&str, String) -> String,
@@ -289,7 +289,7 @@ impl Origin for Forged<'_> {
 }
 
 #[test]
-fn what_is_forged_on_the_way_is_refused_by_name() {
+fn forged_downloads_are_refused_with_their_error() {
     let mut world = World::new();
     world.publish(0..2000, false);
     world.serve(world.serving());
@@ -349,7 +349,7 @@ fn a_download_goes_on_where_it_was_interrupted() {
     let mut remote = world.remote("http", world.me.fingerprint(), None);
     let text = |_: &str, text: String| text;
     let answer = |answer: Vec<u8>| answer;
-    // The first attempt loses its end; the second one has to ask for the rest alone.
+    // The first attempt is cut short. The second must fetch only the rest.
     let cut = |name: &str, bytes: &[u8]| {
         let few = usize::from(name.ends_with(".part"));
         bytes[..bytes.len() - few].to_vec()
@@ -374,7 +374,7 @@ fn a_download_goes_on_where_it_was_interrupted() {
     let (head, body) = world.request(&format!("GET /v1/{name}|range: bytes=-10"), b"");
     assert!(head.starts_with("http/1.1 206") && body == whole[whole.len() - 10..], "{head}");
     let etag = format!("\"{}\"", name.trim_end_matches(".part"));
-    // A range goes on with the file that it began with, or the whole file comes.
+    // A range continues the file that it began with, or the whole file is sent.
     for (tag, status) in [(etag.as_str(), "206"), ("\"another\"", "200")] {
         let line = format!("GET /v1/{name}|range: bytes=1000-\r\nif-range: {tag}");
         let (head, _) = world.request(&line, b"");
@@ -422,7 +422,7 @@ fn requests_that_are_none_have_their_status() {
     let (head, body) = world.request("GET /", b"");
     assert!(head.contains("content-security-policy: default-src 'none'") && body == b"page");
     assert!(head.contains("referrer-policy: no-referrer"), "{head}");
-    // Pages of one origin may ask, of others not.
+    // Pages of one origin may ask, and pages of others may not.
     for (origin, allowed) in [("https://shop.example.org", true), ("https://example.org", false)] {
         let (head, _) = world.request(&format!("GET /v1/info|origin: {origin}"), b"");
         assert_eq!(head.contains("access-control-allow-origin"), allowed, "{head}");
@@ -437,12 +437,16 @@ fn clients_have_limits_and_tokens() {
     world.publish(0..100, false);
     let rate = Rate { a_minute: 1, at_once: 150 };
     let clients = world.directory.path().join("clients");
-    // The SHA-256 of `secret` and of `other`.
+    // SHA-256 of `secret` and of `other`.
     let text = "# who may ask\nann 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n\
                 bob d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa\n";
     fs::write(&clients, text).unwrap();
     let tokens = Some(Tokens::read(&clients).unwrap());
-    world.serve(Serving { limits: Limits { client: rate, ..PLENTY }, tokens, ..world.serving() });
+    world.serve(Serving {
+        limits: ClientLimits { client: rate, ..PLENTY },
+        tokens,
+        ..world.serving()
+    });
     let ask = |token: Option<&str>, keys: std::ops::Range<u32>| {
         let mut remote = world.remote("http", world.me.fingerprint(), token);
         world.look_up(&mut remote, &keys.collect::<Vec<_>>()).map(|(found, _)| found.matches)
@@ -459,7 +463,7 @@ fn clients_have_limits_and_tokens() {
     assert!(Tokens::read(&clients).unwrap_err().to_string().contains("line 1"));
 }
 
-/// The last client was taken out of the file.
+/// The last client was removed from the file.
 #[test]
 fn a_file_without_tokens_admits_nobody() {
     let mut world = World::new();
@@ -477,12 +481,12 @@ fn a_file_without_tokens_admits_nobody() {
     assert!(String::from_utf8(info).unwrap().contains("\"needsToken\":true"));
 }
 
-/// Behind a proxy that adds a field of its own, a client cannot choose its address, also for files.
+/// Behind a proxy that adds its own field, a client cannot choose its address, not even for files.
 #[test]
 fn a_client_behind_a_proxy_is_who_the_proxy_says() {
     let mut world = World::new();
     let published = world.publish(0..10, false);
-    let limits = Limits { client: Rate { a_minute: 1, at_once: 100 }, ..PLENTY };
+    let limits = ClientLimits { client: Rate { a_minute: 1, at_once: 100 }, ..PLENTY };
     world.serve(Serving { is_proxied: true, limits, ..world.serving() });
     let item = vesica_list::value::item(&[7; 32], &published.head.public_key.0);
     let rng = &mut StdRng::seed_from_u64(1);
@@ -536,7 +540,7 @@ fn questions_come_over_a_websocket_too() {
         *refused.entry(said["epoch"].as_u64()).or_insert(0) += 1;
     }
     assert_eq!(refused, BTreeMap::from([(Some(1), 1), (None, 3)]));
-    // A message may come in several frames, but not in any number of them.
+    // A message may have several frames, but not an unlimited number.
     let message = [&head.epoch.to_le_bytes()[..], &question().bytes()].concat();
     let frame = |bytes: &[u8], nth: usize, is_last| {
         let data = if nth == 0 { Data::Binary } else { Data::Continue };
@@ -554,5 +558,5 @@ fn questions_come_over_a_websocket_too() {
             break;
         }
     }
-    assert!(socket.read().is_err(), "a message without end is waited for");
+    assert!(socket.read().is_err(), "the service waits for the end of an endless message");
 }

@@ -1,11 +1,10 @@
-//! The answers to an unfinished lookup. A lookup of more keys than may be asked for at once takes long, and
-//! continues where it stopped.
+//! The stored answers of an unfinished lookup. A lookup of more keys than the publisher answers at once takes a long
+//! time. If it is interrupted, it resumes with these answers.
 //!
-//! The file holds values of the function, and never a blind. A value shows whether its key is in the list,
-//! and opens its label, so the file has mode 0600 and is encrypted with AES-256-GCM. Its key and its name
-//! are a hash of all items of the lookup, which are too many to guess: the same table continues the lookup,
-//! and the file without the table reveals nothing. Items depend on the epoch's key, so the answers of one
-//! epoch are never used in another.
+//! The file contains values of the function, and never a blind. A value shows whether its key is in the list, and opens
+//! its label, so the file has mode 0600 and is encrypted with AES-256-GCM. Its key and its name are hashes of all items
+//! of the lookup, which are too many to guess. The same table therefore resumes the lookup, and the file reveals
+//! nothing without the table. Items depend on the epoch's key, so the answers of one epoch are never used in another.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -23,18 +22,18 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::directory::failed;
 
-/// The fewest items for which answers are kept. Fewer could be guessed.
+/// Minimum number of items for which answers are stored. Fewer could be guessed.
 const LEAST: usize = 64;
 
 /// Bytes of a value: its tag of 128 bits, and the key of the label.
 const VALUE: usize = 16 + Value::KEY_BYTES;
 
-/// Bytes of a record besides its values: how many there are, a nonce, and a tag.
+/// Bytes of a record besides its values: their number, a nonce, and a tag.
 const FRAME: usize = 4 + NONCE_LEN + MAX_TAG_LEN;
 
 /// The answers to the first questions of a lookup.
 pub struct Answered {
-    /// Nothing if there are few items, or another process asks for the same.
+    /// `None` if there are few items, or another process runs the same lookup.
     kept: Option<KeptAnswers>,
 }
 
@@ -44,18 +43,18 @@ struct KeptAnswers {
     key: LessSafeKey,
 }
 
-/// The beginning of the names of an epoch's files.
+/// Returns the prefix of the names of an epoch's files.
 fn prefix(epoch: u64) -> String {
     format!("lookup-{epoch}-")
 }
 
-/// Whether a file is of a lookup in this epoch.
+/// Returns whether a file belongs to a lookup in this epoch.
 pub(super) fn is_of_epoch(name: &str, epoch: u64) -> bool {
     name.starts_with(&prefix(epoch))
 }
 
 impl Answered {
-    /// Opens the file of a lookup of these items, which are in order, and returns the values in it.
+    /// Opens the file of a lookup of these sorted items, and returns the values in it.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -91,7 +90,7 @@ impl Answered {
         Ok((Self { kept: Some(kept) }, values))
     }
 
-    /// Keeps the values of the items from this number on.
+    /// Stores the values of the items from number `first` on.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -102,17 +101,17 @@ impl Answered {
         }
     }
 
-    /// Removes them: the lookup is complete.
+    /// Removes the file of a completed lookup.
     pub(super) fn forget(self) {
         if let Some(kept) = self.kept {
-            // What cannot be removed now will be in the next epoch.
+            // If this fails, the file is removed in the next epoch.
             drop(fs::remove_file(&kept.path));
         }
     }
 }
 
 impl KeptAnswers {
-    /// Reads all whole records. What comes after them, such as one that was being written, is cut off.
+    /// Reads all complete records. Cuts off anything after them, such as a partially written record.
     fn read(&mut self) -> io::Result<Vec<Value>> {
         let mut values = Vec::new();
         let mut whole = 0;
@@ -125,7 +124,7 @@ impl KeptAnswers {
         Ok(values)
     }
 
-    /// The next record, if it is whole and of these items.
+    /// Reads the next record, if it is complete and belongs to these items.
     fn record(&mut self, first: usize) -> io::Result<Option<Vec<Value>>> {
         let mut front = [0; 4 + NONCE_LEN];
         if !read_whole(&mut self.file, &mut front)? {
@@ -168,12 +167,12 @@ impl KeptAnswers {
     }
 }
 
-/// A record knows its place.
+/// Binds a record to its position.
 fn place(first: usize) -> Aad<[u8; 8]> {
     Aad::from((first as u64).to_le_bytes())
 }
 
-/// Fills a buffer, unless the file ends before.
+/// Fills a buffer, and returns `false` if the file ends first.
 fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<bool> {
     match file.read_exact(buffer) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

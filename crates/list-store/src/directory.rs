@@ -1,9 +1,9 @@
 //! A list on the publisher's disk.
 //!
-//! `public/` has what everybody may see, and can be copied anywhere: the signed head `head.json`, the log `log.txt`, and the
-//! parts by their digests. `private/` has the secret seed of the epoch's key and the values of all items. A new head takes the
-//! place of the old one last: until then, a publication that stops has changed nothing, and what it leaves in the way of
-//! files is used or removed by the next.
+//! `public/` contains the files for everybody, and can be copied anywhere: the signed head `head.json`, the log
+//! `log.txt`, and the parts, named after their digests. `private/` contains the secret seed of the epoch's key and the
+//! values of all items. The new head replaces the old one last. A publication that is interrupted before that has no
+//! effect, and the next one uses or removes its files.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -20,33 +20,33 @@ use vesica_list::{
 use vesica_net::Identity;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The signed head in a directory or below an address.
+/// The signed head, in a directory or below an address.
 pub(crate) const HEAD: &str = "head.json";
 
 /// The log.
 pub(crate) const LOG: &str = "log.txt";
 
-/// The beginning of the name of a file that is to be published.
+/// Prefix of the name of an unpublished file.
 const DRAFT: &str = ".draft-";
 
 /// A list on the disk.
-pub(crate) struct Directory {
+pub(crate) struct ListDirectory {
     path: PathBuf,
-    /// Held while something is published.
+    /// Held during a publication.
     _lock: Option<File>,
 }
 
-/// An error of a file.
+/// Converts an error of a file.
 pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     let path = path.to_owned();
     move |source| Error::Output { path: path.clone(), source }
 }
 
-impl Directory {
-    /// Opens a list for publishing, and makes its directories where there are none yet.
+impl ListDirectory {
+    /// Opens a list for publishing, and creates its directories if necessary.
     ///
     /// # Errors
-    /// [`Error::Output`], and [`Error::Usage`] where another process publishes there.
+    /// [`Error::Output`], and [`Error::Usage`] if another process is publishing there.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let this = Self::open(path);
         for directory in [path, &this.public(), &this.private()] {
@@ -70,31 +70,31 @@ impl Directory {
         }
     }
 
-    /// Removes the directories of a list that was never published, as far as nothing is in them.
+    /// Removes the empty directories of a list that was never published.
     pub(crate) fn abandon(self) {
-        // What is not empty stays.
+        // Directories that are not empty remain.
         drop(fs::remove_file(self.private().join("lock")));
         for directory in [self.private(), self.public(), self.path.clone()] {
             drop(fs::remove_dir(directory));
         }
     }
 
-    /// Opens a list to read it.
+    /// Opens a list for reading.
     pub(crate) fn open(path: &Path) -> Self {
         Self { path: path.to_owned(), _lock: None }
     }
 
-    /// The directory of what everybody may see.
+    /// Returns the directory of public files.
     pub(crate) fn public(&self) -> PathBuf {
         self.path.join("public")
     }
 
-    /// The directory of secrets.
+    /// Returns the directory of secrets.
     pub(crate) fn private(&self) -> PathBuf {
         self.path.join("private")
     }
 
-    /// The published head, if there is one, which this identity has to have signed.
+    /// Returns the published head, if there is one. This identity must have signed it.
     ///
     /// # Errors
     /// [`Error::Output`] and [`Error::List`].
@@ -111,10 +111,10 @@ impl Directory {
         }
     }
 
-    /// The key of an epoch.
+    /// Returns the key of an epoch.
     ///
     /// # Errors
-    /// [`Error::Output`] where its seed cannot be read.
+    /// [`Error::Output`] if its seed cannot be read.
     pub(crate) fn key(&self, epoch: u64) -> Result<ServerKey> {
         let path = self.seed_path(epoch);
         let damaged = |_| failed(&path)(io::ErrorKind::InvalidData.into());
@@ -125,7 +125,7 @@ impl Directory {
         Ok(epoch_key(&seed, epoch)?)
     }
 
-    /// The key of a new epoch. An epoch whose publication stopped keeps its key.
+    /// Creates the key of a new epoch. An epoch whose publication was interrupted keeps its key.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -144,14 +144,14 @@ impl Directory {
         self.private().join(format!("epoch-{epoch}.seed"))
     }
 
-    /// The values of a version, in order.
+    /// Returns the path of a version's sorted values.
     pub(crate) fn values_path(&self, epoch: u64, sequence: u64, labelled: bool) -> PathBuf {
         let labelled = if labelled { "-labelled" } else { "" };
         self.private().join(format!("values-{epoch}-{sequence}{labelled}"))
     }
 
-    /// A file that is to be published. Until then only its owner can read it: nobody should see the drafts of
-    /// a publication that stops.
+    /// Creates a file to be published later. Until then only its owner can read it, so that nobody sees the drafts of
+    /// an interrupted publication.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -161,7 +161,7 @@ impl Directory {
         builder.prefix(DRAFT).tempfile_in(&private).map_err(failed(&private))
     }
 
-    /// Shows a draft under its name, in place of what was there.
+    /// Publishes a draft under its name, and replaces any earlier file.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -177,14 +177,14 @@ impl Directory {
         shown.map_err(failed(&path))
     }
 
-    /// A copy of a draft in the directory of what everybody may see.
+    /// Copies a draft into the public directory.
     fn copied(&self, draft: &Path) -> io::Result<NamedTempFile> {
         let mut copy = tempfile::Builder::new().prefix(DRAFT).tempfile_in(self.public())?;
         io::copy(&mut File::open(draft)?, copy.as_file_mut())?;
         Ok(copy)
     }
 
-    /// Shows a text under its name, in place of what was there.
+    /// Publishes a text under its name, and replaces any earlier file.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -194,7 +194,7 @@ impl Directory {
         self.show(draft, name)
     }
 
-    /// Writes a file of secrets in one step.
+    /// Writes a file of secrets atomically.
     ///
     /// # Errors
     /// [`Error::Output`].
@@ -202,10 +202,10 @@ impl Directory {
         replace(&self.private(), path, content)
     }
 
-    /// The log up to this end. What goes on after it belongs to a publication that stopped.
+    /// Reads the log up to this end. Later lines belong to an interrupted publication.
     ///
     /// # Errors
-    /// [`Error::Output`], also where it is shorter.
+    /// [`Error::Output`], also if the log is shorter.
     pub(crate) fn log(&self, end: &LogEnd) -> Result<String> {
         let path = self.public().join(LOG);
         if end.entries == 0 {
@@ -222,7 +222,8 @@ impl Directory {
         }
     }
 
-    /// Removes what no list needs: parts in none of these heads, and secrets of another version than the first head's.
+    /// Removes files that are no longer needed: parts in neither head, and secrets of versions other than the first
+    /// head's.
     pub(crate) fn clean(&self, heads: [&Head; 2]) {
         let parts: Vec<_> =
             heads.iter().flat_map(|head| &head.parts).map(|entry| entry.file_name()).collect();
@@ -239,7 +240,7 @@ impl Directory {
         }
         let private = fs::read_dir(self.private()).into_iter().flatten().flatten();
         unneeded.extend(private.map(|entry| entry.path()).filter(|path| !secrets.contains(path)));
-        // What cannot be removed now will be later.
+        // If this fails, a later publication removes them.
         unneeded.iter().for_each(|path| drop(fs::remove_file(path)));
     }
 }
@@ -256,8 +257,8 @@ fn for_everybody(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file its name when its content is on the disk, in place of the file that has it. Returns a file that
-/// cannot be renamed.
+/// Syncs a file's content to disk, then renames the file and replaces any earlier one. Returns a file that cannot be
+/// renamed.
 fn keep(
     file: NamedTempFile,
     path: &Path,
@@ -268,7 +269,7 @@ fn keep(
     file.persist(path).map(drop).map_err(|error| (error.error, Some(error.file)))
 }
 
-/// Writes a file, for its owner alone, in one step by way of a file in this directory.
+/// Writes a file atomically, for its owner only, through a temporary file in this directory.
 ///
 /// # Errors
 /// [`Error::Output`].
@@ -280,7 +281,7 @@ pub(crate) fn replace(directory: &Path, path: &Path, content: &[u8]) -> Result<(
     replaced.map_err(failed(path))
 }
 
-/// Reads a text of at most so many bytes.
+/// Reads a text of at most this many bytes.
 pub(crate) fn read_text(path: &Path, longest: usize) -> io::Result<String> {
     use std::io::Read;
     let mut text = String::new();

@@ -1,7 +1,7 @@
-//! A list that a client has: fetched, checked as it comes, and kept in a directory.
+//! A client's copy of a list: fetched, checked on arrival, and stored in a directory.
 //!
-//! The directory has the newest head that was accepted, and the parts by their digests. A download that was interrupted goes
-//! on behind the last chunk that was right.
+//! The directory contains the newest accepted head, and the parts, named after their digests. An interrupted download
+//! resumes after the last chunk that was right.
 
 use std::{
     env,
@@ -31,7 +31,7 @@ use super::{
     stored::StoredFile,
 };
 
-/// The directory in which this user's lists are kept; `None` for a user without a home directory.
+/// Returns the directory that stores this user's lists, or `None` for a user without a home directory.
 pub fn lists_cache() -> Option<PathBuf> {
     let below = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || Some(env::home_dir()?.join(".cache"));
@@ -39,29 +39,29 @@ pub fn lists_cache() -> Option<PathBuf> {
     Some(cache.join("vesica").join("lists"))
 }
 
-/// What a client fetches, and what it accepts.
+/// The list to fetch, and the conditions for accepting it.
 pub struct Fetching<'a> {
-    /// Who has to have signed the list.
+    /// The identity that must have signed the list.
     pub publisher: Fingerprint,
-    /// How the client's keys are normalised, if it wants to say.
+    /// Normalisation of the client's keys, to compare with the list's.
     pub keys: Option<&'a [String]>,
-    /// Values that count as empty in the client's key columns. A list that counts others is refused.
+    /// Values of key columns that the client counts as empty. A list with different ones is refused.
     pub null_values: &'a [String],
-    /// The most bytes of the list; `None` for any number.
+    /// Maximum size of the list in bytes, or `None` for no limit.
     pub budget: Option<u64>,
-    /// The directory in which lists are kept.
+    /// The directory that stores lists.
     pub cache: &'a Path,
 }
 
-/// The directory of a publisher's list in the cache.
+/// Returns the directory of a publisher's list in the cache.
 pub(super) fn directory_of(fetching: &Fetching<'_>) -> PathBuf {
     fetching.cache.join(fetching.publisher.to_string())
 }
 
-/// Brings the copy of a list in the cache up to date, and opens it.
+/// Updates the copy of a list in the cache, and opens it.
 ///
 /// # Errors
-/// [`Error::List`], those of the origin, and [`Error::Output`] of the cache.
+/// [`Error::List`], errors of the origin, and [`Error::Output`] for the cache.
 pub fn fetch(
     origin: &mut dyn Origin,
     fetching: &Fetching<'_>,
@@ -95,20 +95,20 @@ pub fn fetch(
         })?);
     }
     let list = List::open(head.clone(), files)?;
-    // The head is remembered once all of it is here and right.
+    // The head is stored once all parts have been fetched and checked.
     replace(&directory, &path, text.as_bytes())?;
     let needed: Vec<_> = head.parts.iter().map(Entry::file_name).collect();
     for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name != HEAD && !needed.contains(&name) && !is_of_epoch(&name, head.epoch) {
-            // What cannot be removed now will be later.
+            // If this fails, a later fetch removes it.
             drop(fs::remove_file(entry.path()));
         }
     }
     Ok(list)
 }
 
-/// The newest head that was accepted, if there is one.
+/// Reads the newest head that was accepted, if there is one.
 fn accepted(path: &Path) -> Result<Option<Head>> {
     let text = match read_text(path, LONGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -116,16 +116,16 @@ fn accepted(path: &Path) -> Result<Option<Head>> {
     };
     let unreadable = |error| {
         let path = path.display();
-        let remedy = "remove it, and the next lookup begins as a first one does";
+        let remedy = "remove it to start over with the next lookup";
         Error::usage(
             Misuse::List,
-            format!("{path}: what was accepted before cannot be read ({error}); {remedy}"),
+            format!("{path}: the accepted head of the list cannot be read ({error}); {remedy}"),
         )
     };
     Head::read(&text).map(Some).map_err(unreadable)
 }
 
-/// Fetches a part unless it is there.
+/// Fetches a part unless it is already stored.
 fn part(
     origin: &mut dyn Origin,
     directory: &Path,
@@ -159,7 +159,7 @@ fn part(
     stored.ok_or_else(|| vesica_list::Error::Damaged { sequence: entry.sequence }.into())
 }
 
-/// How far an interrupted download had come, and what checks the rest.
+/// Returns the position of an interrupted download, and the checker for the rest.
 fn begun(path: &PathBuf, entry: &Entry, header: &Header) -> Result<(Checker, u64)> {
     let mut verified = 0;
     let mut checker = Checker::new(entry, header);
@@ -173,7 +173,7 @@ fn begun(path: &PathBuf, entry: &Entry, header: &Header) -> Result<(Checker, u64
             }
         }
     }
-    // What came after the last whole chunk is fetched again.
+    // Bytes after the last complete chunk are fetched again.
     let mut checker = Checker::new(entry, header);
     if let Ok(file) = File::open(path) {
         let mut file = file.take(verified);

@@ -1,4 +1,4 @@
-//! Looking the keys of a table up in a list.
+//! Looks up the keys of a table in a list.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
@@ -33,60 +33,60 @@ use super::{
     origin::Origin,
 };
 
-/// What is looked up.
+/// A lookup.
 pub struct LookUp {
     /// The table with the keys.
     pub input: Source,
-    /// How it is written.
+    /// The dialect of the table.
     pub dialect: Dialect,
     /// The key columns.
     pub columns: Vec<KeyColumn>,
-    /// Values of key columns that count as empty. The publisher has to count the same.
+    /// Values of key columns that count as empty. The publisher must use the same ones.
     pub null_values: NullValues,
-    /// What becomes of rows without a key.
+    /// The treatment of rows without a key.
     pub nulls: Nulls,
-    /// Where the matched rows go, with the columns of labels at their end.
+    /// Destination of the matched rows, with the columns of labels at their end.
     pub output: Destination,
-    /// Write all rows, with a column that says which of them are in the list; the others have no labels.
+    /// Whether to write all rows, with a column that says which of them are in the list. The others have no labels.
     pub all: bool,
-    /// The treatment of labels that begin like formulas, in delimited text.
+    /// The treatment of labels that look like formulas, in delimited text.
     pub formulas: Formulas,
-    /// Items of a question.
+    /// Number of items in a question.
     pub batch: usize,
 }
 
-/// What was found.
+/// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Distinct keys of the table.
     pub keys: u64,
     /// Keys that are in the list.
     pub matches: u64,
-    /// Rows that were written.
+    /// Rows written.
     pub rows: u64,
-    /// Keys in the list whose label cannot be read, which counts as missing.
+    /// Keys in the list whose labels cannot be read and count as missing.
     pub unreadable: u64,
-    /// Whether more keys were asked for than the list's promise of right answers is for.
+    /// Whether the lookup had more keys than the number for which the list bounds wrong answers.
     pub beyond_promise: bool,
-    /// Columns of labels with texts that a spreadsheet would take for formulas.
+    /// Columns of labels with values that a spreadsheet would interpret as formulas.
     pub formulas: Vec<ColumnFormulas>,
 }
 
-/// The publisher whose list is asked, and this side's copy of the list.
+/// The publisher of the list, and the local copy of it.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// The fingerprint of the publisher.
+    /// Fingerprint of the publisher.
     pub publisher: vesica_net::Fingerprint,
-    /// The directory of the copy.
+    /// Directory of the copy.
     pub cache: PathBuf,
-    /// The most bytes that are fetched; `None` for any number.
+    /// Maximum size of the list in bytes, or `None` for no limit.
     pub budget: Option<u64>,
 }
 
-/// Brings the list up to date, asks, and writes the matched rows.
+/// Updates the copy of the list, asks, and writes the matched rows.
 ///
 /// # Errors
-/// Whatever is wrong with the table, the list, its origin or the output.
+/// Errors of the table, the list, its origin or the output.
 pub fn look_up(
     job: &LookUp,
     origin: &mut dyn Origin,
@@ -144,7 +144,7 @@ pub fn look_up(
                     return Err(vesica_list::Error::Epoch { found, expected }.into());
                 }
             }
-            // It reads the newest one within seconds.
+            // The service reloads the list within seconds.
             Err(Error::List(vesica_list::Error::Epoch { found, expected }))
                 if found < expected && behind < PATIENCE =>
             {
@@ -174,20 +174,20 @@ pub fn look_up(
     let beyond_promise = keys > list.head().queries;
     if beyond_promise {
         observer.warning(
-            "more keys were looked up than the list promises right answers for: some may be said to be in it that are not",
+            "more keys were looked up than the list bounds wrong answers for, so some may be reported as matches by mistake",
         );
     }
     let formulas = formulas.map(Findings::into_columns).unwrap_or_default();
     Ok(Found { keys, matches, rows, unreadable, beyond_promise, formulas })
 }
 
-/// The form of labels.
+/// Returns the form of labels.
 fn sent(Labels { columns, bytes }: &Labels) -> SentColumns {
     SentColumns { columns: columns.clone(), bytes: *bytes, rows: 1 }
 }
 
-/// Removes labels that cannot be read, and counts them. They are no error: a publisher that seals such a label
-/// for a key must not see it in the client's behaviour.
+/// Removes and counts unreadable labels. They are not reported as errors, because a publisher that deliberately seals
+/// an unreadable label for a key must not see this in the client's behaviour.
 fn clear_unreadable(found: &mut [Option<Match>], sent: &SentColumns) -> u64 {
     let mut unreadable = 0;
     for found in found.iter_mut().flatten() {
@@ -199,14 +199,15 @@ fn clear_unreadable(found: &mut [Option<Match>], sent: &SentColumns) -> u64 {
     unreadable
 }
 
-/// How long a service may take to answer for the newest list, and the interval between two questions.
+/// The time within which a service must have loaded the newest list, and the interval between questions.
 const PATIENCE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_secs(1);
 
-/// The name of the column that says whether a row's key is in the list.
+/// Name of the column that says whether a row's key is in the list.
 const IN_LIST: &str = "in_list";
 
-/// The rows to write, with the values of labels. If they are all rows, a column says which of them are in the list.
+/// Returns the rows to write, with the values of labels. If these are all rows, a column says which of them are in the
+/// list.
 fn matched(
     set: &KeySet,
     found: Vec<Option<Match>>,
@@ -217,7 +218,7 @@ fn matched(
     let rows: Vec<u64> =
         (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
     let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
-    // A row without a key was not looked up.
+    // A row without a key is not looked up.
     let is_member = |row: &u64| set.rows().key_of(*row).map(|_| key_of(*row).is_some());
     let members = all.then(|| rows.iter().map(is_member).collect());
     let received = (all || labels.is_some()).then(|| {
@@ -228,13 +229,13 @@ fn matched(
     Matched { rows, ids: None, received }
 }
 
-/// Labels of the rows that are written.
+/// The labels of the rows to write.
 struct Labelled {
     names: Vec<String>,
-    /// Whether the key of each row is in the list, where that has a column.
+    /// Whether the key of each row is in the list, if that has a column.
     members: Option<Vec<Option<bool>>>,
     sent: Option<SentColumns>,
-    /// The key of each row that is in the list.
+    /// The key of each row whose key is in the list.
     of_rows: Vec<Option<u32>>,
     found: Vec<Option<Match>>,
 }
@@ -267,12 +268,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        directory::Directory,
+        directory::ListDirectory,
         origin::{Asked, FromDirectory},
         tests::{Scratch, table},
     };
 
-    /// A service that shows the lists of these directories one after another, and answers for these epochs.
+    /// A service that serves the lists of these directories one after another, and answers for these epochs.
     struct Service<'a> {
         /// The key of each epoch.
         keys: &'a [ServerKey; 2],
@@ -327,16 +328,16 @@ mod tests {
         }
     }
 
-    /// The epochs of the lists that are shown, those that are answered for, and how often the client waits; `None` where it gives
-    /// up.
+    /// The epochs of the served lists, the epochs of the answers, and the number of times that the client waits, or
+    /// `None` if it gives up.
     #[test]
     fn a_service_and_a_copy_of_other_epochs_come_together() {
         let scratch = Scratch::new(false);
         let aside = tempfile::tempdir().unwrap();
         let public = scratch.path().join("public");
         let [first, second] = ["first", "second"].map(|name| aside.path().join(name));
-        // The key of an epoch goes with it.
-        let key = |epoch| Directory::open(&scratch.path()).key(epoch).unwrap();
+        // The epoch's key must be read before the next epoch begins.
+        let key = |epoch| ListDirectory::open(&scratch.path()).key(epoch).unwrap();
         scratch.published(&table(0..20));
         copied(&public, &first);
         let of_first = key(1);

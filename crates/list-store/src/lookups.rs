@@ -1,4 +1,4 @@
-//! Lookups against a publisher in memory: what it sees of them, and what becomes of one that is stopped.
+//! Lookups against a publisher in memory: the questions it sees, and the resumption of interrupted lookups.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ use vesica_normalize::{normalize::Normalize, null_values::NullValues};
 use vesica_table::source::{Delimiter, Dialect, Source};
 
 use super::{
-    directory::{Directory, LOG},
+    directory::{LOG, ListDirectory},
     look_up::{Found, LookUp, Subscription, look_up},
     origin::{Asked, FromDirectory, Origin},
     tests::{Scratch, Table, table},
@@ -32,16 +32,16 @@ enum Reply {
     Lost,
 }
 
-/// A publisher, and all that it sees of a client.
+/// A publisher, and everything it sees of a client.
 struct Desk {
     files: FromDirectory,
     key: ServerKey,
-    /// The most items of a question.
+    /// Maximum number of items in a question.
     most: usize,
-    /// The replies to the next questions; without one, it answers.
+    /// Replies to the next questions. Without one, it answers.
     replies: VecDeque<Option<Reply>>,
     named: Vec<String>,
-    /// Items of questions that were answered.
+    /// Number of items of each answered question.
     asked: Vec<usize>,
     paused: Duration,
 }
@@ -87,7 +87,7 @@ impl Origin for Desk {
     }
 }
 
-/// A client in a directory of its own.
+/// A client in its own directory.
 struct Client {
     directory: tempfile::TempDir,
     warnings: Arc<Mutex<Vec<String>>>,
@@ -137,7 +137,7 @@ impl Client {
         Ok((found, fs::read_to_string(output).unwrap()))
     }
 
-    /// The files that are kept whose names have this in them.
+    /// Returns the stored files whose names contain `with`.
     fn kept(&self, scratch: &Scratch, with: &str) -> Vec<PathBuf> {
         let cache = self.directory.path().join("cache").join(scratch.me.fingerprint().to_string());
         let entries = fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -148,7 +148,7 @@ impl Client {
 fn desk(scratch: &Scratch) -> Desk {
     Desk {
         files: FromDirectory(scratch.path().join("public")),
-        key: Directory::open(&scratch.path()).key(scratch.head().epoch).unwrap(),
+        key: ListDirectory::open(&scratch.path()).key(scratch.head().epoch).unwrap(),
         most: 4096,
         replies: VecDeque::new(),
         named: Vec::new(),
@@ -210,7 +210,7 @@ fn the_log_is_read_where_the_list_is_another_than_before() {
     all.insert("new@example.org".to_owned(), "new".to_owned());
     scratch.published(&all);
     assert_eq!([reads_log(), reads_log()], [1, 0]);
-    // Signed again: the same list.
+    // The same list, signed again.
     scratch.published(&all);
     assert_eq!(reads_log(), 0);
 }
@@ -229,18 +229,20 @@ fn a_lookup_that_was_stopped_goes_on() {
     first.replies = [None, None, Some(Reply::Lost)].into();
     let error = client.look_up(&scratch, &mut first, &rows).unwrap_err();
     assert_eq!((error.class(), &first.asked[..]), (Class::Network, &[50, 50][..]));
-    let [kept] = &client.kept(&scratch, "lookup-")[..] else { panic!("nothing is kept") };
+    let [kept] = &client.kept(&scratch, "lookup-")[..] else {
+        panic!("the answers are not stored")
+    };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(kept).unwrap().permissions().mode() & 0o777, 0o600);
     }
     let bytes = fs::read(kept).unwrap();
-    // Another table has other answers.
+    // Another table does not use these answers.
     let mut other = desk(&scratch);
     client.look_up(&scratch, &mut other, &rows[1..]).unwrap();
     assert_eq!(other.asked.iter().sum::<usize>(), rows.len() - 1);
-    // Of what was damaged, nothing is believed: it is asked for again.
+    // Damaged records are not used, and their items are asked for again.
     for (change, left) in [
         (bytes[..bytes.len() - 1].to_vec(), 183),
         (bytes[..40].to_vec(), 233),
@@ -259,14 +261,17 @@ fn a_lookup_that_was_stopped_goes_on() {
     assert_eq!(client.look_up(&scratch, &mut last, &rows).unwrap(), undisturbed);
     assert_eq!(last.asked, [50, 50, 33]);
     assert!(client.kept(&scratch, "lookup-").is_empty());
-    // In what was kept, neither a value nor a key can be read.
+    // The stored files contain neither values nor keys in the clear.
     let public = fs::read_dir(scratch.path().join("public")).unwrap().flatten();
     assert!(public.count() > 0 && !bytes.windows(11).any(|window| window == b"example.org"));
     let few = &rows[..63];
     let mut desk = desk(&scratch);
     desk.replies = [None, Some(Reply::Lost)].into();
     client.look_up(&scratch, &mut desk, few).unwrap_err();
-    assert!(client.kept(&scratch, "lookup-").is_empty(), "few keys can be guessed");
+    assert!(
+        client.kept(&scratch, "lookup-").is_empty(),
+        "few keys can be guessed, so nothing may be stored"
+    );
 }
 
 #[test]
@@ -282,20 +287,20 @@ fn a_lookup_takes_what_it_may_ask_and_waits_for_the_rest() {
     assert_eq!((found.matches, &desk.asked[..]), (100, &[25, 25, 25, 25][..]));
     assert_eq!(desk.paused, Duration::from_secs(44));
     assert_eq!(*client.warnings.lock().unwrap(), vec!["waits to ask"; 44]);
-    // One that would take too long ends with the reason, and goes on from here another time.
+    // A wait that would be too long ends the lookup with the reason. It resumes later from here.
     desk.replies = [None, later(3500), later(200)].into();
     let error = client.look_up(&scratch, &mut desk, &rows).unwrap_err().to_string();
     assert!(error.contains("too fast"), "{error}");
     desk.asked.clear();
     client.look_up(&scratch, &mut desk, &rows).unwrap();
     assert_eq!(desk.asked, [25; 3]);
-    // Nothing can be asked.
+    // The server accepts no question of any size.
     desk.most = 0;
     let error = client.look_up(&scratch, &mut desk, &rows).unwrap_err().to_string();
     assert!(error.contains("too many"), "{error}");
 }
 
-/// A disk may change what was right when it came. It is noticed, whichever bit it is, and fetched again.
+/// A disk may damage data after it was checked. Any flipped bit is noticed, and the part is fetched again.
 #[test]
 fn a_part_that_was_damaged_on_the_disk_is_noticed() {
     let scratch = published(&table(0..300));

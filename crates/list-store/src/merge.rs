@@ -1,4 +1,4 @@
-//! What changes in a list, found partition by partition.
+//! Finds the changes of a list, partition by partition.
 
 use vesica_core::error::Result;
 use vesica_list::{
@@ -9,26 +9,26 @@ use vesica_list::{
 
 use super::values::Record;
 
-/// Items evaluated between two looks at whether to stop.
+/// Number of items evaluated between checks for cancellation.
 const BATCH: usize = 1 << 14;
 
-/// The items of a partition, in order, and their labels.
-pub(super) struct Items {
+/// The sorted items of a partition, and their labels.
+pub(super) struct LabelledItems {
     /// Place and item.
     pub(super) items: Vec<(u128, [u8; 32])>,
-    /// The labels in the same order, each as long; empty where there are none.
+    /// Labels in the same order, all of the same length. Empty for a list without labels.
     pub(super) labels: Vec<u8>,
     /// Bytes of a label.
     pub(super) label_bytes: usize,
 }
 
-impl Items {
-    /// The label of the item of this number.
+impl LabelledItems {
+    /// Returns the label of an item.
     pub(super) fn label(&self, nth: usize) -> &[u8] {
         &self.labels[nth * self.label_bytes..][..self.label_bytes]
     }
 
-    /// The hash of that label.
+    /// Returns the hash of an item's label.
     fn label_hash(&self, nth: usize) -> [u8; 16] {
         let mut hash = [0; 16];
         if self.label_bytes > 0 {
@@ -38,7 +38,7 @@ impl Items {
         hash
     }
 
-    /// Seals the label of the item of this number.
+    /// Seals the label of an item.
     pub(super) fn seal(&self, nth: usize, value: &Value, place: Place) -> Vec<u8> {
         let mut sealed = vec![0; self.label_bytes + OVERHEAD];
         sealed[OVERHEAD..].copy_from_slice(self.label(nth));
@@ -47,21 +47,21 @@ impl Items {
     }
 }
 
-/// What a publication found out.
+/// The changes found by a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Items that are new to the list, or have another label.
+    /// Items that are new, or have a new label.
     pub added: u64,
-    /// Items that are no longer in the table, or have another label.
+    /// Items that are no longer in the table, or have a new label.
     pub removed: u64,
-    /// Items for which the function was evaluated; others were known.
+    /// Items for which the function was evaluated. The others were known.
     pub evaluated: u64,
 }
 
-/// Tags that were removed and added, as long as they are few.
+/// Removed and added tags, as long as there are few.
 pub(super) struct Delta {
     pub(super) removed: Vec<u128>,
-    /// Tag, and where its sealed label begins.
+    /// Each tag, with the offset of its sealed label.
     pub(super) added: Vec<(u128, usize)>,
     pub(super) labels: Vec<u8>,
     most: usize,
@@ -69,13 +69,13 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// Of at most so many changes.
+    /// Creates a delta of at most `most` changes.
     pub(super) fn new(most: usize) -> Self {
         let (removed, added, labels) = (Vec::new(), Vec::new(), Vec::new());
         Self { removed, added, labels, most, is_over: most == 0 }
     }
 
-    /// Whether there were more.
+    /// Returns whether there were more changes than the maximum.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
@@ -90,19 +90,19 @@ impl Delta {
     }
 }
 
-/// What is known before a partition is looked at: the records of the list, and those of a publication that stopped.
-pub(super) struct Known {
+/// The known records of a partition: the list's, and those of an interrupted publication.
+pub(super) struct KnownRecords {
     pub(super) listed: Vec<Record>,
     pub(super) evaluated: Vec<Record>,
 }
 
-/// The records of a partition's items, and what changed.
+/// Returns the records of a partition's items, and counts the changes.
 ///
 /// # Errors
-/// What `step` returns, which is told how many items are done.
+/// Errors of `step`, which receives the number of items processed.
 pub(super) fn merge(
-    items: &Items,
-    known: &Known,
+    items: &LabelledItems,
+    known: &KnownRecords,
     key: &ServerKey,
     delta: &mut Delta,
     changes: &mut Changes,

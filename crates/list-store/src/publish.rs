@@ -1,9 +1,9 @@
-//! Making a list of a table, or bringing it up to date.
+//! Publishes a list from a table, and updates it.
 //!
-//! The keys of the table are sorted into partitions by their items. Of each partition in turn, the values that are known are
-//! taken from the records of the list, or of a publication that was interrupted, and the function is evaluated for the
-//! others. What was removed and added becomes the next part; where that is much, or the list begins a new epoch, a part of
-//! all of it. The head comes last.
+//! The keys of the table are sorted into partitions by item. For each partition in turn, known values are taken from
+//! the list's records or from an interrupted publication, and the function is evaluated for the other items. The
+//! removed and added items form the next part. If there are many changes, or a new epoch begins, the next part contains
+//! all items. The head is written last.
 
 use std::{
     fs,
@@ -47,32 +47,32 @@ use vesica_table::{
 };
 
 use super::{
-    directory::{Directory, HEAD, LOG, failed},
-    merge::{Changes, Delta, Items, Known, merge},
-    values::{Reader, Record, Writer},
+    directory::{HEAD, LOG, ListDirectory, failed},
+    merge::{Changes, Delta, KnownRecords, LabelledItems, merge},
+    values::{Record, RecordReader, Writer},
     whole,
 };
 
-/// Items of a partition, after each of which the records are kept: about a minute's work, except in tests.
+/// Number of items in a partition: about a minute's work, except in tests. The records are stored after each partition.
 const PARTITION: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 
-/// The parts after which a new part of all is made.
+/// Number of parts after which one part with all items is made.
 const MANY_PARTS: usize = 256;
 
-/// What a list is made of, and how.
+/// The content and the settings of a list.
 #[derive(Clone)]
 pub struct Publication {
     /// The table with the items.
     pub input: Source,
-    /// How it is written.
+    /// The dialect of the table.
     pub dialect: Dialect,
     /// The key columns.
     pub columns: Vec<KeyColumn>,
     /// Values of key columns that count as empty.
     pub null_values: NullValues,
-    /// What becomes of rows without a key.
+    /// The treatment of rows without a key.
     pub nulls: Nulls,
-    /// What becomes of rows that repeat a key: the first one's label is the key's.
+    /// The treatment of rows that repeat a key. The label of the first one is the key's label.
     pub duplicates: Duplicates,
     /// Accept a table without rows.
     pub allow_empty: bool,
@@ -80,39 +80,39 @@ pub struct Publication {
     pub labels: Option<(Vec<String>, u32)>,
     /// The directory of the list.
     pub directory: PathBuf,
-    /// What the list is called.
+    /// Name of the list.
     pub name: String,
-    /// A query for an item that is not in the list is answered wrongly with a probability of at most 2^-λ, over all queries of
-    /// a client in an epoch together.
+    /// λ: the probability of any wrong answer, over all queries of a client in an epoch for items not in the list, is
+    /// at most 2^-λ.
     pub lambda: u32,
-    /// The queries of a client in an epoch.
+    /// Number of queries of a client in an epoch.
     pub queries: u64,
-    /// The most items of the list in this epoch; `None` for the next power of two.
+    /// Maximum number of items in this epoch, or `None` for the next power of two.
     pub capacity: Option<u64>,
-    /// How long the list is valid.
+    /// Time for which the list is valid.
     pub valid: Duration,
     /// Whether to begin a new epoch, with a new key.
     pub new_epoch: bool,
-    /// The most memory; `None` for the budget of a user who names none.
+    /// Maximum memory, or `None` for the default.
     pub memory: Option<u64>,
 }
 
-/// What was published.
+/// The result of a publication.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// The head.
+    /// The new head.
     pub head: Head,
-    /// What changed.
+    /// The changes to the list.
     pub changes: Changes,
-    /// Whether a part of all items was made.
+    /// Whether the new part contains all items.
     pub is_whole: bool,
 }
 
-/// Makes or updates a list. Where nothing has changed, the head is signed again with a new expiry.
+/// Makes or updates a list. If nothing has changed, signs the head again with a new expiry.
 ///
 /// # Errors
-/// Whatever is wrong with the table or with the files of the list; [`Error::Usage`] where what is published differs in its
-/// keys, labels or promises, or has more items than it may have, and no new epoch is begun.
+/// Errors of the table and of the list's files. [`Error::Usage`] if the keys, labels or promises differ from the
+/// published list's, or there are too many items, and no new epoch is begun.
 pub fn publish(
     job: &Publication,
     me: &Identity,
@@ -120,7 +120,7 @@ pub fn publish(
     cancel: &CancelToken,
     rng: &mut dyn CryptoRng,
 ) -> Result<Published> {
-    let directory = Directory::create(&job.directory)?;
+    let directory = ListDirectory::create(&job.directory)?;
     let old = directory.head(me)?;
     let keys: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
     let normalize: Vec<_> = job.columns.iter().map(|column| column.normalize.clone()).collect();
@@ -143,17 +143,17 @@ pub fn publish(
     if let Some(old) = continued {
         let kept = [
             (old.keys == keys, "the normalisation of keys"),
-            (old.null_values == null_values, "what counts as an empty value"),
-            (old.labels == labels, "what labels hold"),
+            (old.null_values == null_values, "the set of empty values"),
+            (old.labels == labels, "the form of labels"),
             (old.lambda == job.lambda, "the bound on wrong answers"),
             (old.queries == job.queries, "the number of queries"),
-            (old.capacity == capacity, "the greatest number of items"),
+            (old.capacity == capacity, "the maximum number of items"),
         ];
         if let Some((_, what)) = kept.iter().find(|(is_kept, _)| !is_kept) {
             return Err(Error::usage(
                 Misuse::List,
                 format!(
-                    "{what} differs from that of the published list; publish it with --new-epoch"
+                    "the published list has another value for {what}; publish it with --new-epoch"
                 ),
             ));
         }
@@ -162,14 +162,15 @@ pub fn publish(
         return Err(Error::usage(
             Misuse::List,
             format!(
-                "the table has {items} distinct keys, and the list may have {capacity} in this epoch; publish it with \
+                "the table has {items} distinct keys, but the list may have only {capacity} in this epoch; publish it with \
              --new-epoch"
             ),
         ));
     }
     let tag_bits = tag_bits(job.lambda, job.queries, capacity);
     if tag_bits > 128 {
-        let message = "tags of more than 128 bits would be needed; allow fewer queries or items";
+        let message =
+            "the list would need tags of more than 128 bits; allow fewer queries or items";
         return Err(Error::usage(Misuse::List, message));
     }
     let epoch = match (&old, continued) {
@@ -224,7 +225,7 @@ pub fn publish(
 /// Reads the keys of the table, and their labels.
 fn read(
     job: &Publication,
-    directory: &Directory,
+    directory: &ListDirectory,
     observer: &Arc<dyn Observer>,
 ) -> Result<TableKeys> {
     observer.phase("read");
@@ -263,7 +264,7 @@ fn read(
 
 struct Publishing<'a> {
     job: &'a Publication,
-    directory: &'a Directory,
+    directory: &'a ListDirectory,
     key: &'a ServerKey,
     observer: &'a Arc<dyn Observer>,
     cancel: &'a CancelToken,
@@ -273,12 +274,12 @@ struct Publishing<'a> {
 struct Update {
     changes: Changes,
     is_whole: bool,
-    /// The new part, the last in the head; nothing if the list stays the same.
+    /// The new part, the last one in the head, or `None` if the list stays the same.
     part: Option<NamedTempFile>,
 }
 
 impl Publishing<'_> {
-    /// Brings the records up to date, and makes the next part if anything changed.
+    /// Updates the records, and makes the next part if anything changed.
     fn update(
         &self,
         head: &mut Head,
@@ -290,18 +291,18 @@ impl Publishing<'_> {
         let labelled = head.labels.is_some();
         let sequence = old.map_or(0, |old| old.sequence() + 1);
         let place = Place { epoch: head.epoch, sequence };
-        let progress = Begun::find(self.directory, place, labelled)?;
+        let progress = InterruptedDraft::find(self.directory, place, labelled)?;
         let old_values = match old {
             Some(old) => {
                 let path = self.directory.values_path(old.epoch, old.sequence(), labelled);
-                Reader::open(&path, labelled, Some(old.items))?
+                RecordReader::open(&path, labelled, Some(old.items))?
             }
-            None => Reader::open(Path::new(""), labelled, None)?,
+            None => RecordReader::open(Path::new(""), labelled, None)?,
         };
         let (mut listed, mut evaluated) = (old_values, progress.reader(labelled)?);
         let path = self.directory.values_path(head.epoch, sequence, labelled);
         let mut writer = Writer::create(&path, labelled)?;
-        // A delta that changes more than a quarter is hardly smaller than all.
+        // A delta with changes to more than a quarter of the items is hardly smaller than the whole list.
         let most = match old {
             Some(old) if old.parts.len() < MANY_PARTS => (old.items / 4).min(1 << 24) as usize,
             _ => 0,
@@ -312,7 +313,8 @@ impl Publishing<'_> {
         for partition in 0..count {
             let items = items_of(partitions, partition, rng)?;
             let end = Record::end(partition, count);
-            let known = Known { listed: listed.before(end)?, evaluated: evaluated.before(end)? };
+            let known =
+                KnownRecords { listed: listed.before(end)?, evaluated: evaluated.before(end)? };
             let step = |more| {
                 done += more;
                 self.observer.progress(Progress::of(done, head.items, Unit::Rows));
@@ -358,13 +360,13 @@ impl Publishing<'_> {
         Ok(Update { changes, is_whole, part: Some(draft) })
     }
 
-    /// The header of the part after the last one in the head.
+    /// Returns the header of the part after the last one in the head.
     fn header(&self, head: &Head, sequence: u64, removed: u64, added: u64) -> Header {
         let entry = Entry { sequence, removed, added, bytes: 0, digest: Hex::default() };
         head.header(&entry, head.computed_state())
     }
 
-    /// What goes through all records of the new version.
+    /// Returns a function that iterates over all records of the new version.
     fn source<'a>(
         &'a self,
         path: &'a Path,
@@ -376,7 +378,7 @@ impl Publishing<'_> {
         let labelled = head.labels.is_some();
         if !labelled {
             return Box::new(move |show| {
-                let mut records = Reader::open(path, labelled, Some(head.items))?;
+                let mut records = RecordReader::open(path, labelled, Some(head.items))?;
                 while let Some(record) = records.next()? {
                     show(record.value.whole_tag(), &[])?;
                 }
@@ -384,7 +386,7 @@ impl Publishing<'_> {
             });
         }
         Box::new(move |show| {
-            let mut records = Reader::open(path, labelled, Some(head.items))?;
+            let mut records = RecordReader::open(path, labelled, Some(head.items))?;
             let count = partitions.count();
             for partition in 0..count {
                 let items = items_of(partitions, partition, rng)?;
@@ -397,7 +399,7 @@ impl Publishing<'_> {
         })
     }
 
-    /// Shows the new part, the log and then the head.
+    /// Publishes the new part, then the log, and then the head.
     fn show(
         &self,
         head: &mut Head,
@@ -415,7 +417,7 @@ impl Publishing<'_> {
         let message = signed::message(vesica_list::head::MEDIA_TYPE, &head.payload());
         let unusable = |_| Error::bug("the identity cannot sign");
         let text = head.sealed(&me.sign(&message).map_err(unusable)?);
-        // What others would refuse is not shown.
+        // Nothing is published that clients would refuse.
         Head::read(&text)?;
         if let (Some(part), Some(entry)) = (part, head.parts.last()) {
             self.directory.show(part, &entry.file_name())?;
@@ -429,8 +431,12 @@ impl Publishing<'_> {
     }
 }
 
-/// The items of a partition, in the order of their places, with their labels.
-fn items_of(partitions: &Partitions, partition: usize, rng: &mut dyn CryptoRng) -> Result<Items> {
+/// Returns the items of a partition, sorted by place, with their labels.
+fn items_of(
+    partitions: &Partitions,
+    partition: usize,
+    rng: &mut dyn CryptoRng,
+) -> Result<LabelledItems> {
     let loaded = partitions.load(partition, rng)?;
     let set = &loaded.set;
     let images = loaded.images();
@@ -445,22 +451,22 @@ fn items_of(partitions: &Partitions, partition: usize, rng: &mut dyn CryptoRng) 
         let payloads = set.payloads();
         order.iter().for_each(|key| labels.extend_from_slice(payloads.of(*key as usize)));
     }
-    Ok(Items { items, labels, label_bytes })
+    Ok(LabelledItems { items, labels, label_bytes })
 }
 
-/// The records of a publication of the same version that was interrupted.
-pub struct Begun {
+/// The records of an interrupted publication of the same version.
+pub struct InterruptedDraft {
     records: PathBuf,
     count: u64,
     path: PathBuf,
     note: PathBuf,
 }
 
-impl Begun {
-    /// Finds them. What the last attempt evaluated is set aside, unless what was set aside before is more. An attempt may have
-    /// been killed between any two steps of this, or while its files were removed: records that are not where a note says count
-    /// for nothing.
-    fn find(directory: &Directory, place: Place, labelled: bool) -> Result<Self> {
+impl InterruptedDraft {
+    /// Finds the records, and sets aside the last attempt's values, unless more were set aside before. An attempt may
+    /// have been killed between any two steps of this function, or while its files were removed. Records that do not
+    /// match their note are ignored.
+    fn find(directory: &ListDirectory, place: Place, labelled: bool) -> Result<Self> {
         let path = directory.values_path(place.epoch, place.sequence, labelled);
         let with = |suffix: &str| path.with_extension(suffix);
         let (note, records, noted) = (with("note"), with("begun"), with("begun-note"));
@@ -469,14 +475,14 @@ impl Begun {
             text.trim_end().parse().unwrap_or(0u64)
         };
         let (last, before) = (count(&note), count(&noted));
-        let set_aside = if last > before && Reader::holds(&path, labelled, last) {
+        let set_aside = if last > before && RecordReader::holds(&path, labelled, last) {
             directory.replace(&noted, b"0\n")?;
             fs::rename(&path, &records).map_err(failed(&records))?;
             last
-        } else if last > before && !path.exists() && Reader::holds(&records, labelled, last) {
-            // Renamed, and killed before it was noted.
+        } else if last > before && !path.exists() && RecordReader::holds(&records, labelled, last) {
+            // The attempt was killed after the rename and before the note.
             last
-        } else if Reader::holds(&records, labelled, before) {
+        } else if RecordReader::holds(&records, labelled, before) {
             before
         } else {
             0
@@ -488,15 +494,15 @@ impl Begun {
         Ok(Self { records, count: set_aside, path, note })
     }
 
-    fn reader(&self, labelled: bool) -> Result<Reader> {
+    fn reader(&self, labelled: bool) -> Result<RecordReader> {
         match self.count {
-            0 => Reader::open(Path::new(""), labelled, None),
-            count => Reader::open(&self.records, labelled, Some(count)),
+            0 => RecordReader::open(Path::new(""), labelled, None),
+            count => RecordReader::open(&self.records, labelled, Some(count)),
         }
     }
 
-    /// Notes how many records of this attempt are kept.
-    fn note(&self, directory: &Directory, records: u64) -> Result<()> {
+    /// Notes the number of stored records of this attempt.
+    fn note(&self, directory: &ListDirectory, records: u64) -> Result<()> {
         debug_assert!(self.path.exists());
         directory.replace(&self.note, format!("{records}\n").as_bytes())
     }

@@ -1,11 +1,11 @@
-//! A list as its publisher serves it.
+//! A list as served by its publisher.
 
 use std::path::{Path, PathBuf};
 
 use vesica_core::error::{Error, Result};
 use vesica_list::{head::Head, signed::LONGEST, voprf::ServerKey};
 
-use super::directory::{Directory, HEAD, failed, read_text};
+use super::directory::{HEAD, ListDirectory, failed, read_text};
 
 /// A list with its key.
 pub struct Served {
@@ -18,9 +18,9 @@ impl Served {
     /// Opens the list in this directory.
     ///
     /// # Errors
-    /// [`Error::Output`] where it cannot be read, and [`Error::List`] where it is none.
+    /// [`Error::Output`] if it cannot be read, and [`Error::List`] if it is not a list.
     pub fn open(path: &Path) -> Result<Self> {
-        let directory = Directory::open(path);
+        let directory = ListDirectory::open(path);
         let public = directory.public();
         let path = public.join(HEAD);
         let head = Head::read(&read_text(&path, LONGEST).map_err(failed(&path))?)?;
@@ -31,17 +31,17 @@ impl Served {
         }
     }
 
-    /// The head.
+    /// Returns the head.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The key of its epoch.
+    /// Returns the key of the list's epoch.
     pub fn key(&self) -> &ServerKey {
         &self.key
     }
 
-    /// The directory of what everybody may see.
+    /// Returns the directory of the public files.
     pub fn public(&self) -> &Path {
         &self.public
     }

@@ -1,4 +1,4 @@
-//! A list from a table, as a client sees it, through updates, interruptions and new epochs.
+//! A list made from a table, as a client sees it, through updates, interruptions and new epochs.
 
 use std::{
     collections::BTreeMap,
@@ -29,11 +29,11 @@ use vesica_normalize::{encoding::digest_of, normalize::Normalize, null_values::N
 use vesica_table::source::{Delimiter, Dialect, Source};
 
 use super::{
-    directory::{Directory, HEAD, LOG},
+    directory::{HEAD, LOG, ListDirectory},
     publish::{Publication, Published, publish},
 };
 
-/// A publisher in a directory of its own.
+/// A publisher in its own directory.
 pub(super) struct Scratch {
     directory: tempfile::TempDir,
     pub(super) me: Identity,
@@ -94,7 +94,7 @@ impl Scratch {
         Head::read(&fs::read_to_string(self.path().join("public").join(HEAD)).unwrap()).unwrap()
     }
 
-    /// What a client finds for these keys, with nothing but what is published and answers.
+    /// Looks up these keys as a client that sees only published files and answers.
     fn ask(&self, keys: &[&str]) -> Vec<Option<Option<String>>> {
         let (head, rng) = (self.head(), &mut StdRng::seed_from_u64(2));
         let log = fs::read_to_string(self.path().join("public").join(LOG)).unwrap();
@@ -112,7 +112,7 @@ impl Scratch {
             keys.iter().map(|key| digest_of([(*key, normalize)].into_iter(), &null_values));
         let items = digests.map(|digest| item(digest.unwrap().as_bytes(), &head.public_key.0));
         let question = Question::new(items.collect(), &head, rng).unwrap();
-        let key = Directory::open(&self.path()).key(head.epoch).unwrap();
+        let key = ListDirectory::open(&self.path()).key(head.epoch).unwrap();
         let answer = answer(&key, &question.bytes(), rng).unwrap();
         let values = question.finish(&answer).unwrap();
         let found = list.look_up(&values).unwrap();
@@ -153,7 +153,7 @@ fn a_list_follows_its_table() {
         assert!(first.is_whole);
         assert_eq!((first.changes.added, first.changes.evaluated), (334, 334));
         scratch.compare(&all);
-        // A few more and less: a delta, for which only what is new is evaluated.
+        // Small changes: a delta, for which the function is evaluated only for new items.
         all.retain(|key, _| key != "k21@example.org");
         all.extend(table([7, 14]));
         let second = scratch.published(&all);
@@ -162,19 +162,19 @@ fn a_list_follows_its_table() {
         assert_eq!((changes.added, changes.removed, changes.evaluated), (2, 1, 2));
         assert_eq!(second.head.parts.len(), 2);
         scratch.compare(&all);
-        // Nothing changes but the expiry.
+        // Only the expiry changes.
         let third = scratch.published(&all);
         assert_eq!(third.head.state, second.head.state);
         assert_eq!(third.changes.evaluated, 0);
         scratch.compare(&all);
-        // Another label is another item, where there are labels.
+        // In a list with labels, a changed label counts as another item.
         all.insert("k42@example.org".to_owned(), "another".to_owned());
         let fourth = scratch.published(&all);
         let expected = u64::from(labels);
         assert_eq!((fourth.changes.added, fourth.changes.removed), (expected, expected));
         assert_eq!(fourth.changes.evaluated, 0);
         scratch.compare(&all);
-        // Much that is new: a part of all, in the same epoch.
+        // Many new items: one part with all items, in the same epoch.
         all.extend(table(1000..1200));
         let fifth = scratch.published(&all);
         assert!(fifth.is_whole && fifth.head.parts.len() == 1 && fifth.head.epoch == 1);
@@ -196,7 +196,7 @@ fn a_new_epoch_has_a_new_key() {
     assert_ne!(second.head.public_key, first.head.public_key);
     assert_eq!(second.head.log.entries, 2);
     scratch.compare(&all);
-    // Secrets of the old epoch are gone, and its parts are there for who is just downloading them.
+    // The old epoch's secrets are removed. Its parts remain for clients that are still downloading them.
     assert_eq!(scratch.files("private"), ["epoch-2.seed", "lock", "values-2-0-labelled"]);
     let parts = [&first.head, &second.head].map(|head| head.parts[0].file_name());
     assert!(parts.iter().all(|part| scratch.files("public").contains(part)));
@@ -205,7 +205,7 @@ fn a_new_epoch_has_a_new_key() {
 }
 
 #[test]
-fn what_cannot_change_within_an_epoch_is_named() {
+fn changes_that_need_a_new_epoch_are_refused_by_name() {
     let scratch = Scratch::new(false);
     let all = table(0..300);
     scratch.published(&all);
@@ -216,7 +216,7 @@ fn what_cannot_change_within_an_epoch_is_named() {
         (Publication { labels: Some((vec!["why".into()], 24)), ..job.clone() }, "labels"),
         (Publication { lambda: 30, ..job.clone() }, "wrong answers"),
         (Publication { queries: 1 << 12, ..job.clone() }, "queries"),
-        (Publication { capacity: Some(1 << 20), ..job.clone() }, "greatest number"),
+        (Publication { capacity: Some(1 << 20), ..job.clone() }, "maximum number"),
         (Publication { capacity: None, new_epoch: true, lambda: 128, ..job.clone() }, "128 bits"),
         (Publication { capacity: Some(10), new_epoch: true, ..job.clone() }, "300 distinct keys"),
     ] {
@@ -224,13 +224,13 @@ fn what_cannot_change_within_an_epoch_is_named() {
         assert_eq!(error.class(), Class::Usage);
         assert!(error.to_string().contains(what), "{error}");
     }
-    // Nothing of this has changed anything.
+    // No refused publication changed the list.
     scratch.compare(&all);
     let stranger = Scratch { me: Identity::generate().unwrap(), ..scratch };
     assert!(matches!(stranger.publish(&job), Err(Error::List(vesica_list::Error::Publisher))));
 }
 
-/// Asks to stop when so many items are evaluated.
+/// Cancels once this many items have been evaluated.
 struct Stop(AtomicU64, CancelToken);
 
 impl Observer for Stop {
@@ -256,11 +256,11 @@ fn a_publication_that_was_stopped_goes_on() {
         known = stop;
     }
     let published = scratch.published(&all);
-    // Five partitions of 240: at 800, three were kept.
+    // Five partitions of 240 items: three were stored before the cancellation at 800.
     let evaluated = published.changes.evaluated;
     assert!(evaluated < 1200 - known / 2, "{evaluated}");
     scratch.compare(&all);
-    // An update that was stopped has changed nothing.
+    // An interrupted update changes nothing.
     let more = table(0..1300);
     let cancel = CancelToken::default();
     cancel.cancel();
@@ -272,7 +272,7 @@ fn a_publication_that_was_stopped_goes_on() {
     scratch.compare(&more);
 }
 
-/// An attempt may be killed while it sets aside what the one before it evaluated, or while these files are removed.
+/// An attempt may be killed while it sets aside an earlier attempt's values, or while these files are removed.
 #[test]
 fn records_that_are_not_where_a_note_says_do_not_stop_a_publication() {
     let all = table(0..1200);
@@ -307,7 +307,7 @@ fn keys_may_be_too_many_for_memory_and_none() {
     let job = Publication { allow_empty: true, ..empty.job(&table([])) };
     assert_eq!(empty.publish(&job).unwrap().head.items, 0);
     assert_eq!(empty.ask(&["a@b.c"]), [None]);
-    let lock = Directory::create(&empty.path()).unwrap();
+    let lock = ListDirectory::create(&empty.path()).unwrap();
     let error = empty.publish(&job).unwrap_err().to_string();
     assert!(error.contains("another process"), "{error}");
     drop(lock);
@@ -325,16 +325,16 @@ fn secrets_are_the_owners() {
     for name in scratch.files("public") {
         assert_eq!(mode(&scratch.path().join("public").join(name)), 0o644);
     }
-    // What is not published yet is nobody's to see.
-    let directory = Directory::open(&scratch.path());
+    // Nobody may read unpublished files.
+    let directory = ListDirectory::open(&scratch.path());
     let draft = directory.draft().unwrap();
     assert_eq!((draft.path().parent().unwrap(), mode(draft.path())), (&*private, 0o600));
     directory.show(draft, "shown").unwrap();
     assert_eq!(mode(&scratch.path().join("public/shown")), 0o644);
 }
 
-/// Every kind of key, with the values of the specification: members are those whose normalised value is published, however
-/// they are written.
+/// Looks up every kind of key, with the specification's values. A value is found if and only if its normalised form is
+/// published, regardless of spelling.
 #[test]
 fn answers_are_those_of_a_plain_search_for_every_normalisation() {
     let vectors =
@@ -352,7 +352,7 @@ fn answers_are_those_of_a_plain_search_for_every_normalisation() {
         let values = values.map(|value| (&value["value"], &value["normalised"]));
         let values = values.map(|(value, normal)| (value.as_str().unwrap(), normal));
         let values: Vec<_> = values.filter(|(value, _)| is_key(value)).collect();
-        // Every third value is published, and all are asked for.
+        // Every third value is published, and all are looked up.
         let published: Vec<_> = values.iter().step_by(3).collect();
         let rows =
             published.iter().map(|(value, _)| format!("\"{}\"\n", value.replace('"', "\"\"")));

@@ -1,7 +1,8 @@
-//! The values of a list's items, on the publisher's disk: so an update evaluates the function for new items alone.
+//! The values of a list's items, stored on the publisher's disk, so that an update evaluates the function only for new
+//! items.
 //!
-//! A record is the item's place in the order, its tag of 128 bits and, where items have labels, the label's key and a hash of
-//! the label. Records are in order.
+//! A record contains the item's place in the order, its tag of 128 bits and, in a list with labels, the label's key and
+//! a hash of the label. Records are sorted.
 
 use std::{
     fs::{self, File},
@@ -15,48 +16,48 @@ use zeroize::Zeroize;
 
 use super::directory::failed;
 
-/// What is known of an item.
+/// The stored values of an item.
 #[derive(Clone)]
 pub(super) struct Record {
-    /// The place in the order: the last half of the item, of which the partition of a key is the first bits.
+    /// Place in the order: the last half of the item. Its first bits are the key's partition.
     pub(super) place: u128,
     pub(super) value: Value,
-    /// The hash of the label; zeros where there is none.
+    /// Hash of the label, or zeros without a label.
     pub(super) label: [u8; 16],
 }
 
 impl Record {
-    /// The place of an item.
+    /// Returns the place of an item.
     pub(super) fn place(item: &[u8; 32]) -> u128 {
         let mut place = [0; 16];
         place.copy_from_slice(&item[16..]);
         u128::from_le_bytes(place)
     }
 
-    /// The first place behind a partition; `None` where that is the last.
+    /// Returns the first place after a partition, or `None` if it is the last.
     pub(super) fn end(partition: usize, partitions: usize) -> Option<u128> {
         let end = ((partition as u128 + 1) << 64).div_ceil(partitions as u128);
         (end >> 64 == 0).then_some(end << 64)
     }
 }
 
-/// Bytes of a record.
+/// Returns the size of a record.
 fn length(labelled: bool) -> usize {
     if labelled { 64 } else { 32 }
 }
 
 /// Reads records in order.
-pub(super) struct Reader {
+pub(super) struct RecordReader {
     path: PathBuf,
-    /// There is none where nothing was published yet.
+    /// `None` if nothing was published yet.
     file: Option<BufReader<File>>,
     labelled: bool,
     left: u64,
     next: Option<Record>,
 }
 
-impl Reader {
-    /// Of so many records; `None` for those that are in the file, of which there are none where there is no file.
+impl RecordReader {
+    /// Opens a file to read `records` records, or all if `None`. In that case a missing file counts as empty.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
@@ -74,7 +75,7 @@ impl Reader {
         Ok(this)
     }
 
-    /// Whether a file has so many records, or more.
+    /// Returns whether a file has at least this many records.
     pub(super) fn holds(path: &Path, labelled: bool, records: u64) -> bool {
         let whole = fs::metadata(path).map_or(0, |data| data.len() / length(labelled) as u64);
         records <= whole
@@ -93,13 +94,13 @@ impl Reader {
         Ok(Some(record))
     }
 
-    /// The next record.
+    /// Returns the next record.
     pub(super) fn next(&mut self) -> Result<Option<Record>> {
         let next = self.read()?;
         Ok(std::mem::replace(&mut self.next, next))
     }
 
-    /// All records before a place; `None` for all that are left.
+    /// Returns all records before a place, or all remaining records if `None`.
     pub(super) fn before(&mut self, end: Option<u128>) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         while self.next.as_ref().is_some_and(|next| end.is_none_or(|end| next.place < end)) {
@@ -118,7 +119,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Into a new file.
+    /// Creates a file for records.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
@@ -142,7 +143,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Sees to it that they outlast a power failure. Returns how many there are.
+    /// Syncs the records to disk, and returns their number.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).

@@ -1,4 +1,4 @@
-//! Writing all of a list, in the order of tags, from records in another order.
+//! Writes all of a list in the order of tags, from records in another order.
 
 use std::io;
 
@@ -12,15 +12,15 @@ use vesica_list::{
 
 use super::directory::failed;
 
-/// Shows all tags of 128 bits, with their sealed labels.
+/// Calls a function with each tag of 128 bits and its sealed label.
 pub(super) type Source<'a> =
     dyn FnMut(&mut dyn FnMut(u128, &[u8]) -> Result<()>) -> Result<()> + 'a;
 
-/// Writes the part with this header into a file. The source is gone through once, and then as often as is needed to sort
-/// what fits into so many bytes of memory.
+/// Writes the part with this header into a file. Reads the source once, and then as often as needed to sort it within
+/// this many bytes of memory.
 ///
 /// # Errors
-/// Those of the source, and [`Error::Output`](vesica_core::error::Error::Output).
+/// Errors of the source, and [`Error::Output`](vesica_core::error::Error::Output).
 pub(super) fn write(
     mut file: NamedTempFile,
     header: Header,
@@ -42,7 +42,7 @@ pub(super) fn write(
         .map_err(&failed)?;
     (0..removed.segments()).try_for_each(|_| writer.segment(&[], &[])).map_err(&failed)?;
     let label = header.label as usize;
-    // The tag and its place among the labels.
+    // A tag, its index among the labels, and its label.
     let of_one = (size_of::<(u128, u32)>() + label) as u64;
     let mut begin = 0;
     while begin < counts.len() {

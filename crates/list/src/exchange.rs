@@ -1,7 +1,7 @@
-//! What a client and the publisher send each other: a question, and the answer to it.
+//! The messages between a client and the publisher: a question and its answer.
 //!
-//! A question is blinded elements of 32 bytes, the answer a proof of 64 bytes and then the evaluated elements. Both sides say
-//! beside it, in the address, of which epoch it is.
+//! A question consists of blinded elements of 32 bytes. Its answer is a proof of 64 bytes, followed by the evaluated
+//! elements. Both sides state the epoch outside these messages, in the address.
 
 use rand::CryptoRng;
 
@@ -9,19 +9,19 @@ use crate::{
     error::Result,
     head::Head,
     value::Value,
-    voprf::{Blinded, ELEMENT_BYTES, Element, Error, Evaluated, Mode, PROOF_BYTES, ServerKey},
+    voprf::{Blinded, ELEMENT_BYTES, Error, Evaluated, Mode, PROOF_BYTES, ServerKey, WireElement},
 };
 
-/// The most items of a question. A client with more asks several.
+/// Maximum number of items in a question. A client with more items asks several questions.
 pub const MAX_QUESTION: usize = 1 << 12;
 
-/// The items of a question of a client that names no number.
+/// Default number of items in a question.
 pub const DEFAULT_QUESTION: usize = 1 << 10;
 
-/// What the derivation of an epoch's key is told, with the epoch.
+/// The info string for deriving an epoch's key, completed by the epoch's number.
 const INFO: &[u8] = b"vesica 1 list epoch ";
 
-/// The key of an epoch, from a secret seed of the epoch's own.
+/// Derives the key of an epoch from the epoch's secret seed.
 ///
 /// # Errors
 /// [`Error::Key`].
@@ -30,14 +30,14 @@ pub fn epoch_key(seed: &[u8; 32], epoch: u64) -> Result<ServerKey> {
     Ok(ServerKey::derive(seed, &info, Mode::Voprf)?)
 }
 
-/// A question that a client has asked.
+/// A question that awaits its answer.
 pub struct Question {
     blinded: Blinded<[u8; 32]>,
-    public_key: Element,
+    public_key: WireElement,
 }
 
 impl Question {
-    /// For the values of these items, under the key of the epoch: 1 to [`MAX_QUESTION`].
+    /// Creates a question about 1 to [`MAX_QUESTION`] items, under the key of the head's epoch.
     ///
     /// # Errors
     /// [`Error::Count`].
@@ -49,20 +49,20 @@ impl Question {
         Ok(Self { blinded, public_key: head.public_key.0 })
     }
 
-    /// What goes to the publisher.
+    /// Returns the message to the publisher.
     pub fn bytes(&self) -> Vec<u8> {
         self.blinded.elements().concat()
     }
 
-    /// How long the answer is.
+    /// Returns the length of the answer.
     pub fn answer_bytes(&self) -> usize {
         answer_bytes(self.blinded.elements().len())
     }
 
-    /// Reads the answer: the values, in the order of the items.
+    /// Decodes the answer, and returns the values in the order of the items.
     ///
     /// # Errors
-    /// [`Error::Count`], [`Error::Element`], and [`Error::Proof`] where another key was used.
+    /// [`Error::Count`], [`Error::WireElement`], and [`Error::Proof`] if the publisher used another key.
     pub fn finish(self, answer: &[u8]) -> Result<Vec<Value>> {
         let (proof, elements) = answer.split_first_chunk().ok_or(Error::Count)?;
         let (elements, rest) = elements.as_chunks();
@@ -74,17 +74,17 @@ impl Question {
     }
 }
 
-/// How long a question about so many items is.
+/// Returns the length of a question about this many items.
 pub fn question_bytes(items: usize) -> usize {
     items * ELEMENT_BYTES
 }
 
-/// How long the answer to a question of so many items is.
+/// Returns the length of the answer to a question about this many items.
 pub fn answer_bytes(items: usize) -> usize {
     PROOF_BYTES + items * ELEMENT_BYTES
 }
 
-/// How many items a question of so many bytes has, if it is one.
+/// Returns the number of items in a question of this length, or `None` if no question has this length.
 pub fn items(question_bytes: usize) -> Option<usize> {
     let items = question_bytes / ELEMENT_BYTES;
     let is_one = question_bytes.is_multiple_of(ELEMENT_BYTES);
@@ -94,7 +94,7 @@ pub fn items(question_bytes: usize) -> Option<usize> {
 /// Answers a question.
 ///
 /// # Errors
-/// [`Error::Count`] and [`Error::Element`].
+/// [`Error::Count`] and [`Error::WireElement`].
 pub fn answer(key: &ServerKey, question: &[u8], rng: &mut dyn CryptoRng) -> Result<Vec<u8>> {
     items(question.len()).ok_or(Error::Count)?;
     let (elements, _) = question.as_chunks();

@@ -20,7 +20,7 @@ use crate::{
     Transport,
     connect::parallel::Parallel,
     meter::Flight,
-    patience::{Ends, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
+    patience::{Deadlines, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
     turns::Turns,
     watch::Watch,
 };
@@ -70,7 +70,7 @@ pub struct Channel {
     /// The wait for the current message, from its first byte or the first keep-alive before it.
     pub(crate) arrival: Option<Wait>,
     /// The moments at which to stop waiting altogether.
-    pub(crate) ends: Ends,
+    pub(crate) ends: Deadlines,
     /// Whether the peer is known to be gone, so that nothing more can be sent to it.
     alone: bool,
     /// The party at the other end, if the connection has authenticated it.
@@ -105,7 +105,7 @@ impl Channel {
             ahead_end: 0,
             unread: 0,
             arrival: None,
-            ends: Ends::default(),
+            ends: Deadlines::default(),
             alone: false,
             peer: None,
             gate: None,

@@ -87,7 +87,7 @@ impl Wait {
 
 /// The turn of a peer at a party for which others may wait.
 #[derive(Clone)]
-struct Turn {
+struct PeerTurn {
     /// The longest wait for the peer while others wait for this party.
     hold: Duration,
     /// Whether others wait.
@@ -96,7 +96,7 @@ struct Turn {
     waited: Duration,
 }
 
-impl Turn {
+impl PeerTurn {
     /// Ends a turn in which this party has waited for longer than `hold` and the time that these bytes take at the
     /// least rate.
     fn check(&self, bytes: u64, phase: &'static str) -> Result<()> {
@@ -110,16 +110,16 @@ impl Turn {
 
 /// The times after which a channel no longer waits for anything.
 #[derive(Clone, Default)]
-pub(crate) struct Ends {
+pub(crate) struct Deadlines {
     /// The end of the whole run, and the time it was given.
     run: Option<(Instant, Duration)>,
     /// The end of last words, once the run is otherwise over.
     last_words: Option<Instant>,
     /// The peer's turn, if others may be waiting.
-    turn: Option<Turn>,
+    turn: Option<PeerTurn>,
 }
 
-impl Ends {
+impl Deadlines {
     /// Sets the deadline of the run, counted from `now`.
     pub(crate) fn run_after(&mut self, after: Duration, now: Instant) {
         self.run = now.checked_add(after).map(|end| (end, after));
@@ -132,7 +132,7 @@ impl Ends {
         is_wanted: impl Fn() -> bool + Send + Sync + 'static,
     ) {
         let is_wanted = Arc::new(is_wanted);
-        self.turn = Some(Turn { hold, is_wanted, waited: Duration::ZERO });
+        self.turn = Some(PeerTurn { hold, is_wanted, waited: Duration::ZERO });
     }
 
     /// Ends the run: all remaining attempts share one deadline.
@@ -189,8 +189,8 @@ mod tests {
         let wanted = Arc::new(AtomicBool::new(false));
         let wants = wanted.clone();
         let is_wanted = Arc::new(move || wants.load(Ordering::Relaxed));
-        let turn = Turn { hold: Duration::from_secs(60), is_wanted, waited: Duration::ZERO };
-        let mut ends = Ends { turn: Some(turn), ..Ends::default() };
+        let turn = PeerTurn { hold: Duration::from_secs(60), is_wanted, waited: Duration::ZERO };
+        let mut ends = Deadlines { turn: Some(turn), ..Deadlines::default() };
         let now = Instant::now();
         ends.spend(Duration::from_secs(61));
         assert!(ends.check(now, 0, "p").is_ok(), "nobody else wants it");

@@ -21,10 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::proof::Refusal;
+pub use self::proof::RelayRefusal;
 #[doc(hidden)]
 pub use self::proof::{CHALLENGE, hear};
-pub(crate) use self::proof::{MAGIC, RELAY, Word, answer};
+pub(crate) use self::proof::{MAGIC, RELAY, RelayReply, answer};
 
 use crate::{
     CancelToken, Clock, Error, Fingerprint, Pace, Result,
@@ -48,7 +48,7 @@ const PACE: Pace = Pace { at_once: 60, interval: Duration::from_secs(1) };
 
 /// The limits of a relay.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct RelayLimits {
     /// The parties that may use it.
     pub admitted: BTreeSet<Fingerprint>,
     /// The addresses, as `host:port`, by which parties dial it. A party that means another address is turned away.
@@ -65,7 +65,7 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Limits {
+impl RelayLimits {
     /// The maximum number of parties that wait at a time.
     fn waiting(&self) -> usize {
         self.pairs.saturating_mul(2).max(self.of_one)
@@ -96,7 +96,7 @@ pub enum Event {
     /// A caller was turned away.
     TurnedAway {
         /// The reason.
-        why: Refusal,
+        why: RelayRefusal,
     },
     /// About a second has gone by.
     Second,
@@ -117,7 +117,7 @@ type Observe = dyn Fn(&Event) + Send + Sync;
 
 /// The state that all pairs share.
 struct RelayState {
-    limits: Limits,
+    limits: RelayLimits,
     observe: Box<Observe>,
     /// The number of pairs of each party.
     pairs: Mutex<BTreeMap<Fingerprint, usize>>,
@@ -146,7 +146,7 @@ impl Relay {
     /// [`Error::Resolve`] and [`Error::Bind`].
     pub fn bind(
         address: &str,
-        limits: Limits,
+        limits: RelayLimits,
         observe: impl Fn(&Event) + Send + Sync + 'static,
     ) -> Result<Self> {
         let resolved = address.to_socket_addrs();
@@ -220,13 +220,13 @@ impl Relay {
     fn make_room(&mut self) {
         if let Some(index) = least_deserving(&self.proving) {
             let caller = self.proving.swap_remove(index);
-            self.state.turn_away(&caller.stream, Refusal::Displaced);
+            self.state.turn_away(&caller.stream, RelayRefusal::Displaced);
         }
     }
 
     /// Reads from a caller once.
     fn hear(&mut self, mut caller: Proving) {
-        let Limits { addresses, admitted, .. } = &self.state.limits;
+        let RelayLimits { addresses, admitted, .. } = &self.state.limits;
         let heard = caller.read().and_then(|is_whole| match is_whole {
             false => Ok(None),
             true => hear(&caller.said, &caller.challenge, addresses, admitted).map(Some),
@@ -241,7 +241,7 @@ impl Relay {
     /// Makes a party wait, or pairs it with the one that waits for it.
     fn introduce(&mut self, stream: TcpStream, [me, peer]: [Fingerprint; 2]) {
         if !self.paces.may_call(me) {
-            return self.state.turn_away(&stream, Refusal::TooMuch);
+            return self.state.turn_away(&stream, RelayRefusal::TooMuch);
         }
         // A party that calls again gives up its earlier place.
         self.waiting.retain(|waiting| waiting.parties != [me, peer]);
@@ -251,7 +251,7 @@ impl Relay {
         match PairPlace::take(&self.state, [me, peer]) {
             Ok(place) => place.join(streams),
             Err(why) => {
-                self.state.say(&streams[1], Word::NoPlace);
+                self.state.say(&streams[1], RelayReply::NoPlace);
                 self.state.turn_away(&streams[0], why);
             }
         }
@@ -262,16 +262,16 @@ impl Relay {
         let limits = &self.state.limits;
         let mine = self.waiting.iter().filter(|waiting| waiting.parties[0] == parties[0]);
         if mine.count() >= limits.of_one {
-            return self.state.turn_away(&stream, Refusal::TooMuch);
+            return self.state.turn_away(&stream, RelayRefusal::TooMuch);
         }
         if self.waiting.len() >= limits.waiting()
             && let Some(index) = least_deserving(&self.waiting)
         {
             let displaced = self.waiting.swap_remove(index);
-            self.state.say(&displaced.stream, Word::NoPlace);
-            self.state.tell(&Event::TurnedAway { why: Refusal::NoPlace });
+            self.state.say(&displaced.stream, RelayReply::NoPlace);
+            self.state.tell(&Event::TurnedAway { why: RelayRefusal::NoPlace });
         }
-        self.state.say(&stream, Word::Wait);
+        self.state.say(&stream, RelayReply::Wait);
         self.waiting.push(Waiting { parties, stream, since: Instant::now() });
         self.state.tell(&Event::Waits { party: parties[0] });
     }
@@ -290,7 +290,7 @@ impl Proving {
     }
 
     /// Reads the part of its answer that has arrived, and nothing beyond. Returns whether the answer is complete.
-    fn read(&mut self) -> std::result::Result<bool, Refusal> {
+    fn read(&mut self) -> std::result::Result<bool, RelayRefusal> {
         loop {
             let missing = proof::length(&self.said)? - self.said.len();
             if missing == 0 {
@@ -298,12 +298,12 @@ impl Proving {
             }
             let mut bytes = vec![0; missing];
             match self.stream.read(&mut bytes) {
-                Ok(0) => return Err(Refusal::Silent),
+                Ok(0) => return Err(RelayRefusal::Silent),
                 Ok(read) => self.said.extend_from_slice(&bytes[..read]),
                 Err(error) if is_blocked(&error) && self.since.elapsed() < PATIENCE => {
                     return Ok(false);
                 }
-                Err(_) => return Err(Refusal::Silent),
+                Err(_) => return Err(RelayRefusal::Silent),
             }
         }
     }
@@ -345,7 +345,8 @@ impl places::Caller for Waiting {
 impl Waiting {
     /// Sends it a sign of life, and returns whether it is still there and may keep waiting.
     fn stays(&mut self, wait: Duration) -> bool {
-        let was_told = self.stream.write(&[Word::Wait as u8]).is_ok_and(|written| written == 1);
+        let was_told =
+            self.stream.write(&[RelayReply::Wait as u8]).is_ok_and(|written| written == 1);
         // A party sends nothing while it waits.
         let is_there = self.stream.peek(&mut [0]).is_err_and(|error| is_blocked(&error));
         was_told && is_there && self.since.elapsed() < wait
@@ -358,11 +359,11 @@ impl RelayState {
     }
 
     /// Sends a word to a caller, which may be gone.
-    fn say(&self, mut stream: &TcpStream, word: Word) {
+    fn say(&self, mut stream: &TcpStream, word: RelayReply) {
         let _ = stream.write_all(&[word as u8]);
     }
 
-    fn turn_away(&self, stream: &TcpStream, why: Refusal) {
+    fn turn_away(&self, stream: &TcpStream, why: RelayRefusal) {
         why.word().into_iter().for_each(|word| self.say(stream, word));
         self.tell(&Event::TurnedAway { why });
     }
@@ -379,15 +380,15 @@ impl PairPlace {
     fn take(
         state: &Arc<RelayState>,
         parties: [Fingerprint; 2],
-    ) -> std::result::Result<Self, Refusal> {
+    ) -> std::result::Result<Self, RelayRefusal> {
         let mut pairs = state.pairs.lock().unwrap_or_else(PoisonError::into_inner);
         // Each pair is counted for both.
         if pairs.values().sum::<usize>() / 2 >= state.limits.pairs {
-            return Err(Refusal::NoPlace);
+            return Err(RelayRefusal::NoPlace);
         }
         let has = |party| pairs.get(party).is_some_and(|pairs| *pairs >= state.limits.of_one);
         if parties.iter().any(has) {
-            return Err(Refusal::TooMuch);
+            return Err(RelayRefusal::TooMuch);
         }
         parties.iter().for_each(|party| *pairs.entry(*party).or_default() += 1);
         Ok(Self { state: state.clone(), parties })
@@ -396,7 +397,7 @@ impl PairPlace {
     /// Joins the two, on threads of their own.
     fn join(self, streams: [TcpStream; 2]) {
         let state = self.state.clone();
-        streams.iter().for_each(|stream| state.say(stream, Word::Met));
+        streams.iter().for_each(|stream| state.say(stream, RelayReply::Met));
         state.tell(&Event::Met { parties: self.parties });
         let join = move || {
             let bytes = self.carry(&streams);

@@ -33,9 +33,9 @@ type Form = FixedMontyForm<{ U6144::LIMBS }>;
 
 /// An integer modulo N. Zeroized when dropped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
-pub struct Plain(U3072);
+pub struct Plaintext(U3072);
 
-impl Plain {
+impl Plaintext {
     /// Big-endian.
     pub fn encode(&self) -> [u8; PLAIN] {
         self.0.to_be_bytes().into()
@@ -89,9 +89,9 @@ impl PublicKey {
     }
 
     /// The plaintext with these bytes, unless they are N or more.
-    pub fn decode_plain(&self, bytes: &[u8; PLAIN]) -> Option<Plain> {
+    pub fn decode_plain(&self, bytes: &[u8; PLAIN]) -> Option<Plaintext> {
         let integer = U3072::from_be_slice(bytes);
-        (integer < *self.modulus()).then_some(Plain(integer))
+        (integer < *self.modulus()).then_some(Plaintext(integer))
     }
 
     fn modulus(&self) -> &U3072 {
@@ -103,16 +103,16 @@ impl PublicKey {
     }
 
     /// A signed integer modulo N; in constant time.
-    pub fn plain(&self, integer: i64) -> Plain {
+    pub fn plain(&self, integer: i64) -> Plaintext {
         let sign = integer >> 63;
         let magnitude = U3072::from_u64((integer ^ sign).wrapping_sub(sign) as u64);
         let negative = self.modulus().wrapping_sub(&magnitude);
-        Plain(U3072::conditional_select(&magnitude, &negative, Choice::from(sign as u8 & 1)))
+        Plaintext(U3072::conditional_select(&magnitude, &negative, Choice::from(sign as u8 & 1)))
     }
 
     /// The signed 64-bit integer that this plaintext represents modulo N, if there is one; only whether there is may
     /// show in the time.
-    pub fn integer(&self, plain: &Plain) -> Option<i64> {
+    pub fn integer(&self, plain: &Plaintext) -> Option<i64> {
         let opposite = Zeroizing::new(self.modulus().wrapping_sub(&plain.0));
         let is_negative = plain.0.ct_gt(&opposite);
         let magnitude = Zeroizing::new(U3072::conditional_select(&plain.0, &opposite, is_negative));
@@ -126,24 +126,24 @@ impl PublicKey {
     }
 
     /// A uniformly random plaintext.
-    pub fn random(&self, rng: &mut dyn CryptoRng) -> Plain {
-        Plain(self.rsa.random(rng).0)
+    pub fn random(&self, rng: &mut dyn CryptoRng) -> Plaintext {
+        Plaintext(self.rsa.random(rng).0)
     }
 
     /// x − y modulo N.
-    pub fn subtract(&self, x: &Plain, y: &Plain) -> Plain {
-        Plain(x.0.sub_mod(&y.0, self.rsa.modulus().as_nz_ref()))
+    pub fn subtract(&self, x: &Plaintext, y: &Plaintext) -> Plaintext {
+        Plaintext(x.0.sub_mod(&y.0, self.rsa.modulus().as_nz_ref()))
     }
 
     /// Encrypts; takes some hundredths of a second, longer than for the key's owner.
-    pub fn encrypt(&self, plain: &Plain, rng: &mut dyn CryptoRng) -> Ciphertext {
+    pub fn encrypt(&self, plain: &Plaintext, rng: &mut dyn CryptoRng) -> Ciphertext {
         let random = Zeroizing::new(self.random(rng).0.resize());
         let noise = Zeroizing::new(self.form(&random).pow(self.modulus()));
         self.seal(plain, &noise)
     }
 
     /// (1 + m·N)·noise.
-    fn seal(&self, plain: &Plain, noise: &Form) -> Ciphertext {
+    fn seal(&self, plain: &Plaintext, noise: &Form) -> Ciphertext {
         let product: Zeroizing<U6144> = Zeroizing::new(plain.0.concatenating_mul(self.modulus()));
         let message = Zeroizing::new(product.wrapping_add(&U6144::ONE));
         Ciphertext((self.form(&message) * *noise).retrieve())
@@ -266,7 +266,7 @@ impl Key {
     }
 
     /// Encrypts, several times faster than [`PublicKey::encrypt`].
-    pub fn encrypt(&self, plain: &Plain, random: &Randomness) -> Ciphertext {
+    pub fn encrypt(&self, plain: &Plaintext, random: &Randomness) -> Ciphertext {
         let [of_p, of_q] = [self.p.noise(&random.0[0]), self.q.noise(&random.0[1])];
         let of_q = Zeroizing::new(of_q.retrieve());
         let inverse = self.p.form(&self.inverse_of_square);
@@ -278,14 +278,14 @@ impl Key {
     }
 
     /// The plaintext of a ciphertext; in constant time.
-    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Plain {
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Plaintext {
         let [of_p, of_q] = [&self.p, &self.q].map(|factor| factor.open(&ciphertext.0));
         let of_q = Zeroizing::new(of_q.retrieve());
         let form = |integer| PrimeForm::new(integer, &self.p.prime);
         let quotient = Zeroizing::new(((*of_p - form(&of_q)) * form(&self.inverse)).retrieve());
         let prime = self.q.prime.modulus().as_ref();
         let product: Zeroizing<U3072> = Zeroizing::new(prime.concatenating_mul(&*quotient));
-        Plain(product.wrapping_add(&of_q.resize()))
+        Plaintext(product.wrapping_add(&of_q.resize()))
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
                 assert_eq!(public.integer(&KEY.decrypt(&ciphertext)), Some(integer));
             }
         }
-        let last = Plain(public.modulus().wrapping_sub(&U3072::ONE));
+        let last = Plaintext(public.modulus().wrapping_sub(&U3072::ONE));
         for plain in [public.random(&mut rng), last] {
             assert!(KEY.decrypt(&KEY.encrypt(&plain, &Randomness::draw(&mut rng))) == plain);
             assert!(KEY.decrypt(&public.encrypt(&plain, &mut rng)) == plain);
@@ -327,10 +327,13 @@ mod tests {
     fn integers_beyond_64_bits_are_none() {
         let public = KEY.public();
         let beyond = U3072::from_u64(1 << 63);
-        assert_eq!(public.integer(&Plain(beyond)), None);
-        assert_eq!(public.integer(&Plain(public.modulus().wrapping_sub(&beyond))), Some(i64::MIN));
+        assert_eq!(public.integer(&Plaintext(beyond)), None);
+        assert_eq!(
+            public.integer(&Plaintext(public.modulus().wrapping_sub(&beyond))),
+            Some(i64::MIN)
+        );
         let further = beyond.wrapping_add(&U3072::ONE);
-        assert_eq!(public.integer(&Plain(public.modulus().wrapping_sub(&further))), None);
+        assert_eq!(public.integer(&Plaintext(public.modulus().wrapping_sub(&further))), None);
         assert_eq!(public.integer(&public.random(&mut StdRng::seed_from_u64(3))), None);
     }
 

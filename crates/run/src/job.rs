@@ -145,7 +145,7 @@ impl Job {
         self.offer.check()?;
         if self.columns.len() != self.offer.keys.len() {
             return Err(Error::usage(
-                Misuse::RowKey,
+                Misuse::Key,
                 "the offer needs one normalisation for each key column",
             ));
         }
@@ -365,7 +365,7 @@ impl Job {
 fn not_twice(kind: &str, columns: &[String]) -> Result<()> {
     let twice = columns.iter().enumerate().find(|(i, name)| columns[..*i].contains(name));
     twice.map_or(Ok(()), |(_, name)| {
-        Err(Error::usage(Misuse::RowKey, format!("{kind} column `{name}` is named twice")))
+        Err(Error::usage(Misuse::Key, format!("{kind} column `{name}` is named twice")))
     })
 }
 

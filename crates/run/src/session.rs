@@ -53,7 +53,7 @@ pub use self::elsewhere::Elsewhere;
 use self::{chosen::Chosen, elsewhere::Local};
 use crate::{
     diagnosis::Diagnosis,
-    partitions::{self as work, POLL, PairingMode, Recorded, Work},
+    partitions::{self as work, POLL, PairingMode, PartitionWork, Recorded},
     standing::{DONE, Limits, Place, Standing},
 };
 
@@ -353,7 +353,8 @@ impl<'a> Session<'a> {
         let recorded = Recorded::new(done, pieces, self.standing.clone());
         let pieces = match lanes {
             PairingMode::Connections(connections) => {
-                let work = Work::new(&*gathered, &partitions, threads, done..count, recorded);
+                let work =
+                    PartitionWork::new(&*gathered, &partitions, threads, done..count, recorded);
                 work.run(connections, self.channel, rng)?
             }
             PairingMode::Permits => {

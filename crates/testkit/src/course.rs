@@ -107,7 +107,7 @@ const HOLD: u64 = 4;
 const DELAY: u64 = 5;
 
 /// What an end finds when it wants to move bytes.
-pub(crate) enum Found<Moved> {
+pub(crate) enum Readiness<Moved> {
     /// This.
     Now(io::Result<Moved>),
     /// It has to wait.
@@ -189,23 +189,23 @@ impl Lane {
         Some(kinds[(choice >> 8) as usize % kinds.len()].into())
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8], now: Instant) -> Found<usize> {
+    pub(crate) fn write(&mut self, bytes: &[u8], now: Instant) -> Readiness<usize> {
         if let Some(hiccup) = self.hiccup(WRITE, self.written) {
-            return Found::Now(Err(hiccup));
+            return Readiness::Now(Err(hiccup));
         }
         let mut room = self.capacity - self.bytes.len();
         if let Some((at, how)) = self.course.breaks {
             match how {
                 Break::End if self.written >= at => {
-                    return Found::Now(Err(io::ErrorKind::BrokenPipe.into()));
+                    return Readiness::Now(Err(io::ErrorKind::BrokenPipe.into()));
                 }
-                Break::Hush if self.written >= at => return Found::Now(Ok(bytes.len())),
+                Break::Hush if self.written >= at => return Readiness::Now(Ok(bytes.len())),
                 Break::Stall => {}
                 _ => room = room.min(usize::try_from(at - self.written).unwrap_or(usize::MAX)),
             }
         }
         if room == 0 {
-            return Found::Nothing;
+            return Readiness::Nothing;
         }
         let len = self.course.piece(WRITE, self.written, bytes.len().min(room));
         if let Some(delay) = self.course.delay(self.written) {
@@ -222,7 +222,7 @@ impl Lane {
             let held = self.written - self.shown;
             self.shown += self.course.choice(HOLD + 1, self.written) % (held + 1);
         }
-        Found::Now(Ok(len))
+        Readiness::Now(Ok(len))
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
@@ -233,7 +233,7 @@ impl Lane {
         Ok(())
     }
 
-    pub(crate) fn read(&mut self, to: &mut [u8], now: Instant) -> Found<usize> {
+    pub(crate) fn read(&mut self, to: &mut [u8], now: Instant) -> Readiness<usize> {
         while self.late.front().is_some_and(|(_, due)| *due <= now) {
             self.late.pop_front();
         }
@@ -242,7 +242,7 @@ impl Lane {
         let limit = self.shown.min(breaks).min(late);
         if self.read < limit {
             if let Some(hiccup) = self.hiccup(READ, self.read) {
-                return Found::Now(Err(hiccup));
+                return Readiness::Now(Err(hiccup));
             }
             let there = usize::try_from(limit - self.read).unwrap_or(usize::MAX);
             let len = self.course.piece(READ, self.read, to.len().min(there));
@@ -250,17 +250,21 @@ impl Lane {
                 *to = byte;
             }
             self.read += len as u64;
-            return Found::Now(Ok(len));
+            return Readiness::Now(Ok(len));
         }
         match self.course.breaks.filter(|(at, _)| self.read >= *at) {
-            Some((_, Break::End | Break::Hush)) => return Found::Now(Ok(0)),
+            Some((_, Break::End | Break::Hush)) => return Readiness::Now(Ok(0)),
             Some((_, Break::Reset)) => {
-                return Found::Now(Err(io::ErrorKind::ConnectionReset.into()));
+                return Readiness::Now(Err(io::ErrorKind::ConnectionReset.into()));
             }
-            Some((_, Break::Stall)) => return Found::Nothing,
+            Some((_, Break::Stall)) => return Readiness::Nothing,
             None => {}
         }
         // What was not flushed is lost with its writer.
-        if self.closed && self.read == self.shown { Found::Now(Ok(0)) } else { Found::Nothing }
+        if self.closed && self.read == self.shown {
+            Readiness::Now(Ok(0))
+        } else {
+            Readiness::Nothing
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use vesica_net::{Clock, transport::POLL_INTERVAL};
 
-use crate::course::{Course, Found, Lane};
+use crate::course::{Course, Lane, Readiness};
 
 /// How many bytes one direction holds before its writer must wait: no more than an operating system gives a
 /// socket, so that a protocol that would deadlock over a network deadlocks here.
@@ -94,14 +94,14 @@ impl End {
     /// late, so the clock advances by a step at once.
     fn wait_for(
         &self,
-        mut attempt: impl FnMut(&mut PipeState, Instant) -> Found<usize>,
+        mut attempt: impl FnMut(&mut PipeState, Instant) -> Readiness<usize>,
     ) -> io::Result<usize> {
         let mut state = self.lock();
         for waits in [true, false] {
             if state.is_reset(self.me) {
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
-            if let Found::Now(done) = attempt(&mut state, self.pipe.clock.now()) {
+            if let Readiness::Now(done) = attempt(&mut state, self.pipe.clock.now()) {
                 state.returns[self.me] = done.is_err();
                 self.wake_other(&mut state);
                 return done;
@@ -140,7 +140,7 @@ impl Write for End {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let (me, other) = (self.me, self.other());
         self.wait_for(|state, now| match state.gone[other] && !state.to[me].has_stalled() {
-            true => Found::Now(Err(io::ErrorKind::BrokenPipe.into())),
+            true => Readiness::Now(Err(io::ErrorKind::BrokenPipe.into())),
             false => state.to[other].write(buf, now),
         })
     }

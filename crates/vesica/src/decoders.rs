@@ -13,7 +13,7 @@ use vesica_core::{
 use vesica_keyset::profile::Profile;
 use vesica_net::{Certificate, Channel, Identity, transport::memory};
 use vesica_partner::{
-    entry::{Entry, Head, LedgerEvent},
+    entry::{Entry, LedgerEvent, LedgerHead},
     ledger::{self, Ledger},
 };
 use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
@@ -57,7 +57,7 @@ pub fn profile(bytes: &[u8], columns: usize) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`Error::Ledger`].
-pub fn ledger(text: &str, of: &Certificate) -> Result<Head> {
+pub fn ledger(text: &str, of: &Certificate) -> Result<LedgerHead> {
     Ok(Ledger::new("ledger").check_all(text, of)?.1)
 }
 

@@ -168,7 +168,7 @@ pub mod partnership {
     pub use vesica_core::moment::{Day, Hours, Moment};
     pub use vesica_partner::{
         agreement::{Agreement, Invitation, MeetingPlace, Proposal, check_name},
-        entry::{Entry, Head, KeptSet, LedgerEvent},
+        entry::{Entry, KeptSet, LedgerEvent, LedgerHead},
         ledger::Ledger,
         outlook::{Next, Outlook},
         page::{of as page, of_ledger as ledger_page},
@@ -203,7 +203,8 @@ pub mod report {
     pub use vesica_run::{
         phases::{described, waited_for},
         report::{
-            Failure, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun, Status,
+            FailureReason, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun,
+            Status,
         },
     };
     pub use vesica_table::{digest::InputDigest, formulas::ColumnFormulas};

@@ -15,7 +15,7 @@ use vesica_core::{
 use vesica_keyset::counts::RowCounts;
 use vesica_net::{Channel, Identity, transport::memory};
 use vesica_partner::{
-    entry::{Entry, Head, LedgerEvent},
+    entry::{Entry, LedgerEvent, LedgerHead},
     page,
     party::Party,
     policy::Policy,
@@ -455,7 +455,7 @@ fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &
                 keys: KEYS[role as usize],
                 started: Moment::now(),
                 ended: Moment::now(),
-                ledger: Head::default(),
+                ledger: LedgerHead::default(),
             };
             scope.spawn(move || {
                 let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));

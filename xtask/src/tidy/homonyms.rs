@@ -6,19 +6,20 @@ use super::{Finding, code, shipped};
 use crate::repository::Tree;
 
 /// The number of names that at least [`MANY`] types share. It may only shrink; the goal is 20.
-const SHARED: usize = 58;
+const SHARED: usize = 20;
 
 /// The number of types from which on a name has too many meanings.
 const MANY: usize = 3;
 
 /// Names with one meaning that many files define on purpose: the roles of two parties and their parts in the files of papers,
 /// types that every crate or command has, and twins of kernels for other processors.
-const BY_DESIGN: [&str; 14] = [
+const BY_DESIGN: [&str; 15] = [
     "Args",
     "Base",
     "Error",
     "Factor",
     "Flags",
+    "Keys",
     "Oprf",
     "Points",
     "Public",
@@ -67,7 +68,10 @@ fn defined(code: &str) -> impl Iterator<Item = &str> {
         let is_definition = |word: &str| {
             matches!(word, "struct" | "enum" | "union") || word == "type" && !line.starts_with(' ')
         };
-        words.find(|word| is_definition(word)).and_then(|_| words.next())
+        words
+            .find(|word| is_definition(word))
+            .and_then(|_| words.next())
+            .filter(|name| name.starts_with(char::is_uppercase))
     })
 }
 

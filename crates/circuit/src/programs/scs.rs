@@ -36,7 +36,7 @@ pub const MAX_WIDTH: usize = 128;
 
 /// The parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct Parameters {
     /// Bits of an item, at most [`MAX_WIDTH`].
     pub width: usize,
     /// The numbers of items of the first and the second party.
@@ -47,7 +47,7 @@ pub struct Terms {
     pub comparison: Comparison,
 }
 
-impl Terms {
+impl Parameters {
     /// The number of places among which the intersection is hidden, which is also the length of the
     /// permutation.
     pub fn places(&self) -> usize {
@@ -57,7 +57,7 @@ impl Terms {
 
 /// Valid input items of one party: sorted, distinct, and not 0, which represents no item.
 #[derive(Clone)]
-pub struct Items(Zeroizing<Vec<Block>>);
+pub struct SortedItems(Zeroizing<Vec<Block>>);
 
 /// Why items are not valid as input. Names no item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl std::fmt::Display for BadItems {
 
 impl std::error::Error for BadItems {}
 
-impl Items {
+impl SortedItems {
     /// Checks and sorts items of at most `width` bits.
     pub fn new(items: Vec<Block>, width: usize) -> Result<Self, BadItems> {
         let mut items = Zeroizing::new(items);
@@ -113,10 +113,10 @@ impl Items {
 
 /// The inputs known on this side: a party's own, or all of them for an engine that represents both parties.
 #[derive(Clone, Copy, Default)]
-pub struct Known<'a> {
+pub struct KnownInputs<'a> {
     /// The items of the first and of the second party.
-    pub items: [Option<&'a Items>; 2],
-    /// The permutation of [`Terms::places`] places, known to the party that is not the receiver; see
+    pub items: [Option<&'a SortedItems>; 2],
+    /// The permutation of [`Parameters::places`] places, known to the party that is not the receiver; see
     /// [`waksman::random`].
     pub permutation: Option<&'a [u32]>,
 }
@@ -127,8 +127,8 @@ pub struct Known<'a> {
 /// If the inputs known on this side do not fit the terms.
 pub fn intersect<E: Engine>(
     engine: &mut E,
-    terms: &Terms,
-    known: Known<'_>,
+    terms: &Parameters,
+    known: KnownInputs<'_>,
 ) -> Result<Option<Vec<Block>>, E::Error> {
     let shown = {
         let kept = kept(engine, terms, known)?;
@@ -145,8 +145,8 @@ pub fn intersect<E: Engine>(
 
 /// The cost of [`intersect`], computed only from the lengths of its lists. It equals the result of the counting engine,
 /// without building the lists.
-pub fn count(terms: &Terms) -> Count {
-    let Terms { width, sizes, receiver, comparison } = *terms;
+pub fn count(terms: &Parameters) -> Count {
+    let Parameters { width, sizes, receiver, comparison } = *terms;
     let bits = |items: usize| (items * width) as u64;
     let mut count = Count { inputs: sizes.map(bits), ..Count::default() };
     merge::count(&mut count, width, sizes.iter().sum(), comparison);
@@ -158,7 +158,11 @@ pub fn count(terms: &Terms) -> Count {
 
 /// Steps 1 to 3: the common items, with 0 in place of others, in an order that would reveal more than the
 /// intersection.
-fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E::Values, E::Error> {
+fn kept<E: Engine>(
+    engine: &mut E,
+    terms: &Parameters,
+    known: KnownInputs<'_>,
+) -> Result<E::Values, E::Error> {
     assert!((1..=MAX_WIDTH).contains(&terms.width), "items of 1 to {MAX_WIDTH} bits");
     let mut put_in = |owner: Party| {
         let bits =
@@ -193,7 +197,7 @@ mod tests {
             let n = 1 << log;
             let by_formula = 32 * (3 * n * log + 4 * n) - n;
             let [few, flat] = [Comparison::Small, Comparison::Shallow].map(|comparison| {
-                count(&Terms { width: 32, sizes: [n; 2], receiver: Party::Second, comparison })
+                count(&Parameters { width: 32, sizes: [n; 2], receiver: Party::Second, comparison })
             });
             assert_eq!((few.ands, by_formula as u64), (small, small));
             assert_eq!(few.products[&32], (2 * n * log + n + 1) as u64);
@@ -209,9 +213,9 @@ mod tests {
         for (i, sizes) in small.chain(large).enumerate() {
             let receiver = [Party::First, Party::Second][i % 2];
             let comparison = [Comparison::Small, Comparison::Shallow][i / 2 % 2];
-            let terms = Terms { width: [1, 2, 7, 20, 61][i % 5], sizes, receiver, comparison };
+            let terms = Parameters { width: [1, 2, 7, 20, 61][i % 5], sizes, receiver, comparison };
             let mut by_engine = Count::default();
-            let Ok(shown) = intersect(&mut by_engine, &terms, Known::default());
+            let Ok(shown) = intersect(&mut by_engine, &terms, KnownInputs::default());
             assert!(shown.is_none());
             assert_eq!(count(&terms), by_engine, "{terms:?}");
         }
@@ -225,7 +229,7 @@ mod tests {
             let sizes = [0, 1].map(|_| [0, 1, 2, 3, 7, 16, 31, 64, 100][rng.random_range(0..9)]);
             let receiver = [Party::First, Party::Second][round % 2];
             let comparison = [Comparison::Small, Comparison::Shallow][round / 2 % 2];
-            let terms = Terms { width, sizes, receiver, comparison };
+            let terms = Parameters { width, sizes, receiver, comparison };
             // From a small range, so that the lowest and the highest numbers sometimes occur.
             let pool: Vec<u128> = (1..=128)
                 .map(|i| if i % 2 == 0 { i } else { u128::MAX >> (128 - width) ^ i >> 1 })
@@ -239,11 +243,12 @@ mod tests {
             };
             let sets = sizes.map(&mut draw);
             let items = sets.each_ref().map(|set| {
-                Items::new(set.iter().rev().map(|&item| Block(item)).collect(), width).unwrap()
+                SortedItems::new(set.iter().rev().map(|&item| Block(item)).collect(), width)
+                    .unwrap()
             });
             let permutation = waksman::random(terms.places(), &mut rng);
             let known =
-                Known { items: items.each_ref().map(Some), permutation: Some(&permutation) };
+                KnownInputs { items: items.each_ref().map(Some), permutation: Some(&permutation) };
             let Ok(shown) = intersect(&mut Plain, &terms, known);
             let mut shown: Vec<u128> = shown.unwrap().into_iter().map(|item| item.0).collect();
             shown.sort_unstable();
@@ -257,7 +262,7 @@ mod tests {
     fn places_say_nothing() {
         const RUNS: usize = 2000;
         let mut rng = StdRng::seed_from_u64(2);
-        let terms = Terms {
+        let terms = Parameters {
             width: 8,
             sizes: [4, 4],
             receiver: Party::First,
@@ -265,12 +270,14 @@ mod tests {
         };
         for others in [[1, 2, 3], [91, 92, 93]] {
             let items = [[50, others[0], others[1], others[2]], [50, 60, 61, 62]]
-                .map(|items| Items::new(items.map(Block).to_vec(), 8).unwrap());
+                .map(|items| SortedItems::new(items.map(Block).to_vec(), 8).unwrap());
             let mut seen = [0u32; 4];
             for _ in 0..RUNS {
                 let permutation = waksman::random(4, &mut rng);
-                let known =
-                    Known { items: items.each_ref().map(Some), permutation: Some(&permutation) };
+                let known = KnownInputs {
+                    items: items.each_ref().map(Some),
+                    permutation: Some(&permutation),
+                };
                 let Ok(kept) = kept(&mut Plain, &terms, known);
                 let Ok(permuted) =
                     waksman::permute(&mut Plain, kept, Party::Second, Some(&permutation));
@@ -283,12 +290,13 @@ mod tests {
 
     #[test]
     fn items_that_cannot_be_put_in_are_refused() {
-        let new = |items: &[u128]| Items::new(items.iter().map(|&item| Block(item)).collect(), 9);
+        let new =
+            |items: &[u128]| SortedItems::new(items.iter().map(|&item| Block(item)).collect(), 9);
         assert_eq!(new(&[3, 0, 1]).err(), Some(BadItems::Null));
         assert_eq!(new(&[3, 512, 1]).err(), Some(BadItems::TooWide));
         assert_eq!(new(&[3, 511, 3]).err(), Some(BadItems::Duplicate));
         assert_eq!(new(&[3, 511, 1]).unwrap().len(), 3);
         assert!(new(&[]).unwrap().is_empty());
-        assert!(Items::new(vec![Block(u128::MAX)], MAX_WIDTH).is_ok());
+        assert!(SortedItems::new(vec![Block(u128::MAX)], MAX_WIDTH).is_ok());
     }
 }

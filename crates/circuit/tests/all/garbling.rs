@@ -12,7 +12,7 @@ use vesica_circuit::{
     gadgets::Comparison,
     garbling::{Evaluator, Garbler, table_bytes},
     programs::{
-        scs::{self, Items, Known, Terms},
+        scs::{self, KnownInputs, Parameters, SortedItems},
         waksman,
     },
 };
@@ -35,20 +35,20 @@ use vesica_testkit::{
 const WIDTH: usize = 20;
 const FIELD: SmallField = SmallField::new(4);
 
-fn terms(sizes: [usize; 2], receiver: Party) -> Terms {
-    Terms { width: WIDTH, sizes, receiver, comparison: Comparison::Small }
+fn terms(sizes: [usize; 2], receiver: Party) -> Parameters {
+    Parameters { width: WIDTH, sizes, receiver, comparison: Comparison::Small }
 }
 
 /// Intersects, from a party's knowledge at the beginning: its items, and a permutation unless it is the receiver.
 fn intersect<E: vesica_circuit::Engine>(
     engine: &mut E,
     own: Party,
-    items: &Items,
-    terms: &Terms,
+    items: &SortedItems,
+    terms: &Parameters,
     rng: &mut StdRng,
 ) -> std::result::Result<Option<Vec<Block>>, E::Error> {
     let permutation = waksman::random(terms.places(), rng);
-    let mut known = Known::default();
+    let mut known = KnownInputs::default();
     known.items[own as usize] = Some(items);
     known.permutation = (own != terms.receiver).then_some(&permutation[..]);
     scs::intersect(engine, terms, known)
@@ -56,8 +56,8 @@ fn intersect<E: vesica_circuit::Engine>(
 
 fn garble<C: CotSender>(
     cot: C,
-    items: &Items,
-    terms: &Terms,
+    items: &SortedItems,
+    terms: &Parameters,
     channel: &mut Channel,
     rng: &mut StdRng,
 ) -> Result<Option<Vec<Block>>> {
@@ -67,8 +67,8 @@ fn garble<C: CotSender>(
 
 fn evaluate<C: CotReceiver>(
     cot: C,
-    items: &Items,
-    terms: &Terms,
+    items: &SortedItems,
+    terms: &Parameters,
     channel: &mut Channel,
     rng: &mut StdRng,
 ) -> Result<Option<Vec<Block>>> {
@@ -76,8 +76,8 @@ fn evaluate<C: CotReceiver>(
     intersect(&mut evaluator, Party::Second, items, terms, rng)
 }
 
-fn items(numbers: impl IntoIterator<Item = u128>) -> Items {
-    Items::new(numbers.into_iter().map(Block).collect(), WIDTH).unwrap()
+fn items(numbers: impl IntoIterator<Item = u128>) -> SortedItems {
+    SortedItems::new(numbers.into_iter().map(Block).collect(), WIDTH).unwrap()
 }
 
 /// Makes one party of an OT extension.
@@ -137,7 +137,7 @@ fn the_intersection_comes_out_over_silent_ot() {
     );
 }
 
-fn transcripts(first: &Items, second: &Items, receiver: Party) -> Transcripts {
+fn transcripts(first: &SortedItems, second: &SortedItems, receiver: Party) -> Transcripts {
     let terms = terms([first.len(), second.len()], receiver);
     let (sender, choices) = ideal::ot(1);
     transcript::of(
@@ -168,7 +168,7 @@ fn as_many_bytes_travel_as_the_gates_say() {
         let sent = transcripts(&own[0], &own[1], Party::First);
         let terms = terms(sizes, Party::First);
         let mut count = Count::default();
-        scs::intersect(&mut count, &terms, Known::default()).unwrap();
+        scs::intersect(&mut count, &terms, KnownInputs::default()).unwrap();
         // Two public random numbers, then only tables.
         assert_eq!(sent.sender.payload_bytes() as u64, 32 + table_bytes(count.ands));
         let words = WIDTH * terms.places().div_ceil(64);

@@ -10,7 +10,7 @@ use vesica_circuit::{
     gadgets::Comparison,
     gmw::{self, Gmw},
     programs::{
-        scs::{self, Items, Known, Terms},
+        scs::{self, KnownInputs, Parameters, SortedItems},
         waksman,
     },
     triples::{Demand, Extension},
@@ -21,21 +21,21 @@ use vesica_testkit::{transcript, two_party, two_party::Link};
 
 const WIDTH: usize = 32;
 
-fn terms(sizes: [usize; 2], receiver: Party, comparison: Comparison) -> Terms {
-    Terms { width: WIDTH, sizes, receiver, comparison }
+fn terms(sizes: [usize; 2], receiver: Party, comparison: Comparison) -> Parameters {
+    Parameters { width: WIDTH, sizes, receiver, comparison }
 }
 
-fn count(terms: &Terms) -> Count {
+fn count(terms: &Parameters) -> Count {
     let mut count = Count::default();
-    let Ok(_) = scs::intersect(&mut count, terms, Known::default());
+    let Ok(_) = scs::intersect(&mut count, terms, KnownInputs::default());
     count
 }
 
 /// One party of the intersection; it uses all of its triples.
 fn party<'a>(
     role: Party,
-    items: &'a Items,
-    terms: &'a Terms,
+    items: &'a SortedItems,
+    terms: &'a Parameters,
     extension: Extension,
     vectors: bool,
 ) -> impl Fn(&mut Channel, &mut StdRng) -> gmw::Result<Option<Vec<Block>>> + 'a {
@@ -44,7 +44,7 @@ fn party<'a>(
         let triples = extension.make(role, &demand, channel, rng)?;
         let mut gmw = Gmw::new(role, triples, channel);
         let permutation = waksman::random(terms.places(), rng);
-        let mut known = Known::default();
+        let mut known = KnownInputs::default();
         known.items[role as usize] = Some(items);
         known.permutation = (role != terms.receiver).then_some(&permutation[..]);
         let shown = scs::intersect(&mut gmw, terms, known)?;
@@ -64,8 +64,9 @@ fn sets(sizes: [usize; 2]) -> [BTreeSet<u128>; 2] {
     })
 }
 
-fn items(set: &BTreeSet<u128>) -> Items {
-    Items::new(set.iter().copied().map(Block).collect(), WIDTH).expect("items that can be put in")
+fn items(set: &BTreeSet<u128>) -> SortedItems {
+    SortedItems::new(set.iter().copied().map(Block).collect(), WIDTH)
+        .expect("items that can be put in")
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::{
 
 use clap::{ArgGroup, Args};
 use vesica_lab::{
-    Job, Line, Outcome, Work, publish::performance::Bounds, record::results::Results,
+    BenchOutcome, Job, Line, Work, publish::performance::Bounds, record::results::Results,
 };
 use vesica_psi::{MAX_ITEMS, Sizes};
 
@@ -187,7 +187,8 @@ impl Bench {
         let mut wrong = 0;
         for (job, nth) in jobs {
             let outcome = bench.run(&job, nth)?;
-            wrong += usize::from(matches!(&outcome, Outcome::Ran(record) if !record.correct()));
+            wrong +=
+                usize::from(matches!(&outcome, BenchOutcome::Ran(record) if !record.correct()));
             print::print(&outcome, self.json, out)?;
         }
         none_wrong(wrong)

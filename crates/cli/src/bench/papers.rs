@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 use vesica_lab::{
-    Bench, Job, Outcome, Record, median,
+    Bench, BenchOutcome, Job, Record, median,
     publish::performance::Bounds,
     reference::{Cell, PAPERS, Paper, Quantity},
 };
@@ -146,8 +146,8 @@ fn left_out(cell: &Cell, bounds: Bounds) -> Option<String> {
 fn runs(job: &Job, repeat: usize, bench: &mut Bench) -> vesica_lab::Result<Vec<Record>> {
     let outcomes = (0..repeat).map(|nth| bench.run(job, nth));
     let records = outcomes.filter_map(|outcome| match outcome {
-        Ok(Outcome::Ran(record)) => Some(Ok(record)),
-        Ok(Outcome::LeftOut(_)) => None,
+        Ok(BenchOutcome::Ran(record)) => Some(Ok(record)),
+        Ok(BenchOutcome::LeftOut(_)) => None,
         Err(error) => Some(Err(format!("{}: {error}", job.work).into())),
     });
     records.collect()

@@ -9,9 +9,9 @@ use std::{
 use clap::Args;
 use vesica::files::{Access, Output};
 use vesica_lab::{
-    Bench, Outcome, Result,
+    Bench, BenchOutcome, Result,
     publish::{
-        performance::{self, Bounds, Plan, Planned},
+        performance::{self, Bounds, Planned, Schedule},
         report,
     },
     record::results::{Measured, Results},
@@ -52,7 +52,7 @@ pub fn run(
 ) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let results = results.map_or_else(|| folder.join("performance.jsonl"), Path::to_owned);
-    let plan = Plan::new(bounds.or(BOUNDS), figures);
+    let plan = Schedule::new(bounds.or(BOUNDS), figures);
     let mut bench = Bench::new(Results::open(&results)?).in_separate_processes(separate::runner()?);
     let failed = measure(&plan, &mut bench);
 
@@ -77,7 +77,7 @@ pub fn run(
 }
 
 /// Makes every missing run, and returns the number of failures. A failure does not end the other runs.
-fn measure(plan: &Plan, bench: &mut Bench) -> usize {
+fn measure(plan: &Schedule, bench: &mut Bench) -> usize {
     let left = |bench: &Bench, runs: &[Planned]| -> f64 {
         let missing = runs.iter().filter(|run| !bench.has(&run.job, run.nth));
         missing.map(Planned::whole_seconds).sum()
@@ -99,7 +99,7 @@ fn measure(plan: &Plan, bench: &mut Bench) -> usize {
             crate::say(&format!("{} {size} {}: about {about} left", job.work, job.line));
         }
         match bench.run(job, *nth) {
-            Ok(Outcome::Ran(record)) if !record.correct() => {
+            Ok(BenchOutcome::Ran(record)) if !record.correct() => {
                 crate::say(&format!("{} gave a wrong result", job.work));
             }
             Ok(_) => {}

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use vesica_lab::{
-    Outcome, Record, Work,
+    BenchOutcome, Record, Work,
     catalogue::primitives,
     run::{ot, protocol, structures},
 };
@@ -19,17 +19,17 @@ pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The outcome of a job: a line of a table, or JSON.
-pub fn print(outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn print(outcome: &BenchOutcome, json: bool, out: &mut impl Write) -> io::Result<()> {
     match outcome {
         _ if json => {
             serde_json::to_writer(&mut *out, outcome)?;
             writeln!(out)?;
         }
-        Outcome::Ran(Record::Protocol(record)) => record.print(out)?,
-        Outcome::Ran(Record::Ot(record)) => record.print(out)?,
-        Outcome::Ran(Record::Structure(record)) => record.print(out)?,
-        Outcome::Ran(Record::Primitive(record)) => record.print(out)?,
-        Outcome::LeftOut(left_out) => {
+        BenchOutcome::Ran(Record::Protocol(record)) => record.print(out)?,
+        BenchOutcome::Ran(Record::Ot(record)) => record.print(out)?,
+        BenchOutcome::Ran(Record::Structure(record)) => record.print(out)?,
+        BenchOutcome::Ran(Record::Primitive(record)) => record.print(out)?,
+        BenchOutcome::LeftOut(left_out) => {
             let structures::LeftOut { structure, items, left_out } = left_out;
             writeln!(out, "{structure:<15} {items:>10} left out: {left_out}")?;
         }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, thread};
 
-use vesica_list_server::{Asset, Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
+use vesica_list_server::{Asset, Certificate, ClientLimits, Counts, Rate, SPACE, Serving, Tokens};
 use vesica_net::CancelToken;
 
 use super::{Log, metrics};
@@ -81,7 +81,7 @@ pub fn serve(
         }
     };
     let address = address.ok_or_else(|| Failure::usage("say with --listen where to listen"))?;
-    let limits = Limits {
+    let limits = ClientLimits {
         client: Rate { a_minute: args.client_rate, at_once: args.client_burst },
         all: Rate { a_minute: args.rate, at_once: args.burst },
     };

@@ -19,7 +19,7 @@ use vesica_net::{
     },
 };
 
-use self::wire::Wire;
+use self::wire::PacketLink;
 use crate::Result as Made;
 
 /// A link, given by its name, or by rate and round trip.
@@ -37,7 +37,7 @@ enum LinkWay {
     /// By the arithmetic of the shaper.
     Shaper(Link),
     /// Packet by packet, under real sockets.
-    Sockets(Wire),
+    Sockets(PacketLink),
 }
 
 /// Named links: bits per second and microseconds of a round trip, after the papers that use them (KKRT16 §6;
@@ -103,7 +103,7 @@ fn by_name(text: &str) -> Option<Link> {
 }
 
 /// A link, followed by the additional properties of a link for packets.
-fn by_packets(text: &str) -> Option<Wire> {
+fn by_packets(text: &str) -> Option<PacketLink> {
     let (line, mut rest) = match text.find('=') {
         None => (text, None),
         Some(_) => {
@@ -111,7 +111,7 @@ fn by_packets(text: &str) -> Option<Wire> {
             (&text[..end], Some(&text[end + 1..]))
         }
     };
-    let mut wire = Wire::new(by_name(line)?);
+    let mut wire = PacketLink::new(by_name(line)?);
     while let Some(text) = rest {
         let (option, more) = text.split_once(',').map_or((text, None), |(x, y)| (x, Some(y)));
         match option.split_once('=')? {
@@ -156,7 +156,7 @@ impl Line {
     pub fn link(&self) -> Option<Link> {
         match self.way {
             LinkWay::Memory => None,
-            LinkWay::Shaper(link) | LinkWay::Sockets(Wire { link, .. }) => Some(link),
+            LinkWay::Shaper(link) | LinkWay::Sockets(PacketLink { link, .. }) => Some(link),
         }
     }
 
@@ -185,7 +185,7 @@ impl Line {
 mod sockets {
     use vesica_net::transport::memory::Memory;
 
-    pub fn pair(_: super::Wire) -> crate::Result<[Memory; 2]> {
+    pub fn pair(_: super::PacketLink) -> crate::Result<[Memory; 2]> {
         Err("a line for real sockets needs Linux; the same one without `tcp:` needs nothing".into())
     }
 }
@@ -221,8 +221,8 @@ mod tests {
         assert_eq!(plain, wire("tcp:100,80"));
         assert_eq!(Some(plain.link), "100,80".parse::<Line>().unwrap().link());
         assert_eq!((plain.loss, plain.queue), (0.0, 1_000_000));
-        assert_eq!(wire("tcp:100,80,loss=0.5%"), Wire { loss: 0.005, ..plain });
-        let both = Wire { loss: 0.25, queue: 9000, ..plain };
+        assert_eq!(wire("tcp:100,80,loss=0.5%"), PacketLink { loss: 0.005, ..plain });
+        let both = PacketLink { loss: 0.25, queue: 9000, ..plain };
         assert_eq!(wire("tcp:100,80,loss=25%,queue=9000"), both);
         assert_eq!(wire("tcp:liang-wan1,queue=9000,loss=25%"), both);
         for bad in [

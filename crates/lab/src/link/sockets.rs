@@ -1,7 +1,7 @@
 //! Real TCP connections over an emulated link.
 //!
 //! Each end has a network namespace of its own with a TUN device in it, and a thread carries the packets from
-//! one device to the other at the times that the [`Wire`] determines. A namespace belongs to the thread that
+//! one device to the other at the times that the [`PacketLink`] determines. A namespace belongs to the thread that
 //! made it and to the sockets and devices made there. It has no name and no process, so nothing is left behind,
 //! however the program ends, and everything outside stays as it was.
 //!
@@ -32,7 +32,7 @@ use vesica_net::{
     },
 };
 
-use super::wire::{Direction, Wire};
+use super::wire::{Direction, PacketLink};
 use crate::Result;
 
 /// The addresses of the two ends, in a network of their own.
@@ -51,7 +51,7 @@ const BURST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Both ends of a connection over such a line.
-pub fn pair(wire: Wire) -> Result<[End; 2]> {
+pub fn pair(wire: PacketLink) -> Result<[End; 2]> {
     let (near, listener) = elsewhere(|| {
         let device = device(ENDS[0])?;
         Ok((device, Listener::bind(&format!("{}:0", ENDS[0]))?))
@@ -121,7 +121,7 @@ struct Carrier {
 }
 
 impl Carrier {
-    fn start(devices: [SyncDevice; 2], wire: Wire) -> io::Result<Self> {
+    fn start(devices: [SyncDevice; 2], wire: PacketLink) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let work = move || carry(&devices, wire, &told);
@@ -142,7 +142,7 @@ impl Drop for Carrier {
 type OnTheWay = VecDeque<(Instant, Vec<u8>)>;
 
 /// Carries packets in both directions until told to stop.
-fn carry(devices: &[SyncDevice; 2], wire: Wire, stop: &AtomicBool) -> io::Result<()> {
+fn carry(devices: &[SyncDevice; 2], wire: PacketLink, stop: &AtomicBool) -> io::Result<()> {
     let now = Instant::now();
     let mut directions = [(); 2].map(|()| (Direction::new(wire, now), OnTheWay::new()));
     let mut rng = rand::rng();
@@ -190,7 +190,7 @@ mod tests {
     const LINK: Link = Link { bits_per_second: 20_000_000, round_trip: Duration::from_millis(60) };
 
     /// The ends of such a link; `None`, after a message with the reason, if the system does not allow it.
-    fn ends(wire: Wire) -> Option<[End; 2]> {
+    fn ends(wire: PacketLink) -> Option<[End; 2]> {
         match pair(wire) {
             Ok(ends) => Some(ends),
             Err(error) => {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_byte_takes_the_round_trip() {
-        let Some([mut near, mut far]) = ends(Wire::new(LINK)) else { return };
+        let Some([mut near, mut far]) = ends(PacketLink::new(LINK)) else { return };
         for _ in 0..3 {
             let mut byte = [7];
             let started = Instant::now();
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn no_more_passes_than_the_line_carries() {
-        let Some(line) = ends(Wire::new(LINK)) else { return };
+        let Some(line) = ends(PacketLink::new(LINK)) else { return };
         let bytes = 1_000_000;
         let least = LINK.occupied_by(bytes) + LINK.round_trip / 2;
         let took = bulk(line, bytes);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_sent_again() {
-        let wire = Wire { loss: 0.02, queue: 20_000, ..Wire::new(LINK) };
+        let wire = PacketLink { loss: 0.02, queue: 20_000, ..PacketLink::new(LINK) };
         let Some(line) = ends(wire) else { return };
         bulk(line, 300_000);
     }
@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn networks_are_apart_from_each_other_and_from_ours() {
         // The two links have the same addresses, and neither has a route to the other.
-        let (Some(one), Some(other)) = (ends(Wire::new(LINK)), ends(Wire::new(LINK))) else {
+        let (Some(one), Some(other)) = (ends(PacketLink::new(LINK)), ends(PacketLink::new(LINK)))
+        else {
             return;
         };
         let peer = one[1].tcp.peer_addr().unwrap();

@@ -9,7 +9,7 @@ const LEAST_QUEUE: usize = 1 << 18;
 
 /// A link for packets, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wire {
+pub struct PacketLink {
     /// Its rate and its round trip.
     pub link: Link,
     /// The maximal number of bytes that wait to enter it; packets that arrive at a full queue are lost.
@@ -18,7 +18,7 @@ pub struct Wire {
     pub loss: f64,
 }
 
-impl Wire {
+impl PacketLink {
     /// A link that loses no packets in transit and has the queue that is recommended for routers: what the link
     /// carries in a round trip, or the minimal queue if that is larger.
     pub fn new(link: Link) -> Self {
@@ -31,7 +31,7 @@ impl Wire {
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Only real sockets need it.
 pub struct Direction {
-    wire: Wire,
+    wire: PacketLink,
     /// When all accepted packets will have entered the link.
     free: Instant,
 }
@@ -39,14 +39,14 @@ pub struct Direction {
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 impl Direction {
     /// An idle direction.
-    pub fn new(wire: Wire, now: Instant) -> Self {
+    pub fn new(wire: PacketLink, now: Instant) -> Self {
         Self { wire, free: now }
     }
 
     /// Takes a packet of `bytes` bytes. Returns when its last byte arrives at the other end, or `None` if it is
     /// lost: because the queue is full, or by `chance`, which is from 0 to 1.
     pub fn take(&mut self, bytes: usize, now: Instant, chance: f64) -> Option<Instant> {
-        let Wire { link, queue, loss } = self.wire;
+        let PacketLink { link, queue, loss } = self.wire;
         let waiting = self.free.saturating_duration_since(now);
         let takes = link.occupied_by(bytes);
         // A packet longer than the queue still passes an idle link.
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn packets_enter_one_after_the_other_and_travel_at_once() {
         let start = Instant::now();
-        let mut line = Direction::new(Wire::new(LINK), start);
+        let mut line = Direction::new(PacketLink::new(LINK), start);
         assert_eq!(line.take(1500, start, 1.0), Some(start + micros(6500)));
         assert_eq!(line.take(500, start, 1.0), Some(start + micros(7000)));
         // One that arrives while the last one enters, and one on an idle link.
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn a_full_queue_takes_nothing_until_it_has_room() {
         let start = Instant::now();
-        let mut line = Direction::new(Wire { queue: 3000, ..Wire::new(LINK) }, start);
+        let mut line = Direction::new(PacketLink { queue: 3000, ..PacketLink::new(LINK) }, start);
         let taken = (0..9).filter(|_| line.take(1000, start, 1.0).is_some()).count();
         assert_eq!(taken, 3);
         assert_eq!(line.take(1000, start + micros(999), 1.0), None);
         assert_eq!(line.take(1000, start + micros(1000), 1.0), Some(start + micros(9000)));
 
-        let mut short = Direction::new(Wire { queue: 10, ..Wire::new(LINK) }, start);
+        let mut short = Direction::new(PacketLink { queue: 10, ..PacketLink::new(LINK) }, start);
         assert!(short.take(1000, start, 1.0).is_some());
         assert!(short.take(1, start, 1.0).is_none());
         assert!(short.take(1000, start + micros(1000), 1.0).is_some());
@@ -98,15 +98,15 @@ mod tests {
     #[test]
     fn what_is_lost_on_the_way_has_occupied_the_line() {
         let start = Instant::now();
-        let mut line = Direction::new(Wire { loss: 0.1, ..Wire::new(LINK) }, start);
+        let mut line = Direction::new(PacketLink { loss: 0.1, ..PacketLink::new(LINK) }, start);
         assert_eq!(line.take(1000, start, 0.09), None);
         assert_eq!(line.take(1000, start, 0.1), Some(start + micros(7000)));
     }
 
     #[test]
     fn the_queue_holds_a_round_trip_but_never_too_little() {
-        assert_eq!(Wire::new(LINK).queue, LEAST_QUEUE);
+        assert_eq!(PacketLink::new(LINK).queue, LEAST_QUEUE);
         let long = Link { round_trip: Duration::from_secs(1), ..LINK };
-        assert_eq!(Wire::new(long).queue, 1_000_000);
+        assert_eq!(PacketLink::new(long).queue, 1_000_000);
     }
 }

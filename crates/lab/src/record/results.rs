@@ -136,7 +136,7 @@ mod tests {
     use vesica_psi::Sizes;
 
     use super::*;
-    use crate::{Bench, Line, Outcome};
+    use crate::{Bench, BenchOutcome, Line};
 
     fn job(name: &str, items: usize) -> Job {
         let sizes = Sizes { sender: items, receiver: items };
@@ -165,7 +165,7 @@ mod tests {
         let kept = Measured::read(&path).unwrap();
         assert_eq!(kept.records.len(), 9);
         assert!(kept.host.is_like(&Host::here()));
-        let kept = kept.records.into_iter().map(Outcome::Ran).collect::<Vec<_>>();
+        let kept = kept.records.into_iter().map(BenchOutcome::Ran).collect::<Vec<_>>();
         assert_eq!(kept[..6], again);
     }
 

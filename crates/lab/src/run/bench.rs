@@ -18,7 +18,7 @@ use crate::{
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub enum BenchOutcome {
     /// It was run, now or earlier.
     Ran(Record),
     /// The catalogue has no structure of that size.
@@ -63,24 +63,24 @@ impl Bench {
     ///
     /// # Errors
     /// If a party fails or the record cannot be kept; the record says if a result is wrong.
-    pub fn run(&mut self, job: &Job, nth: usize) -> Result<Outcome> {
+    pub fn run(&mut self, job: &Job, nth: usize) -> Result<BenchOutcome> {
         if let Some(record) = self.results.nth(job, nth) {
-            return Ok(Outcome::Ran(record.clone()));
+            return Ok(BenchOutcome::Ran(record.clone()));
         }
         let record = match (job.work, &mut self.separate) {
             (Work::Protocol(_) | Work::Answer(_) | Work::Ot(_), Some(runner)) => runner(job)?,
             _ => match self.here(job)? {
-                Outcome::Ran(record) => record,
-                left_out @ Outcome::LeftOut(_) => return Ok(left_out),
+                BenchOutcome::Ran(record) => record,
+                left_out @ BenchOutcome::LeftOut(_) => return Ok(left_out),
             },
         };
         self.results.add(record.clone())?;
-        Ok(Outcome::Ran(record))
+        Ok(BenchOutcome::Ran(record))
     }
 
     /// Runs a job in this process.
-    fn here(&mut self, job: &Job) -> Result<Outcome> {
-        Ok(Outcome::Ran(match job.work {
+    fn here(&mut self, job: &Job) -> Result<BenchOutcome> {
+        Ok(BenchOutcome::Ran(match job.work {
             Work::Protocol(protocol) => {
                 let sets = self.sets(job.sizes, protocol.digest);
                 Record::Protocol(protocol::run(&protocol, sets, &job.line, job.threads)?)
@@ -93,7 +93,7 @@ impl Bench {
             }
             Work::Structure(entry) => match self.case(entry, job.sizes.sender)? {
                 Ok(case) => Record::Structure(case.run(job.threads)?),
-                Err(left_out) => return Ok(Outcome::LeftOut(left_out.clone())),
+                Err(left_out) => return Ok(BenchOutcome::LeftOut(left_out.clone())),
             },
             Work::Primitive(entry) => Record::Primitive(primitives::run(entry, job.sizes.sender)),
         }))

@@ -1,4 +1,4 @@
-//! The service that is measured: a process of its own, with the limits of `vesica serve --list`.
+//! The measured service: a separate process, with the limits of `vesica serve --list`.
 
 use std::{
     fs,
@@ -17,20 +17,20 @@ use vesica::{
     lists::{Publication, publish},
 };
 use vesica_list::head::Head;
-use vesica_list_server::{Certificate, Counts, Limits, Rate, Serving, serve as run};
+use vesica_list_server::{Certificate, ClientLimits, Counts, Rate, Serving, serve as run};
 use vesica_net::{CancelToken, Identity};
 
 use crate::Failure;
 
-/// Items of the list.
+/// Number of items of the list.
 const ITEMS: u32 = 1 << 17;
 
-const LIMITS: Limits = Limits {
+const LIMITS: ClientLimits = ClientLimits {
     client: Rate { a_minute: 600, at_once: 4096 },
     all: Rate { a_minute: 150_000, at_once: 150_000 },
 };
 
-/// A service, until it is dropped.
+/// A running service, until it is dropped.
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) head: Head,
@@ -77,7 +77,7 @@ impl Service {
         Ok(fs::read_to_string(format!("/proc/{}/{file}", self.process.id()))?)
     }
 
-    /// Processor time so far.
+    /// Returns the processor time used so far.
     pub(crate) fn processor(&self) -> Result<Duration, Failure> {
         let text = self.about("stat")?;
         let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
@@ -87,7 +87,7 @@ impl Service {
         Ok(Duration::from_millis(10 * (user + system)))
     }
 
-    /// The most memory since it was last forgotten, in bytes.
+    /// Returns the peak memory since the last reset, in bytes.
     pub(crate) fn memory(&self) -> Result<u64, Failure> {
         let text = self.about("status")?;
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -107,7 +107,7 @@ impl Drop for Service {
     }
 }
 
-/// Serves the list in this directory, and says where.
+/// Serves the list in this directory, and prints its address.
 pub(crate) fn serve(directory: &Path) -> Result<(), Failure> {
     let me = Identity::from_pem(&fs::read_to_string(directory.join("identity"))?)?;
     let serving = Serving {

@@ -1,4 +1,4 @@
-//! Clients that are slow, take too much or never end.
+//! Clients that are slow, take too much, or never finish.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vesica_list_server::{Certificate, Counts, Limits, Rate, Serving};
+use vesica_list_server::{Certificate, ClientLimits, Counts, Rate, Serving};
 
 use crate::{PLENTY, World};
 
-/// A service whose patience is short, and its counters.
-fn hasty(with_tls: bool, limits: Limits) -> (World, Arc<Counts>) {
+/// Starts a service with a short timeout, and returns its counters.
+fn hasty(with_tls: bool, limits: ClientLimits) -> (World, Arc<Counts>) {
     let mut world = World::new();
     world.publish(0..100, false);
     let certificate = with_tls.then(|| Certificate::of_identity(&world.me).unwrap());
@@ -24,7 +24,7 @@ fn hasty(with_tls: bool, limits: Limits) -> (World, Arc<Counts>) {
     (world, counts)
 }
 
-/// The service closes the connection, whatever it says before, while bytes come one by one; and not at once.
+/// Checks that the service closes the connection, after a while, when bytes arrive one by one.
 fn is_cut_off(world: &World, at_once: &[u8], slowly: &[u8]) {
     let mut stream = TcpStream::connect(world.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -32,7 +32,7 @@ fn is_cut_off(world: &World, at_once: &[u8], slowly: &[u8]) {
     let mut bytes = slowly.iter().cycle();
     let began = Instant::now();
     loop {
-        assert!(began.elapsed() < Duration::from_secs(60), "it is not cut off");
+        assert!(began.elapsed() < Duration::from_secs(60), "the connection was not closed");
         let _ = stream.write_all(&[*bytes.next().unwrap()]);
         match stream.read(&mut [0; 1 << 12]) {
             Ok(0) => break,
@@ -41,16 +41,16 @@ fn is_cut_off(world: &World, at_once: &[u8], slowly: &[u8]) {
             Err(_) => break,
         }
     }
-    assert!(began.elapsed() >= Duration::from_millis(300), "it had no time");
+    assert!(began.elapsed() >= Duration::from_millis(300), "the connection was closed too early");
 }
 
 #[test]
-fn who_sends_a_byte_at_a_time_is_cut_off() {
+fn a_client_that_sends_a_byte_at_a_time_is_cut_off() {
     let (world, _) = hasty(true, PLENTY);
-    // A handshake that has no end.
+    // A handshake that never ends.
     is_cut_off(&world, &[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3], &[0]);
     let (world, counts) = hasty(false, PLENTY);
-    // A head, fields without number, a body that never comes in full, one in pieces, and the time after a request.
+    // A request head, endless fields, an incomplete body, a body in small pieces, and idling after a request.
     let head = b"POST /v1/evaluate?epoch=1 HTTP/1.1\r\nhost: list\r\n";
     is_cut_off(&world, b"", b"GET");
     is_cut_off(&world, head, b"a: b\r\n");
@@ -59,12 +59,12 @@ fn who_sends_a_byte_at_a_time_is_cut_off() {
     let pieces = [&head[..], b"transfer-encoding: chunked\r\n\r\n"].concat();
     is_cut_off(&world, &pieces, b"1\r\n7\r\n");
     is_cut_off(&world, b"GET /v1/info HTTP/1.1\r\nhost: list\r\n\r\n", b"GET");
-    // All of them are gone, and what they asked for is not counted.
+    // All connections are closed, and their questions are not counted.
     until(&counts, |counts| counts.connected.get() == 0);
     assert_eq!((counts.questions.get(), counts.waiting.get()), (0, 0));
 }
 
-/// Waits until the counters are so.
+/// Waits until the counters satisfy a condition.
 fn until(counts: &Counts, so: impl Fn(&Counts) -> bool) {
     let began = Instant::now();
     while !so(counts) {
@@ -74,9 +74,9 @@ fn until(counts: &Counts, so: impl Fn(&Counts) -> bool) {
 }
 
 #[test]
-fn who_takes_nothing_of_an_answer_is_cut_off() {
+fn a_client_that_does_not_receive_is_cut_off() {
     let mut world = World::new();
-    // A part that is longer than what the system keeps for both sides.
+    // A part longer than the system's buffers on both sides.
     world.publish(0..16_000, false);
     let counts = Arc::new(Counts::default());
     let folder = tempfile::tempdir().unwrap();
@@ -110,15 +110,15 @@ fn one_client_has_so_many_connections_and_no_more() {
 }
 
 #[test]
-fn who_floods_is_refused_slowly_and_before_its_questions_are_received() {
+fn a_flood_is_refused_slowly_and_before_its_questions_are_received() {
     let client = Rate { a_minute: 1, at_once: 5 };
-    let (world, counts) = hasty(false, Limits { client, ..PLENTY });
+    let (world, counts) = hasty(false, ClientLimits { client, ..PLENTY });
     let (began, address, connections) = (Instant::now(), world.address(), 8);
     thread::scope(|scope| {
         for _ in 0..connections {
             scope.spawn(move || {
                 let mut stream = TcpStream::connect(address).unwrap();
-                // The body is announced and never sent.
+                // The body is announced but never sent.
                 let head = "POST /v1/evaluate?epoch=1 HTTP/1.1\r\nhost: list\r\ncontent-length: 192\r\n\r\n";
                 stream.write_all(head.as_bytes()).unwrap();
                 let mut response = Vec::new();
@@ -127,14 +127,14 @@ fn who_floods_is_refused_slowly_and_before_its_questions_are_received() {
             });
         }
     });
-    // Nobody got a refusal at once, and refusals of one client do not wait for each other.
+    // No refusal was immediate, and refusals of one client do not wait for each other.
     assert!(began.elapsed() >= Duration::from_secs(1));
     assert_eq!(counts.refused("limit").get(), connections);
     assert_eq!((counts.questions.get(), counts.keys.get()), (0, 0));
 }
 
 #[test]
-fn what_is_asked_is_counted() {
+fn questions_are_counted() {
     let (world, counts) = hasty(false, PLENTY);
     let mut remote = world.remote("http", world.me.fingerprint(), None);
     world.look_up(&mut remote, &(0..250).collect::<Vec<_>>()).unwrap();

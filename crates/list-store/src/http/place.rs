@@ -1,4 +1,4 @@
-//! Where the files of a list are, and who answers questions about it.
+//! The origin of a list's files and of the answers to questions about it.
 
 use vesica_core::error::Result;
 use vesica_net::Fingerprint;
@@ -6,20 +6,20 @@ use vesica_net::Fingerprint;
 use super::client::Remote;
 use crate::origin::{Asked, FromDirectory, Origin};
 
-/// A list at an address or in a directory, and who is asked.
+/// A list at an address or in a directory, and the server that answers questions.
 pub enum ListOrigin {
     /// Files at an address.
     Remote(Box<Remote>),
-    /// Files in a directory of this machine, and who answers, if anybody does.
-    Directory(FromDirectory, Option<Box<Remote>>),
+    /// Files in a directory on this machine, and the server that answers, if there is one.
+    ListDirectory(FromDirectory, Option<Box<Remote>>),
 }
 
 impl ListOrigin {
-    /// A list at an address such as `https://lists.example.org/v1`, or in a directory. Questions go to the list's address, or to
-    /// `ask`.
+    /// Opens a list at an address such as `https://lists.example.org/v1`, or in a directory. Questions go to the list's
+    /// address, or to `ask`.
     ///
     /// # Errors
-    /// [`Error::Usage`](vesica_core::error::Error::Usage) where an address is none.
+    /// [`Error::Usage`](vesica_core::error::Error::Usage) for an invalid address.
     pub fn new(
         list: &str,
         ask: Option<&str>,
@@ -33,7 +33,7 @@ impl ListOrigin {
             Self::Remote(remote(list, ask)?)
         } else {
             let ask = ask.map(|address| remote(address, None)).transpose()?;
-            Self::Directory(FromDirectory(list.into()), ask)
+            Self::ListDirectory(FromDirectory(list.into()), ask)
         })
     }
 }
@@ -42,7 +42,7 @@ impl Origin for ListOrigin {
     fn text(&mut self, name: &str, longest: usize) -> Result<String> {
         match self {
             Self::Remote(remote) => remote.text(name, longest),
-            Self::Directory(directory, _) => directory.text(name, longest),
+            Self::ListDirectory(directory, _) => directory.text(name, longest),
         }
     }
 
@@ -54,16 +54,16 @@ impl Origin for ListOrigin {
     ) -> Result<()> {
         match self {
             Self::Remote(remote) => remote.bytes(name, from, take),
-            Self::Directory(directory, _) => directory.bytes(name, from, take),
+            Self::ListDirectory(directory, _) => directory.bytes(name, from, take),
         }
     }
 
     fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked> {
         match self {
-            Self::Remote(remote) | Self::Directory(_, Some(remote)) => {
+            Self::Remote(remote) | Self::ListDirectory(_, Some(remote)) => {
                 remote.ask(epoch, question, answer_bytes)
             }
-            Self::Directory(directory, None) => directory.ask(epoch, question, answer_bytes),
+            Self::ListDirectory(directory, None) => directory.ask(epoch, question, answer_bytes),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! TLS of a client of a list.
+//! TLS for clients of a list.
 
 use std::{io, sync::Arc};
 
@@ -14,9 +14,9 @@ use vesica_net::Fingerprint;
 /// Returns a configuration that accepts the publisher's own certificate, and one that the system trusts for the name.
 pub(super) fn config(publisher: Fingerprint) -> io::Result<Arc<ClientConfig>> {
     let provider = Arc::new(ring::default_provider());
-    // Where the system has no certificates, the publisher's own is what is left.
+    // If the system has no certificates, only the publisher's own is accepted.
     let others = rustls_platform_verifier::Verifier::new(provider.clone()).ok();
-    let verifier = Arc::new(Known { publisher, others, provider: provider.clone() });
+    let verifier = Arc::new(KnownCertificates { publisher, others, provider: provider.clone() });
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
@@ -28,13 +28,13 @@ pub(super) fn config(publisher: Fingerprint) -> io::Result<Arc<ClientConfig>> {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownCertificates {
     publisher: Fingerprint,
     others: Option<rustls_platform_verifier::Verifier>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Known {
+impl ServerCertVerifier for KnownCertificates {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

@@ -1,4 +1,4 @@
-//! The client: it has the inputs.
+//! The client, which has the inputs.
 
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand::CryptoRng;
@@ -7,22 +7,22 @@ use vesica_primitives::group::{Group, Ristretto};
 use zeroize::Zeroizing;
 
 use super::{
-    Element, Error, MAX_BATCH, Mode, Output, Proof, TASK,
+    Error, FunctionValue, MAX_BATCH, Mode, Proof, TASK, WireElement,
     proof::Batch,
     server::{decode, hash_all},
     suite::finalize,
 };
 
-/// A batch of inputs that the client has blinded, until the server's answer comes.
+/// A batch of blinded inputs that awaits the server's answer.
 pub struct Blinded<T> {
     inputs: Vec<T>,
     blinds: Zeroizing<Vec<Scalar>>,
     points: Vec<RistrettoPoint>,
-    elements: Vec<Element>,
+    elements: Vec<WireElement>,
 }
 
 impl<T: AsRef<[u8]> + Sync> Blinded<T> {
-    /// Blind of the RFC, for a batch.
+    /// Blinds a batch (Blind of the RFC).
     ///
     /// # Errors
     /// [`Error::Count`] and [`Error::Input`].
@@ -49,21 +49,21 @@ impl<T: AsRef<[u8]> + Sync> Blinded<T> {
         Ok(Self { inputs, blinds, points, elements })
     }
 
-    /// What goes to the server.
-    pub fn elements(&self) -> &[Element] {
+    /// Returns the elements for the server.
+    pub fn elements(&self) -> &[WireElement] {
         &self.elements
     }
 
-    /// Finalize of the RFC in the mode VOPRF: the values, if the server used the key of this public key.
+    /// Checks the proof and returns the values (Finalize of the RFC, mode VOPRF).
     ///
     /// # Errors
-    /// [`Error::Count`], [`Error::Element`] and [`Error::Proof`].
+    /// [`Error::Count`], [`Error::WireElement`] and [`Error::Proof`].
     pub fn finalize(
         mut self,
-        public: &Element,
-        evaluated: &[Element],
+        public: &WireElement,
+        evaluated: &[WireElement],
         proof: &Proof,
-    ) -> Result<Vec<Output>, Error> {
+    ) -> Result<Vec<FunctionValue>, Error> {
         let points = self.decode(evaluated)?;
         let key = Ristretto::decode(public).ok_or(Error::Proof)?;
         let batch = Batch { public, blinded: (&self.elements, &self.points), evaluated };
@@ -73,29 +73,32 @@ impl<T: AsRef<[u8]> + Sync> Blinded<T> {
         }
     }
 
-    /// Finalize of the RFC in the mode OPRF, in which nothing shows what key the server used.
+    /// Returns the values (Finalize of the RFC, mode OPRF). In this mode nothing shows which key the server used.
     ///
     /// # Errors
-    /// [`Error::Count`] and [`Error::Element`].
-    pub fn finalize_unproved(mut self, evaluated: &[Element]) -> Result<Vec<Output>, Error> {
+    /// [`Error::Count`] and [`Error::WireElement`].
+    pub fn finalize_unproved(
+        mut self,
+        evaluated: &[WireElement],
+    ) -> Result<Vec<FunctionValue>, Error> {
         let points = self.decode(evaluated)?;
         Ok(self.unblind(&points))
     }
 
-    fn decode(&self, evaluated: &[Element]) -> Result<Vec<RistrettoPoint>, Error> {
+    fn decode(&self, evaluated: &[WireElement]) -> Result<Vec<RistrettoPoint>, Error> {
         if evaluated.len() != self.inputs.len() {
             return Err(Error::Count);
         }
         decode(evaluated)
     }
 
-    fn unblind(&mut self, points: &[RistrettoPoint]) -> Vec<Output> {
-        // The product of all inverses, which goes nowhere.
+    fn unblind(&mut self, points: &[RistrettoPoint]) -> Vec<FunctionValue> {
+        // The product of all inverses is not needed.
         drop(Zeroizing::new(Scalar::invert_batch_alloc(&mut self.blinds)));
-        // The doubles of halves are encoded: one square root serves all.
+        // Encoding doubles of halves takes one square root for all.
         let tasks = self.inputs.par_chunks(TASK);
         let tasks = tasks.zip(self.blinds.par_chunks(TASK)).zip(points.par_chunks(TASK));
-        let outputs = tasks.map(|((inputs, inverses), points)| -> Vec<Output> {
+        let outputs = tasks.map(|((inputs, inverses), points)| -> Vec<FunctionValue> {
             let halves: Vec<_> = points
                 .iter()
                 .zip(inverses)

@@ -4,7 +4,7 @@
 //! multiplies by k; the client divides by r and hashes. In the mode VOPRF the server proves that it used the k of its
 //! public key, with one proof for a whole batch.
 //!
-//! One call, of either side, works on a batch. Names are those of the RFC where it has one.
+//! Each call, on either side, processes a batch. Names are taken from the RFC if it has one.
 
 mod client;
 mod proof;
@@ -33,25 +33,25 @@ pub const MAX_BATCH: usize = u16::MAX as usize;
 const TASK: usize = 64;
 
 /// A group element on the wire.
-pub type Element = [u8; ELEMENT_BYTES];
+pub type WireElement = [u8; ELEMENT_BYTES];
 
 /// A proof that a batch was evaluated with the key of a public key.
 pub type Proof = [u8; PROOF_BYTES];
 
-/// Why a batch is refused.
+/// The reason why a batch is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not between 1 and [`MAX_BATCH`] elements, or not as many as were sent.
+    /// The batch does not have 1 to [`MAX_BATCH`] elements, or not the number sent.
     #[error("a batch of a wrong number of elements")]
     Count,
     /// An element has no canonical encoding, or is the identity.
     #[error("element {0} of a batch is not one of the group")]
-    Element(usize),
-    /// An input is longer than 65,535 bytes, or hashes to the identity, which nobody can find.
+    WireElement(usize),
+    /// An input is longer than 65,535 bytes, or hashes to the identity, which is infeasible to find.
     #[error("input {0} of a batch has no place in the group")]
     Input(usize),
-    /// The proof does not hold: another key was used for this batch than that of the public key.
+    /// The proof is invalid: the batch was evaluated with another key than the published one.
     #[error(
         "the proof of a batch does not hold: it was evaluated with another key than the published one"
     )]
@@ -61,21 +61,21 @@ pub enum Error {
     Key,
 }
 
-/// The value of the function at one input.
+/// The function's value for one input.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct Output([u8; 64]);
+pub struct FunctionValue([u8; 64]);
 
-impl Output {
-    /// The bytes.
+impl FunctionValue {
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
     }
 }
 
-impl PartialEq for Output {
+impl PartialEq for FunctionValue {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-impl Eq for Output {}
+impl Eq for FunctionValue {}

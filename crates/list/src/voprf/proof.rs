@@ -1,7 +1,7 @@
 //! Proofs of equal discrete logarithms, one for a batch: RFC 9497 §2.2, with A the generator and B the public key.
 //!
-//! A batch is reduced to one pair (M, Z) by random coefficients that hash all of it. Everything here but the key and the
-//! random scalar of a proof is public, so that most products need not be in constant time.
+//! A batch is reduced to one pair (M, Z) by random coefficients, which are a hash of the whole batch. Only the key and
+//! the random scalar of a proof are secret, so most products need not be computed in constant time.
 
 use curve25519_dalek::{
     RistrettoPoint, Scalar,
@@ -11,20 +11,20 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha512};
 
 use super::{
-    Element, PROOF_BYTES, Proof, TASK,
+    PROOF_BYTES, Proof, TASK, WireElement,
     suite::{Mode, hash_to_scalar, seed_domain},
 };
 
-/// A batch as it travelled: the elements that were blinded and those that were evaluated.
+/// A batch as sent: the blinded elements and the evaluated elements.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
-    pub(super) public: &'a Element,
-    pub(super) blinded: (&'a [Element], &'a [RistrettoPoint]),
-    pub(super) evaluated: &'a [Element],
+    pub(super) public: &'a WireElement,
+    pub(super) blinded: (&'a [WireElement], &'a [RistrettoPoint]),
+    pub(super) evaluated: &'a [WireElement],
 }
 
 impl Batch<'_> {
-    /// d_i: the coefficient of each pair.
+    /// Computes the coefficients d_i of the pairs.
     fn coefficients(&self) -> Vec<Scalar> {
         let domain = seed_domain(Mode::Voprf);
         let mut hash = Sha512::new();
@@ -34,7 +34,7 @@ impl Batch<'_> {
         }
         let seed: [u8; 64] = hash.finalize().into();
         let pairs = self.blinded.0.par_iter().zip(self.evaluated).with_min_len(TASK).enumerate();
-        let coefficient = |(i, (blinded, evaluated)): (usize, (&Element, &Element))| {
+        let coefficient = |(i, (blinded, evaluated)): (usize, (&WireElement, &WireElement))| {
             let parts: [&[u8]; 8] = [
                 &64u16.to_be_bytes(),
                 &seed,
@@ -50,7 +50,7 @@ impl Batch<'_> {
         pairs.map(coefficient).collect()
     }
 
-    /// The challenge, from the pair and the two commitments.
+    /// Computes the challenge from the pair and the two commitments.
     fn challenge(&self, elements: [&RistrettoPoint; 4]) -> Scalar {
         let length = 32u16.to_be_bytes();
         let elements = elements.map(|element| element.compress().to_bytes());
@@ -60,7 +60,7 @@ impl Batch<'_> {
         hash_to_scalar(&parts, Mode::Voprf)
     }
 
-    /// Proves with the key, and a scalar that is random and used once.
+    /// Proves with the key, and with a random scalar that is used once.
     pub(super) fn prove(&self, key: &Scalar, random: &Scalar) -> Proof {
         let m = combine(&self.coefficients(), self.blinded.1);
         let z = m * key;
@@ -73,7 +73,7 @@ impl Batch<'_> {
         proof
     }
 
-    /// Whether a proof holds. `public` and `evaluated` are the decoded elements.
+    /// Returns whether a proof is valid. `public` and `evaluated` are the decoded elements.
     pub(super) fn verify(
         &self,
         (public, evaluated): (&RistrettoPoint, &[RistrettoPoint]),
@@ -98,9 +98,9 @@ impl Batch<'_> {
     }
 }
 
-/// The sum of the products of public scalars and elements.
+/// Sums the products of public scalars and elements.
 fn combine(coefficients: &[Scalar], elements: &[RistrettoPoint]) -> RistrettoPoint {
-    /// More at once gain little.
+    /// Larger parts gain little.
     const PART: usize = 512;
     let parts = coefficients.par_chunks(PART).zip(elements.par_chunks(PART));
     let sums = parts.map(|(scalars, points)| {

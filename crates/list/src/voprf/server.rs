@@ -1,4 +1,4 @@
-//! The server: it has the key.
+//! The server, which has the key.
 
 use curve25519_dalek::{RistrettoPoint, Scalar, traits::IsIdentity};
 use rand::CryptoRng;
@@ -7,7 +7,7 @@ use vesica_primitives::group::{Batch as _, Group, Ristretto, RistrettoBatch};
 use zeroize::Zeroizing;
 
 use super::{
-    ELEMENT_BYTES, Element, Error, MAX_BATCH, Mode, Output, Proof, TASK,
+    ELEMENT_BYTES, Error, FunctionValue, MAX_BATCH, Mode, Proof, TASK, WireElement,
     proof::Batch,
     suite::{finalize, hash_to_scalar_under, uniform_bytes},
 };
@@ -15,21 +15,21 @@ use super::{
 /// A key of the function, and its public key.
 pub struct ServerKey {
     scalar: Zeroizing<Scalar>,
-    public: Element,
+    public: WireElement,
     mode: Mode,
 }
 
-/// What the server sends for a batch.
+/// The server's answer for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluated {
     /// The evaluated elements, in the order of the blinded ones.
-    pub elements: Vec<Element>,
-    /// That they are evaluated with the key of the public key; absent in the mode OPRF.
+    pub elements: Vec<WireElement>,
+    /// Proof that the public key's secret key was used; absent in the mode OPRF.
     pub proof: Option<Proof>,
 }
 
 impl ServerKey {
-    /// DeriveKeyPair of the RFC: the key of a secret seed and of public words about its purpose, at most 65,535 bytes.
+    /// Derives a key from a secret seed and a public info string of at most 65,535 bytes (DeriveKeyPair of the RFC).
     ///
     /// # Errors
     /// [`Error::Key`].
@@ -45,18 +45,18 @@ impl ServerKey {
         Ok(Self { scalar, public, mode })
     }
 
-    /// The public key.
-    pub fn public(&self) -> &Element {
+    /// Returns the public key.
+    pub fn public(&self) -> &WireElement {
         &self.public
     }
 
-    /// BlindEvaluate of the RFC, for a batch.
+    /// Evaluates a batch of blinded elements (BlindEvaluate of the RFC).
     ///
     /// # Errors
-    /// [`Error::Count`] and [`Error::Element`].
+    /// [`Error::Count`] and [`Error::WireElement`].
     pub fn blind_evaluate(
         &self,
-        blinded: &[Element],
+        blinded: &[WireElement],
         rng: &mut dyn CryptoRng,
     ) -> Result<Evaluated, Error> {
         self.blind_evaluate_with(blinded, &Zeroizing::new(Ristretto::random_scalar(rng)))
@@ -64,7 +64,7 @@ impl ServerKey {
 
     pub(super) fn blind_evaluate_with(
         &self,
-        blinded: &[Element],
+        blinded: &[WireElement],
         random: &Scalar,
     ) -> Result<Evaluated, Error> {
         let points = decode(blinded)?;
@@ -81,16 +81,19 @@ impl ServerKey {
         Ok(Evaluated { elements, proof })
     }
 
-    /// Evaluate of the RFC, for a batch: the values of inputs that the server itself has.
+    /// Evaluates a batch of the server's own inputs (Evaluate of the RFC).
     ///
     /// # Errors
     /// [`Error::Input`].
-    pub fn evaluate<T: AsRef<[u8]> + Sync>(&self, inputs: &[T]) -> Result<Vec<Output>, Error> {
+    pub fn evaluate<T: AsRef<[u8]> + Sync>(
+        &self,
+        inputs: &[T],
+    ) -> Result<Vec<FunctionValue>, Error> {
         let parts = inputs.par_chunks(TASK).enumerate().map(|(part, inputs)| {
             let uniform = uniform_all(inputs, self.mode, part * TASK)?;
             let elements = RistrettoBatch::from_uniform(&uniform).mul(&self.scalar).encode();
             let pairs = inputs.iter().zip(&elements).enumerate();
-            let value = |(i, (input, element)): (usize, (&T, &Element))| match *element {
+            let value = |(i, (input, element)): (usize, (&T, &WireElement))| match *element {
                 IDENTITY => Err(Error::Input(part * TASK + i)),
                 _ => Ok(finalize(input.as_ref(), element)),
             };
@@ -101,9 +104,10 @@ impl ServerKey {
 }
 
 /// The encoding of the identity.
-const IDENTITY: Element = [0; ELEMENT_BYTES];
+const IDENTITY: WireElement = [0; ELEMENT_BYTES];
 
-/// The uniform bytes that give inputs their places in the group; the first of them has this number in errors.
+/// Computes the uniform bytes from which inputs are mapped to the group. `first` is the number of the first input in
+/// errors.
 fn uniform_all<T: AsRef<[u8]>>(
     inputs: &[T],
     mode: Mode,
@@ -116,7 +120,7 @@ fn uniform_all<T: AsRef<[u8]>>(
     uniform.collect()
 }
 
-/// The places of inputs in the group; the first of them has this number in errors.
+/// Hashes inputs to the group. `first` is the number of the first input in errors.
 pub(super) fn hash_all<T: AsRef<[u8]>>(
     inputs: &[T],
     mode: Mode,
@@ -129,11 +133,11 @@ pub(super) fn hash_all<T: AsRef<[u8]>>(
     hashed.collect()
 }
 
-/// The elements of a batch.
-pub(super) fn decode(elements: &[Element]) -> Result<Vec<RistrettoPoint>, Error> {
+/// Decodes the elements of a batch.
+pub(super) fn decode(elements: &[WireElement]) -> Result<Vec<RistrettoPoint>, Error> {
     if elements.is_empty() || elements.len() > MAX_BATCH {
         return Err(Error::Count);
     }
     let decoded = elements.par_iter().with_min_len(TASK).enumerate();
-    decoded.map(|(i, element)| Ristretto::decode(element).ok_or(Error::Element(i))).collect()
+    decoded.map(|(i, element)| Ristretto::decode(element).ok_or(Error::WireElement(i))).collect()
 }

@@ -4,7 +4,7 @@ use curve25519_dalek::Scalar;
 use sha2::{Digest, Sha512};
 use vesica_params::Adversary;
 
-use super::Output;
+use super::FunctionValue;
 
 /// The variant of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub enum Mode {
 const CONTEXT_BYTES: usize = 28;
 
 impl Mode {
-    /// The adversary against which the mode is secure. Blinded elements are uniform, so no server learns an input, and values
-    /// at inputs that were not asked for are pseudo-random to any client. Without proofs a server may answer each client
-    /// under another key, and recognise it by what it does next.
+    /// Returns the adversary against which the mode is secure. Blinded elements are uniform, so a server learns nothing
+    /// about the inputs, and values for other inputs are pseudo-random to any client. Without proofs, a server may use
+    /// a different key for each client and so recognise its later actions.
     pub const fn adversary(self) -> Adversary {
         match self {
             Self::Oprf => Adversary::SemiHonest,
@@ -30,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// The context string.
+    /// Returns the context string.
     fn context(self) -> [u8; CONTEXT_BYTES] {
         let mut context = *b"OPRFV1-?-ristretto255-SHA512";
         context[7] = self as u8;
@@ -38,27 +38,27 @@ impl Mode {
     }
 }
 
-/// The uniform bytes of which ristretto255's map makes the hash of an input to the group.
+/// Computes the uniform bytes that ristretto255's map turns into the hash of an input to the group.
 pub(super) fn uniform_bytes(input: &[u8], mode: Mode) -> [u8; 64] {
     expand(&[input], &[b"HashToGroup-", &mode.context()])
 }
 
-/// The hash of the concatenation of these parts to a scalar.
+/// Hashes the concatenation of these parts to a scalar.
 pub(super) fn hash_to_scalar(parts: &[&[u8]], mode: Mode) -> Scalar {
     hash_to_scalar_under(parts, b"HashToScalar-", mode)
 }
 
-/// As [`hash_to_scalar`], for another purpose.
+/// Works like [`hash_to_scalar`] with another domain.
 pub(super) fn hash_to_scalar_under(parts: &[&[u8]], purpose: &[u8], mode: Mode) -> Scalar {
     Scalar::from_bytes_mod_order_wide(&expand(parts, &[purpose, &mode.context()]))
 }
 
-/// What the seed of a batch's proof is separated by.
+/// Returns the domain separator of the seed of a batch's proof.
 pub(super) fn seed_domain(mode: Mode) -> Vec<u8> {
     [&b"Seed-"[..], &mode.context()].concat()
 }
 
-/// expand_message_xmd with SHA-512 to 64 bytes, which are one block of output.
+/// Computes expand_message_xmd with SHA-512 to 64 bytes, which are one block of output.
 fn expand(parts: &[&[u8]], domain: &[&[u8]]) -> [u8; 64] {
     const BLOCK: [u8; 128] = [0; 128];
     let domain_bytes: usize = domain.iter().map(|part| part.len()).sum();
@@ -74,13 +74,13 @@ fn expand(parts: &[&[u8]], domain: &[&[u8]]) -> [u8; 64] {
     finish(Sha512::new_with_prefix(first).chain_update([1]))
 }
 
-/// The function's value for an input and its evaluated element.
-pub(super) fn finalize(input: &[u8], element: &[u8; 32]) -> Output {
+/// Computes the function's value from an input and its evaluated element.
+pub(super) fn finalize(input: &[u8], element: &[u8; 32]) -> FunctionValue {
     let mut hash = Sha512::new();
     for part in [input, element] {
         hash.update((part.len() as u16).to_be_bytes());
         hash.update(part);
     }
     hash.update(b"Finalize");
-    Output(hash.finalize().into())
+    FunctionValue(hash.finalize().into())
 }

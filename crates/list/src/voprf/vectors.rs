@@ -1,4 +1,4 @@
-//! All test vectors of RFC 9497, appendix A.1.1 and A.1.2, and what must be refused.
+//! All test vectors of RFC 9497, appendices A.1.1 and A.1.2, and inputs that must be refused.
 
 use curve25519_dalek::Scalar;
 use rand::{SeedableRng, rngs::StdRng};
@@ -123,7 +123,7 @@ fn scalar(hex: &str) -> Scalar {
     Scalar::from_canonical_bytes(fixed(hex)).unwrap()
 }
 
-fn elements(hex: &[&str]) -> Vec<Element> {
+fn elements(hex: &[&str]) -> Vec<WireElement> {
     hex.iter().map(|hex| fixed(hex)).collect()
 }
 
@@ -157,7 +157,7 @@ fn vectors_of_the_rfc() {
             };
             let outputs = outputs.unwrap();
             let expected: Vec<[u8; 64]> = vector.outputs.iter().map(|hex| fixed(hex)).collect();
-            assert!(outputs.iter().map(Output::as_bytes).eq(&expected));
+            assert!(outputs.iter().map(FunctionValue::as_bytes).eq(&expected));
             assert!(key.evaluate(&inputs).unwrap() == outputs);
             batches += 1;
         }
@@ -189,7 +189,7 @@ fn another_key_and_a_changed_answer_are_refused() {
     let mut rng = StdRng::seed_from_u64(2);
     let (key, other) =
         (test_key(Mode::Voprf), ServerKey::derive(&[1; 32], b"", Mode::Voprf).unwrap());
-    let answer = |by: &ServerKey, change: &dyn Fn(&mut Vec<Element>, &mut Proof)| {
+    let answer = |by: &ServerKey, change: &dyn Fn(&mut Vec<WireElement>, &mut Proof)| {
         let mut rng = StdRng::seed_from_u64(3);
         let blinded = Blinded::new(vec![b"a", b"b", b"c"], Mode::Voprf, &mut rng).unwrap();
         let evaluated = by.blind_evaluate(blinded.elements(), &mut rng).unwrap();
@@ -202,10 +202,11 @@ fn another_key_and_a_changed_answer_are_refused() {
     assert_eq!(answer(&key, &|elements, _| elements.swap(0, 1)), Some(Error::Proof));
     assert_eq!(answer(&key, &|elements, _| elements[2] = elements[1]), Some(Error::Proof));
     assert_eq!(answer(&key, &|elements, _| elements.truncate(2)), Some(Error::Count));
-    assert_eq!(answer(&key, &|elements, _| elements[1] = [0; 32]), Some(Error::Element(1)));
-    assert_eq!(answer(&key, &|elements, _| elements[1] = [0xff; 32]), Some(Error::Element(1)));
+    assert_eq!(answer(&key, &|elements, _| elements[1] = [0; 32]), Some(Error::WireElement(1)));
+    assert_eq!(answer(&key, &|elements, _| elements[1] = [0xff; 32]), Some(Error::WireElement(1)));
     for bit in 0..8 * PROOF_BYTES {
-        let flip = move |_: &mut Vec<Element>, proof: &mut Proof| proof[bit / 8] ^= 1 << (bit % 8);
+        let flip =
+            move |_: &mut Vec<WireElement>, proof: &mut Proof| proof[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(answer(&key, &flip), Some(Error::Proof), "bit {bit}");
     }
     // One element of a large batch under another key.
@@ -215,5 +216,5 @@ fn another_key_and_a_changed_answer_are_refused() {
         other.blind_evaluate(&blinded.elements()[599..], &mut rng).unwrap().elements[0];
     let finalized = blinded.finalize(key.public(), &evaluated.elements, &evaluated.proof.unwrap());
     assert_eq!(finalized.err(), Some(Error::Proof));
-    assert_eq!(key.blind_evaluate(&[[0; 32]], &mut rng), Err(Error::Element(0)));
+    assert_eq!(key.blind_evaluate(&[[0; 32]], &mut rng), Err(Error::WireElement(0)));
 }

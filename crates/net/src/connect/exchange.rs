@@ -8,7 +8,7 @@ use crate::{
     meter::CONNECT,
     transport::{
         POLL_INTERVAL,
-        files::{Files, Folder, Names, Side},
+        files::{Files, Folder, PartyNames, Side},
         tls::Credentials,
     },
 };
@@ -28,7 +28,7 @@ pub fn exchange(
     let (me, peer) = (meeting.me.fingerprint(), *meeting.peer);
     let side = side.unwrap_or(if me < peer { Side::A } else { Side::B });
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
-    let names = Names { me: me.to_string(), peer: peer.to_string() };
+    let names = PartyNames { me: me.to_string(), peer: peer.to_string() };
     let mut files = Files::open_as(folder, side, names)?;
     join(&mut files, meeting)?;
     let handshake = match side {

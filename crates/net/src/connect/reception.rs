@@ -170,13 +170,13 @@ impl Reception {
             (true, None) => Expects::Nobody,
         };
         match caller.turn(&self.credentials, (expects, self.guests.as_ref()), self.patience) {
-            Turn::Stays => self.callers.push(caller),
-            Turn::Gone => {}
-            Turn::TurnedAway(why) => {
+            ReadOutcome::Stays => self.callers.push(caller),
+            ReadOutcome::Gone => {}
+            ReadOutcome::TurnedAway(why) => {
                 turned_away(why);
                 self.callers.extend(caller.leave());
             }
-            Turn::Admitted => match caller.admit() {
+            ReadOutcome::Admitted => match caller.admit() {
                 Ok(found) => *admitted = Some(found),
                 Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
             },
@@ -249,7 +249,7 @@ enum Expects {
 }
 
 /// The outcome of reading from a caller once.
-enum Turn {
+enum ReadOutcome {
     Stays,
     Gone,
     TurnedAway(Error),
@@ -272,13 +272,13 @@ impl Caller {
         credentials: &Credentials,
         (expects, guests): (Expects, Option<&Guests>),
         patience: Duration,
-    ) -> Turn {
+    ) -> ReadOutcome {
         let failed = match &mut self.stage {
             Stage::Silent => match self.tcp.peek() {
                 Ok(()) => {
                     return match self.speak(credentials) {
                         Ok(()) => self.turn(credentials, (expects, guests), patience),
-                        Err(error) => Turn::TurnedAway(error),
+                        Err(error) => ReadOutcome::TurnedAway(error),
                     };
                 }
                 Err(error) if !is_blocked(&error) => Error::from_io(error, HANDSHAKE),
@@ -313,7 +313,7 @@ impl Caller {
                 match step {
                     Ok(()) => match (handshake.verdict(), handshake.answered()) {
                         (Ok(()), Some(Greeting::Welcome)) if fits(handshake) => {
-                            return Turn::Admitted;
+                            return ReadOutcome::Admitted;
                         }
                         (Ok(()), answered) => refusal(handshake.peer(), answered),
                         (Err(error), _) => error,
@@ -324,12 +324,12 @@ impl Caller {
             }
             Stage::Leaving(tls, since) => {
                 let stays = tls.leave().is_err_and(|e| is_blocked(&e)) && since.elapsed() < REFUSAL;
-                return if stays { Turn::Stays } else { Turn::Gone };
+                return if stays { ReadOutcome::Stays } else { ReadOutcome::Gone };
             }
         };
         match failed {
-            Error::Stalled { .. } if self.since.elapsed() < patience => Turn::Stays,
-            failed => Turn::TurnedAway(failed),
+            Error::Stalled { .. } if self.since.elapsed() < patience => ReadOutcome::Stays,
+            failed => ReadOutcome::TurnedAway(failed),
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Connection, Event, Meeting, open, rest};
 use crate::{
     Error, Result,
     meter::CONNECT,
-    relay::{self, CHALLENGE, MAGIC, RELAY, Word},
+    relay::{self, CHALLENGE, MAGIC, RELAY, RelayReply},
     transport::{files::Side, is_blocked, tcp::Tcp, tls::Credentials},
 };
 
@@ -80,8 +80,8 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
         let mut word = [0];
         read(&mut tcp, &mut word, patience, meeting)?;
         match word[0] {
-            word if word == Word::Met as u8 => return Ok(tcp),
-            word if word == Word::Wait as u8 => {}
+            word if word == RelayReply::Met as u8 => return Ok(tcp),
+            word if word == RelayReply::Wait as u8 => {}
             word => return Err(refused(word, address.to_owned(), meeting)),
         }
         let left = left.saturating_sub(started.elapsed());
@@ -97,12 +97,12 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
 /// Why the relay turns this party away, by the word that it says.
 fn refused(word: u8, address: String, meeting: &Meeting<'_>) -> Error {
     match word {
-        word if word == Word::Refused as u8 => {
+        word if word == RelayReply::Refused as u8 => {
             Error::NotAdmitted { address, presented: meeting.me.fingerprint() }
         }
-        word if word == Word::NoPlace as u8 => Error::RelayFull { address },
-        word if word == Word::OtherRelay as u8 => Error::OtherRelay { address },
-        word if word == Word::NobodyHere as u8 => {
+        word if word == RelayReply::NoPlace as u8 => Error::RelayFull { address },
+        word if word == RelayReply::OtherRelay as u8 => Error::OtherRelay { address },
+        word if word == RelayReply::NobodyHere as u8 => {
             Error::PeerNotAdmitted { address, peer: *meeting.peer }
         }
         _ => Error::Handshake { what: "it is not a relay of this version".to_owned() },

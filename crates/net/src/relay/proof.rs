@@ -32,7 +32,7 @@ const LONGEST: usize = 1 << 12;
 /// A word of a relay to a party that has proved who it is. The numbers are the codes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Word {
+pub(crate) enum RelayReply {
     /// The other party is not there yet.
     Wait = 0,
     /// The other party is there: what follows comes from it.
@@ -49,7 +49,7 @@ pub(crate) enum Word {
 
 /// Why a relay turns away a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum RelayRefusal {
     /// It said nothing, or too little.
     Silent,
     /// It does not speak as a party speaks to a relay.
@@ -72,7 +72,7 @@ pub enum Refusal {
     NoPlace,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RelayRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Silent => "it did not send its identity",
@@ -89,15 +89,15 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Refusal {
+impl RelayRefusal {
     /// The word that the caller hears, if it hears one.
-    pub(super) fn word(self) -> Option<Word> {
+    pub(super) fn word(self) -> Option<RelayReply> {
         Some(match self {
             Self::Silent | Self::Foreign | Self::Displaced => return None,
-            Self::NotProved | Self::NotAdmitted | Self::Itself => Word::Refused,
-            Self::OtherRelay => Word::OtherRelay,
-            Self::PeerNotAdmitted => Word::NobodyHere,
-            Self::TooMuch | Self::NoPlace => Word::NoPlace,
+            Self::NotProved | Self::NotAdmitted | Self::Itself => RelayReply::Refused,
+            Self::OtherRelay => RelayReply::OtherRelay,
+            Self::PeerNotAdmitted => RelayReply::NobodyHere,
+            Self::TooMuch | Self::NoPlace => RelayReply::NoPlace,
         })
     }
 }
@@ -130,11 +130,11 @@ pub(crate) fn answer(
 }
 
 /// The length of an answer, as far as its beginning shows it.
-pub(super) fn length(said: &[u8]) -> std::result::Result<usize, Refusal> {
+pub(super) fn length(said: &[u8]) -> std::result::Result<usize, RelayRefusal> {
     let Some(der) = said.first_chunk() else { return Ok(2) };
     let der = usize::from(u16::from_le_bytes(*der));
     if der > LONGEST {
-        return Err(Refusal::Foreign);
+        return Err(RelayRefusal::Foreign);
     }
     let rest = 2 + der + 1;
     let address = said.get(rest - 1).map_or(0, |length| usize::from(*length));
@@ -153,28 +153,28 @@ pub fn hear(
     challenge: &[u8; CHALLENGE],
     addresses: &[String],
     admitted: &BTreeSet<Fingerprint>,
-) -> std::result::Result<[Fingerprint; 2], Refusal> {
+) -> std::result::Result<[Fingerprint; 2], RelayRefusal> {
     if said.len() != length(said)? {
-        return Err(Refusal::Silent);
+        return Err(RelayRefusal::Silent);
     }
     // There is as much of it as it says.
     let (der, rest) = said[2..].split_at(usize::from(u16::from_le_bytes([said[0], said[1]])));
     let (address, rest) = rest[1..].split_at(usize::from(rest[0]));
     let (peer, signature) = rest.split_at(Fingerprint::BYTES);
-    let certificate = Certificate::from_der(der).map_err(|_| Refusal::NotProved)?;
-    let peer = Fingerprint::from_bytes(peer).ok_or(Refusal::Silent)?;
+    let certificate = Certificate::from_der(der).map_err(|_| RelayRefusal::NotProved)?;
+    let peer = Fingerprint::from_bytes(peer).ok_or(RelayRefusal::Silent)?;
     let me = certificate.fingerprint();
     let is_mine = |mine: &String| mine.as_bytes().eq_ignore_ascii_case(address);
     if !certificate.has_signed(&message(challenge, address, &peer), signature) {
-        Err(Refusal::NotProved)
+        Err(RelayRefusal::NotProved)
     } else if !admitted.contains(&me) {
-        Err(Refusal::NotAdmitted)
+        Err(RelayRefusal::NotAdmitted)
     } else if !addresses.iter().any(is_mine) {
-        Err(Refusal::OtherRelay)
+        Err(RelayRefusal::OtherRelay)
     } else if me == peer {
-        Err(Refusal::Itself)
+        Err(RelayRefusal::Itself)
     } else if !admitted.contains(&peer) {
-        Err(Refusal::PeerNotAdmitted)
+        Err(RelayRefusal::PeerNotAdmitted)
     } else {
         Ok([me, peer])
     }

@@ -12,14 +12,14 @@ const SOON: Duration = Duration::from_secs(20);
 /// An address of the relays of these tests.
 const HERE: &str = "relay.example.org:7799";
 
-fn limits(admitted: &[&Identity]) -> Limits {
+fn limits(admitted: &[&Identity]) -> RelayLimits {
     let admitted = admitted.iter().map(|identity| identity.fingerprint()).collect();
     let (idle, addresses) = (SOON, vec![HERE.to_owned()]);
-    Limits { admitted, addresses, pairs: 1, of_one: 4, bytes: 1 << 16, wait: SOON, idle }
+    RelayLimits { admitted, addresses, pairs: 1, of_one: 4, bytes: 1 << 16, wait: SOON, idle }
 }
 
 /// Runs a relay with these limits while `used` calls its address, and returns its events.
-fn with_relay(mut limits: Limits, used: impl FnOnce(&str)) -> Vec<String> {
+fn with_relay(mut limits: RelayLimits, used: impl FnOnce(&str)) -> Vec<String> {
     let (say, said) = mpsc::channel();
     let say = Mutex::new(say);
     let observe = move |event: &Event| match event {
@@ -103,7 +103,7 @@ impl Caller {
     /// The first word after the signs of life.
     fn hears(&mut self) -> u8 {
         let mut word = [0];
-        while word[0] == Word::Wait as u8 {
+        while word[0] == RelayReply::Wait as u8 {
             self.stream.read_exact(&mut word).unwrap();
         }
         word[0]
@@ -113,7 +113,7 @@ impl Caller {
     fn waits(&mut self) -> bool {
         let mut word = [0xff];
         self.stream.read_exact(&mut word).unwrap();
-        word[0] == Word::Wait as u8
+        word[0] == RelayReply::Wait as u8
     }
 }
 
@@ -129,7 +129,7 @@ fn two_parties_meet_and_no_more_bytes_pass_than_are_allowed() {
         let mut waits = Caller::call(address, &one, &third, HERE);
         assert!(waits.waits());
         let mut comes = Caller::call(address, &third, &one, HERE);
-        let full = Word::NoPlace as u8;
+        let full = RelayReply::NoPlace as u8;
         assert_eq!((waits.hears(), comes.hears()), (full, full));
         let too_much = vec![0; 1 << 17];
         let sent = a.send("more", &too_much).and_then(|()| a.flush());
@@ -142,7 +142,7 @@ fn two_parties_meet_and_no_more_bytes_pass_than_are_allowed() {
 #[test]
 fn a_side_that_finds_no_place_tries_again_until_time_is_up() {
     let [one, other] = identities();
-    let none = Limits { pairs: 0, ..limits(&[&one, &other]) };
+    let none = RelayLimits { pairs: 0, ..limits(&[&one, &other]) };
     with_relay(none, |address| {
         let short = Duration::from_millis(300);
         let errors = thread::scope(|scope| {
@@ -179,7 +179,7 @@ fn nobody_pretends_to_be_admitted() {
             let (len, address) = ((der.len() as u16).to_le_bytes(), [here.len() as u8]);
             let proof = [&len[..], der, &address, here, peer.as_bytes(), &signature.unwrap()];
             caller.say(&proof.concat());
-            assert_eq!(caller.hears(), Word::Refused as u8, "{wrong}");
+            assert_eq!(caller.hears(), RelayReply::Refused as u8, "{wrong}");
         }
         // A party whose peer does not come gives up.
         let error = meet(address, &one, &third, Duration::from_millis(1200)).err();
@@ -195,10 +195,10 @@ fn parties_that_may_not_meet_hear_why() {
     let [one, other, stranger] = identities();
     let all = with_relay(limits(&[&one, &other]), |address| {
         let word = |me, peer, named| Caller::call(address, me, peer, named).hears();
-        assert_eq!(word(&one, &one, HERE), Word::Refused as u8);
-        assert_eq!(word(&one, &stranger, HERE), Word::NobodyHere as u8);
-        assert_eq!(word(&one, &other, "evil.example.org:7799"), Word::OtherRelay as u8);
-        assert_eq!(word(&stranger, &other, HERE), Word::Refused as u8);
+        assert_eq!(word(&one, &one, HERE), RelayReply::Refused as u8);
+        assert_eq!(word(&one, &stranger, HERE), RelayReply::NobodyHere as u8);
+        assert_eq!(word(&one, &other, "evil.example.org:7799"), RelayReply::OtherRelay as u8);
+        assert_eq!(word(&stranger, &other, HERE), RelayReply::Refused as u8);
         // Names of hosts have no case.
         assert!(Caller::call(address, &one, &other, "RELAY.example.org:7799").waits());
         let error = meet(address, &one, &stranger, SOON).err();
@@ -234,7 +234,7 @@ fn a_relay_cannot_go_to_another_one_in_the_name_of_a_party() {
             assert!(victim.join().unwrap().is_err());
             word
         });
-        assert_eq!(word, Word::OtherRelay as u8);
+        assert_eq!(word, RelayReply::OtherRelay as u8);
     });
     assert!(!all.iter().any(|event| event.contains("Waits")), "{all:?}");
 }
@@ -245,7 +245,7 @@ fn a_party_has_no_more_places_than_one_may_have() {
     let parties: [Identity; 8] = identities();
     let admitted: Vec<_> = parties.iter().collect();
     let [greedy, friend, one, other, ..] = &parties;
-    let rules = Limits { pairs: 3, of_one: 2, ..limits(&admitted) };
+    let rules = RelayLimits { pairs: 3, of_one: 2, ..limits(&admitted) };
     with_relay(rules, |address| {
         // Two pairs, and no third one.
         let mut pairs: Vec<_> = (0..3)
@@ -256,7 +256,7 @@ fn a_party_has_no_more_places_than_one_may_have() {
             })
             .collect();
         let words: Vec<_> = pairs.iter_mut().map(|[a, b]| (a.hears(), b.hears())).collect();
-        let (met, full) = (Word::Met as u8, Word::NoPlace as u8);
+        let (met, full) = (RelayReply::Met as u8, RelayReply::NoPlace as u8);
         assert_eq!(words, [(met, met), (met, met), (full, full)]);
         // It waits for two others, and for no third one.
         let mut waits: Vec<_> =
@@ -272,7 +272,7 @@ fn a_party_has_no_more_places_than_one_may_have() {
 fn parties_that_wait_leave_a_place_for_others() {
     let parties: [Identity; 6] = identities();
     let admitted: Vec<_> = parties.iter().collect();
-    let rules = Limits { pairs: 2, of_one: 4, ..limits(&admitted) };
+    let rules = RelayLimits { pairs: 2, of_one: 4, ..limits(&admitted) };
     with_relay(rules, |address| {
         let mut greedy: Vec<_> =
             (1..5).map(|peer| Caller::call(address, &parties[0], &parties[peer], HERE)).collect();
@@ -303,7 +303,7 @@ fn strangers_who_say_nothing_keep_nobody_out() {
 fn a_party_that_calls_too_often_is_asked_to_wait() {
     let [one, other] = identities();
     with_relay(limits(&[&one, &other]), |address| {
-        let full = Word::NoPlace as u8;
+        let full = RelayReply::NoPlace as u8;
         let call = || Caller::call(address, &one, &other, HERE);
         let mut calls: Vec<_> = (0..2 * PACE.at_once).map(|_| call()).collect();
         let last = calls.last_mut().unwrap();

@@ -24,7 +24,7 @@ use std::{
 };
 
 pub use self::folder::{Directory, Folder, open_regular};
-pub(crate) use self::join::Names;
+pub(crate) use self::join::PartyNames;
 use self::{
     folder::TEMPORARY,
     join::{Claim, unusable},
@@ -106,7 +106,7 @@ pub fn read_file(bytes: Vec<u8>) -> io::Result<(u64, Vec<u8>)> {
 pub struct Files {
     folder: Box<dyn Folder>,
     side: Side,
-    names: Names,
+    names: PartyNames,
     claim: Claim,
     /// Whether the two runs have met.
     joined: bool,
@@ -132,14 +132,14 @@ impl Files {
     /// another party's run; [`Error::Directory`].
     pub fn open(directory: impl Into<PathBuf>, side: Side) -> Result<Self> {
         let [me, peer] = [side, side.other()].map(|side| side.letter().to_string());
-        Self::open_as(Box::new(Directory::new(directory)), side, Names { me, peer })
+        Self::open_as(Box::new(Directory::new(directory)), side, PartyNames { me, peer })
     }
 
     /// Like [`Files::open`], for parties that know each other by name.
     ///
     /// # Errors
     /// Also [`Error::SameSide`], if the other party is already this side.
-    pub(crate) fn open_as(folder: Box<dyn Folder>, side: Side, names: Names) -> Result<Self> {
+    pub(crate) fn open_as(folder: Box<dyn Folder>, side: Side, names: PartyNames) -> Result<Self> {
         let mut me = UNKNOWN;
         provider()
             .secure_random

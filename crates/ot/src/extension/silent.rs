@@ -26,7 +26,7 @@ use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{
     Adversary,
-    lpn::{Lpn, Values},
+    lpn::{Lpn, NoiseValues},
 };
 use vesica_primitives::{Bits, Block, Delta};
 use zeroize::{Zeroize, Zeroizing};
@@ -37,7 +37,7 @@ use crate::{
     chunks::{self, ReceivedChunk, SentChunk},
     correlation_hash::CorrelationHash,
     pcg::{
-        self, Dimensions,
+        self, PcgDimensions,
         check::{self, Mask, Polynomial},
         ots,
     },
@@ -63,13 +63,13 @@ const fn is_checked(adversary: Adversary) -> bool {
 /// OTs of the underlying extension for a call of `n` OTs, which are made in one call.
 pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> usize {
     let checked = if is_checked(adversary) { MASK_BITS as usize } else { 0 };
-    Dimensions::full(n, lpn).ots() + checked
+    PcgDimensions::full(n, lpn).ots() + checked
 }
 
 /// Payload bytes of a call of `n` OTs, without the underlying extension. Choices that the receiver
 /// makes take another n/8 bytes to the sender.
 pub fn bytes(n: usize, lpn: Lpn, adversary: Adversary) -> Bytes {
-    let noise = Dimensions::full(n, lpn).bytes();
+    let noise = PcgDimensions::full(n, lpn).bytes();
     match is_checked(adversary) {
         true => Bytes { to_receiver: noise + check::BYTES.to_receiver, ..check::BYTES },
         false => Bytes { to_sender: 0, to_receiver: noise },
@@ -93,7 +93,7 @@ impl<C: CotSender> Sender<C> {
     /// # Panics
     /// If a value of the noise is not 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        assert_eq!(lpn.values, Values::Ones, "of silent OT");
+        assert_eq!(lpn.values, NoiseValues::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::draw(SESSION, channel, rng)?);
         channel.flush()?;
         let delta = cot.delta().with_lowest_bit();
@@ -166,7 +166,7 @@ impl<C: CotReceiver> Receiver<C> {
     /// # Panics
     /// If a value of the noise is not 1.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        assert_eq!(lpn.values, Values::Ones, "of silent OT");
+        assert_eq!(lpn.values, NoiseValues::Ones, "of silent OT");
         let hash = CorrelationHash::new(C::ADVERSARY, session::learn(SESSION, channel)?);
         Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
     }
@@ -247,7 +247,7 @@ fn send<C: CotSender>(
     if n == 0 {
         return Ok(());
     }
-    let dimensions = Dimensions::full(n, lpn);
+    let dimensions = PcgDimensions::full(n, lpn);
     let delta = Zeroizing::new(cot.delta().expose()[0]);
     // 1.
     let masks = usize::from(is_checked(C::ADVERSARY));
@@ -281,7 +281,7 @@ fn receive<C: CotReceiver>(
     if n == 0 {
         return Ok(());
     }
-    let dimensions = Dimensions::full(n, lpn);
+    let dimensions = PcgDimensions::full(n, lpn);
     let places = [dimensions.places(rng)];
     // 1.
     let mut values = ZeroizingVec::zeros(usize::from(is_checked(C::ADVERSARY)));

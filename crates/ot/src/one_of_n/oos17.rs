@@ -44,7 +44,7 @@ use zeroize::Zeroizing;
 pub use super::check::{CHECK, WRONG_ROWS_PASS};
 use super::{
     check::{self, SUMS},
-    rows::{self, Function, RowKeys, Scratch},
+    rows::{self, Function, RowBuffers, RowKeys},
 };
 use crate::{
     Bytes, Malicious, ZeroizingVec,
@@ -189,7 +189,7 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         let masked = with_masks::<C>(words, rng);
         let mut rows = ZeroizingVec::zeros(masked.len() * C::Row::BLOCKS);
         let machine = (&self.code, &mut self.columns);
-        rows::send_rows(machine, &masked, &mut rows, &mut Scratch::default(), channel)?;
+        rows::send_rows(machine, &masked, &mut rows, &mut RowBuffers::default(), channel)?;
         let rows: &[C::Row] = bytemuck::cast_slice(&rows);
         // 3 and 4.
         check::prove(&masked, rows, channel)?;
@@ -337,7 +337,7 @@ mod tests {
         let mut rows = vec![Block::ZERO; words.len() * C::Row::BLOCKS];
         let code = Falsely { code: &receiver.code, attempt };
         let machine = (&code, &mut receiver.columns);
-        rows::send_rows(machine, &words, &mut rows, &mut Scratch::default(), channel).unwrap();
+        rows::send_rows(machine, &words, &mut rows, &mut RowBuffers::default(), channel).unwrap();
         let rows: &mut [C::Row] = bytemuck::cast_slice_mut(&mut rows);
         let challenge = receive_challenge(channel).unwrap();
         let right = answer(&words, &*rows, challenge);

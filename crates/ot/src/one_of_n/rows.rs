@@ -235,7 +235,7 @@ fn split<'a>(
 
 /// R's scratch space: for the columns of codewords and for t.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct RowBuffers {
     codewords: Vec<Block>,
     t: Vec<Block>,
 }
@@ -245,7 +245,7 @@ pub(super) fn send_rows<C: Code>(
     (code, columns): (&C, &mut columns::Receiver),
     words: &[Block],
     rows: &mut [Block],
-    Scratch { codewords, t }: &mut Scratch,
+    RowBuffers { codewords, t }: &mut RowBuffers,
     channel: &mut Channel,
 ) -> Result<()> {
     let pieces = words.chunks(CHUNK_ROWS).zip(rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS));
@@ -276,7 +276,7 @@ pub(super) fn receive_keys<C: Code>(
 ) -> Result<()> {
     assert_eq!(keys.len(), words.len(), "a key for each word");
     let mut rows = ZeroizingVec::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
-    let mut scratch = Scratch::default();
+    let mut scratch = RowBuffers::default();
     let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
     for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
         let rows = &mut rows[..words.len() * C::Row::BLOCKS];

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::{
     Adversary,
-    lpn::{Lpn, Values},
+    lpn::{Lpn, NoiseValues},
 };
 use vesica_primitives::{Block, aes::CorrelationRobust, gf};
 use zeroize::{Zeroize, Zeroizing};
@@ -30,7 +30,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{
     Bytes, CotReceiver, CotSender, ZeroizingVec,
     chunks::lowest_bits,
-    pcg::{self, Dimensions, ots},
+    pcg::{self, PcgDimensions, ots},
     pprf::{MASKS, masks},
     session,
     stream::Stream,
@@ -59,18 +59,18 @@ const BATCHES: usize = 8;
 
 /// OTs of the underlying extension for a call of `n` OTs, which are made in one call.
 pub fn ots_beneath(n: usize, lpn: Lpn) -> usize {
-    let dimensions = Dimensions::full(n, lpn);
+    let dimensions = PcgDimensions::full(n, lpn);
     dimensions.ots() + WORD_BITS * dimensions.blocks
 }
 
 /// Payload bytes of a call of `n` OTs, without the underlying extension.
 pub fn bytes(n: usize, lpn: Lpn) -> Bytes {
-    Bytes { to_sender: 0, to_receiver: Dimensions::full(n, lpn).bytes() }
+    Bytes { to_sender: 0, to_receiver: PcgDimensions::full(n, lpn).bytes() }
 }
 
 /// Bytes of memory that a party takes for a call of `n` OTs, with the number of threads of the current pool.
 pub fn memory(n: usize, lpn: Lpn) -> usize {
-    Dimensions::full(n, lpn).memory()
+    PcgDimensions::full(n, lpn).memory()
 }
 
 /// The hashes of a session, one for each stretch of OTs.
@@ -104,7 +104,7 @@ impl<C: CotSender> Sender<C> {
     /// # Panics
     /// If the values of the noise are not uniform.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        assert_eq!(lpn.values, Values::Uniform, "of a VOLE");
+        assert_eq!(lpn.values, NoiseValues::Uniform, "of a VOLE");
         let hashes = SilentHashes::new(session::draw(SESSION, channel, rng)?);
         channel.flush()?;
         Ok(Self { cot, lpn, hashes, rng: Stream::new(rng) })
@@ -121,7 +121,7 @@ impl<C: CotSender> Sender<C> {
         if n == 0 {
             return Ok(());
         }
-        let dimensions = Dimensions::full(n, self.lpn);
+        let dimensions = PcgDimensions::full(n, self.lpn);
         let levels = slice::from_ref(&dimensions);
         let delta = Zeroizing::new(self.cot.delta().expose()[0]);
         let bits = WORD_BITS as u32;
@@ -188,7 +188,7 @@ impl<C: CotReceiver> Receiver<C> {
     /// # Panics
     /// If the values of the noise are not uniform.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        assert_eq!(lpn.values, Values::Uniform, "of a VOLE");
+        assert_eq!(lpn.values, NoiseValues::Uniform, "of a VOLE");
         let hashes = SilentHashes::new(session::learn(SESSION, channel)?);
         Ok(Self { cot, lpn, hashes, rng: Stream::new(rng) })
     }
@@ -203,7 +203,7 @@ impl<C: CotReceiver> Receiver<C> {
         if n == 0 {
             return Ok(());
         }
-        let dimensions = Dimensions::full(n, self.lpn);
+        let dimensions = PcgDimensions::full(n, self.lpn);
         let levels = slice::from_ref(&dimensions);
         let places = [dimensions.places(&mut self.rng)];
         let mut words = ZeroizingVec::<u64>::zeros(dimensions.blocks);

@@ -99,20 +99,20 @@ pub fn prove(
     trees: &[Trees<'_>],
     mask: Block,
     channel: &mut Channel,
-) -> Result<Answer> {
+) -> Result<CheckAnswer> {
     // C1.
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // C2.
     let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
-    Ok(Answer(digest(channel.session(), challenge[0], *value)))
+    Ok(CheckAnswer(digest(channel.session(), challenge[0], *value)))
 }
 
 /// The answer that S must still send.
 #[must_use]
-pub struct Answer(blake3::Hash);
+pub struct CheckAnswer(blake3::Hash);
 
-impl Answer {
+impl CheckAnswer {
     /// Step C2. The caller sends more, or flushes.
     pub fn send(self, channel: &mut Channel) -> Result<()> {
         channel.send(ANSWER, self.0.as_bytes())
@@ -230,13 +230,13 @@ fn digest(session: SessionId, chi: Block, value: Block) -> blake3::Hash {
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
-    use vesica_params::lpn::{Lpn, ONES, Values};
+    use vesica_params::lpn::{Lpn, NoiseValues, ONES};
     use vesica_primitives::block::sum;
 
     use super::*;
     use crate::{
         CotSender,
-        pcg::{self, Dimensions, correction, ots},
+        pcg::{self, PcgDimensions, correction, ots},
         pprf::half_tree::MaskedSums,
         two_party::{Ideal, run},
     };
@@ -246,7 +246,7 @@ mod tests {
     /// 24 blocks of 16 entries, as in silent OT.
     const OTS: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
     /// The same, as in silent VOLE. All values are 1 here, too, so that S's share of a value times Δ is Δ, and R's is 0.
-    const VOLE: Lpn = Lpn { values: Values::Uniform, ..OTS };
+    const VOLE: Lpn = Lpn { values: NoiseValues::Uniform, ..OTS };
 
     /// The behaviour of a sender in one attempt.
     #[derive(Clone, Copy, Debug)]
@@ -281,7 +281,7 @@ mod tests {
 
     /// Makes all attempts with such noise; returns Δ, the sender's leaves, and the receiver's shares.
     fn attempt(lpn: Lpn, lies: &[Lie]) -> (Block, Vec<ZeroizingVec<Block>>, Vec<Received>) {
-        let dimensions = &Dimensions::full(100, lpn);
+        let dimensions = &PcgDimensions::full(100, lpn);
         assert_eq!([dimensions.blocks, dimensions.block], [24, 16]);
         let ((delta, sent), received) = run(
             |channel| {
@@ -301,7 +301,7 @@ mod tests {
 
     /// Block `tree` of W(α) for an α with this place, if S sends these sums, and this correction in silent VOLE.
     fn guessed(
-        dimensions: &Dimensions,
+        dimensions: &PcgDimensions,
         trees: &Trees<'_>,
         sums: &[Block],
         keys: &[Block],
@@ -331,7 +331,7 @@ mod tests {
 
     /// The sender's side with values 1.
     fn deviate(
-        dimensions: &Dimensions,
+        dimensions: &PcgDimensions,
         lie: &Lie,
         cot: &mut Ideal,
         last: &mut [u8; 32],
@@ -390,7 +390,7 @@ mod tests {
     }
 
     fn receive(
-        dimensions: &Dimensions,
+        dimensions: &PcgDimensions,
         cot: &mut Ideal,
         channel: &mut Channel,
         rng: &mut StdRng,

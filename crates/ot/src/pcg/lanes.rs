@@ -12,7 +12,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{BinaryVector, Block, CacheLine, threads};
 use zeroize::Zeroizing;
 
-use super::{Dimensions, Receiver, Sender, complete, correction};
+use super::{PcgDimensions, Receiver, Sender, complete, correction};
 use crate::{
     ZeroizingVec,
     pprf::{self, half_tree::Trees},
@@ -35,7 +35,7 @@ trait Fill {
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()>;
 }
 
-impl Dimensions {
+impl PcgDimensions {
     /// Compresses pieces side by side; `each` gets the result, at most [`STRETCH`] entries at a time. Their number
     /// depends only on the sizes.
     fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
@@ -63,7 +63,7 @@ impl Dimensions {
         2 * groups * self.code.length() * line + self.code.memory()
     }
 
-    /// Like [`Dimensions::show`], with `lanes` pieces in lines L.
+    /// Like [`PcgDimensions::show`], with `lanes` pieces in lines L.
     fn show_lanes<L: BinaryVector>(
         &self,
         lanes: usize,
@@ -145,7 +145,7 @@ impl Sender<'_> {
 }
 
 struct Sending<'a> {
-    dimensions: &'a Dimensions,
+    dimensions: &'a PcgDimensions,
     pieces: &'a [Trees<'a>],
     /// The Q_i of all pieces.
     shares: &'a [Block],
@@ -257,7 +257,7 @@ mod tests {
     fn lanes_show_the_entries_of_separate_pieces() {
         let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(5000);
         for len in [1, 5000, 5001, 14_999, 22_003, 40_000, 41_007] {
-            let dimensions = Dimensions::new(len, lpn);
+            let dimensions = PcgDimensions::new(len, lpn);
             let after = dimensions.piece_len();
             let mut expected: Vec<Block> = Vec::new();
             for piece in 0..dimensions.pieces {

@@ -18,7 +18,7 @@
 //! all pieces come first, together.
 //!
 //! [`check`] protects against a malicious S. Against a malicious R the trees must be full: an R that knew all
-//! leaves of a block would get Q_i from step P3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`]
+//! leaves of a block would get Q_i from step P3, and so y_i·Δ for a y_i of its choice. [`PcgDimensions::full`]
 //! takes more or longer blocks, so that every leaf is an entry of the noise.
 
 pub mod check;
@@ -29,7 +29,7 @@ use std::iter::repeat_with;
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
-use vesica_params::lpn::{Lpn, Values};
+use vesica_params::lpn::{Lpn, NoiseValues};
 use vesica_primitives::{
     BinaryVector, Block,
     block::{add_to, sum},
@@ -50,7 +50,7 @@ use crate::{
 const CORRECTIONS: &str = "noise/corrections";
 
 /// The dimensions of a run.
-pub struct Dimensions {
+pub struct PcgDimensions {
     /// Entries after compression.
     pub len: usize,
     /// Blocks of the noise, over all pieces.
@@ -59,19 +59,19 @@ pub struct Dimensions {
     pub block: usize,
     /// The trees of a piece, one for each block, with one leaf per entry.
     trees: pprf::Shape,
-    values: Values,
+    values: NoiseValues,
     pub(crate) code: BlockAccumulate,
     pieces: usize,
 }
 
-impl Dimensions {
+impl PcgDimensions {
     /// For `len` entries after compression, with as few entries before as possible.
     pub fn new(len: usize, lpn: Lpn) -> Self {
         let block = lpn.block_len(piece_len(len, lpn));
         Self::of_blocks(len, lpn, block)
     }
 
-    /// Like [`Dimensions::new`], with full trees.
+    /// Like [`PcgDimensions::new`], with full trees.
     pub fn full(len: usize, lpn: Lpn) -> Self {
         let piece = piece_len(len, lpn);
         let full = lpn.with_full_blocks(piece);
@@ -108,18 +108,18 @@ impl Dimensions {
             + self.corrections() * size_of::<Block>()
     }
 
-    /// Values that need a correction, and Q_i, each: all blocks, or none.
+    /// NoiseValues that need a correction, and Q_i, each: all blocks, or none.
     pub fn corrections(&self) -> usize {
         match self.values {
-            Values::Uniform => self.blocks,
-            Values::Ones => 0,
+            NoiseValues::Uniform => self.blocks,
+            NoiseValues::Ones => 0,
         }
     }
 
     fn leaves(&self) -> Leaves {
         match self.values {
-            Values::Uniform => Leaves::Hashed,
-            Values::Ones => Leaves::Correlated,
+            NoiseValues::Uniform => Leaves::Hashed,
+            NoiseValues::Ones => Leaves::Correlated,
         }
     }
 
@@ -249,14 +249,14 @@ fn piece_len(len: usize, lpn: Lpn) -> usize {
 
 /// S's side after step P1.
 pub struct Sender<'a> {
-    dimensions: &'a Dimensions,
+    dimensions: &'a PcgDimensions,
     delta: Zeroizing<Block>,
     keys: Zeroizing<Vec<Block>>,
 }
 
 impl<'a> Sender<'a> {
     /// After step P1 ([`ots::send`]) with this Δ, which gave these keys.
-    pub fn new(dimensions: &'a Dimensions, delta: Block, keys: Zeroizing<Vec<Block>>) -> Self {
+    pub fn new(dimensions: &'a PcgDimensions, delta: Block, keys: Zeroizing<Vec<Block>>) -> Self {
         Self { dimensions, delta: Zeroizing::new(delta), keys }
     }
 
@@ -300,14 +300,18 @@ impl<'a> Sender<'a> {
 
 /// R's side after step P1.
 pub struct Receiver<'a> {
-    dimensions: &'a Dimensions,
+    dimensions: &'a PcgDimensions,
     places: &'a [u32],
     keys: Zeroizing<Vec<Block>>,
 }
 
 impl<'a> Receiver<'a> {
     /// After step P1 ([`ots::receive`]), which gave these messages, where `places` are the α_i.
-    pub fn new(dimensions: &'a Dimensions, places: &'a [u32], keys: Zeroizing<Vec<Block>>) -> Self {
+    pub fn new(
+        dimensions: &'a PcgDimensions,
+        places: &'a [u32],
+        keys: Zeroizing<Vec<Block>>,
+    ) -> Self {
         Self { dimensions, places, keys }
     }
 
@@ -433,7 +437,7 @@ mod tests {
         let whole = UNIFORM.with_piece(usize::MAX);
         for lpn in [UNIFORM, ONES, GUESSED_ONES, PUBLISHED, PUBLISHED_ONES, whole] {
             for len in [0, 1, 100, 6144, 6145, 50_000, 200_000, 1 << 20, 1_373_000, 1 << 24] {
-                let (least, full) = (Dimensions::new(len, lpn), Dimensions::full(len, lpn));
+                let (least, full) = (PcgDimensions::new(len, lpn), PcgDimensions::full(len, lpn));
                 assert_eq!(full.pieces, least.pieces);
                 let blocks = full.piece_blocks();
                 assert!(blocks >= lpn.blocks && blocks < 2 * lpn.blocks + 24);
@@ -453,7 +457,7 @@ mod tests {
     fn pieces_are_compressed_in_their_order() {
         let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(3000);
         for len in [1, 3000, 3001, 20_000] {
-            let dimensions = Dimensions::new(len, lpn);
+            let dimensions = PcgDimensions::new(len, lpn);
             let total = dimensions.trees.total();
             let entry = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let piece = |i: usize| {

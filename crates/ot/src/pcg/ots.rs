@@ -1,12 +1,12 @@
-//! The correlated OTs that noise is made of, all in one call of the extension, which checks it once if it is a malicious one:
-//! those for the trees of every level of [`Dimensions`], and after them those on the bits of numbers, which give
-//! shares of the numbers times Δ.
+//! The correlated OTs from which noise is made, all in one call of the extension, which checks the call once if it is
+//! malicious. The OTs for the trees of every level of [`PcgDimensions`] come first, then the OTs on the bits of
+//! numbers, which give shares of the numbers times Δ.
 
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::Dimensions;
+use super::PcgDimensions;
 use crate::{CotReceiver, CotSender, ZeroizingVec, vole::Subspace};
 
 /// S's part.
@@ -19,13 +19,13 @@ pub struct Sent {
 
 /// S's part for these levels and shares Q_i of `values` numbers y_i of `bits` bits, which R has.
 pub fn send(
-    levels: &[Dimensions],
+    levels: &[PcgDimensions],
     values: usize,
     bits: u32,
     cot: &mut impl CotSender,
     channel: &mut Channel,
 ) -> Result<Sent> {
-    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
+    let of_trees: usize = levels.iter().map(PcgDimensions::ots).sum();
     let mut blocks = ZeroizingVec::zeros(of_trees + values * bits as usize);
     cot.send_correlated_into(&mut blocks, channel)?;
     let (keys, shares) = of_levels(levels, &blocks);
@@ -43,14 +43,14 @@ pub struct Received {
 /// R's part for these levels with noise at `places`, and shares Q_i + y_i·Δ of its
 /// numbers y_i.
 pub fn receive<A: Subspace>(
-    levels: &[Dimensions],
+    levels: &[PcgDimensions],
     places: &[Zeroizing<Vec<u32>>],
     values: &[A],
     bits: u32,
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
 ) -> Result<Received> {
-    let of_trees: usize = levels.iter().map(Dimensions::ots).sum();
+    let of_trees: usize = levels.iter().map(PcgDimensions::ots).sum();
     let count = bits as usize;
     let mut choices = Bits::zeros(of_trees + values.len() * count);
     let mut next = 0;
@@ -73,11 +73,11 @@ pub fn receive<A: Subspace>(
 
 /// The blocks of each level, and those that are left.
 fn of_levels<'a>(
-    levels: &[Dimensions],
+    levels: &[PcgDimensions],
     blocks: &'a [Block],
 ) -> (Vec<Zeroizing<Vec<Block>>>, &'a [Block]) {
     let mut left = blocks;
-    let cut = |level: &Dimensions| {
+    let cut = |level: &PcgDimensions| {
         let own;
         (own, left) = left.split_at(level.ots());
         Zeroizing::new(own.to_vec())

@@ -1,7 +1,7 @@
 //! The codes of silent OT and silent VOLE, compared with the bounds that `vesica_params` computes for them.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-use vesica_ot::pcg::Dimensions;
+use vesica_ot::pcg::PcgDimensions;
 use vesica_params::lpn::{GUESSED_ONES, Lpn, ONES, UNIFORM, first_moment};
 use vesica_primitives::{Block, code::permutation::permutation};
 
@@ -169,7 +169,7 @@ fn noise_is_compressed_by_an_explicit_matrix() {
         (4, 24, 99, 290),
     ] {
         let lpn = Lpn { accumulators, blocks, least: 0, ..UNIFORM }.with_piece(piece);
-        let dimensions = Dimensions::new(len, lpn);
+        let dimensions = PcgDimensions::new(len, lpn);
         let columns = columns(blocks, dimensions.block, accumulators);
         let places = dimensions.places(rng);
         let values: Vec<Block> = places.iter().map(|_| Block::random(rng)).collect();

@@ -25,7 +25,7 @@ use first_moment::Tails;
 
 /// The values of the noise in its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Values {
+pub enum NoiseValues {
     /// Uniform in a space of at most 128 bits: silent VOLE.
     Uniform,
     /// Always 1: silent OT.
@@ -38,7 +38,7 @@ pub struct Lpn {
     /// Accumulators of the code.
     pub accumulators: u32,
     /// The values of the noise.
-    pub values: Values,
+    pub values: NoiseValues,
     /// Blocks of the noise, each with one nonzero entry: t, a multiple of 24.
     pub blocks: usize,
     /// The minimal number of entries before compression. Shorter codes have light words with too high a
@@ -58,22 +58,27 @@ const PIECE: usize = 768 * 512 / 2;
 ///
 /// The number of blocks also allows for 40 bits of guesses by a sender that is caught if one is wrong: (1 − δ)^t bounds
 /// the bias including such guesses of places.
-pub const UNIFORM: Lpn =
-    Lpn { accumulators: 3, values: Values::Uniform, blocks: 768, least: 768 * 16, piece: PIECE };
+pub const UNIFORM: Lpn = Lpn {
+    accumulators: 3,
+    values: NoiseValues::Uniform,
+    blocks: 768,
+    least: 768 * 16,
+    piece: PIECE,
+};
 
 /// For values that are all 1, with three accumulators, among parties that follow the protocol.
 ///
 /// It is public that each block adds up to 1: this gives as many equations as there are blocks, in addition to the
 /// equations of the compressed vector. With 64 entries a block or more they are too few to matter: at the distance of a
 /// random code of that rate, the bias stays below 2^-128.
-pub const ONES: Lpn = Lpn { values: Values::Ones, blocks: 384, least: 384 * 64, ..UNIFORM };
+pub const ONES: Lpn = Lpn { values: NoiseValues::Ones, blocks: 384, least: 384 * 64, ..UNIFORM };
 
 /// For values that are all 1, where a sender may guess places and is caught if a guess is wrong.
 ///
 /// A guess that the place of a block is outside a test word costs −log2(1 − δ) bits and saves −log2(1 − 2δ) of
 /// the bias. With as many blocks as uniform values have, guessing all of them succeeds with probability 2^-κ,
 /// and after 40 bits of guesses the bias is still below 2^-κ.
-pub const GUESSED_ONES: Lpn = Lpn { values: Values::Ones, ..UNIFORM };
+pub const GUESSED_ONES: Lpn = Lpn { values: NoiseValues::Ones, ..UNIFORM };
 
 /// The published instance, for uniform values: two accumulators, as in ePrint 2026/1903, with blocks for the
 /// distance of 0.10 that is certified there.
@@ -84,7 +89,7 @@ pub const PUBLISHED: Lpn =
 
 /// The published instance for values that are all 1, among parties that follow the protocol.
 pub const PUBLISHED_ONES: Lpn = Lpn {
-    values: Values::Ones,
+    values: NoiseValues::Ones,
     blocks: 408,
     least: 408 * 2048,
     piece: 408 * 2048 / 2,
@@ -138,8 +143,8 @@ impl Lpn {
     pub fn distance(&self) -> f64 {
         let unmet = libm::exp2(-f64::from(KAPPA) / self.blocks as f64);
         match self.values {
-            Values::Uniform => 1.0 - unmet,
-            Values::Ones => (1.0 - unmet) / 2.0,
+            NoiseValues::Uniform => 1.0 - unmet,
+            NoiseValues::Ones => (1.0 - unmet) / 2.0,
         }
     }
 
@@ -155,8 +160,8 @@ impl Lpn {
     /// for all runs.
     pub fn failure_bits(&self, length: usize) -> f64 {
         match self.values {
-            Values::Uniform => -self.tails(length).light,
-            Values::Ones => -self.tails(length).both(),
+            NoiseValues::Uniform => -self.tails(length).light,
+            NoiseValues::Ones => -self.tails(length).both(),
         }
     }
 
@@ -198,8 +203,8 @@ mod tests {
             assert!(lpn.blocks.is_multiple_of(BLOCK));
             let (t, distance) = (lpn.blocks as f64, lpn.distance());
             let bias = match lpn.values {
-                Values::Uniform => t * libm::log2(1.0 - distance),
-                Values::Ones => t * libm::log2(1.0 - 2.0 * distance),
+                NoiseValues::Uniform => t * libm::log2(1.0 - distance),
+                NoiseValues::Ones => t * libm::log2(1.0 - 2.0 * distance),
             };
             assert!((bias + 128.0).abs() < 1e-9, "{lpn:?}: {bias}");
         }
@@ -223,11 +228,11 @@ mod tests {
             piece,
         };
         let expected = [
-            lpn(3, Values::Uniform, 768, 12_288, 196_608),
-            lpn(3, Values::Ones, 384, 24_576, 196_608),
-            lpn(3, Values::Ones, 768, 12_288, 196_608),
-            lpn(2, Values::Uniform, 864, 552_960, 276_480),
-            lpn(2, Values::Ones, 408, 835_584, 417_792),
+            lpn(3, NoiseValues::Uniform, 768, 12_288, 196_608),
+            lpn(3, NoiseValues::Ones, 384, 24_576, 196_608),
+            lpn(3, NoiseValues::Ones, 768, 12_288, 196_608),
+            lpn(2, NoiseValues::Uniform, 864, 552_960, 276_480),
+            lpn(2, NoiseValues::Ones, 408, 835_584, 417_792),
         ];
         assert_eq!(ALL, expected);
         assert_eq!(ones(Adversary::SemiHonest), ONES);

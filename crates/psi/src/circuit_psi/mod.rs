@@ -51,7 +51,7 @@ use crate::{
 
 /// The dimensions of an OPPRF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dimensions {
+pub(crate) struct OpprfSize {
     /// The receiver's points, one per bin.
     pub(crate) bins: usize,
     /// The sender's points.
@@ -76,21 +76,21 @@ pub(crate) trait Opprf: Send + Sync + 'static {
     const UNIT: usize;
 
     /// Payload bytes, the setup included.
-    fn bytes(dimensions: Dimensions) -> Bytes;
+    fn bytes(dimensions: OpprfSize) -> Bytes;
 
     /// The events that may go wrong by chance.
-    fn failures(dimensions: Dimensions) -> Vec<Failure>;
+    fn failures(dimensions: OpprfSize) -> Vec<Failure>;
 
     /// The sender's setup.
     fn sender(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Sender>;
 
     /// The receiver's setup.
     fn receiver(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Receiver>;
@@ -203,11 +203,11 @@ impl Plan {
         self.bits.div_ceil(8)
     }
 
-    fn dimensions<M: Construction>(&self) -> Dimensions {
+    fn dimensions<M: Construction>(&self) -> OpprfSize {
         let len = self.target_len() + self.values.map_or(0, Masking::len);
         let len = len.next_multiple_of(M::Opprf::UNIT);
         let programmed = HASHES * self.sizes.sender;
-        Dimensions { bins: self.bins(), programmed, len, lambda: self.lambda }
+        OpprfSize { bins: self.bins(), programmed, len, lambda: self.lambda }
     }
 
     /// The events that may go wrong by chance in all three steps.

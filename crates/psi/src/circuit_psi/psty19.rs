@@ -18,7 +18,7 @@ use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
 use crate::{
     Adversary, Protocol, Result,
-    circuit_psi::{About, Comparison, Construction, Dimensions, Opprf, protocol},
+    circuit_psi::{About, Comparison, Construction, Opprf, OpprfSize, protocol},
 };
 
 /// Its entry in the catalogue.
@@ -44,8 +44,8 @@ impl Construction for Psty19 {
 /// The paper's OPPRF.
 struct WithPolynomials;
 
-fn of(dimensions: Dimensions) -> oprf::Dimensions {
-    let Dimensions { bins, programmed, len, lambda } = dimensions;
+fn of(dimensions: OpprfSize) -> oprf::Dimensions {
+    let OpprfSize { bins, programmed, len, lambda } = dimensions;
     let width = code::width(programmed, lambda);
     let shape = okvs::polynomial(programmed, MEGA_BIN, lambda);
     oprf::Dimensions { instances: bins, width, hint: Hint { shape, programmed, len } }
@@ -59,11 +59,11 @@ impl Opprf for WithPolynomials {
 
     const UNIT: usize = Polynomial::UNIT;
 
-    fn bytes(dimensions: Dimensions) -> Bytes {
+    fn bytes(dimensions: OpprfSize) -> Bytes {
         oprf::bytes(of(dimensions))
     }
 
-    fn failures(dimensions: Dimensions) -> Vec<Failure> {
+    fn failures(dimensions: OpprfSize) -> Vec<Failure> {
         let oprf::Dimensions { width, hint, .. } = of(dimensions);
         let close = code::log2_failure(hint.programmed, width);
         let hint = hint.shape.log2_failure(hint.programmed);
@@ -74,7 +74,7 @@ impl Opprf for WithPolynomials {
     }
 
     fn sender(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Sender> {
@@ -83,7 +83,7 @@ impl Opprf for WithPolynomials {
     }
 
     fn receiver(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Receiver> {

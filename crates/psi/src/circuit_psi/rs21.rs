@@ -22,7 +22,7 @@ use vesica_params::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::rr22::Rr22;
 
-use super::{About, Comparison, Construction, Dimensions, Opprf, protocol};
+use super::{About, Comparison, Construction, Opprf, OpprfSize, protocol};
 use crate::{
     Adversary, Protocol, Result,
     protocols::{rs21::CITATION, vole_oprf::FIELD},
@@ -68,8 +68,8 @@ const CLUSTER: usize = 1 << 15;
 
 const LPN: Lpn = lpn::UNIFORM;
 
-fn of(dimensions: Dimensions) -> opprf::Dimensions {
-    let Dimensions { bins, programmed, len, lambda } = dimensions;
+fn of(dimensions: OpprfSize) -> opprf::Dimensions {
+    let OpprfSize { bins, programmed, len, lambda } = dimensions;
     let shape = |points, lambda| shape(points, CLUSTER, lambda);
     opprf::Dimensions::new(bins, programmed, len, lambda, shape)
 }
@@ -91,18 +91,18 @@ impl Opprf for FromVole {
 
     const UNIT: usize = 1;
 
-    fn bytes(dimensions: Dimensions) -> Bytes {
+    fn bytes(dimensions: OpprfSize) -> Bytes {
         let dimensions = of(dimensions);
         let vole = silent::bytes(dimensions.points.columns(), dimensions.bits, LPN, FIELD);
         extension::setup_bytes(FIELD) + vole + opprf::bytes(dimensions)
     }
 
-    fn failures(dimensions: Dimensions) -> Vec<Failure> {
+    fn failures(dimensions: OpprfSize) -> Vec<Failure> {
         of(dimensions).failures(dimensions.bins).to_vec()
     }
 
     fn sender(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Sender> {
@@ -118,7 +118,7 @@ impl Opprf for FromVole {
     }
 
     fn receiver(
-        dimensions: Dimensions,
+        dimensions: OpprfSize,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Receiver> {

@@ -54,13 +54,13 @@ pub static PROTOCOL: Protocol = Protocol {
     limits,
     parties: Parties::Plain {
         sender: |setting, channel, rng| {
-            let dimensions = Dimensions::of(setting);
+            let dimensions = FilterDimensions::of(setting);
             channel.phase("base-ot");
             let cells = cells::Sender::setup(channel, rng)?;
             Ok(Box::new(Sender { dimensions, cells }))
         },
         receiver: |setting, channel, rng| {
-            let dimensions = Dimensions::of(setting);
+            let dimensions = FilterDimensions::of(setting);
             channel.phase("base-ot");
             let cells = cells::Receiver::setup(channel, rng)?;
             Ok(Box::new(Receiver { dimensions, cells }))
@@ -75,13 +75,13 @@ const CELLS: &str = "dcw13/cells";
 
 /// The dimensions of a run.
 #[derive(Clone, Copy)]
-struct Dimensions {
+struct FilterDimensions {
     shape: Shape,
     /// Bytes sent per cell.
     len: usize,
 }
 
-impl Dimensions {
+impl FilterDimensions {
     /// A filter with room for both sets: then, except with probability 2^-λ, each item of S that R does not
     /// have has its own cell among those that R does not choose, and R sees random strings in the others.
     /// The number of bits is such that, except with the same probability, the cells of no item that only R has
@@ -94,7 +94,7 @@ impl Dimensions {
 }
 
 fn failures(setting: Setting) -> Vec<Failure> {
-    let (Sizes { sender, receiver }, dimensions) = (setting.sizes, Dimensions::of(setting));
+    let (Sizes { sender, receiver }, dimensions) = (setting.sizes, FilterDimensions::of(setting));
     let equal = tag::log2_failure(receiver, 1, 8 * dimensions.len as u32);
     let taken = dimensions.shape.log2_failure(sender + receiver);
     vec![
@@ -112,7 +112,7 @@ fn limits(sizes: Sizes) -> std::result::Result<(), Limit> {
 }
 
 fn cost(setting: Setting) -> Cost {
-    let Dimensions { shape, len } = Dimensions::of(setting);
+    let FilterDimensions { shape, len } = FilterDimensions::of(setting);
     let setup = cells::setup_cost();
     Cost {
         bytes_to_sender: (setup.to_sender + cells::cost(shape)) as f64,
@@ -132,7 +132,7 @@ fn digests(seed: Block, items: &[Block]) -> Vec<u64> {
 
 /// The party whose items are in the filter.
 struct Sender {
-    dimensions: Dimensions,
+    dimensions: FilterDimensions,
     cells: cells::Sender,
 }
 
@@ -143,7 +143,7 @@ impl Party<Items<'_>, ()> for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let Dimensions { shape, len } = self.dimensions;
+        let FilterDimensions { shape, len } = self.dimensions;
         refuse_duplicates(items)?;
         // 1.
         channel.phase("hash");
@@ -177,7 +177,7 @@ const MIN_CELLS: usize = 1 << 13;
 
 /// The party that learns the intersection.
 struct Receiver {
-    dimensions: Dimensions,
+    dimensions: FilterDimensions,
     cells: cells::Receiver,
 }
 
@@ -188,7 +188,7 @@ impl Party<Items<'_>, Vec<u32>> for Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let Dimensions { shape, len } = self.dimensions;
+        let FilterDimensions { shape, len } = self.dimensions;
         refuse_duplicates(items)?;
         // 1.
         channel.phase("hash");
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn cells_are_as_long_as_they_must_be() {
-        let len = |n: usize| Dimensions::of(Sizes { sender: n, receiver: n }.into()).len;
+        let len = |n: usize| FilterDimensions::of(Sizes { sender: n, receiver: n }.into()).len;
         assert_eq!(
             [0, 1, 2, 1 << 8, 257, 1 << 16, 1 << 20, 1 << 23].map(len),
             [5, 5, 6, 6, 7, 7, 8, 8]

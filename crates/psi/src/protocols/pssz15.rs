@@ -43,13 +43,13 @@ fn shape(setting: Setting) -> phasing::Shape {
 }
 
 /// Items, truncated and permuted.
-struct Items {
+struct PermutedItems {
     phasing: Phasing<HASHES>,
     cut: Vec<Block>,
     phased: Phased<HASHES>,
 }
 
-impl Items {
+impl PermutedItems {
     fn new(items: &[Block], seed: Block, shape: phasing::Shape) -> Self {
         let keys = Aes128::new(seed);
         let mut cut = items.to_vec();
@@ -61,7 +61,7 @@ impl Items {
     }
 }
 
-impl Hashed<HASHES> for Items {
+impl Hashed<HASHES> for PermutedItems {
     fn count(&self) -> usize {
         self.phased.count()
     }
@@ -80,7 +80,7 @@ impl Hashed<HASHES> for Items {
     }
 }
 
-impl Binned<HASHES> for Items {
+impl Binned<HASHES> for PermutedItems {
     fn string(&self, entry: Entry) -> Block {
         let stored = self.phasing.store(self.cut[entry.position()], entry.hash());
         Block(self.phasing.pack(stored).expect("what an item leaves fits what is stored"))
@@ -91,7 +91,7 @@ impl Binned<HASHES> for Items {
 struct Phase;
 
 impl Seating<HASHES> for Phase {
-    type Items = Items;
+    type Items = PermutedItems;
 
     fn shape(setting: Setting) -> Shape {
         let shape = shape(setting);
@@ -109,11 +109,11 @@ impl Seating<HASHES> for Phase {
         ]
     }
 
-    fn bins(items: &[Block], seed: Block, setting: Setting) -> Items {
-        Items::new(items, seed, shape(setting))
+    fn bins(items: &[Block], seed: Block, setting: Setting) -> PermutedItems {
+        PermutedItems::new(items, seed, shape(setting))
     }
 
-    fn seats(items: &Items, _: Shape) -> Result<Vec<Option<Entry>>> {
+    fn seats(items: &PermutedItems, _: Shape) -> Result<Vec<Option<Entry>>> {
         Ok(CuckooTable::of_set(items, 0)?.bins().to_vec())
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn strings_differ_in_a_bin() {
         let items: Vec<Block> = (0..5000).map(Block).collect();
-        let binned = Items::new(&items, Block(3), shape(equal(5000).into()));
+        let binned = PermutedItems::new(&items, Block(3), shape(equal(5000).into()));
         let letters = Phase::shape(equal(5000).into()).letters;
         let mut seen = HashSet::new();
         for position in 0..items.len() {

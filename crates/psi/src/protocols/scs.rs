@@ -28,7 +28,7 @@ use vesica_circuit::{
     garbling::{self, Evaluator, Garbler},
     gmw::Gmw,
     programs::{
-        scs::{self, BadItems, Known, Terms},
+        scs::{self, BadItems, KnownInputs, Parameters},
         waksman,
     },
     triples::{Demand, Extension, Triples},
@@ -65,12 +65,12 @@ pub static YAO: Protocol = Protocol {
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
             let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
-            Ok(Box::new(Garbling { terms: terms(setting, Comparison::Small), cot }))
+            Ok(Box::new(GarbledSender { terms: terms(setting, Comparison::Small), cot }))
         },
         receiver: |setting, channel, rng| {
             channel.phase("base-ot");
             let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
-            Ok(Box::new(Evaluating { terms: terms(setting, Comparison::Small), cot }))
+            Ok(Box::new(GarbledReceiver { terms: terms(setting, Comparison::Small), cot }))
         },
     },
 };
@@ -122,10 +122,10 @@ fn failures(setting: Setting) -> Vec<Failure> {
     vec![Failure::new("two items have one image", equal)]
 }
 
-fn terms(setting: Setting, comparison: Comparison) -> Terms {
+fn terms(setting: Setting, comparison: Comparison) -> Parameters {
     let sizes = setting.sizes;
     let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, setting.lambda()) as usize;
-    Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Party::Second, comparison }
+    Parameters { width, sizes: [sizes.sender, sizes.receiver], receiver: Party::Second, comparison }
 }
 
 fn memory_of_garbling(Setting { sizes, .. }: Setting) -> Memory {
@@ -168,12 +168,12 @@ fn shorten(
     width: usize,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(scs::Items, Vec<Block>)> {
+) -> Result<(scs::SortedItems, Vec<Block>)> {
     refuse_duplicates(items)?;
     let images = permute(items.low_halves(), channel, rng)?;
     let low = u128::MAX >> (128 - width);
     let values: Vec<Block> = images.iter().map(|image| Block(image.0 & low)).collect();
-    Ok((scs::Items::new(values.clone(), width)?, values))
+    Ok((scs::SortedItems::new(values.clone(), width)?, values))
 }
 
 impl From<BadItems> for Error {
@@ -186,7 +186,7 @@ impl From<BadItems> for Error {
 
 /// The sender's part, once it is ready for its items; `engine` makes the engine that runs the program.
 fn help<'c, E: Engine>(
-    terms: &Terms,
+    terms: &Parameters,
     items: Items<'_>,
     channel: &'c mut Channel,
     rng: &mut dyn CryptoRng,
@@ -198,14 +198,14 @@ where
     let (mine, _) = shorten(items, terms.width, channel, rng)?;
     channel.phase("circuit");
     let permutation = waksman::random(terms.places(), rng);
-    let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
+    let known = KnownInputs { items: [Some(&mine), None], permutation: Some(&permutation) };
     scs::intersect(&mut engine(channel, rng)?, terms, known)?;
     Ok(())
 }
 
 /// The receiver's part.
 fn look_up<'c, E: Engine>(
-    terms: &Terms,
+    terms: &Parameters,
     items: Items<'_>,
     channel: &'c mut Channel,
     rng: &mut dyn CryptoRng,
@@ -216,7 +216,7 @@ where
 {
     let (mine, values) = shorten(items, terms.width, channel, rng)?;
     channel.phase("circuit");
-    let known = Known { items: [None, Some(&mine)], permutation: None };
+    let known = KnownInputs { items: [None, Some(&mine)], permutation: None };
     let shown = scs::intersect(&mut engine(channel)?, terms, known)?;
     let shown: HashSet<Block> = shown.expect("shown to the receiver").into_iter().collect();
     let all = (0..).zip(values);
@@ -224,12 +224,12 @@ where
 }
 
 /// The sender under garbling.
-struct Garbling {
-    terms: Terms,
+struct GarbledSender {
+    terms: Parameters,
     cot: softspoken::Sender,
 }
 
-impl crate::Party<Items<'_>, ()> for Garbling {
+impl crate::Party<Items<'_>, ()> for GarbledSender {
     fn run(
         self: Box<Self>,
         items: Items<'_>,
@@ -242,12 +242,12 @@ impl crate::Party<Items<'_>, ()> for Garbling {
 }
 
 /// The receiver under garbling.
-struct Evaluating {
-    terms: Terms,
+struct GarbledReceiver {
+    terms: Parameters,
     cot: softspoken::Receiver,
 }
 
-impl crate::Party<Items<'_>, Vec<u32>> for Evaluating {
+impl crate::Party<Items<'_>, Vec<u32>> for GarbledReceiver {
     fn run(
         self: Box<Self>,
         items: Items<'_>,
@@ -261,7 +261,7 @@ impl crate::Party<Items<'_>, Vec<u32>> for Evaluating {
 
 /// Either party under GMW.
 struct Sharing {
-    terms: Terms,
+    terms: Parameters,
     triples: Triples,
 }
 

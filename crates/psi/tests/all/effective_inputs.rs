@@ -8,7 +8,7 @@ use vesica_psi::{
 };
 use vesica_testkit::adversary::{
     prty20,
-    rs21::{Clustered, Construction, WithBands, WithPaxos},
+    rs21::{ClusteredStore, Construction, PaxosStore, WithBands},
 };
 
 /// The numbers of items that are announced: those for which `Construction` states the OKVS.
@@ -46,9 +46,9 @@ fn bounds() -> Vec<(&'static str, Bound)> {
             let sizes = Sizes { sender: items, receiver: items };
             Some(rr17::encode_commit::shape(sizes).receiver_slots())
         }),
-        ("rr22-malicious", of_okvs::<Clustered>),
+        ("rr22-malicious", of_okvs::<ClusteredStore>),
         ("rr22-malicious-low", of_okvs::<WithBands>),
-        ("rs21-malicious", of_okvs::<WithPaxos>),
+        ("rs21-malicious", of_okvs::<PaxosStore>),
     ]
 }
 
@@ -115,16 +115,16 @@ fn the_documents_state_the_bounds() {
             include_str!("../../../../docs/security/adversaries.md"),
             of_all(),
         ),
-        ("SECURITY.md", include_str!("../../../../SECURITY.md"), of_one::<Clustered>()),
+        ("SECURITY.md", include_str!("../../../../SECURITY.md"), of_one::<ClusteredStore>()),
         (
             "docs/protocols/vole.md",
             include_str!("../../../../docs/protocols/vole.md"),
-            of_one::<Clustered>(),
+            of_one::<ClusteredStore>(),
         ),
         (
             "docs/protocols/vole.md",
             include_str!("../../../../docs/protocols/vole.md"),
-            of_one::<WithPaxos>(),
+            of_one::<PaxosStore>(),
         ),
     ];
     let missing = documents.into_iter().filter(|(_, document, table)| !document.contains(table));
@@ -138,7 +138,7 @@ fn the_documents_state_the_bounds() {
 fn a_part_of_a_number_keeps_a_receiver_below_it() {
     for announced in (65..1000).chain((1000..1 << 22).step_by(99_991)) {
         let part = if announced < 1000 { 8 } else { 3 };
-        let inputs = effective_inputs(Clustered::shape(announced).columns(), 64);
+        let inputs = effective_inputs(ClusteredStore::shape(announced).columns(), 64);
         assert!(inputs <= part * announced, "{announced}: {inputs}");
     }
 }

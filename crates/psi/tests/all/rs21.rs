@@ -13,8 +13,8 @@ use vesica_testkit::{
     adversary::{
         ATTEMPTS, equal_sets, fails, has_wrong_length, received,
         rs21::{
-            Clustered, Construction, Receiver, Sent, WithBands, WithPaxos, choose_w, send_list,
-            values,
+            ClusteredStore, Construction, PaxosStore, Receiver, Sent, WithBands, choose_w,
+            send_list, values,
         },
         sent,
     },
@@ -27,12 +27,12 @@ macro_rules! for_each_machine {
         $(mod $name {
             #[test]
             fn rs21_malicious() {
-                super::$name::<super::WithPaxos>();
+                super::$name::<super::PaxosStore>();
             }
 
             #[test]
             fn rr22_malicious() {
-                super::$name::<super::Clustered>();
+                super::$name::<super::ClusteredStore>();
             }
 
             #[test]

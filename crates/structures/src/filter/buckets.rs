@@ -57,7 +57,7 @@ pub(super) struct Size {
 }
 
 /// A taken slot holds twice its tag plus one, an empty one zero.
-pub(super) struct Buckets<const SLOTS: usize, P> {
+pub(super) struct FilterBuckets<const SLOTS: usize, P> {
     pairing: P,
     size: Size,
     attempt: u8,
@@ -65,7 +65,7 @@ pub(super) struct Buckets<const SLOTS: usize, P> {
     slots: Vec<[u128; SLOTS]>,
 }
 
-impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
+impl<const SLOTS: usize, P: Pairing> FilterBuckets<SLOTS, P> {
     /// Inserts items, which are in ascending order.
     pub(super) fn build(items: &[Block], size: Size, pairing: P) -> Result<Self, BuildError> {
         if items.len() > SLOTS * pairing.buckets() {

@@ -6,12 +6,12 @@ use vesica_primitives::Block;
 
 use super::{
     BuildError, DecodeError, Filter,
-    buckets::{Buckets, Pairing, Size, other_in_chunk},
+    buckets::{FilterBuckets, Pairing, Size, other_in_chunk},
     sorted,
 };
 
 /// Tags in buckets of `SLOTS`, which the shape must have too.
-pub struct Paired<const SLOTS: usize>(Buckets<SLOTS, Xor>);
+pub struct Paired<const SLOTS: usize>(FilterBuckets<SLOTS, Xor>);
 
 /// The cuckoo filter: four tags a bucket.
 pub type Cuckoo = Paired<4>;
@@ -49,7 +49,8 @@ impl<const SLOTS: usize> Filter for Paired<SLOTS> {
     type Shape = CuckooShape;
 
     fn build(items: &[Block], shape: CuckooShape) -> Result<Self, BuildError> {
-        Buckets::build(&sorted(items, &shape)?, size(&shape), Xor::new::<SLOTS>(&shape)).map(Self)
+        FilterBuckets::build(&sorted(items, &shape)?, size(&shape), Xor::new::<SLOTS>(&shape))
+            .map(Self)
     }
 
     fn contains(&self, value: Block) -> bool {
@@ -57,7 +58,7 @@ impl<const SLOTS: usize> Filter for Paired<SLOTS> {
     }
 
     fn encoded_len(shape: &CuckooShape) -> usize {
-        Buckets::<SLOTS, _>::encoded_len(size(shape), Xor::new::<SLOTS>(shape))
+        FilterBuckets::<SLOTS, _>::encoded_len(size(shape), Xor::new::<SLOTS>(shape))
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -65,7 +66,7 @@ impl<const SLOTS: usize> Filter for Paired<SLOTS> {
     }
 
     fn decode(bytes: &[u8], shape: CuckooShape) -> Result<Self, DecodeError> {
-        Buckets::decode(bytes, size(&shape), Xor::new::<SLOTS>(&shape)).map(Self)
+        FilterBuckets::decode(bytes, size(&shape), Xor::new::<SLOTS>(&shape)).map(Self)
     }
 }
 

@@ -10,12 +10,12 @@ use vesica_primitives::Block;
 
 use super::{
     BuildError, DecodeError, Filter,
-    buckets::{Buckets, Pairing, Size, other_in_chunk, spread},
+    buckets::{FilterBuckets, Pairing, Size, other_in_chunk, spread},
     sorted,
 };
 
 /// Tags in buckets of four.
-pub struct Vacuum(Buckets<{ VacuumShape::SLOTS }, Chunks>);
+pub struct Vacuum(FilterBuckets<{ VacuumShape::SLOTS }, Chunks>);
 
 #[derive(Clone, Copy)]
 struct Chunks {
@@ -53,7 +53,7 @@ impl Filter for Vacuum {
     type Shape = VacuumShape;
 
     fn build(items: &[Block], shape: VacuumShape) -> Result<Self, BuildError> {
-        Buckets::build(&sorted(items, &shape)?, size(&shape), Chunks::new(&shape)).map(Self)
+        FilterBuckets::build(&sorted(items, &shape)?, size(&shape), Chunks::new(&shape)).map(Self)
     }
 
     fn contains(&self, value: Block) -> bool {
@@ -61,7 +61,7 @@ impl Filter for Vacuum {
     }
 
     fn encoded_len(shape: &VacuumShape) -> usize {
-        Buckets::<{ VacuumShape::SLOTS }, _>::encoded_len(size(shape), Chunks::new(shape))
+        FilterBuckets::<{ VacuumShape::SLOTS }, _>::encoded_len(size(shape), Chunks::new(shape))
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -69,7 +69,7 @@ impl Filter for Vacuum {
     }
 
     fn decode(bytes: &[u8], shape: VacuumShape) -> Result<Self, DecodeError> {
-        Buckets::decode(bytes, size(&shape), Chunks::new(&shape)).map(Self)
+        FilterBuckets::decode(bytes, size(&shape), Chunks::new(&shape)).map(Self)
     }
 }
 

@@ -35,7 +35,7 @@ use crate::conformance::psi::Sets;
 /// A row of the OT extension: a codeword, or the sum of a codeword and others.
 pub type Row = <Concatenated as LinearCode>::Row;
 /// A row as the OKVS decodes it.
-pub type Element = Words<10>;
+pub type DecodedRow = Words<10>;
 
 /// The sender's block, bound to the session.
 fn bound(drawn: Block, channel: &Channel) -> Block {
@@ -47,7 +47,7 @@ fn bound(drawn: Block, channel: &Channel) -> Block {
 /// One of the protocols.
 pub trait Variant {
     /// Its OKVS.
-    type Store: Codec<Block> + Codec<Element>;
+    type Store: Codec<Block> + Codec<DecodedRow>;
 
     /// The protocol.
     const PROTOCOL: &'static Protocol;
@@ -111,13 +111,13 @@ impl<V: Variant> Known<V> {
     }
 
     /// The decoded value of each item. Sets are small here, so there is one cluster.
-    fn decode(&self, columns: &[Element]) -> Vec<Element> {
-        let mut values = vec![Element::default(); self.keys.len()];
+    fn decode(&self, columns: &[DecodedRow]) -> Vec<DecodedRow> {
+        let mut values = vec![DecodedRow::default(); self.keys.len()];
         self.okvs.decode_cluster(&self.keys, columns, &mut values);
         values
     }
 
-    fn hash(&self, rows: &[Element]) -> Vec<Block> {
+    fn hash(&self, rows: &[DecodedRow]) -> Vec<Block> {
         let mut values = vec![Block::ZERO; rows.len()];
         self.construction.hash(rows, &self.keys, &self.high_halves, &mut values);
         values

@@ -51,9 +51,9 @@ pub trait Construction {
 }
 
 /// `rs21-malicious`.
-pub struct WithPaxos;
+pub struct PaxosStore;
 
-impl Construction for WithPaxos {
+impl Construction for PaxosStore {
     type Store = Paxos;
 
     const PROTOCOL: &'static Protocol = &rs21::MALICIOUS;
@@ -66,9 +66,9 @@ impl Construction for WithPaxos {
 }
 
 /// `rr22-malicious`.
-pub struct Clustered;
+pub struct ClusteredStore;
 
-impl Construction for Clustered {
+impl Construction for ClusteredStore {
     type Store = Rr22;
 
     const PROTOCOL: &'static Protocol = &rr22::MALICIOUS;

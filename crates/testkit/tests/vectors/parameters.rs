@@ -1,7 +1,7 @@
 //! `parameters.json`: everything that both parties compute from the sizes of their sets.
 
 use serde_json::{Value, json};
-use vesica_ot::pcg::Dimensions;
+use vesica_ot::pcg::PcgDimensions;
 use vesica_params::{
     LAMBDA,
     bins::simple::max_load,
@@ -102,7 +102,8 @@ fn noise(len: usize, lpn: Lpn, full: bool) -> Value {
     if lpn.is_short(len) {
         return json!("short");
     }
-    let dimensions = if full { Dimensions::full(len, lpn) } else { Dimensions::new(len, lpn) };
+    let dimensions =
+        if full { PcgDimensions::full(len, lpn) } else { PcgDimensions::new(len, lpn) };
     let pieces = lpn.pieces(len);
     json!({ "p": pieces, "t": dimensions.blocks / pieces, "B": dimensions.block, "tree_ots": dimensions.ots() })
 }

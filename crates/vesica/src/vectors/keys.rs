@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vesica_keyset::{
-    key::{Key, KeyColumn},
+    key::{KeyColumn, RowKey},
     reading::Reading,
 };
 use vesica_normalize::{
@@ -280,10 +280,10 @@ fn of_table(profiles: &[&str], identifiers: &[u8], text: &str) -> Value {
         let fields: Vec<_> =
             (0..width).map(|i| String::from_utf8(row.field(i).to_vec()).unwrap()).collect();
         let keys = extractors.iter_mut().map(|extractor| match extractor.key(&row).unwrap() {
-            Key::Present(encoding) => {
+            RowKey::Present(encoding) => {
                 json!({ "encoding": hex(encoding), "digest": hex(Digest::of(encoding).as_bytes()) })
             }
-            Key::Missing { .. } => Value::Null,
+            RowKey::Missing { .. } => Value::Null,
         });
         let keys: Vec<Value> = keys.collect();
         found.push(json!({ "fields": fields, "keys": keys }));

@@ -14,7 +14,7 @@ use crate::{
     run::{accuracy, calibrate, protocol},
 };
 
-use super::{ANCHOR, LINES, Plan, SIZES, job, works};
+use super::{ANCHOR, LINES, SIZES, Schedule, job, works};
 
 /// Stands for a missing figure.
 pub(super) const DASH: &str = "–";
@@ -24,7 +24,7 @@ pub(super) const DASH: &str = "–";
 ///
 /// # Errors
 /// If a record names a link that this release does not know.
-pub fn document(measured: &Measured, plan: &Plan) -> Result<String> {
+pub fn document(measured: &Measured, plan: &Schedule) -> Result<String> {
     let sheet = Sheet { records: &measured.records, plan };
     let mut out = head(measured, plan);
     out += &sheet.summary();
@@ -37,7 +37,7 @@ pub fn document(measured: &Measured, plan: &Plan) -> Result<String> {
     Ok(out)
 }
 
-fn head(measured: &Measured, plan: &Plan) -> String {
+fn head(measured: &Measured, plan: &Schedule) -> String {
     let host = &measured.host;
     let memory = host.memory_bytes.map_or(String::new(), |bytes| {
         format!(", {} GiB of memory", number((bytes as f64 / f64::from(1 << 30)).round()))
@@ -85,7 +85,7 @@ Figures of whole runs of the program, files included, are with what they are of:
 /// The results in which figures are looked up.
 pub(super) struct Sheet<'a> {
     pub(super) records: &'a [Record],
-    plan: &'a Plan,
+    plan: &'a Schedule,
 }
 
 /// The runs of one job.

@@ -1,6 +1,6 @@
 //! The measurements for docs/reference/performance.md, and the document made from them.
 //!
-//! A [`Plan`] is a list of runs that depends only on its bounds and on the figures used for prediction, so a
+//! A [`Schedule`] is a list of runs that depends only on its bounds and on the figures used for prediction, so a
 //! file of results that contains them gives the same document again.
 
 mod document;
@@ -68,7 +68,7 @@ impl Planned {
 }
 
 /// The runs to make, in order, and those left out.
-pub struct Plan {
+pub struct Schedule {
     /// Within these bounds.
     pub bounds: Bounds,
     /// In the order in which to run them.
@@ -77,7 +77,7 @@ pub struct Plan {
     pub left_out: Vec<(Job, f64)>,
 }
 
-impl Plan {
+impl Schedule {
     /// Everything worth running within these bounds, as predicted from these figures.
     pub fn new(bounds: Bounds, figures: &Figures) -> Self {
         let mut plan = Self { bounds, runs: Vec::new(), left_out: Vec::new() };
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_plan_keeps_to_its_bounds_and_says_what_it_leaves_out() {
         let bounds = Bounds { up_to: 1 << 16, at_most: 1.0 };
-        let plan = Plan::new(bounds, Figures::reference());
+        let plan = Schedule::new(bounds, Figures::reference());
         let protocols = |run: &&Planned| matches!(run.job.work, Work::Protocol(_));
         assert!(plan.runs.iter().filter(protocols).all(|run| run.job.sizes.sender <= bounds.up_to));
         for line in LINES {

@@ -21,7 +21,7 @@ const LOCK: &str = "vesica-lock";
 
 /// The names by which the parties know each other, such as fingerprints. They agree on them beforehand.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub(crate) struct PartyNames {
     pub(crate) me: String,
     pub(crate) peer: String,
 }
@@ -40,7 +40,7 @@ enum Whose {
     OtherUsers,
 }
 
-impl Names {
+impl PartyNames {
     fn whose(&self, hello: &Part) -> Whose {
         let is = |name| hello.kind == Kind::Data && hello.payload == mark(&hello.from, name);
         match (is(&self.me), is(&self.peer)) {
@@ -60,7 +60,7 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Claims a side of a directory, and removes what its earlier runs have left.
-    pub(super) fn make(folder: &dyn Folder, side: Side, names: &Names) -> Result<Self> {
+    pub(super) fn make(folder: &dyn Folder, side: Side, names: &PartyNames) -> Result<Self> {
         let failed = |source| unusable(folder, source);
         let hello = Part::read(folder, &side.numbered(0)).ok().flatten();
         let whose = hello.as_ref().map(|hello| names.whose(hello));
@@ -87,7 +87,7 @@ impl Claim {
     }
 
     /// Removes what this party has left of a run in which it was the other side.
-    fn clear_other(folder: &dyn Folder, other: Side, names: &Names) -> io::Result<()> {
+    fn clear_other(folder: &dyn Folder, other: Side, names: &PartyNames) -> io::Result<()> {
         let hello = Part::read(folder, &other.numbered(0)).ok().flatten();
         if hello.is_none_or(|hello| names.whose(&hello) != Whose::Mine) {
             return Ok(());

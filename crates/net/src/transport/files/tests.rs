@@ -146,7 +146,7 @@ fn a_side_that_nobody_met_leaves_nothing() {
 fn two_processes_of_one_party_are_told_from_two_parties_on_one_side() {
     let directory = tempfile::tempdir().unwrap();
     let open = |side, me: &str, peer: &str| {
-        let names = Names { me: me.to_owned(), peer: peer.to_owned() };
+        let names = PartyNames { me: me.to_owned(), peer: peer.to_owned() };
         Files::open_as(folder(&directory), side, names)
     };
     let mut ann = open(Side::A, "ann", "bob").unwrap();
@@ -173,7 +173,7 @@ fn two_processes_of_one_party_are_told_from_two_parties_on_one_side() {
 fn a_party_that_changes_sides_removes_what_it_left_on_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let open = |side, me: &str, peer: &str| {
-        let names = Names { me: me.to_owned(), peer: peer.to_owned() };
+        let names = PartyNames { me: me.to_owned(), peer: peer.to_owned() };
         Files::open_as(folder(&directory), side, names).unwrap()
     };
     kill(open(Side::A, "ann", "bob"));
@@ -188,7 +188,7 @@ fn files_of_somebody_else_are_left_alone_and_named() {
     let error = Files::open(directory.path(), Side::A).err().unwrap();
     assert!(matches!(&error, Error::LeftOver { .. }), "{error}");
     assert!(error.to_string().contains("a-0000000007.vesica"), "{error}");
-    let names = |me: &str| Names { me: me.to_owned(), peer: "bob".to_owned() };
+    let names = |me: &str| PartyNames { me: me.to_owned(), peer: "bob".to_owned() };
     let directory = tempfile::tempdir().unwrap();
     let _eve = Files::open_as(folder(&directory), Side::A, names("eve")).unwrap();
     let mut ann = Files::open_as(folder(&directory), Side::B, names("ann")).unwrap();

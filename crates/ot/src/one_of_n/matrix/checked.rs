@@ -19,7 +19,7 @@ pub use super::super::check::{CHECK, WRONG_ROWS_PASS};
 use super::{
     super::{
         check::{self, SUMS},
-        rows::{self, Scratch},
+        rows::{self, RowBuffers},
     },
     Pieces, unchecked,
 };
@@ -117,7 +117,7 @@ pub struct Receiver<C: LinearCode> {
     t: ZeroizingVec<Block>,
     /// The number of rows so far.
     done: usize,
-    scratch: Scratch,
+    scratch: RowBuffers,
 }
 
 impl<C: LinearCode> Malicious for Receiver<C> {}
@@ -151,7 +151,7 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
         let rows = pieces.all() + SUMS;
         let (words, t) = (ZeroizingVec::zeros(rows), ZeroizingVec::zeros(rows * C::Row::BLOCKS));
-        Ok(Self { columns, code, pieces, words, t, done: 0, scratch: Scratch::default() })
+        Ok(Self { columns, code, pieces, words, t, done: 0, scratch: RowBuffers::default() })
     }
 
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]> {
@@ -255,7 +255,7 @@ mod tests {
             let t = &mut t[first * Row::BLOCKS..(first + words.len()) * Row::BLOCKS];
             let code = Falsely { code: &receiver.code, attempt, first };
             let machine = (&code, &mut receiver.columns);
-            rows::send_rows(machine, words, t, &mut Scratch::default(), channel).unwrap();
+            rows::send_rows(machine, words, t, &mut RowBuffers::default(), channel).unwrap();
             first += words.len();
         }
         let challenge = check::receive_challenge(channel).unwrap();

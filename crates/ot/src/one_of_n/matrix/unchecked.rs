@@ -12,7 +12,7 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use super::{
-    super::rows::{self, Scratch},
+    super::rows::{self, RowBuffers},
     Pieces,
 };
 use crate::{
@@ -89,7 +89,7 @@ pub(super) fn fill<C: LinearCode>(
 pub struct Receiver<C: LinearCode> {
     columns: columns::Receiver,
     code: C,
-    scratch: Scratch,
+    scratch: RowBuffers,
     /// The rows of the last piece.
     t: ZeroizingVec<Block>,
 }
@@ -106,7 +106,7 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
         let t = ZeroizingVec::zeros(pieces.rows * C::Row::BLOCKS);
-        Ok(Self { columns, code, scratch: Scratch::default(), t })
+        Ok(Self { columns, code, scratch: RowBuffers::default(), t })
     }
 
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]> {

@@ -52,7 +52,7 @@ use crate::{
     Bytes, CotReceiver, CotSender, Malicious, ZeroizingVec,
     extension::softspoken::{self, SmallField},
     pcg::{
-        self, Dimensions,
+        self, PcgDimensions,
         check::{self, Mask, Polynomial},
         ots,
     },
@@ -72,7 +72,7 @@ pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
     let ots = softspoken::malicious::bytes(field, all.ots(BITS));
     let of_level = |level| {
         let Bytes { to_sender, to_receiver } = check::BYTES;
-        Bytes { to_sender, to_receiver: to_receiver + Dimensions::bytes(level) }
+        Bytes { to_sender, to_receiver: to_receiver + PcgDimensions::bytes(level) }
     };
     all.levels.iter().map(of_level).fold(ots, |sum, bytes| sum + bytes)
 }
@@ -80,17 +80,17 @@ pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
 /// log2 of a bound on the probability that a sender whose noise or Δ is wrong passes other than by a guess that the
 /// assumption covers: (N/2^128)^(1/2) for a level of N entries.
 pub fn log2_error(len: usize, lpn: Lpn) -> f64 {
-    let root = |level: &Dimensions| ((level.blocks * level.block) as f64).sqrt();
+    let root = |level: &PcgDimensions| ((level.blocks * level.block) as f64).sqrt();
     levels(len, lpn).levels.iter().map(root).sum::<f64>().log2() - 64.0
 }
 
 fn levels(len: usize, lpn: Lpn) -> Levels {
-    Levels::new(len, lpn, Dimensions::full, 1)
+    Levels::new(len, lpn, PcgDimensions::full, 1)
 }
 
 /// The answers to the receiver's challenges.
 #[must_use]
-pub struct Answers(Vec<check::Answer>);
+pub struct Answers(Vec<check::CheckAnswer>);
 
 impl Answers {
     /// Sends them. The caller sends more, or flushes.

@@ -27,7 +27,7 @@ use super::Subspace;
 use crate::{
     Bytes, CotReceiver, CotSender, ZeroizingVec,
     extension::softspoken::SmallField,
-    pcg::{self, Dimensions, ots},
+    pcg::{self, PcgDimensions, ots},
 };
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -39,17 +39,17 @@ pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
-    let all = Levels::new(len, lpn, Dimensions::new, 0);
+    let all = Levels::new(len, lpn, PcgDimensions::new, 0);
     Bytes {
         to_sender: field.bytes(all.ots(bits)),
-        to_receiver: all.levels.iter().map(Dimensions::bytes).sum(),
+        to_receiver: all.levels.iter().map(PcgDimensions::bytes).sum(),
     }
 }
 
 /// The levels from which a VOLE is made.
 struct Levels {
     /// The dimensions of each level, the VOLE's own first; none if it is short.
-    levels: Vec<Dimensions>,
+    levels: Vec<PcgDimensions>,
     /// The values that the last level takes from OTs.
     values: usize,
 }
@@ -59,7 +59,7 @@ impl Levels {
     fn new(
         len: usize,
         lpn: Lpn,
-        dimensions: impl Fn(usize, Lpn) -> Dimensions,
+        dimensions: impl Fn(usize, Lpn) -> PcgDimensions,
         masks: usize,
     ) -> Self {
         let (mut levels, mut values) = (Vec::new(), len);
@@ -77,7 +77,7 @@ impl Levels {
 
     /// OTs of the one call, for values of `bits` bits.
     fn ots(&self, bits: u32) -> usize {
-        let of_trees: usize = self.levels.iter().map(Dimensions::ots).sum();
+        let of_trees: usize = self.levels.iter().map(PcgDimensions::ots).sum();
         of_trees + self.values * bits as usize
     }
 }
@@ -115,7 +115,7 @@ pub fn send(
     rng: &mut dyn CryptoRng,
 ) -> Result<SenderShare> {
     let delta = cot.delta().clone();
-    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
+    let Levels { levels, values } = Levels::new(len, lpn, PcgDimensions::new, 0);
     // V1. and V2.
     let ots::Sent { keys, shares: mut b } = ots::send(&levels, values, bits, cot, channel)?;
     // V3. and V4., from the shortest level on.
@@ -140,7 +140,7 @@ pub fn receive<A: Subspace>(
     rng: &mut dyn CryptoRng,
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
-    let Levels { levels, values } = Levels::new(len, lpn, Dimensions::new, 0);
+    let Levels { levels, values } = Levels::new(len, lpn, PcgDimensions::new, 0);
     // V1. and V2.
     let places: Vec<_> = levels.iter().map(|level| level.places(rng)).collect();
     let mut a = random_values::<A>(values, bits, rng);
@@ -246,7 +246,7 @@ mod tests {
         let rng = &mut StdRng::seed_from_u64(bits.into());
         let compressed = |blocks: usize, rng: &mut StdRng| {
             let len = 5000;
-            let dimensions = Dimensions::new(len, Lpn { blocks, least: 0, ..UNIFORM });
+            let dimensions = PcgDimensions::new(len, Lpn { blocks, least: 0, ..UNIFORM });
             let mut sparse = ZeroizingVec::<A>::zeros(dimensions.blocks * dimensions.block);
             for (i, place) in dimensions.places(rng).iter().enumerate() {
                 let value = A::truncate(Block::random(rng), bits);

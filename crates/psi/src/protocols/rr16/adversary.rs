@@ -14,7 +14,7 @@ use vesica_testkit::{
 
 use super::{
     assignment::{CHECK_ONCE, CHECK_RANGE},
-    cut_and_choose::{Answer, CHECK_COUNT, CHECK_PROOF, receive_challenge},
+    cut_and_choose::{CHECK_COUNT, CHECK_PROOF, OpenedAnswer, receive_challenge},
     draw::subset,
     *,
 };
@@ -65,7 +65,7 @@ struct Outcome {
 fn attempts(
     shape: Shape,
     chosen: usize,
-    answer: impl Fn(&Hand, &Bits, &mut StdRng, Option<Answer>) -> Answer + Sync,
+    answer: impl Fn(&Hand, &Bits, &mut StdRng, Option<OpenedAnswer>) -> OpenedAnswer + Sync,
 ) -> Vec<Outcome> {
     let (verdicts, hands) = run(
         Link::Memory,
@@ -98,7 +98,7 @@ fn attempts(
     verdicts.into_iter().zip(hands).map(|(verdict, hand)| Outcome { hand, verdict }).collect()
 }
 
-fn honest(hand: &Hand, opened: &Bits, _: &mut StdRng, _: Option<Answer>) -> Answer {
+fn honest(hand: &Hand, opened: &Bits, _: &mut StdRng, _: Option<OpenedAnswer>) -> OpenedAnswer {
     hand.open(opened)
 }
 
@@ -152,7 +152,7 @@ fn ones_that_are_called_zeros_are_noticed() {
                 1 => honest.proof,
                 _ => honest.proof ^ Block(rng.random()),
             };
-            Answer { is_zero: (0..SMALL.opened).map(|_| true).collect(), proof }
+            OpenedAnswer { is_zero: (0..SMALL.opened).map(|_| true).collect(), proof }
         });
         assert!(outcomes.iter().all(|o| o.verdict.as_ref().err() == Some(&CHECK_PROOF)), "{way}");
     }
@@ -182,7 +182,7 @@ fn short_opened_sets_are_refused() {
             let shown = is_kept.iter().zip(strings).filter(|(kept, _)| *kept == 0);
             let proof = shown.fold(Block::ZERO, |sum, (_, (_, string))| sum ^ *string);
             let is_zero = is_kept.iter().zip(all.is_zero.iter()).map(|(kept, zero)| zero > kept);
-            Answer { is_zero: is_zero.collect(), proof }
+            OpenedAnswer { is_zero: is_zero.collect(), proof }
         })
     };
     assert!(keeping(SMALL.threshold).iter().all(|outcome| outcome.verdict.is_ok()));

@@ -173,14 +173,14 @@ impl Hand {
     }
 
     /// The answer to a challenge.
-    pub(super) fn open(&self, opened: &Bits) -> Answer {
+    pub(super) fn open(&self, opened: &Bits) -> OpenedAnswer {
         let ots = opened.iter().zip(self.choices.iter()).zip(&*self.strings);
         let ots: Vec<(u8, Block)> = ots
             .filter(|((opened, _), _)| *opened == 1)
             .map(|((_, choice), string)| (declassify(choice), *string))
             .collect();
         let zeros = ots.iter().filter(|(choice, _)| *choice == 0);
-        Answer {
+        OpenedAnswer {
             is_zero: ots.iter().map(|(choice, _)| *choice == 0).collect(),
             proof: sum(zeros.map(|(_, string)| *string)),
         }
@@ -198,14 +198,14 @@ impl Hand {
 }
 
 /// R's answer about the opened OTs.
-pub(super) struct Answer {
+pub(super) struct OpenedAnswer {
     /// For each of them, whether its choice was zero.
     pub(super) is_zero: Bits,
     /// The sum of the strings of those with choice zero.
     pub(super) proof: Block,
 }
 
-impl Answer {
+impl OpenedAnswer {
     fn zeros(&self) -> usize {
         self.is_zero.iter().filter(|bit| *bit == 1).count()
     }

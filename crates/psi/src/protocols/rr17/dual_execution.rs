@@ -27,7 +27,7 @@ use vesica_oprf::oos17 as oprf;
 use vesica_params::{Failure, KAPPA, bins::padded::Shape};
 use vesica_primitives::{Block, hash::ShortHash, threads};
 
-use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
+use super::{Binned, CHUNK, CITATION, Effort, Hashing, first, item, short};
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
     Setting, Sizes, Status,
@@ -75,7 +75,7 @@ pub fn shape(setting: impl Into<Setting>) -> Shape {
     super::fastest(setting, |shape| {
         let values = values(setting.sizes, shape);
         // A hash has no more.
-        (tags(setting, shape).bits() <= KAPPA).then(|| Work {
+        (tags(setting, shape).bits() <= KAPPA).then(|| Effort {
             cost: cost(setting, shape),
             values: values.sender + values.receiver,
             instances: shape.receiver_slots() + shape.sender_slots(),

@@ -27,7 +27,7 @@ use vesica_params::{Failure, bins::padded::Shape};
 use vesica_primitives::{Block, Declassified, are_equal, declassify, hash::ShortHash, threads};
 use zeroize::Zeroizing;
 
-use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
+use super::{Binned, CHUNK, CITATION, Effort, Hashing, first, item, short};
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Parties, Party, Protocol, Result,
     Setting, Sizes, Status, memory::PerItem, parts::coin, setting::any_sizes,
@@ -77,7 +77,7 @@ pub fn shape(setting: impl Into<Setting>) -> Shape {
     let sizes = setting.sizes;
     super::fastest(setting, |shape| {
         let values = sizes.sender * shape.receiver;
-        Some(Work { cost: cost(sizes, shape), values, instances: shape.receiver_slots() })
+        Some(Effort { cost: cost(sizes, shape), values, instances: shape.receiver_slots() })
     })
 }
 
@@ -119,7 +119,7 @@ struct Hashes {
 
 /// The keys derived from a value at an item.
 #[derive(Clone, Copy)]
-struct Key {
+struct ItemKeys {
     pad: Block,
     hint: u32,
 }
@@ -133,8 +133,8 @@ impl Hashes {
     }
 
     /// The keys from some slots' values at all entries.
-    fn keys(&self, values: &[Block], binned: &Binned, items: Items<'_>) -> Vec<Key> {
-        let mut keys = vec![Key { pad: Block::ZERO, hint: 0 }; values.len()];
+    fn keys(&self, values: &[Block], binned: &Binned, items: Items<'_>) -> Vec<ItemKeys> {
+        let mut keys = vec![ItemKeys { pad: Block::ZERO, hint: 0 }; values.len()];
         let chunks = keys.chunks_mut(CHUNK).zip(values.chunks(CHUNK)).enumerate();
         threads::for_each(chunks, |(chunk, (keys, values))| {
             let inputs = values.iter().zip(chunk * CHUNK..).map(|(value, i)| {
@@ -144,7 +144,7 @@ impl Hashes {
             let mut keys = keys.iter_mut();
             self.pad.hash(inputs, |digest| {
                 let words: [u32; 8] = bytemuck::cast(digest);
-                let key = Key { pad: first(&digest), hint: words[4] };
+                let key = ItemKeys { pad: first(&digest), hint: words[4] };
                 *keys.next().expect("a place for each value") = key;
             });
         });
@@ -252,7 +252,7 @@ impl Party<Items<'_>, Vec<u32>> for Receiver {
         let keys = hashes.keys(&values, &binned, items);
         let expected = keys.into_iter().enumerate().map(|(entry, key)| ExpectedCommitments {
             // By hints entries are found, which takes time that depends on them.
-            key: Key { hint: declassify(key.hint), ..key },
+            key: ItemKeys { hint: declassify(key.hint), ..key },
             slot: slots.of_entry[entry] / shape.bins as u32,
             position: binned.position(entry) as u32,
         });
@@ -299,7 +299,7 @@ fn open(entry: &[u8], expected: &ByHint, hashes: &Hashes, items: Items<'_>) -> V
 /// An item of R in a slot.
 #[derive(Clone, Copy)]
 struct ExpectedCommitments {
-    key: Key,
+    key: ItemKeys,
     slot: u32,
     position: u32,
 }

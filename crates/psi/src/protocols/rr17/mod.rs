@@ -67,10 +67,10 @@ const GROUP_INSTANCES: usize = 1 << 20;
 
 /// The bins with which a run takes about the least time on a link of 1 Gb/s. `work` gives the work for a shape,
 /// or `None` if the shape is not possible.
-fn fastest(setting: Setting, work: impl Fn(Shape) -> Option<Work>) -> Shape {
+fn fastest(setting: Setting, work: impl Fn(Shape) -> Option<Effort>) -> Shape {
     let Sizes { sender, receiver } = setting.sizes;
     padded::cheapest(receiver, sender, setting.lambda(), |shape| {
-        let Work { cost, values, instances } = work(shape)?;
+        let Effort { cost, values, instances } = work(shape)?;
         let bytes = (cost.bytes_to_sender + cost.bytes_to_receiver) as u128;
         let [values, instances] = [values, instances].map(|count| count as u128);
         Some(BYTE_COST * bytes + VALUE_COST * values + INSTANCE_COST * instances)
@@ -91,7 +91,7 @@ fn overflows(sizes: Sizes, shape: Shape) -> [Failure; 2] {
 }
 
 /// The work of a run.
-struct Work {
+struct Effort {
     cost: Cost,
     /// OPRF values that are computed.
     values: usize,

@@ -13,7 +13,7 @@
 
 use vesica_primitives::{BinaryVector, Block};
 
-use super::{Band, Sums};
+use super::{Band, WindowSums};
 use crate::okvs::{BATCH, Error};
 
 /// The state of the cluster that was last solved.
@@ -149,7 +149,7 @@ impl Elimination {
 
     /// Step 3.
     fn substitute<V: BinaryVector>(&self, columns: &mut [V]) {
-        let mut sums = Sums::new(self.words);
+        let mut sums = WindowSums::new(self.words);
         let rows = self.reduced.chunks_exact(self.words);
         for ((number, column), row) in columns.iter_mut().enumerate().rev().zip(rows.rev()) {
             if self.determined[number / 64] >> (number % 64) & 1 == 1 {

@@ -5,7 +5,7 @@
 //! the columns once, in one direction, and stay in the cache with a single cluster.
 //!
 //! Bands are held in words of 64 columns, aligned to the columns of the store: wherever rows start, they are
-//! added word by word. See `Elimination` for solving, and `Sums` for how sums of about five hundred columns
+//! added word by word. See `Elimination` for solving, and `WindowSums` for how sums of about five hundred columns
 //! take a hundred look-ups.
 //!
 //! Deviation from the paper: a row's first bit is always 1, as in the known implementations. Rows are hashes
@@ -23,7 +23,7 @@ use super::{
     rr22::{hashes, row_hashes},
 };
 use eliminate::Elimination;
-use sums::Sums;
+use sums::WindowSums;
 
 /// A store with some shape and seed.
 pub struct Band {
@@ -160,7 +160,7 @@ impl<V: BinaryVector> Codec<V> for Band {
 
     /// Fast if keys are in the order in which they were placed.
     fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
-        let (mut rows, mut sums) = (self.rows(), Sums::new(self.words()));
+        let (mut rows, mut sums) = (self.rows(), WindowSums::new(self.words()));
         for (keys, values) in keys.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
             rows.read(self, keys);
             for ((start, row), value) in rows.each(keys.len()).zip(values) {

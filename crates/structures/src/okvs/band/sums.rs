@@ -10,7 +10,7 @@ const GROUP: usize = 4;
 type Word<V> = [[V; 1 << GROUP]; 64 / GROUP];
 
 /// The sums of the columns in a window of words, which moves over the columns.
-pub struct Sums<V> {
+pub struct WindowSums<V> {
     /// The table of word `i` is at `i` modulo the length, which is a power of two.
     tables: Vec<Word<V>>,
     /// Words per band.
@@ -20,7 +20,7 @@ pub struct Sums<V> {
     end: usize,
 }
 
-impl<V: BinaryVector> Sums<V> {
+impl<V: BinaryVector> WindowSums<V> {
     /// For bands of `words` words.
     pub fn new(words: usize) -> Self {
         let tables = vec![[[V::default(); 1 << GROUP]; 64 / GROUP]; words.next_power_of_two()];
@@ -122,7 +122,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(1);
         let columns: Vec<u64> = (0..64 * 20 + 7).map(|_| rng.random()).collect();
         for words in [1, 2, 3, 4, 7] {
-            let mut sums = Sums::new(words);
+            let mut sums = WindowSums::new(words);
             for first in [0, 0, 1, 2, 5, 6, 20, 20, 3, 12, 13, 0, 19] {
                 let row: Vec<u64> = (0..words).map(|_| rng.random()).collect();
                 sums.cover(first, &columns);
@@ -136,7 +136,7 @@ mod tests {
     fn columns_become_known_from_the_last_to_the_first() {
         let mut rng = StdRng::seed_from_u64(2);
         let columns: Vec<u64> = (0..64 * 9 + 3).map(|_| rng.random()).collect();
-        let mut sums = Sums::new(3);
+        let mut sums = WindowSums::new(3);
         for column in (0..columns.len()).rev() {
             sums.set(column, columns[column]);
             let first = column / 64;

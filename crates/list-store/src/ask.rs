@@ -1,8 +1,7 @@
-//! Asking for the values of keys, as fast as the publisher allows.
+//! Asks for the values of keys, as fast as the publisher allows.
 //!
-//! The client asks one element for each row: for a row without a key, and for a repeated key, a random one.
-//! And it asks all questions before it looks anything up. So questions show how many rows there are, and
-//! nothing else.
+//! The client asks for one element per row, which is random for a row without a key and for a repeated key. It asks all
+//! questions before it looks anything up. Questions therefore reveal the number of rows, and nothing else.
 
 use std::{path::Path, time::Duration};
 
@@ -25,10 +24,10 @@ use super::{
     origin::{Asked, Origin},
 };
 
-/// The longest time that a client waits for its next answer.
+/// Maximum time that a client waits for its next answer.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// The time after which it says again that it waits.
+/// Interval between reports that the client is waiting.
 const STEP: Duration = Duration::from_secs(1);
 
 /// The keys of a lookup.
@@ -38,16 +37,16 @@ pub struct Asking<'a> {
     pub keys: &'a [Digest],
     /// Rows of the table.
     pub rows: u64,
-    /// The most items of a question.
+    /// Maximum number of items in a question.
     pub batch: usize,
-    /// The directory in which answers are kept until all are there.
+    /// The directory that stores answers until all have arrived.
     pub kept: &'a Path,
 }
 
-/// Asks for keys, and returns which of them are in the list, and the file that keeps the answers.
+/// Asks for keys. Returns which of them are in the list, and the file that stores the answers.
 ///
 /// # Errors
-/// [`Error::List`](vesica_core::error::Error::List), and the errors of the origin and of the directory.
+/// [`Error::List`](vesica_core::error::Error::List), and errors of the origin and of the directory.
 pub fn ask<S: Stored>(
     origin: &mut dyn Origin,
     list: &List<S>,
@@ -56,7 +55,7 @@ pub fn ask<S: Stored>(
     rng: &mut dyn CryptoRng,
 ) -> Result<(Vec<Option<Match>>, Answered)> {
     let head = list.head();
-    // Sorted, so that a lookup can go on if the rows are in another order.
+    // Sorted, so that a lookup can resume even if the rows are in another order.
     let items = asking.keys.iter().map(|key| item(key.as_bytes(), &head.public_key.0));
     let mut items: Vec<_> = items.zip(0..).collect();
     items.sort_unstable();
@@ -72,7 +71,7 @@ pub fn ask<S: Stored>(
     Ok((in_order, answered))
 }
 
-/// The values so far, in memory and where they are kept for a lookup that goes on.
+/// The values so far, in memory and in the file for resumption.
 struct Collected {
     answered: Answered,
     values: Vec<Value>,
@@ -116,7 +115,7 @@ fn answers(
     }
 }
 
-/// Asks until there is an answer, or it would take too long.
+/// Asks until there is an answer, or the wait would be too long.
 fn patiently(
     origin: &mut dyn Origin,
     epoch: u64,
@@ -131,7 +130,7 @@ fn patiently(
         if waited.saturating_add(time) > PATIENCE {
             return Ok(Asked::Later(time, error));
         }
-        // One that may ask again at once does not ask all the time.
+        // Wait between attempts even if the server allows an immediate retry.
         time = time.max(STEP);
         while !time.is_zero() {
             observer.waiting("ask", waited);

@@ -1,4 +1,4 @@
-//! Published lists: making them from a table, and looking a table's keys up in them.
+//! Published lists: publishes them from a table, and looks up a table's keys in them.
 //!
 //! **Must never import** a run or the command line.
 

@@ -11,18 +11,18 @@ use vesica_core::error::{Error, Result};
 
 use super::directory::{failed, read_text};
 
-/// Where a list comes from.
+/// An origin of a list.
 pub trait Origin {
-    /// A short file, as text.
+    /// Returns a short file as text.
     ///
     /// # Errors
-    /// Whatever keeps it from coming, also that it is longer.
+    /// If the file cannot be fetched or is longer than `longest`.
     fn text(&mut self, name: &str, longest: usize) -> Result<String>;
 
-    /// A long file, from this byte on, as it comes.
+    /// Fetches a long file, from this byte on, and passes each piece to `take`.
     ///
     /// # Errors
-    /// Whatever keeps it from coming, and what `take` returns.
+    /// If the file cannot be fetched, and errors of `take`.
     fn bytes(
         &mut self,
         name: &str,
@@ -33,13 +33,13 @@ pub trait Origin {
     /// Asks a question about this epoch. Its answer has `answer_bytes` bytes.
     ///
     /// # Errors
-    /// Any reason why there is no answer, except for limits.
+    /// Any reason for having no answer, except limits.
     fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Asked>;
 
     /// Waits before the next attempt.
     ///
     /// # Errors
-    /// An error if somebody asks to stop.
+    /// If the lookup is cancelled.
     fn pause(&mut self, time: Duration) -> Result<()> {
         std::thread::sleep(time);
         Ok(())
@@ -50,24 +50,24 @@ pub trait Origin {
 pub enum Asked {
     /// The answer.
     Answer(Vec<u8>),
-    /// The question may be asked again after this time. The error is for a client that does not wait.
+    /// A limit. The question may be asked again after this time. The error is for a client that does not wait.
     Later(Duration, Error),
     /// The question has more items than may be asked for at once.
     Fewer(Error),
 }
 
-/// A list in a directory of this machine, which answers no questions: `public/` of a publisher, or a copy of it.
+/// A list in a directory on this machine: `public/` of a publisher, or a copy of it. It does not answer questions.
 pub struct FromDirectory(pub PathBuf);
 
 impl FromDirectory {
-    /// The error where a file is missing; of a publisher's own directory, the part for everybody is another one.
+    /// Returns the error for a missing file. If the path is a publisher's own directory, suggests its `public/`.
     fn without(&self, name: &str) -> Error {
         let public = self.0.join("public");
         let advice = match public.join(name).exists() {
             true => format!("; did you mean {}?", public.display()),
             false => String::new(),
         };
-        let fault = format!("there is no published list here: no file {name}{advice}");
+        let fault = format!("there is no published list here: {name} is missing{advice}");
         Error::Origin { place: self.0.display().to_string(), fault }
     }
 }
@@ -101,7 +101,7 @@ impl Origin for FromDirectory {
 
     fn ask(&mut self, _: u64, _: &[u8], _: usize) -> Result<Asked> {
         let place = self.0.display().to_string();
-        let fault = "a directory answers no questions; say who does with --ask".to_owned();
+        let fault = "a directory cannot answer questions; name a server with --ask".to_owned();
         Err(Error::Origin { place, fault })
     }
 }

@@ -1,7 +1,7 @@
-//! A part that is kept in a file, and checked again as it is read: disks lose bits.
+//! A part stored in a file, and checked again as it is read, because disks can corrupt data.
 //!
-//! The file begins with the digests of its chunks, and their digest is the part's name. So a lookup checks
-//! the chunks that it reads, and a lookup of few keys in a large list does not read all of it.
+//! The file begins with the digests of its chunks, and the hash of these digests is the part's name. A lookup therefore
+//! checks only the chunks that it reads, and a lookup of a few keys in a large list does not read the whole file.
 
 use std::{
     fs::{self, File},
@@ -24,14 +24,14 @@ pub struct StoredFile {
     open: Mutex<Open>,
 }
 
-/// The file, and the chunk that was read last: what is looked up is read in order.
+/// The file, and the chunk read last, because lookups read in order.
 struct Open {
     file: File,
     chunk: Option<(u64, Vec<u8>)>,
 }
 
 impl StoredFile {
-    /// Opens the file of a part; `None` if it is missing, or does not begin with the part's digests.
+    /// Opens the file of a part. Returns `None` if it is missing, or does not begin with the part's digests.
     ///
     /// # Errors
     /// Errors of the file.
@@ -51,11 +51,11 @@ impl StoredFile {
     }
 
     fn opened(&self) -> MutexGuard<'_, Open> {
-        // The chunk is replaced as a whole.
+        // A chunk is only ever replaced as a whole.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A chunk with the right digest.
+    /// Returns a chunk after checking its digest.
     fn chunk<'a>(&self, open: &'a mut Open, nth: u64) -> vesica_list::Result<&'a [u8]> {
         if open.chunk.as_ref().is_none_or(|(read, _)| *read != nth) {
             let begin = nth * CHUNK;

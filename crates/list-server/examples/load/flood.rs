@@ -1,4 +1,4 @@
-//! Ways to flood a service: each as fast as it goes, until the time is over.
+//! Floods: each sends as fast as possible until the time is over.
 
 use std::{
     cell::Cell,
@@ -14,30 +14,30 @@ use crate::{
     link::{Asked, Link, plain, secure},
 };
 
-/// Connections of a client that floods.
+/// Number of connections of a flooding client.
 const CONNECTIONS: usize = 64;
 
-/// Addresses of those who are slow, each with so many connections: more than the service takes.
+/// Number of addresses of slow clients, each with that many connections: more than the service accepts.
 const SLOW: u8 = 200;
 
-/// A way to flood.
+/// A kind of flood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Questions over connections that stay open.
+    /// Questions over open connections.
     Questions,
-    /// The same with the most items.
+    /// Questions with the maximum number of items over open connections.
     Large,
-    /// A connection for each question.
+    /// A new connection for each question.
     Connections,
     /// Connections without a handshake.
     Hellos,
     /// Questions over WebSockets.
     Sockets,
-    /// Requests for a short answer.
+    /// Requests with a short answer.
     Requests,
     /// Downloads of the list.
     Downloads,
-    /// Handshakes, heads and bodies, a byte at a time, from many addresses.
+    /// Handshakes, heads and bodies sent one byte at a time, from many addresses.
     Slow,
 }
 
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// What a flood does on and on.
+/// A flood in progress.
 struct Flood {
     kind: Kind,
     address: SocketAddr,
@@ -80,7 +80,7 @@ struct Flood {
     sent: Rc<Cell<u64>>,
 }
 
-/// Floods for so many seconds, and says how many requests a second that were.
+/// Floods for this many seconds, and prints the number of requests per second.
 pub(crate) fn flood(
     kind: Kind,
     address: SocketAddr,
@@ -97,7 +97,7 @@ pub(crate) fn flood(
         let from = Ipv4Addr::new(127, 9, kind as u8, from);
         local.spawn_local(async move {
             while Instant::now() < flood.end {
-                // Whatever the service does, it goes on.
+                // The flood continues even if the service refuses.
                 let left = flood.end.saturating_duration_since(Instant::now());
                 if let Ok(Err(_)) = tokio::time::timeout(left, flood.round(from, nth)).await {
                     tokio::task::yield_now().await;
@@ -115,10 +115,10 @@ impl Flood {
         self.sent.set(self.sent.get() + 1);
     }
 
-    /// What one connection does until it fails.
+    /// Uses one connection until it fails.
     async fn round(&self, from: Ipv4Addr, nth: usize) -> Result<(), Failure> {
         let open = |asked| Link::open(from, self.address, asked);
-        // The generator of the group: an element like any other.
+        // The generator of the group is a valid element like any other.
         let element = BASE;
         let items = if self.kind == Kind::Large { 4096 } else { BATCH as usize };
         let question = element.repeat(items);

@@ -1,4 +1,4 @@
-//! A client's connection: TLS from an address of its own, and then HTTP/1.1 or a WebSocket.
+//! A client's connection from its own address: TLS, and then HTTP/1.1 or a WebSocket.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -26,14 +26,14 @@ use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
 
 use crate::Failure;
 
-/// How questions are asked.
+/// The protocol for questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     Http,
     Socket,
 }
 
-/// A connection that questions are asked over.
+/// A connection for questions.
 pub(crate) enum Link {
     Http(SendRequest<Full<Bytes>>),
     Socket(Box<WebSocketStream<TlsStream<TcpStream>>>),
@@ -60,7 +60,7 @@ impl Link {
         })
     }
 
-    /// The answer to a question; `None` if it is refused.
+    /// Asks a question. Returns `None` if it is refused.
     pub(crate) async fn ask(
         &mut self,
         epoch: u64,
@@ -105,7 +105,7 @@ async fn send(
     Ok((status == StatusCode::OK).then(|| body.to_vec()))
 }
 
-/// A connection without anything over it.
+/// Opens a plain TCP connection.
 pub(crate) async fn plain(from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream, Failure> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((from, 0).into())?;
@@ -114,7 +114,7 @@ pub(crate) async fn plain(from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream, F
     Ok(stream)
 }
 
-/// TLS over a connection.
+/// Opens TLS over a connection.
 pub(crate) async fn secure(stream: TcpStream) -> Result<TlsStream<TcpStream>, Failure> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let config = CONFIG.get_or_init(|| {
@@ -124,7 +124,7 @@ pub(crate) async fn secure(stream: TcpStream) -> Result<TlsStream<TcpStream>, Fa
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Anybody))
             .with_no_client_auth();
-        // Every handshake is a whole one.
+        // Never resume a session, so that every handshake is complete.
         config.resumption = rustls::client::Resumption::disabled();
         Arc::new(config)
     });
@@ -132,7 +132,7 @@ pub(crate) async fn secure(stream: TcpStream) -> Result<TlsStream<TcpStream>, Fa
     Ok(TlsConnector::from(config.clone()).connect(name, stream).await?)
 }
 
-/// Accepts every certificate: what is measured is the service.
+/// Accepts every certificate, because only the service is measured.
 #[derive(Debug)]
 struct Anybody;
 

@@ -1,9 +1,10 @@
-//! The load test of docs/guides/lists.md: a service under 10,000 clients a minute, alone and while another client floods it.
+//! The load test of docs/guides/lists.md: a service with 10,000 clients a minute, first by themselves and then while
+//! another client floods the service.
 //!
-//! `cargo run --release -p vesica-list-server --example load [SECONDS]`, on Linux. The service is a process of its own, as is the flood;
-//! clients have addresses of their own in 127.0.0.0/8. For each way to flood, so many seconds long (20 by default), it
-//! prints how long clients wait for a batch of ten: over a connection of their own (with its handshake), and over one that
-//! is open. A client that floods has 64 connections and sends as fast as it can.
+//! `cargo run --release -p vesica-list-server --example load [SECONDS]`, on Linux. The service and the flood run in
+//! separate processes. Each client has its own address in 127.0.0.0/8. Each kind of flood lasts SECONDS (20 by
+//! default). The test prints how long clients wait for a batch of ten, over a new connection (including its handshake)
+//! and over an open one. A flooding client has 64 connections and sends as fast as it can.
 
 mod flood;
 mod link;
@@ -30,16 +31,16 @@ use flood::Kind;
 use link::{Asked, Link};
 use service::Service;
 
-/// What goes wrong.
+/// Any error.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Items of a question.
+/// Number of items in a question.
 const BATCH: u32 = 10;
 
-/// Clients a minute that come with a connection of their own.
+/// Number of clients per minute that open a new connection.
 const CLIENTS: u64 = 10_000;
 
-/// Clients that keep their connection and ask once a second, as much as a client may.
+/// Number of clients that keep their connection and ask once a second, as often as a client may.
 const REGULARS: u64 = 20;
 
 fn main() -> Result<(), Failure> {
@@ -68,7 +69,7 @@ fn measure(seconds: u64) -> Result<(), Failure> {
     let mut alone = None;
     for (nth, kind) in [None].into_iter().chain(Kind::ALL.map(Some)).enumerate() {
         let flood = kind.map(|kind| Flood::start(kind, &service, seconds)).transpose()?;
-        // The flood takes what it may at once before anything is measured.
+        // The flood uses up its burst before the measurement begins.
         std::thread::sleep(Duration::from_secs(2));
         let (began, spent) = (Instant::now(), service.processor()?);
         service.forget_memory()?;
@@ -87,11 +88,11 @@ fn measure(seconds: u64) -> Result<(), Failure> {
             service.memory()? / 1_000_000
         );
     }
-    println!("answers that were checked: of {} keys", check(&questions, &service.head)?);
+    println!("answers checked: {} keys", check(&questions, &service.head)?);
     Ok(())
 }
 
-/// How long clients waited.
+/// The waiting times of clients.
 #[derive(Clone, Copy)]
 struct Wait {
     median: Duration,
@@ -119,7 +120,7 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// Questions that were made before, with the values that answer them.
+/// Prepared questions, with the values that answer them.
 struct Questions {
     epoch: u64,
     bytes: Vec<Vec<u8>>,
@@ -143,7 +144,9 @@ impl Questions {
     fn keep(&self, nth: usize, answer: Vec<u8>) -> Result<(), Failure> {
         let mut first = self.first[nth].lock().map_err(|_| "a panic")?;
         match &*first {
-            Some(known) if known.len() != answer.len() => Err("an answer of another length".into()),
+            Some(known) if known.len() != answer.len() => {
+                Err("an answer with a different length".into())
+            }
             Some(_) => Ok(()),
             None => {
                 *first = Some(answer);
@@ -153,7 +156,7 @@ impl Questions {
     }
 }
 
-/// A question about ten items, the same for each number.
+/// Creates a question about ten items, which depend only on its number.
 fn question(head: &Head, nth: u64) -> Result<Question, Failure> {
     let digest = |key: u32| {
         let mut digest = [0; 32];
@@ -165,16 +168,16 @@ fn question(head: &Head, nth: u64) -> Result<Question, Failure> {
     Ok(Question::new(items, head, &mut StdRng::seed_from_u64(nth))?)
 }
 
-/// Those who wait.
+/// The clients whose waiting times are measured.
 struct Clients {
     address: SocketAddr,
     questions: Arc<Questions>,
-    /// The number of the measurement: clients are others each time.
+    /// Number of the measurement. Each uses different clients.
     nth: usize,
 }
 
 impl Clients {
-    /// Asks for so long: how long each question took, over a connection of its own and over one that is open.
+    /// Asks for the given time. Returns the time of each question over a new connection and over an open one.
     async fn ask(self, time: Duration) -> Result<[Vec<Duration>; 2], Failure> {
         let began = tokio::time::Instant::now();
         let mut tasks = tokio::task::JoinSet::new();
@@ -230,7 +233,7 @@ struct Flood(Child);
 
 impl Flood {
     fn start(kind: Kind, service: &Service, seconds: u64) -> Result<Self, Failure> {
-        // Its processor is not the service's, except here.
+        // Lowers its priority, so that it does not take the service's processor time.
         let mut command = Command::new("nice");
         command.args(["-n", "19"]).arg(std::env::current_exe()?);
         let [address, epoch] = [service.address.to_string(), service.head.epoch.to_string()];
@@ -238,14 +241,14 @@ impl Flood {
         Ok(Self(command.stdout(Stdio::piped()).spawn()?))
     }
 
-    /// What it says of itself.
+    /// Waits for its end, and returns its output.
     fn end(self) -> Result<String, Failure> {
         let output = self.0.wait_with_output()?;
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 }
 
-/// The answers that came first are right.
+/// Checks that the first answers are right.
 fn check(questions: &Questions, head: &Head) -> Result<usize, Failure> {
     let mut checked = 0;
     for (nth, first) in (0..).zip(&questions.first) {

@@ -1,4 +1,4 @@
-//! A client's connection to where a list is.
+//! A client's connection to the server of a list.
 
 use std::{
     io,
@@ -23,10 +23,10 @@ use vesica_net::Fingerprint;
 use super::{rate::LeastRate, tls};
 use crate::origin::{Asked, Origin};
 
-/// How long a connection, or the next bytes of an answer, may take.
+/// Timeout for a connection, and for the next bytes of an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a download goes on after it was interrupted.
+/// Number of attempts for an interrupted download.
 const ATTEMPTS: u32 = 5;
 
 /// A list at an address such as `https://lists.example.org/v1`.
@@ -38,7 +38,7 @@ pub struct Remote {
     token: Option<String>,
 }
 
-/// A server and a path on it, and the connection to it.
+/// A server, a path on it, and the connection to it.
 struct Endpoint {
     uri: Uri,
     connection: Option<SendRequest<Full<Bytes>>>,
@@ -48,24 +48,24 @@ fn failed(uri: &Uri, what: impl std::fmt::Display) -> Error {
     Error::Origin { place: uri.to_string(), fault: advised(what.to_string()) }
 }
 
-/// Words that a library says of a connection, and advice for people.
+/// Messages of libraries, each with advice for the user.
 const ADVICE: [(&str, &str); 3] = [
     (
         "invalid peer certificate",
-        "the server's certificate is neither the publisher's nor one that this system trusts for the name: compare the \
-         publisher's fingerprint and the address",
+        "the server's certificate is neither the publisher's nor trusted by this system for the name: compare the publisher's \
+         fingerprint and the address",
     ),
     (
         "invalid HTTP version",
-        "the server does not speak HTTP here: should the address begin with https?",
+        "the server does not speak HTTP at this address; should the address begin with https?",
     ),
     (
         "InvalidContentType",
-        "the server does not speak TLS here: should the address begin with http?",
+        "the server does not speak TLS at this address; should the address begin with http?",
     ),
 ];
 
-/// A fault with advice, if there is some for it.
+/// Adds advice to an error, if there is any for it.
 fn advised(fault: String) -> String {
     match ADVICE.iter().find(|(said, _)| fault.contains(said)) {
         Some((_, advice)) => format!("{fault}; {advice}"),
@@ -88,7 +88,7 @@ impl Endpoint {
             }
         });
         let uri = uri.ok_or_else(|| {
-            Error::usage(Misuse::Address, format!("{address} is no address of a list; one begins with https://, or http:// on this machine"))
+            Error::usage(Misuse::Address, format!("{address} is not the address of a list; use https://, or http:// on this machine"))
         })?;
         Ok(Self { uri, connection: None })
     }
@@ -126,11 +126,11 @@ where
 }
 
 impl Remote {
-    /// A list whose files are at one address, and whose questions are answered at the same or another. The server is known by
-    /// the publisher's certificate, or by one that the system trusts.
+    /// Connects to a list whose files are at one address, and whose questions are answered at the same or another. The
+    /// server must present the publisher's certificate, or one that the system trusts.
     ///
     /// # Errors
-    /// [`Error::Usage`] where an address is none.
+    /// [`Error::Usage`] for an invalid address.
     pub fn new(
         files: &str,
         questions: Option<&str>,
@@ -144,7 +144,7 @@ impl Remote {
         Ok(Self { runtime, files, questions, publisher, token })
     }
 
-    /// Sends a request, on a new connection where the old one was closed meanwhile.
+    /// Sends a request. Opens a new connection if the old one has been closed.
     fn send(
         &mut self,
         is_question: bool,
@@ -192,7 +192,7 @@ impl Remote {
         })
     }
 
-    /// The next bytes of a body; nothing at its end.
+    /// Returns the next bytes of a body, or `None` at its end.
     fn next(&mut self, body: &mut Incoming, rate: &mut LeastRate) -> io::Result<Option<Bytes>> {
         let frame = async { tokio::time::timeout(PATIENCE, body.frame()).await };
         let Some(frame) = self.runtime.block_on(frame)? else { return Ok(None) };
@@ -213,7 +213,7 @@ impl Remote {
         Ok(bytes)
     }
 
-    /// What a server says instead of an answer.
+    /// Converts a response that is not an answer.
     fn refusal(&mut self, response: Response<Incoming>, expected: u64) -> Result<Asked> {
         let code = response.status();
         let after = response.headers().get(RETRY_AFTER);
@@ -234,7 +234,7 @@ impl Remote {
         let text = self.collected(response, 1 << 12).unwrap_or_default();
         let said: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
         let message = said["message"].as_str().unwrap_or_default();
-        // What a server says is shown if it is plain.
+        // The server's message is shown only if it is plain text.
         let message: String =
             message.chars().filter(|c| (' '..='~').contains(c)).take(200).collect();
         match (code, said["epoch"].as_u64()) {
@@ -271,7 +271,7 @@ impl Origin for Remote {
                 Ok(response) => {
                     let status = response.status();
                     let mut body = response.into_body();
-                    // A server may know no ranges.
+                    // The server may not support ranges.
                     let mut skip = match status {
                         StatusCode::PARTIAL_CONTENT => 0,
                         StatusCode::OK => from,

@@ -1,4 +1,4 @@
-//! Lists at an address: the client's side of HTTP.
+//! The client's side of lists over HTTP.
 
 mod client;
 mod place;

@@ -1,17 +1,17 @@
-//! The least rate of a download: a server that sends a byte now and then is given up.
+//! The minimum rate of a download. A slower server is abandoned.
 
 use std::{
     io,
     time::{Duration, Instant},
 };
 
-/// The time over which bytes are counted.
+/// Time over which bytes are counted.
 const WINDOW: Duration = Duration::from_secs(20);
 
-/// The fewest bytes that come in that time.
+/// Minimum number of bytes in that time.
 const LEAST: u64 = 1 << 14;
 
-/// Counts bytes as they come.
+/// Counts bytes as they arrive.
 pub(crate) struct LeastRate {
     since: Instant,
     bytes: u64,
@@ -22,7 +22,7 @@ impl LeastRate {
         Self { since: now, bytes: 0 }
     }
 
-    /// Counts bytes that came until now.
+    /// Counts newly received bytes.
     ///
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if a window has ended with too few.
@@ -35,7 +35,7 @@ impl LeastRate {
         match came >= LEAST {
             true => Ok(()),
             false => {
-                let message = format!("only {came} bytes came in {} seconds", WINDOW.as_secs());
+                let message = format!("only {came} bytes arrived in {} seconds", WINDOW.as_secs());
                 Err(io::Error::new(io::ErrorKind::TimedOut, message))
             }
         }
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(ends_after(1), Some(20));
         assert_eq!(ends_after(800), Some(20));
         assert_eq!(ends_after(900), None);
-        // What came fast at first counts for its own time.
+        // Bytes that arrived early count only for their own window.
         let mut rate = LeastRate::new(begin);
         assert!(rate.take(1 << 30, begin).is_ok());
         assert!(rate.take(1, begin + WINDOW).is_ok());

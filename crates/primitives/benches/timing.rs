@@ -13,13 +13,14 @@ use vesica_primitives::{
     paillier, rsa,
 };
 
-/// Random secrets of an operation. The fixed one is stored as often, among them, so that caches do not tell the classes apart.
+/// Random secrets of an operation. The fixed one is stored as often, among them, so that caches do not distinguish the
+/// classes.
 const SECRETS: usize = 256;
 
 /// The share of the slowest measurements that are dropped as interruptions, in percent.
 const DROPPED: usize = 10;
 
-/// A |t| beyond this is no accident.
+/// A |t| beyond this is not a coincidence.
 const SUSPICIOUS: f64 = 5.0;
 
 /// Measures an operation `samples` times, each of `repeated` calls; returns t.
@@ -32,10 +33,10 @@ fn compare<S: Clone, R>(
     compare_prepared(times, fixed, random, S::clone, operation)
 }
 
-/// The same for an operation on what is made of a secret, which takes no part in the time.
+/// The same for an operation on a value made from a secret; making it is not measured.
 ///
-/// Time depends on where a secret is stored, which would look like what is searched for. So what an operation gets is made just
-/// before, and is always in the same place.
+/// Time depends on where a secret is stored, which would look like a leak. So an operation's input is made just before
+/// it, and always in the same place.
 fn compare_prepared<S, P, R>(
     (samples, repeated): (usize, usize),
     mut fixed: impl FnMut() -> S,
@@ -166,7 +167,7 @@ fn comparison(equal: impl Fn(&[u8], &[u8]) -> bool, rng: &mut StdRng) -> f64 {
     compare((40_000, 10), || bytes.clone(), random, |other| equal(&bytes, other))
 }
 
-/// As operations must not be: multiplies for each bit that is 1.
+/// A leaky operation: it multiplies for each bit that is 1.
 fn leaky_power(exponent: &u64) -> u64 {
     let mut power = 1u64;
     for bit in (0..64).rev() {

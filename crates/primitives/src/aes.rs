@@ -34,7 +34,7 @@ impl Aes128 {
     /// under key i.
     ///
     /// # Panics
-    /// If there are more keys, or the number of sums is not that of the points.
+    /// If there are more keys, or the numbers of sums and points differ.
     pub fn add_bits(keys: &[Self], points: &[Block], sums: &mut [Block]) {
         assert_eq!(points.len(), sums.len(), "a sum for each point");
         let keys: Vec<&AesKeys> = keys.iter().map(|key| &key.0).collect();
@@ -91,11 +91,10 @@ impl Doubling {
         Self(keys.map(Aes128::new))
     }
 
-    /// Writes the two children of each parent, and returns the sum of the left children and that of the right
-    /// children.
+    /// Writes the two children of each parent, and returns the sums of the left and of the right children.
     ///
     /// # Panics
-    /// If the number of pairs of children is not that of the parents.
+    /// If there are not as many pairs of children as parents.
     pub fn double(&self, parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
         AesKeys::double(self.0.each_ref().map(|aes| &aes.0), parents, children)
     }
@@ -121,7 +120,7 @@ impl CircularRobust {
     /// The two children of each parent x: its hash, and x plus its hash. Returns the sum of the left children.
     ///
     /// # Panics
-    /// If the number of pairs of children is not that of the parents.
+    /// If there are not as many pairs of children as parents.
     pub fn split(&self, parents: &[Block], children: &mut [[Block; 2]]) -> Block {
         self.0.0.split(parents, children)
     }
@@ -158,7 +157,7 @@ impl TweakableCorrelationRobust {
 }
 
 /// A hash of blocks and an index, tweakable and robust against circular correlations: π(σ(x)) ⊕ σ(x), where π
-/// is AES under a key of the index alone and σ(high ‖ low) = (high ⊕ low) ‖ high.
+/// is AES under a key that depends only on the index and σ(high ‖ low) = (high ⊕ low) ‖ high.
 ///
 /// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, one guess tests all
 /// gates of all runs at once: an attacker that sees C hashes finds the offset in 2^128 / C steps. With a key

@@ -25,7 +25,7 @@ impl Bits {
         Self::from_blocks(blocks, len)
     }
 
-    /// `len` bits, the i-th of which is `bit(i)`, 0 or 1. Unlike an iterator's items, secret bits are not looked at.
+    /// Creates `len` bits; bit i is `bit(i)`, 0 or 1. Unlike with an iterator, no branch depends on secret bits.
     pub fn from_fn(len: usize, bit: impl Fn(usize) -> u8) -> Self {
         let mut bits = Self::zeros(len);
         (0..len).for_each(|i| bits.set(i, bit(i)));
@@ -46,7 +46,7 @@ impl Bits {
         self.len
     }
 
-    /// Whether there are no bits.
+    /// Whether it has zero bits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

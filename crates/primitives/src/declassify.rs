@@ -1,15 +1,15 @@
-//! Where a value that was drawn at random stops being a secret.
+//! Marks for random values that stop being secret.
 //!
-//! `cargo xtask constant-time` marks all randomness of a party as secret, and reports branches and addresses that depend
-//! on it. What a party sends is public once it is sent; what it draws in order to send it, and uses before, is
-//! [declassified](declassify) where it is drawn. So is what a party may work on in time that depends on it, with the reason
-//! why that is harmless. Otherwise these calls do nothing.
+//! `cargo xtask constant-time` marks all randomness of a party as secret, and reports branches and addresses that
+//! depend on it. A value is public once it is sent; a value that is drawn to be sent, and used before, is
+//! [declassified](declassify) where it is drawn. So is a value on which time may depend, with the reason why that is
+//! harmless. Otherwise these calls do nothing.
 
 use bytemuck::Pod;
 use rand::{TryCryptoRng, TryRng};
 use subtle::{Choice, ConstantTimeEq};
 
-/// Says that a value is public from here on: the peer learns it, whatever it learns besides.
+/// Marks a value as public from here on: the peer learns it in any case.
 #[must_use]
 #[inline(always)]
 pub fn declassify<T: Pod>(value: T) -> T {
@@ -22,14 +22,14 @@ pub fn declassify<T: Pod>(value: T) -> T {
     value
 }
 
-/// Says so of values where they are.
+/// Marks values as public, in place.
 #[inline(always)]
 pub fn declassify_all<T: Pod>(values: &mut [T]) {
     #[cfg(feature = "memcheck")]
     {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
-        // Fails only where valgrind does not run, and then there is nothing to mark; this version of the library says so
-        // where it does run, too.
+        // Fails only without valgrind, and then nothing needs to be marked; this version of the library reports failure
+        // under valgrind, too.
         let _ = crabgrind::memcheck::mark_mem(
             bytes.as_mut_ptr().cast(),
             bytes.len(),
@@ -71,8 +71,8 @@ pub fn declassify_choice(choice: Choice) -> bool {
     declassify(choice.unwrap_u8()) == 1
 }
 
-/// Whether two byte strings are equal. Time tells nothing about them but their lengths and the answer, which is public
-/// from here on: whether a check fails, for instance.
+/// Whether two byte strings are equal. Time reveals nothing about them except their lengths and the answer, which is
+/// public from here on: whether a check fails, for instance.
 pub fn are_equal(left: &[u8], right: &[u8]) -> bool {
     declassify_choice(left.ct_eq(right))
 }

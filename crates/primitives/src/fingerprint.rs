@@ -1,4 +1,5 @@
-//! How a party is known to others: by the hash of its certificate, in a form that people read to each other.
+//! The fingerprint by which others know a party: the hash of its certificate, in a form that people can read to each
+//! other.
 //!
 //! A browser can run it as well.
 
@@ -9,11 +10,11 @@ use sha2::{Digest, Sha256};
 /// The fingerprint of a party: the first 160 bits of the SHA-256 of its certificate.
 ///
 /// Printed as `vesica1-` and nine groups of four characters from an alphabet without `i`, `l`, `o` and `u`: 32
-/// for the hash, and four for a checksum that tells a typo from another party.
+/// for the hash, and four for a checksum that distinguishes a typo from another party.
 ///
 /// 160 bits suffice: to impersonate a given party, an attacker must find a second certificate with that party's
 /// fingerprint, which takes 2^160 hashes. Two certificates of *one's own* with the same fingerprint take 2^80,
-/// and gain nothing, since their owner can use one key with everybody anyway.
+/// and gain nothing, since their owner can use one key with every partner anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; Self::BYTES]);
 
@@ -146,7 +147,7 @@ fn value_of(character: char) -> Result<u8, FingerprintError> {
 mod tests {
     use super::*;
 
-    /// A printed fingerprint must remain valid for ever.
+    /// A printed fingerprint must remain valid forever.
     #[test]
     fn the_printed_form_is_fixed() {
         let printed = "vesica1-q9w1-dfwf-077y-mga1-83f5-vbh2-4er0-6rd3-7p9z";

@@ -72,12 +72,12 @@ impl RowHash {
         }
     }
 
-    /// Hashes each row with its index, of 58 bits, in one compression: the block of BLAKE3's output for the
-    /// row, under a separate key of the session, that starts at byte 64·index. Positions of the output are as
-    /// independent as those of a random oracle.
+    /// Hashes each row with its index, of 58 bits, in one compression: the block of BLAKE3's output for the row, under
+    /// a separate key of the session, that starts at byte 64·index. Positions of the output are as independent as
+    /// positions of a random oracle's output.
     ///
     /// # Panics
-    /// If the numbers of indices and outputs are not that of the rows.
+    /// If the numbers of indices, outputs and rows differ.
     pub fn hash_wide(&self, rows: &[[Block; ROW_BLOCKS]], indices: &[u64], out: &mut [Block]) {
         assert_eq!(
             [indices.len(), out.len()],
@@ -105,7 +105,7 @@ impl RowHash {
     /// Hashes each row.
     ///
     /// # Panics
-    /// If the number of outputs is not that of the rows.
+    /// If the numbers of outputs and rows differ.
     pub fn hash(&self, rows: &[IndexedRow], out: &mut [Block]) {
         assert_eq!(rows.len(), out.len(), "an output for each row");
         for (rows, out) in rows.chunks(HASH_LANES).zip(out.chunks_mut(HASH_LANES)) {
@@ -149,7 +149,7 @@ impl ShortInput {
         Some(Self { bytes, len: input.len() as u32 })
     }
 
-    /// Appends an input with these bytes to others; returns whether it did, which it does not if there are more than [`SHORT`].
+    /// Appends an input with these bytes to others, unless there are more than [`SHORT`] bytes; returns whether it did.
     #[must_use]
     pub fn append(inputs: &mut Vec<Self>, input: &[u8]) -> bool {
         if input.len() > SHORT {

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_out_again() {
+    fn packed_values_are_unpacked_again() {
         let mut rng = StdRng::seed_from_u64(1);
         for bits in [1, 7, 8, 31, 59, 60, 63, 64, 65, 80, 100, 127, 128] {
             for count in [0, 1, 2, 3, 17, 64, 101] {

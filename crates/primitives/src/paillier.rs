@@ -185,7 +185,7 @@ impl Factor {
     }
 
     /// r^N modulo p² for a random r. That is a^p for an a that is uniform modulo p, since raising to q is a
-    /// permutation there; and a^p depends on a modulo p alone.
+    /// permutation there; and a^p depends only on a modulo p.
     fn noise(&self, random: &U3072) -> Zeroizing<SquareForm> {
         Zeroizing::new(self.form(random).pow(self.prime.modulus().as_ref()))
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encrypted_comes_back() {
+    fn decryption_inverts_encryption() {
         let mut rng = StdRng::seed_from_u64(2);
         let public = KEY.public();
         for integer in [0, 1, -1, 77, i64::MAX, i64::MIN, i64::MIN + 1] {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused() {
+    fn out_of_range_values_are_refused() {
         let public = KEY.public();
         let decode = |x: U6144| public.decode_ciphertext(&x.to_be_bytes().into());
         for refused in [U6144::ZERO, square(), U6144::MAX] {

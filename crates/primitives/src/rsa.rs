@@ -52,7 +52,7 @@ const DIFFERENT_BITS: u32 = 100;
 /// (FIPS 186-5 appendix B.3).
 const ROUNDS: usize = 4;
 
-/// Those rounds, and a Lucas test; no composite is known to pass both kinds.
+/// The rounds above and a Lucas test; no composite is known to pass both kinds.
 const PRIMALITY: FipsOptions = FipsOptions::with_mr_iterations(ROUNDS).with_lucas_test();
 
 type Params<const LIMBS: usize> = FixedMontyParams<LIMBS>;

@@ -1,17 +1,17 @@
 //! Work for all threads of the pool that this thread is in.
 //!
-//! Parallel iterators of rayon are compiled anew for every closure, with all that splits them and joins their parts. Here, only
-//! the closure is.
+//! Parallel iterators of rayon are compiled again for every closure, with all the code that splits them and joins their
+//! parts. Here, only the closure is.
 //!
-//! A thread takes the next item when it is done with one. Items should therefore be work for a few microseconds at least: chunks,
-//! and not elements.
+//! A thread takes the next item when it is done with one. An item should therefore be work for a few microseconds at
+//! least: a chunk rather than an element.
 
 use std::sync::{Mutex, OnceLock};
 
 /// Does `work` for every item, in any order.
 ///
 /// # Panics
-/// If `work` does, once no thread is at work any more.
+/// If `work` does, after all threads have stopped.
 pub fn for_each<I>(items: I, work: impl Fn(I::Item) + Sync)
 where
     I: IntoIterator<IntoIter: ExactSizeIterator + Send>,
@@ -28,10 +28,10 @@ where
     });
 }
 
-/// What `make` gives for every item, in the order of the items.
+/// Returns the result of `make` for every item, in the order of the items.
 ///
 /// # Panics
-/// As [`for_each`].
+/// Same as [`for_each`].
 pub fn map<I, T>(items: I, make: impl Fn(I::Item) -> T + Sync) -> Vec<T>
 where
     I: IntoIterator<IntoIter: ExactSizeIterator + Send>,
@@ -47,10 +47,10 @@ where
 /// Does `work` for every item, in any order, until it fails for one.
 ///
 /// # Errors
-/// An error of `work`; if it fails for several items, that of any of these.
+/// An error of `work`; if it fails for several items, the error for any of these.
 ///
 /// # Panics
-/// As [`for_each`].
+/// Same as [`for_each`].
 pub fn try_for_each<I, E>(items: I, work: impl Fn(I::Item) -> Result<(), E> + Sync) -> Result<(), E>
 where
     I: IntoIterator<IntoIter: ExactSizeIterator + Send>,

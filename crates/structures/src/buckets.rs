@@ -4,10 +4,10 @@ use std::{iter, slice::IterMut};
 
 use vesica_primitives::threads;
 
-/// The fewest values that are worth a thread.
+/// The minimum number of values for which a thread pays off.
 const FEWEST: usize = 1 << 14;
 
-/// How many of the values in each part belong to each bucket.
+/// The number of values in each part that belong to each bucket.
 pub(crate) struct Buckets {
     /// Values of a part; the last one may have fewer.
     part: usize,
@@ -34,7 +34,7 @@ impl Buckets {
         self.part
     }
 
-    /// Where each bucket begins, and, after them, where the last one ends.
+    /// The start of each bucket, followed by the end of the last one.
     pub fn starts(&self) -> Vec<usize> {
         let sizes =
             (0..self.buckets).map(|b| self.counts.iter().map(|part| part[b] as usize).sum());
@@ -80,7 +80,7 @@ pub(crate) fn cut<'a, T>(
 mod tests {
     use super::*;
 
-    /// Distributes numbers below 1000 to ten buckets with so many threads.
+    /// Distributes numbers below 1000 to ten buckets with this many threads.
     fn distribute(values: &[u32], threads: usize) -> (Vec<u32>, Vec<usize>) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

@@ -1,18 +1,18 @@
 //! Values of columns in a place of a fixed length.
 //!
-//! For each value there are 16 bits, little endian, and then its bytes, which are UTF-8. The 16 bits are 1 for a value that is
-//! missing, and otherwise 2 more than the value has bytes. The rest of the place is zeros.
+//! A value is encoded as 16 bits, little endian, and then its bytes, which are UTF-8. The 16 bits are 1 for a missing
+//! value, and otherwise the number of bytes plus 2. The rest of the place is zeros.
 
 /// Bytes of a value's length.
 pub const LENGTH: usize = size_of::<u16>();
 
-/// Stands in the place of the length of a value that is missing.
+/// Replaces the length of a missing value.
 pub const MISSING: u16 = 1;
 
-/// What is added to the length of a value.
+/// The number that is added to the length of a value.
 pub const PRESENT: u16 = 2;
 
-/// The values that a place holds, of so many columns; `None` where it is none of this form.
+/// Returns the values of this many columns that a place holds; `None` if it does not have this form.
 pub fn read(place: &[u8], columns: usize) -> Option<Vec<Option<&str>>> {
     let mut rest = place;
     let values = (0..columns).map(|_| {

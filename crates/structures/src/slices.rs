@@ -117,7 +117,7 @@ impl Spares {
     /// Columns that were received.
     ///
     /// # Panics
-    /// If their number is not that of the shape.
+    /// If their number does not match the shape.
     pub fn new(shape: Shape, columns: Vec<Gf64>) -> Self {
         assert_eq!(columns.len(), shape.narrow * shape.spare, "as many as the shape has");
         Self { columns, spare: shape.spare }
@@ -200,7 +200,7 @@ fn solve(mut equations: Vec<Vec<Gf64>>, mut unknowns: Vec<Gf64>) -> Result<Vec<G
 /// Computes the columns of some bins, in one kind of slice.
 pub struct Encoder<F: Domains> {
     capacity: usize,
-    /// For each bin, the positions of its keys among those of all these bins, and dummies.
+    /// For each bin, the positions of its keys among the keys of all these bins, and dummies.
     slots: Vec<Option<u32>>,
     interpolators: Vec<Interpolator<F>>,
 }
@@ -220,7 +220,7 @@ impl<F: Domains> Encoder<F> {
         let capacity = shape.capacity;
         let mut slots = Vec::with_capacity(bins.count() * capacity);
         let mut nodes = Vec::with_capacity(bins.count() * capacity);
-        // Where there is no key, as where there is one: how long interpolation takes may depend on it.
+        // Declassified with and without a key: the time of interpolation may depend on the nodes.
         let mut rng = Declassified(rng);
         for bin in 0..bins.count() {
             let start = nodes.len();
@@ -273,7 +273,7 @@ impl<F: Domains> Decoder<F> {
     /// The values of all keys in order, read from these columns.
     ///
     /// # Panics
-    /// If the number of columns is not that of the bins.
+    /// If the number of columns does not match the bins.
     pub fn decode(&self, columns: &[F]) -> Vec<F> {
         assert_eq!(columns.len(), self.capacity * self.evaluators.len(), "columns of all bins");
         let bins = self.evaluators.par_iter().enumerate();

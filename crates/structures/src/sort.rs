@@ -20,8 +20,8 @@ pub fn by_uniform_key<T: Copy + Send + Sync + Zeroable>(
     *values = sorted(values.len(), bits, |i| values[i], key);
 }
 
-/// The values that `make` gives for 0 to `len` − 1, sorted like those of [`by_uniform_key`]. A value is made twice, and
-/// must be the same.
+/// Returns the results of `make` for 0 to `len` − 1, sorted as in [`by_uniform_key`]. `make` is called twice for each
+/// number, and must return the same value.
 pub fn sorted<T: Copy + Send + Sync + Zeroable>(
     len: usize,
     bits: u32,

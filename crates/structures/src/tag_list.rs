@@ -88,7 +88,7 @@ impl Layout {
                 *word |= 1 << (at % 64);
             }
         });
-        // So many tags fill whole words.
+        // This many tags fill whole words.
         let rice = self.rice as usize;
         let chunks = low.chunks_mut((CHUNK * rice).max(1));
         threads::for_each(chunks.zip(values.chunks(CHUNK * 64)), |(words, values)| {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn decoding_inverts_encoding() {
         let mut rng = StdRng::seed_from_u64(1);
         for bits in [1, 2, 40, 56, 63, 64, 65, 80, 88, 96, 120, 127, 128] {
             for n in [0, 1, 2, 3, 64, 100, 1000, 4097] {
@@ -284,7 +284,7 @@ mod tests {
     fn a_list_is_hardly_longer_than_the_set_it_stands_for() {
         for (count, bits) in [(1 << 20, 60), (1 << 12, 60), (3000, 41), (1 << 10, 80)] {
             let per_tag = (8 * Layout::new(count, bits).encoded_len()) as f64 / count as f64;
-            // So many bits does it take to tell sets of random tags apart; the list has room for any set of tags.
+            // The number of bits that distinguish sets of random tags; the list has room for any set of tags.
             let least = f64::from(bits) - (count as f64).log2() + std::f64::consts::LOG2_E;
             assert!(
                 (0.0..0.6).contains(&(per_tag - least)),
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// With gaps that fill whole chunks, and equal tags on both sides of where a chunk ends.
+    /// With gaps that fill whole chunks, and equal tags on both sides of the end of a chunk.
     #[test]
     fn chunks_are_the_list() {
         let mut rng = StdRng::seed_from_u64(3);
@@ -337,7 +337,7 @@ mod tests {
     fn order_is_checked_across_chunks() {
         let begins = CHUNK * 64;
         let layout = Layout::new(begins + 100, 40);
-        // All have the high part 0, so the bit of each is that of its place.
+        // All have the high part 0, so the bit of each is at its place.
         let mut tags = vec![1; layout.count];
         tags[begins] = 0;
         let list = layout.decode(layout.encode(&tags, |tag| *tag)).unwrap();

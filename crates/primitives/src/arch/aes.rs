@@ -137,7 +137,7 @@ impl AesKeys {
         }
     }
 
-    /// Like [`AesKeys::add_bits`], for as many points as make whole batches of a kernel of its own: their number.
+    /// Like [`AesKeys::add_bits`], for the points that fill whole batches of a specific kernel; returns their number.
     fn add_bits_of_batches(keys: &[&Self], points: &[Block], sums: &mut [Block]) -> usize {
         #[cfg(target_arch = "x86_64")]
         {
@@ -161,7 +161,7 @@ impl AesKeys {
     /// under `keys[i]`; returns the sum of the left and of the right children.
     ///
     /// # Panics
-    /// If the number of pairs of children is not that of the parents.
+    /// If there are not as many pairs of children as parents.
     pub fn double(keys: [&Self; 2], parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
         assert_eq!(parents.len(), children.len(), "two children each");
         let (done, mut sums) = match [&keys[0].0, &keys[1].0] {
@@ -213,7 +213,7 @@ impl AesKeys {
     /// of the left children.
     ///
     /// # Panics
-    /// If the number of pairs of children is not that of the parents.
+    /// If there are not as many pairs of children as parents.
     pub fn split(&self, parents: &[Block], children: &mut [[Block; 2]]) -> Block {
         assert_eq!(parents.len(), children.len(), "two children each");
         let (done, mut sum) = match &self.0 {

@@ -29,7 +29,7 @@ macro_rules! call {
 
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 impl Vectors {
-    /// What this processor has, unless the environment forces portable code.
+    /// Returns the vectors of this processor, unless the environment forces portable code.
     pub fn current() -> Option<Self> {
         if super::Backend::current() == super::Backend::PORTABLE {
             return None;
@@ -53,8 +53,8 @@ impl Vectors {
         call!(self, from_uniform(bytes))
     }
 
-    /// The points with these encodings, and the lanes, as bits, in which there is one. In the others is the identity,
-    /// or the bytes are no encoding.
+    /// The points with these encodings, and the lanes, as bits, that hold a valid one. The other lanes hold the
+    /// identity, or bytes that are not an encoding.
     pub fn decode(self, bytes: &[[u8; 32]; LANES]) -> (Points, u8) {
         call!(self, decode(bytes))
     }
@@ -79,7 +79,7 @@ impl Vectors {
         call!(self, sub(left, right))
     }
 
-    /// The points of `other` in these lanes, those of `points` in the others; in constant time.
+    /// The points of `other` in these lanes and of `points` in the others; in constant time.
     pub fn select(self, points: &Points, other: &Points, lanes: u8) -> Points {
         call!(self, select(points, other, lanes))
     }

@@ -5,8 +5,8 @@
 //! forces the portable one. The functions of this module take and return plain blocks; no instruction set's
 //! types leave it.
 
-/// Runs a kernel of a backend: that of its kind if there is one among those named, each with its architecture, and otherwise
-/// the portable one, which comes first.
+/// Runs a kernel of a backend: the kernel of its kind, if one is listed with its architecture, and otherwise the
+/// portable one, which comes first.
 macro_rules! kernel {
     ($backend:expr, _ => $portable:expr, $($arch:literal $($kind:ident)|+ => $own:expr,)+) => {
         match $backend.0 {
@@ -72,7 +72,7 @@ enum Kind {
     /// VAES, VPCLMULQDQ and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
-    /// AVX-512 F, VL and BW, GFNI, and all of the above. Kernels without a twin of their own are those of `Vaes`.
+    /// AVX-512 F, VL and BW, GFNI, and all of the above. Kernels without a specific version use the version of `Vaes`.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// AES, PMULL and NEON.
@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Backend {
-    /// Plain Rust without vector instructions of its own.
+    /// Plain Rust without explicit vector instructions.
     pub const PORTABLE: Self = Self(Kind::Portable);
 
     /// The best backend of this processor, unless the environment forces the portable one.
@@ -130,7 +130,7 @@ impl Backend {
 
     /// BLAKE3 of eight inputs of at most 64 bytes each, padded with 0; keyed if `mode` is [`HASH_KEYED`],
     /// without a key if it is 0 and the key is [`HASH_IV`]. Returns the first 32 bytes of the block of each
-    /// extended output with the given number; a digest is that of block 0.
+    /// extended output with the given number; a digest belongs to block 0.
     pub fn hash(
         self,
         (key, mode): (&[u32; 8], u32),
@@ -332,8 +332,8 @@ mod tests {
         (0..n).map(|i| Block(mix(i) ^ (mix(i) >> 61))).collect()
     }
 
-    /// Whoever runs these tests for a backend can name it here, lest they pass without it: the emulation of a processor
-    /// depends on its version and its options.
+    /// A caller that runs these tests for a backend can name it here, so that they do not pass without it: the
+    /// emulation of a processor depends on its version and options.
     #[test]
     fn the_backend_that_is_meant_is_tested() {
         let Ok(meant) = std::env::var("VESICA_TESTED_BACKEND") else { return };

@@ -1,4 +1,4 @@
-//! A value of which the compiler knows nothing, so that it cannot branch on what a secret may be.
+//! A value about which the compiler knows nothing, so that it cannot branch on the possible values of a secret.
 
 /// The same value. A compiler that sees that a mask is all ones or all zeros may turn what is selected by it into a branch;
 /// one that gets the mask, or the bit it is made of, from here does not know that. It costs no instruction.

@@ -21,8 +21,8 @@ pub fn sum(blocks: &[Block]) -> Block {
 }
 
 /// Adds the sum of the streams whose number has bit b to column b, and writes the sum of all of them to `total`. There
-/// are two, four or eight streams, one after the other, each as long as `total`, as are columns. Columns for which there
-/// is no room are dropped.
+/// are two, four or eight streams, one after the other, each as long as `total`, as are columns. Columns that do not
+/// fit are dropped.
 ///
 /// # Panics
 /// If there are other numbers of streams.

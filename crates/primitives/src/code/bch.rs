@@ -6,9 +6,9 @@ use crate::Block;
 /// The binary BCH code \[511, 76\] with designed distance 171, primitive and in the narrow sense, over
 /// GF(2^9) = GF(2)\[x\]/(x^9 + x^4 + 1): the multiples of the polynomial that is 0 at α^1 … α^170.
 ///
-/// Coefficient i of a codeword is that of x^i. The encoding is systematic: bit i of the word is coefficient
-/// 435 + i, and those below are the remainder that makes it a multiple. The coefficients, in order, are the
-/// places of the codeword.
+/// Coefficient i of a codeword belongs to x^i. The encoding is systematic: bit i of the word is coefficient 435 + i,
+/// and the coefficients below are the remainder that makes it a multiple. The coefficients, in order, are the places of
+/// the codeword.
 pub type Bch = CutBch<DIMENSION, 0>;
 
 /// The code \[460, 68\] of distance at least 128 that [`Bch`] becomes when words are 8 bits shorter and the

@@ -8,7 +8,7 @@
 //! permute, and so on; finally each group of 24 becomes 12, x_i + Σ_j P_ij·y_j.
 //!
 //! **Why this code.** Its minimum distance is not assumed. The weights of the Golay code are known, and the effect
-//! of a permutation and an accumulator on a word depends on the word's weight alone. The expected number of light
+//! of a permutation and an accumulator on a word depends only on the word's weight. The expected number of light
 //! words, over the choice of the permutations, is therefore a sum that can be computed for every N.
 //! `vesica_params::lpn` computes it and derives the amount of noise.
 //!

@@ -8,15 +8,15 @@ use crate::Block;
 
 /// The code \[579, 128\] of distance at least 128 that is the concatenation of
 ///
-/// - the Reed–Solomon code \[53, 22, 32\] over GF(64): values of a polynomial of degree below 22 at 53 places,
-///   of which at most 21 are zeros;
+/// - the Reed–Solomon code \[53, 22, 32\] over GF(64): values of a polynomial of degree below 22 at 53 places, with at
+///   most 21 zeros;
 /// - the shortened extended Hamming code \[11, 6, 4\] for each of the 53 symbols,
 ///
 /// so two codewords differ in at least 32 symbols, and in at least 4 places of each of these. Both encodings
 /// are systematic: the word is the first 128 of the 132 bits of the first 22 symbols. The other four are always
 /// 0 and omitted.
 ///
-/// Places are the word's bits, then those of the other symbols, then the 5 checks of each symbol.
+/// Places are the word's bits, then the bits of the other symbols, then the 5 checks of each symbol.
 pub struct Concatenated {
     /// The bits of the symbols that do not belong to the word.
     others: Sums<GROUPS>,

@@ -42,7 +42,7 @@ pub trait Code: Send + Sync {
     /// Encodes each word into a row.
     ///
     /// # Panics
-    /// If the number of rows is not that of the words, or a word has too many bits.
+    /// If the numbers of rows and words differ, or a word has too many bits.
     fn encode(&self, words: &[Block], rows: &mut [Self::Row]);
 
     /// Encodes words into the columns of their rows, one column after another: bit j of column i is bit i of

@@ -28,10 +28,10 @@ struct KeptPermutation {
 
 /// The permutation of `length` places for a round: the numbers below `length` in an order that is a constant.
 ///
-/// Each length and each round has its own seed, which is AES of the two under a key that is a fixed name. From
-/// the generator of that seed, `shuffle` draws a permutation that would be exactly uniform if the generator's
-/// output were. Short permutations are cached for the life of the process; a long one is made anew, because its
-/// memory is worth more than the time.
+/// Each length and each round has its own seed, which is AES of the two under a key that is a fixed name. From the
+/// generator of that seed, `shuffle` draws a permutation that would be exactly uniform if the generator's output were.
+/// Short permutations are cached for the life of the process; a long one is drawn again each time, because its memory
+/// is worth more than the time.
 ///
 /// # Panics
 /// If `length` is not below 2^32.
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_a_bound() {
+    fn the_cache_has_a_bound() {
         for length in (KEPT_LENGTH - 4..=KEPT_LENGTH).chain(KEPT_LENGTH - 4..=KEPT_LENGTH) {
             permutation(length, 7);
         }

@@ -35,7 +35,7 @@ impl PseudoRandomCode {
     /// Encodes each word into a row; bits beyond the width are 0.
     ///
     /// # Panics
-    /// If the number of rows is not that of the words.
+    /// If the numbers of rows and words differ.
     pub fn encode(&self, words: &[Block], rows: &mut [[Block; ROW_BLOCKS]]) {
         assert_eq!(words.len(), rows.len(), "a row for each word");
         for (words, rows) in words.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {

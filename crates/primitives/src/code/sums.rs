@@ -5,7 +5,7 @@ use crate::Block;
 /// Bits of a group: the number that minimises the sums, including those for the table.
 const GROUP_BITS: usize = 6;
 
-/// Places, each of which is the sum of some of up to 6·`GROUPS` bits.
+/// Places that are each the sum of some of up to 6·`GROUPS` bits.
 pub(super) struct Sums<const GROUPS: usize> {
     /// For each place, the bits whose sum it is, in groups.
     picks: Box<[[u8; GROUPS]]>,

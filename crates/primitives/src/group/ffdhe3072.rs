@@ -1,23 +1,23 @@
 //! The group of RFC 7919's ffdhe3072, in the form of signed quadratic residues.
 //!
-//! **The group.** p = 2^3072 − 2^3008 + (⌊2^2942 · e⌋ + 2625351) · 2^64 − 1 is a safe prime: q = (p − 1) / 2
-//! is prime too. Elements are the classes {x, p − x} of the integers 0 < x < p, multiplied modulo p. There
-//! are q of them, so the group has prime order. Since q is odd, −1 is not a square, so each class contains
-//! exactly one quadratic residue, and mapping a residue to its class is an isomorphism. Discrete logarithms
-//! and Diffie–Hellman problems are therefore those of the subgroup of order q that RFC 7919 uses, and so is
-//! the generator, the class of 2 (a residue, since p ≡ 7 mod 8).
+//! **The group.** p = 2^3072 − 2^3008 + (⌊2^2942 · e⌋ + 2625351) · 2^64 − 1 is a safe prime: q = (p − 1) / 2 is prime
+//! too. Elements are the classes {x, p − x} of the integers 0 < x < p, multiplied modulo p. There are q of them, so the
+//! group has prime order. Since q is odd, −1 is not a square, so each class contains exactly one quadratic residue, and
+//! mapping a residue to its class is an isomorphism. Discrete logarithms and Diffie–Hellman problems are therefore the
+//! same as in the subgroup of order q that RFC 7919 uses, and so is the generator, the class of 2 (a residue, since p ≡
+//! 7 mod 8).
 //!
 //! **Why classes.** An element is encoded as the smaller member of its class, from 1 (the identity) to q, so
 //! decoding is a comparison of integers and leaves nothing else to check. With residues it would take a
 //! Jacobi symbol, which costs more than the exponentiation that follows. And every integer belongs to some
 //! class, so hashing to the group is one reduction modulo p.
 //!
-//! **Short exponents.** RFC 7919 (appendix A.2) estimates the security of the group as 125 bits and requires
-//! short exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform, but
-//! it is indistinguishable from uniform if discrete logarithms with short exponents are hard; the decisional
-//! Diffie–Hellman problem then stays hard if it is hard with long ones (Koshiba and Kurosawa, PKC 2004).
-//! Wherever g^s hides something unconditionally in other groups, it does so computationally here. A peer cannot
-//! learn parts of a short exponent through elements of small order, because there are none.
+//! **Short exponents.** RFC 7919 (appendix A.2) estimates the security of the group as 125 bits and requires short
+//! exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform, but it is
+//! indistinguishable from uniform if discrete logarithms with short exponents are hard; the decisional Diffie–Hellman
+//! problem then stays hard if it is hard with long ones (Koshiba and Kurosawa, PKC 2004). Wherever g^s hides something
+//! unconditionally in other groups, it does so computationally here. A peer cannot learn parts of a short exponent
+//! through elements of small order, because the group has none.
 //!
 //! **Long exponents.** Inverses and products of exponents are integers modulo q, of 3071 bits, and a power
 //! with such an exponent takes eleven times as long. For powers of the generator there are tables for both
@@ -87,7 +87,7 @@ const LONG: u32 = ORDER.bits_vartime();
 /// The generator's table for short exponents.
 static SHORT_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, SHORT));
 
-/// The generator's table for long exponents. It takes 4.7 MB, and its first use some 12,000 multiplications.
+/// The generator's table for long exponents. It takes 4.7 MB, and its first use takes about 12,000 multiplications.
 static LONG_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, LONG));
 
 /// Parameters for computing modulo q.
@@ -146,8 +146,8 @@ impl Element {
     }
 }
 
-/// Powers of an element, for exponents of up to a public number of bits. For short ones it takes 430 KB and
-/// some 1000 multiplications.
+/// Powers of an element, for exponents of up to a public number of bits. For short ones it takes 430 KB and about 1000
+/// multiplications.
 pub struct Table {
     base: Element,
     /// For the i-th [`WINDOW`] bits of an exponent, the contribution of each value: the base to the power of
@@ -203,7 +203,7 @@ impl Group for Ffdhe3072 {
         loop {
             rng.fill_bytes(&mut bytes[ENCODED - SHORT as usize / 8..]);
             let value = U3072::from_be_slice(&*bytes);
-            // Tells what happens once in 2^280 times.
+            // Reveals an event that occurs with probability 2^-280.
             if !declassify_choice(value.ct_eq(&U3072::ZERO)) {
                 return Scalar { value, bits: SHORT };
             }

@@ -97,7 +97,7 @@ pub trait Group: Send + Sync + Sized + 'static {
 pub trait Scalars: Group {
     /// A scalar's bytes. Any integer of this length can be decoded; it represents its residue.
     type EncodedScalar: Pod + Zeroize + Send + Sync;
-    /// So many bytes that the residue of a uniform value is within 2^-128 of uniform.
+    /// Enough bytes that the residue of a uniform value is within 2^-128 of uniform.
     type WideScalar: Pod + Zeroize + Send + Sync;
 
     /// A uniform scalar; it is 0 with negligible probability.
@@ -244,7 +244,7 @@ mod conformance {
             assert_eq!(bytes(&selected), bytes(chosen));
             assert!(G::mul_generator(&selected) == G::mul_generator(chosen));
         }
-        // The largest integer: with w its residue and b = 256^len the next, w + 1 is that of b.
+        // The largest integer: with w its residue and b = 256^len the next, w + 1 is the residue of b.
         let mut wide = <G::WideScalar as bytemuck::Zeroable>::zeroed();
         bytemuck::bytes_of_mut(&mut wide).fill(0xff);
         let largest = G::reduce(&wide);

@@ -1,16 +1,15 @@
-//! Domains: sets of points at all of which polynomials can be evaluated at once.
+//! Domains: sets of points on which polynomials can be evaluated at once.
 //!
 //! The domain V_k has 2^k points and is the first half of V_(k+1); the other half is its coset. Its vanishing
 //! polynomial s_k has degree 2^k and leading coefficient 1, and is 0 on V_k and a constant on the coset; apart
 //! from its highest power, it has no power above half its degree. Moving between coefficients, values on V_k
 //! and values on the coset takes O(k · 2^k) operations. The rest of this module relies on nothing else.
 //!
-//! **Over GF(2^64) and GF(2^128)**, V_k is the span of β_0 to β_(k−1) over GF(2), where β_0 = 1 and
-//! β_(i+1)² + β_(i+1) = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i maps β_j
-//! to β_(j−i), so the twiddle of a block is the sum of the β selected by the bits of its number. The
-//! transform is that of Lin, Chung and Han (FOCS 2014) in the basis of the products of s_i; converting
-//! between that basis and powers of x takes additions only, because s_i has coefficients in GF(2), of which
-//! 2^w are non-zero if w bits of i are 1.
+//! **Over GF(2^64) and GF(2^128)**, V_k is the span of β_0 to β_(k−1) over GF(2), where β_0 = 1 and β_(i+1)² + β_(i+1)
+//! = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i maps β_j to β_(j−i), so the twiddle of
+//! a block is the sum of the β selected by the bits of its number. The transform is by Lin, Chung and Han (FOCS 2014)
+//! in the basis of the products of s_i; converting between that basis and powers of x takes only additions, because s_i
+//! has coefficients in GF(2), where 2^w are non-zero if w bits of i are 1.
 //!
 //! **Over the prime field**, V_k consists of the roots of x^(2^k) = 1, and s_k = x^(2^k) − 1 is −2 on the
 //! coset.
@@ -60,7 +59,7 @@ pub trait Domains: Field {
 /// The k of the domain with as many points as there are elements.
 ///
 /// # Panics
-/// If there is no such domain.
+/// If such a domain does not exist.
 pub(super) fn log_of<T>(elements: &[T]) -> usize {
     assert!(elements.len().is_power_of_two(), "a domain has a power of two of points");
     let log = elements.len().ilog2() as usize;

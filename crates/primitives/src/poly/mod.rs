@@ -1,11 +1,11 @@
 //! Polynomials over finite fields: products, evaluation at many points, interpolation.
 //!
-//! A polynomial is the list of its coefficients, starting with that of x^0. The fields are
+//! A polynomial is the list of its coefficients, starting with the coefficient of x^0. The fields are
 //! [`Block`](crate::Block), which is GF(2^128); [`Gf64`], which is GF(2^64); and the prime field [`Fp64`].
 //! Interpolation at n points and evaluation of n coefficients at n points take O(n log² n) operations in
 //! each.
 //!
-//! The choice of functions depends on lengths alone, but those of the prime field branch on values, and a
+//! The choice of functions depends only on lengths, but functions of the prime field branch on values, and a
 //! duplicate point ends a computation early: **not constant time**. That is sufficient for points that are
 //! hashes of one's own items, on one's own machine. Nothing is zeroized.
 
@@ -34,7 +34,7 @@ pub use tree::Tree;
 /// If two points are equal.
 ///
 /// # Panics
-/// If the number of values is not that of the points, or there are more than 2^(MAX_LOG − 1) points.
+/// If the numbers of values and points differ, or there are more than 2^(MAX_LOG − 1) points.
 pub fn interpolate<F: Domains>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     if points.len() <= INTERPOLATED_QUADRATICALLY {
         quadratic::newton(points, values)

@@ -28,7 +28,7 @@ pub fn evaluate<F: Field>(polynomial: &[F], points: &[F]) -> Vec<F> {
 /// If two points are equal.
 ///
 /// # Panics
-/// If the number of values is not that of the points.
+/// If the numbers of values and points differ.
 pub fn newton<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     assert_eq!(points.len(), values.len(), "a value for each point");
     // At each remaining point: what is missing from its value, and Π (x − x_i) over the points so far.
@@ -72,7 +72,7 @@ fn expand<F: Field>(points: &[F], divided: &[F]) -> Vec<F> {
 /// If two points are equal.
 ///
 /// # Panics
-/// If the number of values is not that of the points.
+/// If the numbers of values and points differ.
 pub fn lagrange<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     assert_eq!(points.len(), values.len(), "a value for each point");
     let nodal = nodal(points);
@@ -122,7 +122,7 @@ impl<F: Field> Inverse<F> {
     /// The polynomial with as many coefficients as points that takes the given values there, in n² products.
     ///
     /// # Panics
-    /// If the number of values is not that of the points.
+    /// If the numbers of values and points differ.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         assert_eq!(values.len(), self.points.len(), "a value for each point");
         let mut products = vec![F::ZERO; values.len()];

@@ -48,7 +48,7 @@ impl<F: Domains> Interpolator<F> {
     /// The polynomial with as many coefficients as points that takes the given values there.
     ///
     /// # Panics
-    /// If the number of values is not that of the points.
+    /// If the numbers of values and points differ.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         match &self.0 {
             Interpolation::Few(inverse) => inverse.interpolate(values),

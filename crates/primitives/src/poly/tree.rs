@@ -7,13 +7,12 @@
 //! - *Products.* A node over 2^k points has its values on V_(k+1). The product of two children's values gives
 //!   their parent's values on V_(k+1), and thus its remainder modulo s_(k+1). On the coset that remainder has
 //!   the same values, up to the value of s_(k+1) there, because M has leading coefficient 1.
-//! - *Evaluation*, top down. For the node M over 2^k points and the polynomial f, it holds G = ⌊s_k · (f mod
-//!   M) / M⌋, of degree below 2^k: the leading part of a fraction. A child's G is that of the fraction times
-//!   the sibling's polynomial, less its whole part: G' = ⌊(G · M' mod s_k) / s_(k−1)⌋ with the sibling's M'
-//!   (up to terms that do not matter). The remainder modulo s_k is a product value by value on V_k; the
-//!   quotient by s_(k−1) follows from the values on V_(k−1) and on its coset. At a leaf, G is f(x_i). This is
-//!   the transpose of the step below (Bostan, Lecerf and Schost 2003; Bernstein's scaled remainder tree),
-//!   with one move between a domain and its coset per child.
+//! - *Evaluation*, top down. For the node M over 2^k points and the polynomial f, it holds G = ⌊s_k · (f mod M) / M⌋,
+//!   of degree below 2^k: the leading part of a fraction. A child's G is the fraction times the sibling's polynomial,
+//!   less its whole part: G' = ⌊(G · M' mod s_k) / s_(k−1)⌋ with the sibling's M' (up to terms that do not matter). The
+//!   remainder modulo s_k is a product value by value on V_k; the quotient by s_(k−1) follows from the values on
+//!   V_(k−1) and on its coset. At a leaf, G is f(x_i). This is the transpose of the step below (Bostan, Lecerf and
+//!   Schost 2003; Bernstein's scaled remainder tree), with one move between a domain and its coset per child.
 //! - *Combination*, bottom up: Σ c_i M / (x − x_i) is the left child's sum times the right child's M plus the
 //!   right child's sum times the left child's M, of degree below 2^k at each node.
 //!
@@ -31,7 +30,7 @@ use super::{
 /// The products over a list of points, for evaluation at these points. Takes about 2 n (log n + 2) elements.
 pub struct Tree<F> {
     points: Vec<F>,
-    /// For each k below that of the root, the sibling of each node.
+    /// For each k below the root's, the sibling of each node.
     levels: Vec<Level<F>>,
     /// The values of ⌊s_(k+1) / M⌋ on V_(k+1), for M at the root over 2^k points. The constant term makes no
     /// difference and is omitted.
@@ -44,7 +43,7 @@ impl<F: Domains> Tree<F> {
     /// The tree over at least one point.
     ///
     /// # Panics
-    /// If there is no point, or more than 2^(MAX_LOG − 1).
+    /// If `points` is empty, or has more than 2^(MAX_LOG − 1) points.
     pub fn new(points: &[F]) -> Self {
         let log = points.len().next_power_of_two().ilog2() as usize;
         assert!(!points.is_empty() && log < MAX_LOG, "1 to 2^{} points", MAX_LOG - 1);
@@ -115,8 +114,8 @@ impl<F: Domains> Tree<F> {
         fractions
     }
 
-    /// From the fractions of nodes over 2^(k+1) points to those of their children, in place; `low` is scratch
-    /// space shared by all levels.
+    /// Turns the fractions of nodes over 2^(k+1) points into the fractions of their children, in place; `low` is
+    /// scratch space shared by all levels.
     fn children(&self, fractions: &mut Vec<F>, low: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
         low.resize(fractions.len(), F::ZERO);
@@ -145,7 +144,7 @@ impl<F: Domains> Tree<F> {
         sums.split_off(self.size() - self.points.len())
     }
 
-    /// From sums of nodes over 2^k points to those of their parents, in place; `high` is scratch space shared
+    /// Turns the sums of nodes over 2^k points into the sums of their parents, in place; `high` is scratch space shared
     /// by all levels.
     fn parents_sums(sums: &mut Vec<F>, high: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
@@ -301,7 +300,7 @@ impl<F: Domains> Interpolator<F> {
     /// The polynomial with as many coefficients as points that takes the given values there.
     ///
     /// # Panics
-    /// If the number of values is not that of the points.
+    /// If the numbers of values and points differ.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         assert_eq!(values.len(), self.weights.len(), "a value for each point");
         let mut c = values.to_vec();

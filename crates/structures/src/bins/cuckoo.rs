@@ -5,7 +5,7 @@ use vesica_primitives::Block;
 
 use super::{BinMap, Entry, Error, Hashed, map::canonical_order};
 
-/// How many items one insertion may displace before the exact search takes over.
+/// The number of items that one insertion may displace before the exact search takes over.
 const MAX_KICKS: usize = 200;
 
 /// An assignment of items to bins.
@@ -28,8 +28,8 @@ impl CuckooTable {
         Self::insert(&BinMap::<H>::new(shape.bins).of(items), shape.stash, 0..items.len())
     }
 
-    /// Like [`CuckooTable::new`], for items of any kind, inserted in the order of their names: the assignment
-    /// depends on the set alone.
+    /// Like [`CuckooTable::new`], for items of any kind, inserted in the order of their names: the assignment depends
+    /// only on the set.
     ///
     /// # Errors
     /// Same as [`CuckooTable::new`].
@@ -218,8 +218,8 @@ mod tests {
         }
     }
 
-    /// The exact search, on tables so full that walks fail: the number of seeded tables that exist is that of
-    /// an exact matching, which fails with probability 2^-10.7 at n = 64 and ε = 1.27.
+    /// The exact search, on tables so full that walks fail: as many seeded tables exist as with an exact matching,
+    /// which fails with probability 2^-10.7 at n = 64 and ε = 1.27.
     #[test]
     fn failures_are_those_of_an_exact_matching() {
         let mut rng = StdRng::seed_from_u64(2);

@@ -25,10 +25,10 @@ pub struct Phasing<const H: usize> {
     shifts: CorrelationRobust,
 }
 
-/// What a bin stores of an item.
+/// The part of an item that a bin stores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// Which hash function led to the bin, from 0.
+    /// The hash function that led to the bin, from 0.
     pub hash: usize,
     /// The part of the item that bin and hash function do not determine.
     pub rest: u128,
@@ -63,7 +63,7 @@ impl<const H: usize> Phasing<H> {
         Some(Phased { bins, items: items.to_vec(), bin_count: self.shape.bins() })
     }
 
-    /// What the bin of an item's `hash`-th function stores.
+    /// Returns the part that the bin of an item's `hash`-th function stores.
     pub fn store(&self, item: Block, hash: usize) -> Stored {
         Stored { hash, rest: self.split(item).1 }
     }
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// With three functions, the rest alone does not distinguish the items of a bin.
+    /// With three functions, the rest by itself does not distinguish the items of a bin.
     #[test]
     fn the_function_must_be_stored() {
         let shape = Shape::modular(12, 64).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_item_stores_is_refused() {
+    fn impossible_combinations_are_refused() {
         let shape = Shape::modular(12, 100).unwrap();
         let phasing = Phasing::<3>::new(shape, Block(1));
         assert!(phasing.item(100, Stored { hash: 0, rest: 0 }).is_none());

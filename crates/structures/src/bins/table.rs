@@ -49,7 +49,7 @@ impl Table {
         Self { entries: grouped, starts }
     }
 
-    /// All entries, those of bin 0 first.
+    /// All entries, starting with bin 0.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -82,7 +82,7 @@ impl Table {
             firsts.clear();
             let of_first_hash = self.bin(bin).iter().filter(|entry| entry.hash() == 0);
             firsts.extend(of_first_hash.map(|entry| entry.position()));
-            // Sorting does not compute the name of an item that is alone in its bin.
+            // Sorting does not compute the name of the only item of a bin.
             firsts.sort_unstable_by_key(|position| (items.name(*position), *position));
             let equal = |[a, b]: &&[usize; 2]| items.name(*a) == items.name(*b);
             firsts.array_windows().find(equal).map(|[a, b]| (*a, *b))

@@ -57,7 +57,7 @@ impl Positions {
     }
 }
 
-/// A bit for each position; those of the items are set.
+/// A bit for each position; the bits at the items' positions are set.
 pub struct Bloom {
     positions: Positions,
     bytes: Vec<u8>,

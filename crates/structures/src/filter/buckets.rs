@@ -1,12 +1,12 @@
 //! Buckets of tags, each tag in one of two: the part that cuckoo and vacuum filters share.
 //!
-//! A bucket holds `SLOTS` tags. The other bucket to which a tag may move follows from the tag and its bucket
-//! alone, because the items are no longer available. Items are inserted in ascending order, and room is made
-//! by the shortest sequence of moves, so that the buckets are a function of the set. If no sequence is found,
-//! the build starts over with the items' next hashes. The number of restarts is the first byte on the wire;
-//! it reveals nothing that the values themselves would not.
+//! A bucket holds `SLOTS` tags. The other bucket to which a tag may move follows from only the tag and its bucket,
+//! because the items are not available any more. Items are inserted in ascending order, and room is made by the
+//! shortest sequence of moves, so that the buckets are a function of the set. If no sequence is found, the build starts
+//! over with the items' next hashes. The number of restarts is the first byte on the wire; it reveals nothing that the
+//! values themselves would not.
 //!
-//! On the wire: that byte; a bit for each slot that tells whether it is taken; the tags, without gaps. The
+//! On the wire: that byte; a bit for each slot that says whether it is taken; the tags, without gaps. The
 //! tags of a bucket are sorted and fill it from the start. The two fields are padded to whole bytes.
 
 use vesica_params::filter::MAX_TAG_BITS;

@@ -17,10 +17,9 @@
 //! empty slot costs them one bit on the wire, so the load matters little: half as many items in a bucket also
 //! make tags one bit shorter.
 //!
-//! Each filter is a function of the set alone, whatever the order of the items: what is sent reveals no more
-//! than the list would. Two parties with the same shape agree on the length to the byte. For the same reason
-//! no filter can replace a list whose order carries meaning, such as the one that is returned to the client
-//! of DH-based PSI.
+//! Each filter depends only on the set and not on the order of the items: it reveals no more than the list would. Two
+//! parties with the same shape agree on the length to the byte. For the same reason no filter can replace a list whose
+//! order carries meaning, such as the one that is returned to the client of DH-based PSI.
 //!
 //! They are implemented here because no crate fits: existing filters hash their input to at most 64 bits and
 //! keep fingerprints of at most 32, so that no rate below about 2^-32 is within reach, and none promises a

@@ -1,5 +1,5 @@
-//! The dense columns of a cluster: a row's coefficients in them, and the equations in dense columns alone
-//! that remain once the sparse columns are solved.
+//! The dense columns of a cluster: a row's coefficients in them, and the equations in only dense columns that remain
+//! once the sparse columns are solved.
 
 use vesica_params::okvs::DensePart;
 use vesica_primitives::{

@@ -7,7 +7,7 @@
 //! the vertex where a search begins and unused dense columns are zero; with
 //! [`Free::Random`](super::Free::Random) they are random, as in XoPaXoS.
 //!
-//! Encodings are decoded like those of [`Paxos`] and fail under the same condition, except that the rows set
+//! Encodings are decoded like encodings of [`Paxos`] and fail under the same condition, except that the rows set
 //! aside, though equally many, may be different ones.
 
 use vesica_params::okvs::Shape;

@@ -55,7 +55,7 @@ impl GarbledBloom {
     /// The column of each key in one part, counted from the part's start.
     ///
     /// # Panics
-    /// If there is no such part, or `columns` and `keys` differ in length.
+    /// If the part does not exist, or `columns` and `keys` differ in length.
     pub fn columns_in_part(&self, part: usize, keys: &[Block], columns: &mut [u32]) {
         assert!(part < self.shape.weight && keys.len() == columns.len(), "a column for each key");
         let (hash, range) = (&self.hashes[part / 2], self.part_columns());

@@ -54,7 +54,7 @@ pub enum Error {
     /// A cluster has more keys than it can take.
     #[error("a cluster of an OKVS has too many keys")]
     Overflow,
-    /// The equations of a cluster contradict each other, as those of equal keys with different values do.
+    /// The equations of a cluster contradict each other, as with equal keys that have different values.
     #[error("the equations of an OKVS have no solution")]
     NoSolution,
 }
@@ -81,7 +81,7 @@ pub trait Okvs: Sync {
     where
         Self: Sized;
 
-    /// The number of clusters; each is a store of its own for its share of the keys.
+    /// The number of clusters; each is a separate store for its share of the keys.
     fn clusters(&self) -> usize;
 
     /// Columns of one cluster, at least 1.
@@ -98,15 +98,15 @@ pub trait Okvs: Sync {
     /// If there are 2^32 keys or more.
     fn place(&self, keys: &[Block]) -> PlacedKeys;
 
-    /// Finds an order in which the equations of a cluster's keys can be solved, whatever their values.
+    /// Finds an order in which the equations of a cluster's keys can be solved for any values.
     ///
     /// # Errors
     /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ over all
     /// clusters for distinct keys.
     fn solve_cluster(&self, keys: &[Block], workspace: &mut Self::Workspace) -> Result<(), Error>;
 
-    /// Whether part of decoding depends on keys alone, so that it can be done before there are columns, and need
-    /// not be repeated after solving.
+    /// Whether part of decoding depends only on keys, so that it can be done before columns exist, and need not be
+    /// repeated after solving.
     const PREPARES: bool = false;
 
     /// Does that part for a cluster.
@@ -121,8 +121,8 @@ pub trait Codec<V: BinaryVector>: Okvs {
     /// determines keep what `columns` holds.
     ///
     /// # Errors
-    /// [`Error::NoSolution`] if dependent equations have values that do not agree: those of two equal keys with
-    /// different values, and otherwise with a probability of at most 2^-λ.
+    /// [`Error::NoSolution`] if dependent equations have values that do not agree: for two equal keys with different
+    /// values, and otherwise with a probability of at most 2^-λ.
     fn fill_cluster(
         &self,
         keys: &[Block],

@@ -5,12 +5,11 @@
 //! columns; with [`Free::Random`](super::Free::Random) this is XoPaXoS, which draws uniformly the vertices of
 //! the 2-core and the dense columns that no pivot takes (step 5), and one root of each tree (step 7).
 //!
-//! Deviation from the papers: of the 2-core, only one row for each independent cycle is solved in the dense
-//! columns; once it is set aside, the rest of the 2-core is a forest like any other. Figure 1 solves all of
-//! the 2-core in dense columns, of which it has 1.4 log n + λ. But at 2.4 n columns a cycle of length k
-//! appears with a probability of about (5/6)^k / 2k, so that a 2-core that is too large is far more frequent
-//! than 2^-λ. Both are solutions of the same equations, decoded in the same way and with free columns equally
-//! distributed.
+//! Deviation from the papers: of the 2-core, only one row for each independent cycle is solved in the dense columns;
+//! once it is set aside, the rest of the 2-core is a forest like any other. Figure 1 solves all of the 2-core in its
+//! 1.4 log n + λ dense columns. But at 2.4 n columns a cycle of length k appears with a probability of about (5/6)^k /
+//! 2k, so that a 2-core that is too large is far more frequent than 2^-λ. Both are solutions of the same equations,
+//! decoded in the same way and with free columns equally distributed.
 
 use vesica_params::okvs::{DensePart, Shape, SparsePart};
 use vesica_primitives::{

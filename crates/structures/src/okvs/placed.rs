@@ -101,7 +101,7 @@ impl PlacedKeys {
         self.keys.len()
     }
 
-    /// Whether there is no key.
+    /// Whether it has zero keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

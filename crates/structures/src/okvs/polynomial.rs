@@ -26,7 +26,7 @@ pub struct Polynomial {
     cluster_hash: CorrelationRobust,
 }
 
-/// What was computed from the keys of a cluster.
+/// The data computed from the keys of a cluster.
 #[derive(Default)]
 pub struct Workspace(Ready);
 
@@ -35,9 +35,9 @@ enum Ready {
     /// Nothing, or too little to keep.
     #[default]
     Nothing,
-    /// To solve: if a cluster has many keys.
+    /// Ready to solve, if a cluster has many keys.
     Solved(Interpolator<Block>),
-    /// To decode.
+    /// Ready to decode.
     Prepared(Evaluator<Block>),
 }
 

@@ -217,7 +217,7 @@ fn cuckoo_failures_are_as_measured_independently() {
     assert!((failures - expected).abs() < 4.0 * deviation, "{failures} of {trials}, {expected}");
 }
 
-/// At 1024 items and 1.20 bins per item nothing fails, although a walk of 200 steps alone sometimes does.
+/// At 1024 items and 1.20 bins per item nothing fails, although a walk of 200 steps by itself sometimes does.
 #[test]
 fn the_search_succeeds_where_walks_do_not() {
     let mut rng = StdRng::seed_from_u64(9);

@@ -169,8 +169,8 @@ fn vacuum_filters_fill_at_their_design_load() {
     assert_eq!(repeated(chunked, 50), 0);
 }
 
-/// With the authors' chunks, for which expected loads are up to 0.75, 0.5 and 0.25, the same filter fails its
-/// first attempt in some of a hundred trials (5 % measured over 300).
+/// With the authors' chunks, for which expected loads are up to 0.75, 0.5 and 0.25, the same filter fails its first
+/// attempt in some of a hundred trials (5 % measured over 300).
 #[test]
 fn the_published_chunks_of_vacuum_filters_overflow() {
     let corrected = VacuumShape::chunked(15_645, rate(1, LAMBDA)).unwrap();
@@ -181,7 +181,7 @@ fn the_published_chunks_of_vacuum_filters_overflow() {
     assert_eq!(repeated(corrected, 200), 0);
 }
 
-/// How many of `trials` filters needed more than one attempt.
+/// Returns how many of `trials` filters needed more than one attempt.
 fn repeated(shape: VacuumShape, trials: u64) -> usize {
     let first_attempt = |seed: &u64| {
         let items = random(shape.items, &mut StdRng::seed_from_u64(*seed));
@@ -210,7 +210,7 @@ fn later_attempts_lose_nothing() {
 }
 
 #[test]
-fn what_is_not_a_set_or_does_not_fit_is_refused() {
+fn duplicates_and_overflows_are_refused() {
     fn equal<K: Kind>(rng: &mut StdRng) {
         let mut items = random(100, rng);
         items[17] = items[71];
@@ -223,7 +223,7 @@ fn what_is_not_a_set_or_does_not_fit_is_refused() {
     let items = random(17, &mut rng);
     let shape = CuckooShape { buckets: 4, ..CuckooShape::new(17, rate(1, LAMBDA)).unwrap() };
     assert_eq!(Cuckoo::build(&items, shape).err(), Some(BuildError::Full));
-    // Each bucket is a chunk of its own: each would have to get exactly four of forty items.
+    // Each bucket is a separate chunk: each would have to get exactly four of forty items.
     let items = random(40, &mut rng);
     let shape = VacuumShape { items: 40, buckets: 10, chunks: Some([1; 4]), tag_bits: 40 };
     assert_eq!(Vacuum::build(&items, shape).err(), Some(BuildError::Full));

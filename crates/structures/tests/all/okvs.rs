@@ -348,7 +348,7 @@ fn ways_to_solve_a_graph_have_one_encoding() {
     }
 }
 
-/// How many of `trials` encodings fail.
+/// Returns how many of `trials` encodings fail.
 fn failures<K: Kind>(shape: Shape, n: usize, trials: usize) -> usize {
     let mut rng = StdRng::seed_from_u64(7);
     let fails = |_: &usize| {
@@ -374,17 +374,17 @@ fn rr22_failures_keep_to_the_bound() {
     }
 }
 
-/// As many failures as trials at 2^-λ have, and by Bernstein's inequality more than so many with a probability below
-/// 10^-9.
+/// A bound on the number of failures in these trials at 2^-λ, which by Bernstein's inequality is exceeded with a
+/// probability below 10^-9.
 fn most_failures(trials: usize, lambda: u32) -> usize {
     let mean = trials as f64 * 0.5f64.powi(lambda as i32);
     let nats = f64::ln(1e9);
     (mean + nats / 3.0 + (nats * nats / 9.0 + 2.0 * nats * mean).sqrt()) as usize
 }
 
-/// With clusters as they are in a run, and a λ that is nearer to that of a run: the fit of RR22, which the number of
-/// columns comes from, is made for such. With a hundredth fewer columns than the threshold for the keys of a cluster most
-/// encodings fail, so the test can see failures.
+/// With clusters as they are in a run, and a λ nearer to the λ of a run: the fit of RR22, which determines the number
+/// of columns, is made for such clusters. With a hundredth fewer columns than the threshold for the keys of a cluster
+/// most encodings fail, so the test can see failures.
 #[test]
 #[ignore = "assure: a million OKVS, to see how often one fails"]
 fn clusters_of_a_run_fail_no_more_often_than_promised() {
@@ -471,9 +471,9 @@ fn bands_of_2_20_keys_keep_to_the_bound() {
     assert_eq!(failures::<RandomBand>(narrow, n, 3), 3);
 }
 
-/// At these numbers of keys, RR22's fit for 1.3 columns per key gives 2^-5.5 and 2^-8.8. In these cases the
-/// remaining equations are absorbed by dense columns, of which there are λ more than the gap, except with
-/// probability 2^-λ. With fewer columns than the threshold of 1.2218, too many equations remain.
+/// At these numbers of keys, RR22's fit for 1.3 columns per key gives 2^-5.5 and 2^-8.8. In these cases the remaining
+/// equations are absorbed by the dense columns, which exceed the gap by λ, except with probability 2^-λ. With fewer
+/// columns than the threshold of 1.2218, too many equations remain.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn three_hash_failures_keep_to_the_bound() {
@@ -488,7 +488,7 @@ fn three_hash_failures_keep_to_the_bound() {
     }
 }
 
-/// The bound holds and is within a factor of 32 of the truth: most of it comes from the last keys alone.
+/// The bound holds and is within a factor of 32 of the truth: most of it comes from just the last keys.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn garbled_bloom_failures_keep_to_the_bound() {

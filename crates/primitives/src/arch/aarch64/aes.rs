@@ -1,7 +1,8 @@
 //! AES-128 with the instructions of FEAT_AES.
 //!
-//! AESE adds the round key before it substitutes, where AESENC of x86-64 adds it at the end of a round; so a round here is
-//! the second half of one of FIPS 197 and the first half of the next, and the last two keys stand alone.
+//! AESE adds the round key before it substitutes, whereas AESENC of x86-64 adds it at the end of a round. So a round
+//! here is the second half of a round of FIPS 197 and the first half of the next, and the last two keys are added
+//! separately.
 
 use std::arch::aarch64::{
     uint8x16_t, vaeseq_u8, vaesmcq_u8, vdupq_n_u8, vdupq_n_u32, veorq_u8, vextq_u8, vqtbl1q_u8,

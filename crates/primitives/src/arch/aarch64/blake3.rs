@@ -1,5 +1,5 @@
 //! Eight blocks of BLAKE3 with NEON, four at a time: a vector holds the same word of each of four blocks. Twice as many
-//! would not fit in the registers, of which the state alone takes half.
+//! would not fit in the registers, because the state already takes half of them.
 
 use std::arch::aarch64::{
     uint32x4_t, vaddq_u32, vdupq_n_u32, veorq_u32, vqtbl1q_u8, vreinterpretq_u8_u32,

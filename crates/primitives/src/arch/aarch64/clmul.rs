@@ -1,5 +1,5 @@
-//! GF(2^128) with the carry-less multiplication of FEAT_PMULL: PMULL multiplies the lower elements of two vectors, PMULL2 the
-//! upper ones.
+//! GF(2^128) with the carry-less multiplication of FEAT_PMULL: PMULL multiplies the lower elements of two vectors,
+//! PMULL2 the upper ones.
 
 use std::arch::aarch64::{
     uint64x2_t, vdupq_n_u64, veorq_u64, vextq_u64, vgetq_lane_u64, vmull_high_p64, vmull_p64,

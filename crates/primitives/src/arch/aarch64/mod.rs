@@ -15,7 +15,7 @@ pub mod transpose;
 /// Starts fetching the first cache line of `what` into all caches.
 #[inline(always)]
 pub fn prefetch<T>(what: &T) {
-    // SAFETY: a prefetch reads nothing that the program sees and cannot fault, whatever the address.
+    // SAFETY: a prefetch reads nothing that the program sees and cannot fault at any address.
     #[cfg(not(miri))]
     unsafe {
         std::arch::asm!(

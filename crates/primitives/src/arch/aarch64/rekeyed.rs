@@ -47,7 +47,7 @@ fn hash_batch<const N: usize, const ROWS: usize>(
         }
     }
     let mut states = inputs;
-    // Each round begins by adding its key; the last key is added alone.
+    // Each round begins by adding its key; the last key is added separately.
     let (last, constants) = CONSTANTS.split_last().expect("ten rounds");
     for constant in constants {
         for i in 0..ROWS {

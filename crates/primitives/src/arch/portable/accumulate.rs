@@ -13,7 +13,7 @@ use crate::{
 /// second-level cache between the two passes that read them.
 const STRIP: usize = 32;
 
-/// How many groups of the Golay code ahead entries are prefetched.
+/// The number of groups of the Golay code by which entries are prefetched.
 const AHEAD: usize = 2;
 
 /// Replaces a matrix of entries, `width` per row, by its running sums column by column: each entry becomes the
@@ -43,8 +43,8 @@ pub fn accumulate_columns<const W: usize>(entries: &mut [Words<W>], width: usize
     }
 }
 
-/// Permutes entries and replaces them by their running sums: entry i of `to` is the sum of those of `from` at
-/// the first i + 1 of `places`.
+/// Permutes entries and replaces them by their running sums: entry i of `to` is the sum of the entries of `from` at the
+/// first i + 1 of `places`.
 #[inline(always)]
 pub fn accumulate_permuted<const W: usize>(from: &[Words<W>], places: &[u32], to: &mut [Words<W>]) {
     let mut sum = Words::default();

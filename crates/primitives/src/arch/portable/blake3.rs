@@ -8,7 +8,7 @@ pub const LANES: usize = 8;
 
 type Lanes = [u32; LANES];
 
-/// The initial values, which serve as the key if there is none.
+/// The initial values, which serve as the key without an explicit one.
 pub const IV: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,

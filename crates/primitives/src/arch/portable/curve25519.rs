@@ -1,4 +1,4 @@
-//! How points of ristretto255 lie in memory where eight are worked on at a time, and digits of their scalars.
+//! The memory layout of points of ristretto255, handled eight at a time, and of the digits of their scalars.
 
 /// Points of a vector.
 pub const LANES: usize = 8;
@@ -12,7 +12,7 @@ pub const ENTRIES: usize = 8;
 /// The limbs of a number modulo 2^255 − 19, to the base 2^51, the least first.
 pub type Limbs = [u64; 5];
 
-/// Digits of eight scalars: those of the same place are side by side.
+/// Digits of eight scalars: digits of the same place are side by side.
 pub type Digits = [[i64; LANES]; DIGITS];
 
 /// Eight points of the curve: x, y, z and t = x·y/z, each limb by limb.

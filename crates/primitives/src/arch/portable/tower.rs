@@ -1,19 +1,19 @@
 //! A tower of fields, each of degree 2 over the one below, from GF(2^8) to GF(2^128).
 //!
 //! GF(2^8) is the field of AES, modulo x^8 + x^4 + x^3 + x + 1. Above it, X_0² = g X_0 + 1 with [`G`] for g, and
-//! X_(l+1)² = X_l X_(l+1) + 1. An element's upper half is the coefficient of X_l, so an element of a field is the
-//! same number, with zeros above, in every field over it. Each polynomial is irreducible, because the traces of
-//! g and 1/g are 1 (Wiedemann 1988; Fan and Paar 1997): 1/X_l is X_l plus an element of the field below, so its
-//! trace is that of the coefficient of the polynomial by which X_l was defined.
+//! X_(l+1)² = X_l X_(l+1) + 1. An element's upper half is the coefficient of X_l, so an element of a field is the same
+//! number, with zeros above, in every field over it. Each polynomial is irreducible, because the traces of g and 1/g
+//! are 1 (Wiedemann 1988; Fan and Paar 1997): 1/X_l is X_l plus an element of the field below, so its trace equals the
+//! trace of the coefficient of the polynomial by which X_l was defined.
 //!
-//! What this form is for: a factor of a small field multiplies an element byte by byte, or a few bytes at a time.
+//! The purpose of this form: a factor of a small field multiplies an element byte by byte, or a few bytes at a time.
 
 use super::transform::Twiddles;
 
 /// The coefficient of the lowest extension.
 pub const G: u8 = 0x20;
 
-/// What a product by a factor of GF(2^32) takes: for d from 0 to 3, four bytes by which to multiply four bytes
+/// The constants of a product by a factor of GF(2^32): for d from 0 to 3, four bytes by which to multiply four bytes
 /// after each byte i was exchanged with byte i ⊕ d. All but the first are 0 for a factor of GF(2^8), and the last
 /// two for one of GF(2^16). Depends on the factor linearly.
 pub type Pattern = u128;

@@ -18,7 +18,7 @@ pub struct Twiddles<T> {
     pub first: T,
     /// The twiddle of block 2^i, for each i.
     pub powers: [T; LAYERS],
-    /// The step from the twiddle of block c to that of block c + 1, if the lowest i bits of c are 1 and the
+    /// The step from the twiddle of block c to the twiddle of block c + 1, if the lowest i bits of c are 1 and the
     /// next is 0.
     pub steps: [T; LAYERS],
 }

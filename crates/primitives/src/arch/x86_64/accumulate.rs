@@ -1,5 +1,5 @@
-//! The steps of a block–accumulate code with 256-bit registers: the portable loops, compiled for AVX2; and the one that adds
-//! most for AVX-512, which has additions of three words at once.
+//! The steps of a block–accumulate code with 256-bit registers: the portable loops, compiled for AVX2. The step with
+//! the most additions is compiled for AVX-512, which adds three words at once.
 
 use crate::{Words, arch::portable::accumulate};
 

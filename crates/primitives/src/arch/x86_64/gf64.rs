@@ -195,7 +195,7 @@ impl Inner {
         let of_blocks = |depth: usize, blocks: [usize; LANES]| {
             let coset = if coset { twiddles.powers[depth] } else { twiddles.first };
             let twiddle = |block: usize| {
-                // Two vectors may hold several small nodes, each of which begins with block 0.
+                // Two vectors may hold several small nodes, and each node begins with block 0.
                 let block = block & ((1 << depth) - 1);
                 let bits = (0..2).filter(|i| block >> i & 1 == 1);
                 bits.fold(coset, |sum, i| sum ^ twiddles.powers[i])

@@ -17,7 +17,7 @@ pub mod transpose;
 #[inline(always)]
 pub fn prefetch<T>(what: &T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: every x86-64 processor has SSE; a prefetch reads nothing that the program sees, and the address
-    // is that of a reference.
+    // SAFETY: every x86-64 processor has SSE; a prefetch reads nothing that the program sees, and the address comes
+    // from a reference.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast()) };
 }

@@ -18,7 +18,7 @@ pub struct RistrettoBatch(Form);
 
 enum Form {
     OneByOne(OneByOne<Ristretto>),
-    /// So many points; what else is in the last vector does not matter.
+    /// `len` points; the rest of the last vector is arbitrary.
     Vectors {
         vectors: Vectors,
         points: Vec<Points>,

@@ -47,7 +47,7 @@ impl Group for Ristretto {
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {
         loop {
             let scalar = Scalar::random(rng);
-            // Tells what happens once in 2^252 times.
+            // Reveals an event that occurs with probability 2^-252.
             if !declassify_choice(scalar.ct_eq(&Scalar::ZERO)) {
                 return scalar;
             }
@@ -97,7 +97,7 @@ impl Group for Ristretto {
                 let digits = curve25519::digits(&[scalar.to_bytes(); curve25519::LANES]);
                 let encoded = vectors.encode(&vectors.mul_table(table, &Zeroizing::new(digits)));
                 let product = CompressedRistretto(encoded[0]).decompress();
-                product.expect("what is encoded can be decoded")
+                product.expect("an encoded point can be decoded")
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct Elimination {
     added: Vec<u64>,
 }
 
-/// How a row was reduced.
+/// The reduction of a row.
 struct EliminationStep {
     /// The number of its key.
     key: u32,

@@ -27,8 +27,8 @@ impl<V: BinaryVector> WindowSums<V> {
         Self { tables, words, start: 0, end: 0 }
     }
 
-    /// The sum of the columns in a band that begins in the word `first` with the bits `head` and continues with
-    /// those of `tail`.
+    /// The sum of the columns in a band that begins in the word `first` with the bits `head` and continues with the
+    /// bits of `tail`.
     #[inline]
     pub fn sum(&self, first: usize, head: u64, tail: &[u64]) -> V {
         let mask = self.tables.len() - 1;
@@ -93,7 +93,7 @@ fn add<const I: usize, V: BinaryVector>(sums: &mut [V; 1 << GROUP], value: V) {
     }
 }
 
-/// In two chains that do not wait for each other.
+/// Sums in two chains that do not wait for each other.
 #[inline(always)]
 fn sum_of_word<V: BinaryVector>(tables: &Word<V>, mut bits: u64) -> V {
     let (mut even, mut odd) = (V::default(), V::default());

@@ -126,7 +126,7 @@ impl Field {
         })
     }
 
-    /// Brings limbs of up to 63 bits to their length, once.
+    /// Reduces limbs of up to 63 bits to their length, in one pass.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn carried(z: [__m512i; 5]) -> Self {
@@ -149,7 +149,7 @@ impl Field {
     fn canonical(self) -> Self {
         let mask = _mm512_set1_epi64(MASK as i64);
         let mut z = Self::carried(self.0).0;
-        // Below twice the modulus, so q = 1 where the modulus has to be taken away, and 0 elsewhere.
+        // Below twice the modulus, so q = 1 where the modulus must be subtracted, and 0 elsewhere.
         let mut q = _mm512_set1_epi64(19);
         for limb in z {
             q = _mm512_srli_epi64::<BITS>(_mm512_add_epi64(limb, q));
@@ -231,8 +231,8 @@ impl Field {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn square(self) -> Self {
         let a = self.0;
-        // Products of different limbs occur twice: first those of their low halves and of the limbs' own high halves,
-        // which count twice, then their high halves, which count four times.
+        // Products of different limbs occur twice: first the products of their low halves and of the limbs' own high
+        // halves, which count twice, then their high halves, which count four times.
         macro_rules! place {
             ($($own:literal)?; $($i:literal $j:literal),*; $($high:literal)?; $($k:literal $l:literal),*) => {{
                 let (twice, four) = (_mm512_setzero_si512(), _mm512_setzero_si512());
@@ -302,14 +302,14 @@ impl Field {
         k250.squared(2).mul(self)
     }
 
-    /// Where the canonical number is odd, which is what RFC 9496 calls negative.
+    /// The lanes in which the canonical number is odd, or negative in the terms of RFC 9496.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn is_negative(self) -> Lanes {
         _mm512_test_epi64_mask(self.canonical().0[0], _mm512_set1_epi64(1))
     }
 
-    /// Where it is 0.
+    /// The lanes in which it is 0.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn is_zero(self) -> Lanes {
@@ -318,7 +318,7 @@ impl Field {
         _mm512_cmpeq_epi64_mask(_mm512_or_si512(any, e), _mm512_setzero_si512())
     }
 
-    /// Where the two are equal.
+    /// The lanes in which the two are equal.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn is_equal(self, other: Self) -> Lanes {
@@ -339,7 +339,7 @@ impl Field {
         self.or(self.negate(), lanes)
     }
 
-    /// What of self and −self is not negative.
+    /// The one of self and −self that is not negative.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn abs(self) -> Self {

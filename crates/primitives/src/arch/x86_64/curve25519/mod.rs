@@ -1,7 +1,7 @@
 //! ristretto255 (RFC 9496) in eight lanes with AVX-512 IFMA: points of the curve, eight at a time.
 //!
-//! Formulas for points are those of Hisil, Wong, Carter and Dawson (ASIACRYPT 2008) for the twisted Edwards curve
-//! with a = −1. Products by secret scalars read every entry of a table, whatever the digit.
+//! Formulas for points are by Hisil, Wong, Carter and Dawson (ASIACRYPT 2008), for the twisted Edwards curve with a =
+//! −1. Products by secret scalars read every entry of a table for every digit.
 
 mod field;
 
@@ -60,7 +60,7 @@ struct Summand {
     t2d: Field,
 }
 
-/// In each lane, the multiple that belongs to its digit. All entries are looked at. A macro, because a function of
+/// In each lane, the multiple that belongs to its digit. Every entry is read. A macro, because a function of
 /// the standard library that takes a closure is not compiled for these instruction sets.
 macro_rules! chosen {
     ($digits:expr, $entry:ident => $multiple:expr) => {{
@@ -168,7 +168,7 @@ pub unsafe fn sub(left: &Points, right: &Points) -> Points {
     Point::load(left).plus(Point::load(right).summand().negate_if(!0)).point().stored()
 }
 
-/// The points of `other` in these lanes, those of `points` in the others.
+/// The points of `other` in these lanes and of `points` in the others.
 ///
 /// # Safety
 /// The processor must have AVX-512 F, DQ and IFMA.

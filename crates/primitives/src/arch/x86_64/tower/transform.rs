@@ -1,7 +1,7 @@
 //! Transforms of the tower of fields.
 //!
-//! A twiddle of GF(2^8), of which a domain's first 128 blocks have, takes one product per vector, one of GF(2^16)
-//! two, any other four. Layers are processed two at a time, in nodes that stay in the first-level cache.
+//! A twiddle of GF(2^8), as in a domain's first 128 blocks, takes one product per vector, one of GF(2^16) two, any
+//! other four. Layers are processed two at a time, in nodes that stay in the first-level cache.
 
 use std::arch::x86_64::{
     __m512i, _mm512_gf2p8mul_epi8, _mm512_mask_xor_epi64, _mm512_maskz_mov_epi64, _mm512_rol_epi32,
@@ -68,7 +68,7 @@ pub unsafe fn exchange_coset<const BYTES: usize>(
     });
 }
 
-/// Does something with each node of so many vectors, and with what fills less than one.
+/// Does `work` for each node of this many vectors, and for a rest that is smaller than a vector.
 fn each_node(values: &mut [u8], vectors: usize, work: impl Fn(&mut [Vector])) {
     let (whole, rest) = values.as_chunks_mut::<WIDTH>();
     for node in whole.chunks_exact_mut(vectors) {
@@ -83,19 +83,19 @@ fn each_node(values: &mut [u8], vectors: usize, work: impl Fn(&mut [Vector])) {
     }
 }
 
-/// What all nodes share.
+/// The data that all nodes share.
 struct Transform<'a, const BYTES: usize> {
     twiddles: &'a Patterns,
     /// Vectors of a node, at least 1.
     vectors: usize,
-    /// The last layers, within a vector, from blocks of two elements to those of a vector; the patterns of the
+    /// The last layers, within a vector, from blocks of two elements to blocks of a vector; the patterns of the
     /// first vector whose blocks have the numbers from 0 on.
     inner: [[__m512i; 4]; 3],
     /// The number of inner layers that there are.
     layers: usize,
 }
 
-/// Whether a block's number is that of a factor in GF(2^8), with one part, in GF(2^16), with two, or beyond.
+/// The number of parts of a block's factor: one in GF(2^8), two in GF(2^16), more beyond.
 #[inline(always)]
 const fn parts(last: usize) -> usize {
     // Twiddles of numbers of b bits are sums of β_1 to β_b, and β_0 to β_7 span GF(2^8).
@@ -301,7 +301,7 @@ fn one_layer<const FORWARD: bool, const PARTS: usize>(
     }
 }
 
-/// Two layers, of which the first has so many blocks of at least four vectors; their numbers start with `number`.
+/// Two layers; the first has `blocks` blocks of at least four vectors, whose numbers start with `number`.
 #[target_feature(enable = "gfni,avx512f,avx512bw")]
 fn two_layers<const FORWARD: bool, const PARTS: usize>(
     twiddles: &Patterns,
@@ -356,7 +356,7 @@ fn two_layers<const FORWARD: bool, const PARTS: usize>(
     }
 }
 
-/// The layers within each vector. `number` is that of the first vector's block.
+/// The layers within each vector. `number` is the number of the first vector's block.
 #[target_feature(enable = "gfni,avx512f,avx512bw")]
 fn inner<const BYTES: usize, const FORWARD: bool, const PARTS: usize>(
     transform: &Transform<'_, BYTES>,
@@ -417,7 +417,7 @@ const fn distance<const BYTES: usize>(layer: usize) -> usize {
     (BYTES / 8) << layer
 }
 
-/// Moves a layer's patterns to other blocks; those of upper halves of [`join`] are always 1.
+/// Moves a layer's patterns to other blocks; the patterns of upper halves of [`join`] are always 1.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn add_step<const FORWARD: bool, const BYTES: usize, const PARTS: usize>(

@@ -1,9 +1,9 @@
-//! What a second thread is worth to one side, whose machine has two processors to itself:
+//! The gain of a second thread for one side whose machine has two processors of its own:
 //! `cargo bench -p vesica --bench threads -- [ROWS [PARTITIONS [REPEATS]]]`.
 //!
-//! Both sides run once, with randomness that can be repeated. Then each runs again and again by itself on what it received,
-//! with one thread and with two in turn. Shown are the seconds of each phase in the fastest of these runs, and how often two
-//! threads go into one. Files are in the directory of temporary files, and keys are on disk as in a run with little memory.
+//! Both sides run once, with reproducible randomness. Then each side runs repeatedly by itself on the recorded input,
+//! alternating between one thread and two. The output has the seconds of each phase in the fastest of these runs, and
+//! the speedup. Files are in the directory of temporary files, and keys are on disk as in a run with little memory.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ use vesica::{
 use vesica_net::{Channel, Transport, transport::memory};
 use vesica_testkit::replay::Tape;
 
-/// Threads of a run, and of the run that it is compared with.
+/// Threads of a run, and of the run to compare it with.
 const THREADS: [usize; 2] = [1, 2];
 
 const PHASES: [&str; 5] = ["read", "sort", "compare", "write", "in all"];
@@ -61,7 +61,8 @@ impl Setting {
         };
         let output = self.folder.path().join(format!("{role:?} out.csv"));
         let planner = PlannerInputs {
-            // Keys go to the disk, and there is room for as many connections as there may be, also with both sides in this process.
+            // Keys go to the disk, and there is memory for the maximum number of connections, even with both sides in
+            // this process.
             memory: Some((self.rows * 300).max(1 << 30)),
             partitions: self.partitions,
             ..PlannerInputs::default()
@@ -88,10 +89,10 @@ impl Setting {
         [read, sort, report.seconds - read - sort - write, write, report.seconds]
     }
 
-    /// Runs both sides, and keeps what each received over each connection.
+    /// Runs both sides, and keeps the data that each received over each connection.
     fn record(&self, threads: usize) -> [Vec<Tape>; 2] {
         let (mut ends, mut tapes) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
-        // As many connections as a side with so many threads has.
+        // The number of connections of a side with this many threads.
         for _ in 0..=threads {
             let (a, b) = memory::pair();
             for (side, end) in [a, b].into_iter().enumerate() {
@@ -114,7 +115,7 @@ fn main() {
     let number = |place: usize, default| numbers.get(place).copied().unwrap_or(default);
     let (rows, partitions, repeats) = (number(0, 9_000_000), number(1, 8), number(2, 5));
     let folder = tempfile::tempdir().unwrap();
-    // With a malicious protocol a side would notice that what is played is no answer to what it says: keys on disk come in
+    // In a malicious protocol a side would notice that the replayed messages do not answer its own: keys on disk have
     // another order in each run.
     let protocol = "rr22";
     let setting = Setting { folder, rows, partitions: partitions as u32, protocol };

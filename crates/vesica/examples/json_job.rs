@@ -1,5 +1,6 @@
-//! A front in the least code: it reads a job in JSON, runs it, and answers with a report or a fault in JSON. A service over
-//! HTTP or a binding to another language is a shell over the function `answer`. docs/guides/embedding.md describes it.
+//! A minimal frontend: it reads a job in JSON, runs it, and answers with a report or a fault in JSON. A service over
+//! HTTP or a binding to another language is a wrapper around the function `answer`. docs/guides/embedding.md describes
+//! it.
 //!
 //! `cargo run -p vesica --example json_job < job.json`
 
@@ -36,7 +37,7 @@ fn answer(text: &str, cancel: &CancelToken) -> Value {
     let mut report = Report::begin();
     match run(job, cancel, &mut report) {
         Ok(shortfalls) => json!({ "report": report, "shortfalls": shortfalls }),
-        // A program matches the options, and a person reads the words.
+        // A program matches the options, and a person reads the message.
         Err(Error::Fault(fault)) => {
             let words = fault.words(|option| format!("`{option}`"));
             json!({ "class": Class::Usage, "fault": words, "options": fault.options() })
@@ -48,7 +49,7 @@ fn answer(text: &str, cancel: &CancelToken) -> Value {
     }
 }
 
-/// Runs a job, and returns what went wrong after the result was complete.
+/// Runs a job, and returns the faults that occurred after the result was complete.
 fn run(mut job: Job, cancel: &CancelToken, report: &mut Report) -> Result<Vec<String>> {
     job.stamp(&Stamp::now()?);
     let file = job.parties.identity.as_deref();

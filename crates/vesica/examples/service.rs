@@ -1,5 +1,5 @@
-//! A service that waits for one partner and answers run after run on the same table. The partner learns how many keys
-//! both have, and only if there are at least 100; this side learns the size of the partner's set.
+//! A service that waits for one partner and answers run after run on the same table. The partner learns the number of
+//! shared keys, but only if it is at least 100; this side learns the size of the partner's set.
 //!
 //! `cargo run -p vesica --example service -- 0.0.0.0:7788 me.identity PEER-FINGERPRINT customers.csv reports`
 //!
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let job = Job::new(Source::from_path(table), ["email"], offer);
         let runner =
             Runner::new(job, Role::B).between(me.fingerprint().to_string(), peer.to_string());
-        // A run that fails has a report too, and the service goes on.
+        // A failed run has a report too, and the service continues.
         let mut report = Report::begin();
         if let Err(error) = runner.run_into(&mut report, &mut channel) {
             report.fail(error.class(), error.to_string());

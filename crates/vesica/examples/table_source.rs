@@ -1,4 +1,4 @@
-//! A table that is not a file: rows of a program, here customers, that never touch a disk. Both sides say how many
+//! A table that is not a file: rows of a program, here customers, that never touch a disk. Both sides learn how many
 //! customers they share.
 //!
 //! `cargo run -p vesica --example table_source`
@@ -11,7 +11,7 @@ use vesica_net::{
     transport::memory::{self, Memory},
 };
 
-/// What a program has at hand; it may come from a database as well.
+/// A row of a program's data, which may also come from a database.
 struct Customer {
     number: u32,
     name: String,
@@ -28,7 +28,7 @@ fn main() {
     });
 }
 
-/// The table as text, with a header. Fields that may hold a comma are quoted, and quotes doubled.
+/// Returns the table as text, with a header. Fields that may contain a comma are quoted, and quotes doubled.
 fn source(customers: impl Iterator<Item = Customer>) -> Source {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let line = |c: Customer| format!("{},{}\n", c.number, quoted(&c.name));
@@ -43,6 +43,6 @@ fn count(role: Role, table: Source, end: Memory) -> u64 {
     let finished = Runner::new(job, role).run(&mut Channel::new(end));
     match finished.expect("both sides offer the same").report.outcome.answer {
         Some(vesica::report::QueryResult::Count(count)) => count,
-        other => panic!("a count was asked for, and not {other:?}"),
+        other => panic!("expected a count, and not {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What there is to know about one table before a run, in numbers only.
+//! The check of one table before a run, in numbers only.
 
 use serde::Serialize;
 use vesica_core::error::Result;
@@ -12,40 +12,40 @@ use vesica_table::{
     text::LineEnds,
 };
 
-/// What was found.
+/// The findings of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// Size of the input in bytes.
     pub bytes: u64,
-    /// Its format, by the name that requests have for it.
+    /// Its format, by the name that options use.
     pub format: &'static str,
-    /// What it is packed with: `gzip` or `zstd`; absent where it is not.
+    /// Its compression, `gzip` or `zstd`; absent if it is not compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<&'static str>,
     /// The types of the key columns, in a format that has types.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key_types: Vec<String>,
-    /// Whether it begins with a byte-order mark; absent where it is no text, as are the next ones.
+    /// Whether it begins with a byte-order mark. This field and the next two are absent if the input is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_order_mark: Option<bool>,
-    /// How its lines end: `LF`, `CRLF`, `CR` or `mixed`.
+    /// The line ends: `LF`, `CRLF`, `CR` or `mixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_ends: Option<&'static str>,
     /// The delimiter used, in delimited text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<&'static str>,
-    /// What a run would find, with its warnings.
+    /// The findings of a run, with its warnings.
     #[serde(flatten)]
     pub findings: Findings,
-    /// What the normalisation makes of each key column, in the order of the key; of an empty file there is nothing.
+    /// The effect of the normalisation on each key column, in the order of the key; empty for an empty file.
     pub key_columns: Vec<ColumnFindings>,
 }
 
 /// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is
-/// empty where all make up one.
+/// empty if all columns form one identifier.
 ///
 /// # Errors
-/// Whatever is wrong with the table.
+/// Any fault of the table.
 pub fn check(
     input: Source,
     dialect: impl Into<Dialect>,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_column_says_what_its_profile_makes_of_it() {
+    fn each_column_shows_the_effect_of_its_profile() {
         let of = |text: &str, profile: &str| {
             let mut found = checked(text, "k", profile.parse().unwrap()).key_columns;
             assert_eq!(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_would_fit_is_named() {
+    fn a_profile_that_would_fit_is_suggested() {
         let fits = |rows: &[&str], profile: &str| {
             let text = format!(
                 "k\n{}\n",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn guessable_keys_are_warned_of() {
+    fn guessable_keys_cause_a_warning() {
         let low = |text: &str| {
             let found = checked(text, "k", Normalize::None);
             found.findings.warnings.iter().any(|w| w.contains("low entropy"))
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_tables_are_no_fault() {
+    fn empty_tables_are_not_a_fault() {
         let first = |text| checked(text, "k", Normalize::None).findings.warnings[0].clone();
         assert!(first("").contains("empty"));
         assert!(first("k\n").contains("no row"));

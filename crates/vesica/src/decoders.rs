@@ -1,7 +1,7 @@
-//! What reads bytes of others and has no public entry, for the fuzz targets (`crates/fuzz-targets`).
+//! Readers of foreign bytes without a public entry point, for the fuzz targets (`crates/fuzz-targets`).
 //!
-//! This is neither a feature nor behind `cfg(fuzzing)`: the tests that replay the corpus of the targets run the crate as it is
-//! shipped, and nothing here does more than pass on what a run calls.
+//! This is neither a feature nor behind `cfg(fuzzing)`: the tests that replay the corpus of the targets run the crate
+//! as shipped, and these functions only forward to functions of a run.
 
 use std::{fs, path::Path};
 
@@ -24,10 +24,10 @@ use vesica_table::{
 
 pub use vesica_gateway::decoders::{answer as gateway_answer, question as gateway_question};
 
-/// These rows of a table, counted from 0, as they are written.
+/// Writes these rows of a table, counted from 0.
 ///
 /// # Errors
-/// As of the second reading of a table.
+/// The errors of the second reading of a table.
 pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let matched = Matched { rows, ..Matched::default() };
@@ -38,22 +38,22 @@ pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads an offer as it travels, and gives its own form back.
+/// Reads an offer in its wire form, and returns its canonical form.
 ///
 /// # Errors
-/// Those of a malformed offer, and of one of another version.
+/// The errors of a malformed offer, and of an offer of another version.
 pub fn offer(bytes: &[u8]) -> Result<Vec<u8>> {
     let (end, _other) = memory::pair();
     let offer = WireOffer::decode(bytes, &Channel::new(end))?;
     serde_json::to_vec(&offer).map_err(|_| Error::bug("terms have no JSON"))
 }
 
-/// Reads a profile of the keys of so many columns, and gives its own form back; `None` for what is none.
+/// Reads a profile of keys with this many columns, and returns its canonical form; `None` for anything else.
 pub fn profile(bytes: &[u8], columns: usize) -> Option<Vec<u8>> {
     Some(Profile::decode(bytes, columns)?.encode())
 }
 
-/// Reads a ledger of this party, and gives the newest line's place and hash.
+/// Reads a ledger of this party, and returns the number and hash of its newest line.
 ///
 /// # Errors
 /// [`Error::Ledger`].
@@ -61,7 +61,7 @@ pub fn ledger(text: &str, of: &Certificate) -> Result<LedgerHead> {
     Ok(Ledger::new("ledger").check_all(text, of)?.1)
 }
 
-/// A ledger of this party in which these things happened, each given as JSON.
+/// Returns a ledger of this party with these events, each given as JSON.
 pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Option<String> {
     let mut text = String::new();
     for event in events {
@@ -82,7 +82,7 @@ pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Op
     Some(text)
 }
 
-/// Reads a journal with this content, and everything in it; how many partitions are done.
+/// Reads a journal with this content completely, and returns the number of partitions that are done.
 ///
 /// # Errors
 /// [`Error::Journal`].
@@ -93,7 +93,7 @@ pub fn journal(content: &[u8], me: &Identity) -> Result<u64> {
     })
 }
 
-/// As [`journal`], of one with these records, each of a kind and content.
+/// Reads a journal with these records, each of a kind and content, as [`journal`] does.
 ///
 /// # Errors
 /// [`Error::Journal`].
@@ -111,7 +111,7 @@ pub fn journal_of(records: &[(u8, Vec<u8>)], me: &Identity) -> Result<u64> {
 }
 
 fn in_folder<T>(me: &Identity, read: impl FnOnce(&Resume) -> Result<T>) -> Result<T> {
-    // In memory where the system has such a place: the content of a journal is small, and there are many.
+    // Uses memory if the system has such a place: the content of a journal is small, and there are many.
     let memory = Path::new("/dev/shm");
     let folder = match memory.is_dir() {
         true => tempfile::tempdir_in(memory),
@@ -131,10 +131,13 @@ fn read_journal(resume: &Resume) -> Result<u64> {
         shown += 1;
         Ok(())
     })?;
-    assert_eq!((shown, journal.done()), (done, done), "every piece is there");
+    assert_eq!((shown, journal.done()), (done, done), "every piece is read");
     drop(journal);
-    // The attempt that began is noted, and nothing is lost.
+    // The attempt that began is recorded, and nothing is lost.
     let again = Journal::open(resume)?.done();
-    assert_eq!(again, done, "what was done is done when the journal is opened again");
+    assert_eq!(
+        again, done,
+        "the number of partitions is the same when the journal is opened again"
+    );
     Ok(done)
 }

@@ -1,11 +1,11 @@
-//! The figures of this machine, which a calibration writes, and plans and runs read.
+//! The figures of this machine, which a calibration writes, and which plans and runs read.
 
 use std::{env, fs, io, path::PathBuf};
 
 use vesica_core::error::{Error, Result};
 use vesica_planner::Figures;
 
-/// The figures of this machine; none if it was not calibrated.
+/// Reads the figures of this machine; empty if it was not calibrated.
 ///
 /// # Errors
 /// [`Error::Figures`] for a file that cannot be read or understood.
@@ -18,11 +18,11 @@ pub fn figures() -> Result<Figures> {
     };
     Figures::parse(&text).map_err(|error| Error::Figures {
         path,
-        fault: format!("{error}; write it anew with `vesica calibrate`"),
+        fault: format!("{error}; write it again with `vesica calibrate`"),
     })
 }
 
-/// The file of the figures; `None` for a user without a home directory.
+/// Returns the file of the figures; `None` for a user without a home directory.
 pub fn figures_file() -> Option<PathBuf> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     named("VESICA_FIGURES").or_else(|| {

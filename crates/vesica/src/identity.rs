@@ -9,18 +9,18 @@ use std::{
 use vesica_core::error::{Error, Result};
 use vesica_net::Identity;
 
-/// A new identity, in memory.
+/// Creates an identity in memory.
 ///
 /// # Errors
-/// [`Error::Bug`] where the system gives no randomness.
+/// [`Error::Bug`] if the system gives no randomness.
 pub fn generate_identity() -> Result<Identity> {
     Identity::generate().map_err(|_| Error::bug("the system gives no randomness"))
 }
 
-/// A new identity, in a new file that only its owner can read.
+/// Creates an identity in a new file that only its owner can read.
 ///
 /// # Errors
-/// [`Error::Identity`], also where the file exists: an identity is never overwritten.
+/// [`Error::Identity`], also if the file exists: an identity is never overwritten.
 pub fn create_identity(file: &Path) -> Result<Identity> {
     let identity = generate_identity()?;
     let mut options = OpenOptions::new();
@@ -35,14 +35,14 @@ pub fn create_identity(file: &Path) -> Result<Identity> {
         Ok(()) => Ok(identity),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(
             file,
-            "exists already, and an identity is never overwritten; choose another name, or show it with `vesica \
+            "already exists, and an identity is never overwritten; choose another name, or show it with `vesica \
              fingerprint`",
         )),
         Err(error) => Err(failed(file, format!("cannot be written: {error}"))),
     }
 }
 
-/// The identity in a file.
+/// Loads the identity in a file.
 ///
 /// # Errors
 /// [`Error::Identity`].
@@ -52,14 +52,14 @@ pub fn load_identity(file: &Path) -> Result<Identity> {
     Identity::from_pem(&text).map_err(|error| failed(file, error.to_string()))
 }
 
-/// Whether other users can read a file, where the system tells.
+/// Returns whether other users can read a file, if the system reports it.
 #[cfg(unix)]
 pub fn is_shared(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
 }
 
-/// Whether other users can read a file, where the system tells.
+/// Returns whether other users can read a file, if the system reports it.
 #[cfg(not(unix))]
 pub fn is_shared(_file: &Path) -> bool {
     false

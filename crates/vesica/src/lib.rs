@@ -1,9 +1,9 @@
-//! Find what two tables have in common, without either side showing the other anything else.
+//! Find the rows that two tables share, without either side revealing anything else.
 //!
 //! # A first run
 //!
-//! A [`Job`] is one side's part in a run: its table, its key columns, the place of its result, and an [`Offer`] that says what
-//! to find out ([`Query`]) and who learns it. A [`Runner`] carries it out with the other side over a
+//! A [`Job`] is one side's part in a run: its table, its key columns, the destination of its result, and an [`Offer`]
+//! with the [`Query`] and the side that learns the answer. A [`Runner`] carries it out with the other side over a
 //! [`Channel`](vesica_net::Channel) and returns a [`Report`]. Here are both sides in one process:
 //!
 //! ```
@@ -33,7 +33,7 @@
 //! Over a network, `vesica_net::connect` returns the channel and the two fingerprints, which
 //! [`Runner::between`] takes.
 //!
-//! # Where to go on
+//! # Next steps
 //!
 //! | to | see |
 //! |---|---|
@@ -41,9 +41,9 @@
 //! | predict the time and the price of a run | [`plan()`] and [`planning`] |
 //! | read other formats, stage results, resume | [`files`] |
 //! | show progress, read a report | [`Observer`], [`report`] |
-//! | tell errors apart | [`Error`], its [`Class`] and its [`Misuse`] |
-//! | run again and again with a partner, under rules | [`partnership`] |
-//! | ask or publish a list | [`lists`] |
+//! | distinguish errors | [`Error`], its [`Class`] and its [`Misuse`] |
+//! | run repeatedly with a partner, under rules | [`partnership`] |
+//! | query or publish a list | [`lists`] |
 //! | compare partitions in a cluster | [`cluster`] |
 //! | take jobs from JSON or TOML, for a service of your own | [`spec`] |
 //!
@@ -91,7 +91,7 @@ pub use self::{
 
 pub use vesica_spec as spec;
 
-/// How a job reads its table, what it plans with, and files that appear whole or not at all.
+/// The input of a job, the parameters of a plan, and files that appear whole or not at all.
 pub mod files {
     pub use vesica_core::host::budget as memory_budget;
 
@@ -116,7 +116,8 @@ pub mod files {
     };
 }
 
-/// What tests look at beneath a run: how tables become keys, and every call on a file. It is no part of the interface and may change at any time.
+/// Internals that tests examine: the conversion of tables to keys, and every call on a file. This module is not part of
+/// the interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
     pub use vesica_keyset::{keyset::KeySet, reading::Reading};
@@ -132,7 +133,7 @@ pub mod planning {
     pub use crate::plan::{ListPlan, Plan, PredictedCost, Prospect, money};
 }
 
-/// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
+/// Runs whose partitions are compared by tasks of a cluster: the gateway, its driver and its tasks.
 pub mod cluster {
     pub use vesica_gateway::{
         ClusterResult, Ended, Failed, Gateway, GatewayEvent, Here, Keys, Serving, Sketched, Tasks,
@@ -140,7 +141,7 @@ pub mod cluster {
     };
 }
 
-/// Published lists, which are asked again and again.
+/// Published lists, which clients query repeatedly.
 pub mod lists {
     pub use vesica_list::{
         exchange::{DEFAULT_QUESTION, MAX_QUESTION},
@@ -181,7 +182,7 @@ pub mod partnership {
     };
 }
 
-/// The parts of reports, of errors and of progress messages, and how numbers are written in them.
+/// The parts of reports, errors and progress messages, and the form of numbers in them.
 pub mod report {
     pub use vesica_core::{
         difference::Difference,

@@ -1,4 +1,4 @@
-//! What a run is predicted to take, and which protocol it would choose.
+//! The predicted cost of a run, and the protocol that it would choose.
 
 mod published_list;
 
@@ -18,22 +18,22 @@ use vesica_task::query::Query;
 
 pub use published_list::ListPlan;
 
-/// A run that somebody thinks of.
+/// A hypothetical run.
 #[derive(Debug, Clone)]
 pub struct Prospect {
-    /// What this side would offer. Its keys do not matter, nor does a protocol that it names.
+    /// This side's offer. Its keys and its protocol do not matter.
     pub offer: Offer,
     /// Distinct keys of this side.
     pub mine: usize,
     /// Distinct keys of the other side.
     pub theirs: usize,
-    /// How often the same is asked, at least once. One run is as good as another; a published list is made once.
+    /// The number of runs, at least one. Each run costs the same; a published list is made only once.
     pub runs: u64,
     /// The round-trip time between the two sides.
     pub round_trip: Duration,
-    /// The prices of machines and of traffic; with any, the cheapest protocol is chosen and not the fastest.
+    /// The prices of machines and of traffic; if there are any, the cheapest protocol is chosen instead of the fastest.
     pub prices: Prices,
-    /// Figures of this machine, bandwidth, and the most memory that either side may use.
+    /// Figures of this machine, bandwidth, and the maximum memory of either side.
     pub planner: PlannerInputs,
 }
 
@@ -48,18 +48,18 @@ pub struct Plan {
     pub bits_per_second: u64,
     /// The round-trip time.
     pub round_trip_seconds: f64,
-    /// Whether somebody has calibrated this machine.
+    /// Whether this machine was calibrated.
     pub calibrated: bool,
-    /// Whose prices they are, if of a region.
+    /// The region whose prices these are, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
     /// The name of the protocol that would be chosen.
     pub protocol: &'static str,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub why: String,
-    /// The chosen one first, then as they rank.
+    /// The predictions: the chosen protocol first, then the others by rank.
     pub predictions: Vec<PredictedCost>,
-    /// A published list instead, where one side alone learns rows and the other has more keys.
+    /// A published list instead, if only one side learns rows and the other has more keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_list: Option<ListPlan>,
 }
@@ -69,31 +69,31 @@ pub struct Plan {
 pub struct PredictedCost {
     /// Its name.
     pub protocol: &'static str,
-    /// What it may be used for.
+    /// The data that it may be used for.
     pub status: &'static str,
     /// The adversary against which it is secure.
     pub secure_against: &'static str,
-    /// From the first message to the last.
+    /// The time from the first message to the last.
     pub seconds: f64,
-    /// Of that, what both sides compute.
+    /// The part of this time in which both sides compute.
     pub work_seconds: f64,
     /// Bytes to the side that learns.
     pub bytes_to_receiver: u64,
-    /// Bytes to the other.
+    /// Bytes to the other side.
     pub bytes_to_sender: u64,
     /// Flights of messages.
     pub rounds: u32,
-    /// Of the party that takes more.
+    /// The memory of the party that needs more.
     pub memory_bytes: u64,
-    /// The price, where there are prices.
+    /// The price, if there are prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<f64>,
 }
 
-/// Predicts what a run takes with each protocol that fits, and chooses one as a run would.
+/// Predicts the cost of a run with each protocol that fits, and chooses one as a run would.
 ///
 /// # Errors
-/// [`Error::Usage`] where nothing does what is asked for, or nothing fits into memory.
+/// [`Error::Usage`] if no protocol can answer the query, or none fits into memory.
 pub fn plan(prospect: &Prospect) -> Result<Plan> {
     let Prospect { offer, mine, theirs, runs, round_trip, prices, planner } = prospect;
     let (receiver, sender) = match offer.learns {
@@ -108,7 +108,9 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         let security = offer.security.name();
         return Err(Error::usage(
             Misuse::Protocol,
-            format!("nothing of this release does that and is secure against {security} parties"),
+            format!(
+                "no protocol of this release can do that and is secure against {security} parties"
+            ),
         ));
     }
     let budget = planner.memory.unwrap_or_else(host::budget);
@@ -119,7 +121,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         return Err(Error::usage(
             Misuse::Memory,
             format!(
-                "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
+                "no protocol for this fits into {}: at least {} are needed. Raise --memory, or plan for smaller sets",
                 bytes(budget as f64),
                 bytes(least)
             ),
@@ -144,7 +146,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     })
 }
 
-/// The choice in a sentence.
+/// Describes the choice in a sentence.
 fn why(ranked: &[Prediction], priced: bool) -> String {
     let (first, rest) = match ranked {
         [] => return String::new(),
@@ -198,7 +200,7 @@ impl PredictedCost {
     }
 }
 
-/// An amount with three significant digits.
+/// Formats an amount with three significant digits.
 pub fn money(amount: f64) -> String {
     let decimals = 2.0 - amount.max(1e-9).log10().floor();
     format!("{amount:.*}", decimals.clamp(2.0, 9.0) as usize)

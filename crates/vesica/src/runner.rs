@@ -1,4 +1,4 @@
-//! A run with everything that has a default.
+//! A run with defaults for everything.
 
 use std::sync::Arc;
 
@@ -27,30 +27,30 @@ pub struct Runner {
     observer: Arc<dyn Observer>,
 }
 
-/// A run that has its result.
+/// A completed run.
 #[derive(Debug)]
 pub struct Finished {
     /// The report.
     pub report: Report,
-    /// The faults that came after the result was in place; none as a rule.
+    /// The faults that occurred after the result was in place; normally none.
     pub shortfalls: Vec<Shortfall>,
 }
 
 impl Runner {
-    /// Returns the side of a run that has this job and this role: A connected to the other side, and B listened.
+    /// Creates the side of a run with this job and this role: A connected to the other side, and B listened.
     pub fn new(job: Job, role: Role) -> Self {
         let [me, peer] = [role, role.other()].map(|role| format!("{role:?}"));
         Self { job, parties: Parties { role, me, peer }, observer: Arc::new(NoObserver) }
     }
 
-    /// Names the fingerprints of this side and of the other, which `vesica_net::connect` returns with a connection.
+    /// Sets the fingerprints of this side and of the other, which `vesica_net::connect` returns with a connection.
     #[must_use]
     pub fn between(mut self, me: impl Into<String>, peer: impl Into<String>) -> Self {
         (self.parties.me, self.parties.peer) = (me.into(), peer.into());
         self
     }
 
-    /// Shows the progress and warnings of the run to an observer.
+    /// Sets an observer for the progress and warnings of the run.
     #[must_use]
     pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
@@ -67,7 +67,7 @@ impl Runner {
         Ok(Finished { report, shortfalls })
     }
 
-    /// Carries out the run and fills in a report, which a run that fails has as well.
+    /// Carries out the run and fills in a report, even if the run fails.
     ///
     /// # Errors
     /// As [`Runner::run`].

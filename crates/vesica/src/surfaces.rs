@@ -1,5 +1,5 @@
-//! Every combination of question, options, outcome and side on every surface that says what a run discloses: each has the same
-//! facts. The facts are compared with a table that is written another way than the code.
+//! Every combination of query, options, outcome and side, on every surface that describes what a run discloses: each
+//! has the same facts. The test compares them with a table that is written independently of the code.
 
 use std::{thread, time::Duration};
 
@@ -33,20 +33,20 @@ use vesica_task::{
     query::Query,
 };
 
-/// Distinct keys of A and of B, and those that both have.
+/// Distinct keys of A and of B, and the number of shared ones.
 const KEYS: [u64; 2] = [300, 1000];
 const SHARED: u64 = 60;
 const MINIMUM: u64 = 51;
 const ROLES: [Role; 2] = [Role::A, Role::B];
 
-/// A question with its options. To try another one, add a line to [`cases`].
+/// A query with its options. To try another one, add a line to [`cases`].
 #[derive(Debug, Clone)]
 struct Case {
     query: Query,
     learns: Learns,
-    /// Whether A and B bring values.
+    /// Whether A and B provide values.
     brings: [bool; 2],
-    /// The most rows of a key that B sends in a join.
+    /// The maximum number of rows per key that B sends in a join.
     rows: u32,
     identifiers: usize,
     minimum: u64,
@@ -201,7 +201,7 @@ impl Case {
         (method.key(), method.adversary())
     }
 
-    /// The outcomes that a run may have, as a side that learns it knows them; `None` for one that does not.
+    /// Returns the possible outcomes of a run, as a side that learns it knows them; an unknown number is `None`.
     fn outcomes(&self) -> Vec<Outcome> {
         let number = |answer| Outcome { answer: Some(answer), ..Outcome::default() };
         let sum = Decimal { number: 7, scale: 0 };
@@ -222,7 +222,7 @@ impl Case {
         all
     }
 
-    /// The facts that a side learns, in words of this table's own.
+    /// Returns the facts that a side learns, in the words of this table.
     fn expected(&self, role: Role) -> Vec<String> {
         let mut all = Vec::new();
         let learns = self.learns(role);
@@ -257,7 +257,7 @@ impl Case {
     }
 }
 
-/// The assumptions of a case, in words of this table's own.
+/// Returns the assumptions of a case, in the words of this table.
 fn assumed(case: &Case) -> Vec<&'static str> {
     let mut all = Vec::new();
     let (key, adversary) = case.method();
@@ -282,14 +282,14 @@ fn assumed(case: &Case) -> Vec<&'static str> {
     all
 }
 
-/// The names of an account's assumptions.
+/// Returns the names of a disclosure's assumptions.
 fn assumptions(account: &Disclosure) -> Vec<String> {
     let value = serde_json::to_value(&account.assuming).unwrap();
     let all = value.as_array().unwrap().iter();
     all.map(|assumption| assumption["assumption"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A fact in the words of the table.
+/// Describes a fact in the words of the table.
 fn worded(fact: &Fact, learner: Role) -> String {
     match fact {
         Fact::Matches { .. } => "matches".to_owned(),
@@ -318,7 +318,7 @@ fn all_worded(disclosure: &Disclosure, role: Role) -> Vec<String> {
     disclosure.facts(role).iter().map(|fact| worded(fact, role)).collect()
 }
 
-/// The report of a side after a run with this outcome.
+/// Returns the report of a side after a run with this outcome.
 fn report(case: &Case, role: Role, outcome: &Outcome) -> Report {
     let mut report = Report::begin();
     let (mine, peers) = (KEYS[role as usize], KEYS[role.other() as usize]);
@@ -335,7 +335,7 @@ fn report(case: &Case, role: Role, outcome: &Outcome) -> Report {
     report
 }
 
-/// Every phrase of the account stands in this text.
+/// Asserts that this text contains every phrase of the disclosure.
 #[track_caller]
 fn says(text: &str, disclosure: &Disclosure, names: &Names, surface: &str) {
     let phrases = ROLES.map(|role| disclosure.learned(role, names)).concat();
@@ -363,7 +363,7 @@ fn every_surface_has_the_facts_of_every_run() {
             assert_eq!(text.matches(" will learn ").count(), 3, "{text}");
         }
         for outcome in case.outcomes() {
-            // After it: the report in JSON and in words, and the ledger.
+            // After a run: the report in JSON and in words, and the ledger.
             let reports = ROLES.map(|role| report(&case, role, &outcome));
             for (role, report) in ROLES.into_iter().zip(&reports) {
                 let account = report.disclosure.clone().unwrap();
@@ -407,7 +407,7 @@ fn in_ledger(account: &Disclosure, role: Role) {
     };
     let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
     assert_eq!(read, entry);
-    // A line says everything but the sizes, which the line of the beginning has.
+    // A line contains everything except the sizes, which are in the line of the beginning.
     let line = account.brief(role);
     for learner in ROLES {
         for fact in account.facts(learner) {
@@ -418,7 +418,7 @@ fn in_ledger(account: &Disclosure, role: Role) {
     }
 }
 
-/// The record that both sides sign, and its page.
+/// Checks the record that both sides sign, and its page.
 fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &[Identity; 2]) {
     let both = case.learns == Learns::Both;
     let accounts = ROLES.map(|role| {
@@ -486,7 +486,7 @@ fn recorded(case: &Case, outcome: &Outcome, reports: &[Report; 2], identities: &
     }
 }
 
-/// An outcome that only one side knows does not get into the account that both sign.
+/// An outcome that only one side knows is not in the disclosure that both sign.
 #[test]
 fn a_private_outcome_stays_private() {
     let case = Case { minimum: MINIMUM, ..case(Query::COUNT, Learns::Me) };

@@ -18,7 +18,7 @@ fn an_identity_is_private_and_never_overwritten() {
     assert_eq!(made.out.lines().count(), 1);
     assert_eq!(ended(&["fingerprint", path]).out, made.out);
     let before = fs::read(&file).unwrap();
-    ended(&["keygen", path]).assert(3, &["exists already"]);
+    ended(&["keygen", path]).assert(3, &["already exists"]);
     assert_eq!(fs::read(&file).unwrap(), before);
     ended(&["keygen", "/no/such/place/x"]).assert(3, &["cannot be written"]);
     #[cfg(unix)]

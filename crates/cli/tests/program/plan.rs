@@ -140,7 +140,8 @@ fn what_cannot_be_planned_is_refused() {
         let all = [&["plan", "--mine", "100", "--theirs", "100"], more].concat();
         with_figures("/no/such/file", &all)
     };
-    ask(&["--answer", "sum", "--security", "malicious"]).assert(2, &["nothing of this release"]);
+    ask(&["--answer", "sum", "--security", "malicious"])
+        .assert(2, &["no protocol of this release"]);
     ask(&["--bandwidth", "0"]).assert(2, &["0.001"]);
     ask(&["--rtt", "-1"]).assert(2, &[]);
     with_figures("/no/such/file", &["plan", "--mine", "2^40", "--theirs", "1"])

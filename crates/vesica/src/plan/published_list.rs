@@ -1,5 +1,5 @@
-//! A published list instead of runs, where one side has more keys than the other: what it takes, and from when on it takes
-//! less.
+//! A published list instead of runs, if one side has more keys than the other: its cost, and the number of runs from
+//! which it costs less.
 
 use serde::Serialize;
 use vesica_core::words::{counted, grouped};
@@ -8,38 +8,38 @@ use vesica_psi::lookup::{Asking, LOOKUPS, Lookup};
 
 use super::money;
 
-/// What a published list is predicted to take, and what the chosen protocol takes for the same.
+/// The predicted cost of a published list, and of the chosen protocol for the same task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListPlan {
     /// The name of the protocol.
     pub protocol: &'static str,
-    /// What it may be used for.
+    /// The data that it may be used for.
     pub status: &'static str,
     /// The adversary against which it is secure.
     pub secure_against: &'static str,
     /// Keys of the publisher, the side with more of them.
     pub items: usize,
-    /// Keys of the client, which it asks for each time.
+    /// Keys of the client, which it looks up each time.
     pub keys: usize,
-    /// How often the client asks in an epoch, or the protocol runs.
+    /// The number of times that the client queries in an epoch, or that the protocol runs.
     pub runs: u64,
-    /// Keys that one client may ask for in an epoch, with the promise of right answers.
+    /// The number of lookups per client and epoch that the bound on false positives covers.
     pub queries: u64,
-    /// Some one of these answers is wrong with a probability of at most 2^-λ.
+    /// The probability of any false positive among these lookups is at most 2^-λ.
     pub lambda: u32,
     /// Bits of a tag.
     pub tag_bits: u32,
-    /// What the publisher computes once, for all its clients.
+    /// The publisher's one-time computation, for all its clients.
     pub publish_seconds: f64,
     /// The same on a processor without AVX-512 IFMA.
     pub publish_seconds_without_ifma: f64,
     /// Bytes that a client downloads once.
     pub list_bytes: u64,
-    /// How long that takes.
+    /// The time of this download.
     pub fetch_seconds: f64,
-    /// Looking the client's keys up once, with the list at hand.
+    /// The time of looking up the client's keys once, when it has the list.
     pub ask_seconds: f64,
-    /// Of that, what both sides compute.
+    /// The part of this time in which both sides compute.
     pub ask_work_seconds: f64,
     /// Bytes to the client each time.
     pub bytes_to_client: u64,
@@ -47,30 +47,30 @@ pub struct ListPlan {
     pub bytes_to_publisher: u64,
     /// Flights of messages each time.
     pub rounds: u32,
-    /// All of it for this client: making the list, downloading it, and asking so often.
+    /// The total for this client: making the list, downloading it, and all its queries.
     pub total_seconds: f64,
-    /// Bytes of that.
+    /// The bytes of this total.
     pub total_bytes: u64,
-    /// Its price, where there are prices.
+    /// The price of this total, if there are prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_price: Option<f64>,
-    /// As many runs of the chosen protocol.
+    /// The same number of runs of the chosen protocol.
     pub runs_seconds: f64,
-    /// Bytes of that.
+    /// The bytes of these runs.
     pub runs_bytes: u64,
-    /// Its price, where there are prices.
+    /// The price of these runs, if there are prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_price: Option<f64>,
-    /// From which time on the list has taken less than runs, by time or by price; absent if it never does.
+    /// The number of runs from which the list costs less, by time or by price; absent if it never does.
     pub better_from: Option<u64>,
-    /// Whether it takes less for this many.
+    /// Whether it costs less for this number of runs.
     pub is_better: bool,
-    /// That in a sentence, and what is different about it.
+    /// The comparison in words, and the difference of the threat models.
     pub why: String,
 }
 
 impl ListPlan {
-    /// What a list takes instead of runs like this one; nothing where no list can do it.
+    /// Returns the cost of a list instead of runs like this one; `None` if no list can replace them.
     pub(super) fn of(
         planner: &Planner,
         run: &Prediction,
@@ -145,10 +145,10 @@ impl ListPlan {
     }
 }
 
-/// What distinguishes a list from a run.
-const DIFFERENCE: &str = "It is for another threat model: a client asks for keys of its choice, one after the other and in \
-                          the light of earlier answers, and only limits on its questions keep it from asking for all keys; a \
-                          run compares one set that is fixed before. docs/guides/lists.md says more";
+/// The difference between a list and a run.
+const DIFFERENCE: &str = "Its threat model differs: a client queries keys of its choice, one after the other and in \
+                          the light of earlier answers, and only limits on its queries keep it from trying all keys; a \
+                          run compares one set that is fixed in advance. See docs/guides/lists.md";
 
 fn nth(from: u64) -> String {
     match from {

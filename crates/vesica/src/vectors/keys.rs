@@ -1,4 +1,4 @@
-//! `keys.json`: profiles, and from rows to digests.
+//! `keys.json`: profiles, and the conversion of rows to digests.
 
 use serde_json::{Value, json};
 use vesica_keyset::{
@@ -179,7 +179,7 @@ const PROFILES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The same where the build has telephone numbers.
+/// Further values for builds with telephone numbers.
 #[cfg(feature = "phone")]
 const PHONES: &[(&str, &[&str])] = &[
     (

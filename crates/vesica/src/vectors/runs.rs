@@ -38,7 +38,7 @@ fn parties(role: Role) -> Parties {
     Parties { role, me, peer }
 }
 
-/// Runs both sides and returns what each sent, and the rows that it wrote.
+/// Runs both sides and returns the messages that each sent, and the rows that it wrote.
 fn whole(protocol: &str, learns: [Learns; 2]) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let (left, right) = Link::Memory.connect();

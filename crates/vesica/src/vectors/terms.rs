@@ -1,4 +1,4 @@
-//! `terms.json`: offers and what they come to, the seed, items, and partitions.
+//! `terms.json`: offers and the resulting terms, the seed, items, and partitions.
 
 use std::thread;
 
@@ -38,7 +38,7 @@ fn offer(keys: &[&str], learns: Learns) -> Offer {
     Offer::new(keys.iter().map(|name| name.parse::<Normalize>().unwrap()).collect(), learns)
 }
 
-/// What side A makes of an offer that it receives.
+/// Returns side A's result for an offer that it receives.
 fn receive(offer: &[u8]) -> Result<WireOffer> {
     let (left, right) = memory::pair();
     let ours = WireOffer::new(&self::offer(&["email"], Learns::Both), Role::A);
@@ -47,7 +47,7 @@ fn receive(offer: &[u8]) -> Result<WireOffer> {
             let mut channel = Channel::new(right);
             channel.send("vesica/terms", offer).unwrap();
             channel.flush().unwrap();
-            // The other side has gone when it has refused.
+            // The other side is gone after it has refused.
             let _ = channel.recv_len("vesica/terms", 1 << 12);
         });
         ours.exchange(&mut Channel::new(left))
@@ -163,7 +163,7 @@ fn terms() -> Value {
                 json!({ "terms": serde_json::to_string(&terms).unwrap(), "hash": terms.hash(), "receiver": receiver })
             }
             (Err(error), Err(_)) => json!({ "refused": error.to_string() }),
-            _ => panic!("one side alone refuses"),
+            _ => panic!("only one side refuses"),
         };
         let text = |offer: &WireOffer| serde_json::to_string(offer).unwrap();
         json!({ "what": what, "offer_of_a": text(&a), "offer_of_b": text(&b), "outcome": outcome })

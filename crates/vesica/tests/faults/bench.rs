@@ -26,10 +26,10 @@ use crate::{
     disk::{Disk, Happened},
 };
 
-/// How long a party waits for a sign of life.
+/// The time that a party waits for a sign of life.
 pub const STALL: Duration = Duration::from_secs(60);
 
-/// Where a party's attempt ended.
+/// The point at which a party's attempt ended.
 pub enum End {
     /// Before the other side was contacted.
     Unprepared(Error),
@@ -37,42 +37,42 @@ pub enum End {
     Unmet(vesica_net::Error),
     /// In the run.
     Ran(Result<Vec<Shortfall>, Error>),
-    /// In a panic, which has this message.
+    /// In a panic, with this message.
     Panicked(String),
 }
 
-/// What a party's attempt came to.
+/// The result of a party's attempt.
 pub struct Ended {
     pub end: End,
     pub report: Report,
-    /// The phase that it was in.
+    /// The phase in which it ended.
     pub phase: &'static str,
-    /// All that it was told on the way.
+    /// All messages that it observed on the way.
     pub said: Vec<String>,
-    /// By the link's clock.
+    /// The duration by the link's clock.
     pub took: Duration,
     pub happened: Happened,
-    /// What an earlier attempt had left to this side, where it was the last moment.
+    /// The leftovers of an earlier attempt on this side, if it ended in the final exchange.
     pub before: Before,
 }
 
-/// What a side has before an attempt.
+/// A side's files before an attempt.
 #[derive(Default)]
 pub struct Before {
     pub result: Option<Vec<u8>>,
     pub report: bool,
 }
 
-/// An attempt of both.
+/// An attempt of both sides.
 pub struct Attempt {
     pub sides: [Ended; 2],
-    /// Bytes that each side sent, and those of them that arrived.
+    /// Bytes that each side sent, and the part of them that arrived.
     pub passed: [[u64; 2]; 2],
 }
 
 impl Attempt {
-    /// Whether the run may not go on, because a partition was begun too often, or its result was sent in a protocol against
-    /// malicious parties: it has to begin anew.
+    /// Returns whether the run may not resume, because a partition was begun too often, or its result was sent in a
+    /// protocol against malicious parties: it must start over.
     pub fn is_spent(&self) -> bool {
         self.sides.iter().any(|side| {
             let End::Ran(Err(error)) = &side.end else { return false };
@@ -80,15 +80,15 @@ impl Attempt {
         })
     }
 
-    /// How far it went.
+    /// Returns how far it went.
     pub fn extent(&self) -> Extent {
         let calls = self.sides.each_ref().map(|side| side.happened.calls.clone());
         Extent { sent: self.passed.map(|[sent, _]| sent), calls }
     }
 }
 
-/// Both identities. Certificates differ by a byte in length, rarely; so that positions in a connection are the same in every
-/// process, these are as long as any.
+/// Both identities. Certificates rarely differ by a byte in length; these have the maximum length, so that positions in
+/// a connection are the same in every process.
 static IDENTITIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
     let longest = || {
         let several = (0..8).map(|_| Identity::generate().unwrap());
@@ -101,13 +101,13 @@ static IDENTITIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
 pub struct Bench {
     scratch: tempfile::TempDir,
     pub jobs: Jobs,
-    /// What each side's stream has been given.
+    /// The content written to each side's stream.
     streams: [File; 2],
 }
 
 const NAMES: [&str; 2] = ["a", "b"];
 
-/// What an output held before.
+/// The earlier content of an output.
 const OLD: &str = "an old result\n";
 
 impl Bench {
@@ -135,7 +135,7 @@ impl Bench {
         self.directory(side).join(format!("in.{}", self.jobs.sides[side].form.extension()))
     }
 
-    /// The file of a side's result.
+    /// Returns the file of a side's result.
     fn output(&self, side: usize) -> Option<PathBuf> {
         let Side { target, form, .. } = self.jobs.sides[side];
         let extension =
@@ -163,7 +163,7 @@ impl Bench {
         self.directory(side).join("report.json")
     }
 
-    /// What a side has as its result: nothing where there is none, or what was there before.
+    /// Returns a side's result, if there is one that differs from the earlier content.
     pub fn result(&self, side: usize) -> Option<Vec<u8>> {
         match self.jobs.sides[side].target {
             Target::Stream => {
@@ -176,17 +176,17 @@ impl Bench {
         }
     }
 
-    /// Removes the journals of both sides, as the error of a run that may not go on says.
+    /// Removes the journals of both sides, as the error of a run that may not resume advises.
     pub fn begin_anew(&self) {
         [0, 1].iter().for_each(|side| fs::remove_file(self.journal(*side)).unwrap_or_default());
     }
 
-    /// Forgets what a stream was given.
+    /// Clears the content written to the streams.
     pub fn clear_streams(&self) {
         self.streams.iter().for_each(|stream| stream.set_len(0).unwrap());
     }
 
-    /// The names of all that is in a side's directory, apart from its input, and from an output that was there before.
+    /// Lists the files in a side's directory, except its input, and an output that was there before.
     pub fn left(&self, side: usize) -> Vec<String> {
         let mut names = Vec::new();
         for (prefix, directory) in
@@ -240,7 +240,7 @@ impl Bench {
         job
     }
 
-    /// Both sides try once.
+    /// Makes one attempt on both sides.
     pub fn attempt(&self, attempt: u32, faults: &Faults) -> Attempt {
         let (left, right, clock, passed) = pipe::pair_over(faults.courses, Clock::default());
         let mut before = [0, 1].map(|side| {
@@ -298,7 +298,7 @@ impl Bench {
         }
     }
 
-    /// All that a party's process does, in its order.
+    /// Does everything that a party's process does, in the same order.
     fn talk(
         &self,
         side: usize,
@@ -333,7 +333,7 @@ impl Bench {
     }
 }
 
-/// What an observer has seen.
+/// The events that an observer has seen.
 #[derive(Default)]
 struct Seen {
     phase: &'static str,
@@ -369,12 +369,12 @@ fn key(number: usize) -> String {
     format!("{MARK}{number}")
 }
 
-/// What a row has beside its key.
+/// Returns the value of a row.
 fn value(side: usize, number: usize) -> String {
     format!("{} of {MARK}{number}", NAMES[side])
 }
 
-/// A table of a side, with the rows of these keys.
+/// Returns a table of a side, with the rows of these keys.
 fn content(jobs: &Jobs, side: usize, keys: &[usize]) -> Vec<u8> {
     let rows = keys.iter().map(|&number| (key(number), value(side, number)));
     match jobs.sides[side].form {
@@ -401,7 +401,7 @@ fn content(jobs: &Jobs, side: usize, keys: &[usize]) -> Vec<u8> {
     }
 }
 
-/// Whether these bytes are what a side that learns is to get.
+/// Returns whether these bytes are the expected result of a side that learns.
 pub fn is_right(jobs: &Jobs, side: usize, bytes: &[u8]) -> bool {
     if jobs.query == vesica::Query::COUNT {
         return bytes == format!("{}\n", jobs.shared).as_bytes();

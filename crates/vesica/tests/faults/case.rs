@@ -1,4 +1,4 @@
-//! What a case is, all of it derived from its number: two jobs, and what goes wrong in each attempt at their run.
+//! A case, derived from its number: two jobs, and the faults of each attempt at their run.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,13 +8,13 @@ use vesica_testkit::course::{Break, Course};
 
 use crate::disk::{Failure, Kind, Plan};
 
-/// So many cases have the same jobs, and differ in what goes wrong.
+/// The number of cases with the same jobs, which differ in their faults.
 pub const OF_A_JOB: u64 = 16;
 
-/// The longest delay on a link that is merely slow.
+/// The longest delay on a slow link that works.
 const DELAY: Duration = Duration::from_secs(9);
 
-/// Every value of a table has this in it, so that it is found wherever it does not belong.
+/// A part of every value of a table, so that leaked values can be found.
 pub const MARK: &str = "Zq7SECRET";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,20 +24,20 @@ pub enum Form {
     Parquet,
 }
 
-/// Where a side's result goes.
+/// The destination of a side's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A file that does not exist yet.
     New,
     /// A file that exists, and is replaced.
     Old,
-    /// A stream, which is written to as it is.
+    /// A stream, which is written to directly.
     Stream,
-    /// Nowhere.
+    /// No destination.
     None,
 }
 
-/// What a side brings.
+/// A side's part of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Side {
     pub form: Form,
@@ -46,7 +46,7 @@ pub struct Side {
     pub report: bool,
 }
 
-/// Two jobs that fit each other.
+/// Two jobs that match each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Jobs {
     pub sides: [Side; 2],
@@ -55,7 +55,7 @@ pub struct Jobs {
     pub query: Query,
     pub protocol: Option<&'static str>,
     pub security: Security,
-    /// Who learns, as the connecting side says it.
+    /// The sides that learn, from the connecting side's point of view.
     pub learns: Learns,
     pub partitions: u32,
     pub resume: bool,
@@ -63,15 +63,15 @@ pub struct Jobs {
     pub seed: u64,
 }
 
-/// What goes wrong in one attempt.
+/// The faults of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faults {
-    /// What each side sends goes this course, the connecting side's first.
+    /// The course of the bytes that each side sends, the connecting side's first.
     pub courses: [Course; 2],
     pub disks: [Plan; 2],
 }
 
-/// How far an undisturbed attempt goes.
+/// The progress of an undisturbed attempt.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
     /// Bytes that each side sends.
@@ -81,11 +81,11 @@ pub struct Extent {
 }
 
 impl Jobs {
-    /// Those of this case.
+    /// Returns the jobs of this case.
     pub fn of(case: u64) -> Self {
         let seed = case / OF_A_JOB;
         let mut rng = StdRng::seed_from_u64(seed ^ 0x0b5e_55ed);
-        // Most are cheap, because what goes wrong does not depend on the protocol.
+        // Most are cheap, because the faults do not depend on the protocol.
         let semi_honest = Security::SemiHonest;
         let (protocol, security, most, splits) = match rng.random_range(0..20) {
             0..4 => (Some("dh"), semi_honest, 20, true),
@@ -138,7 +138,7 @@ impl Jobs {
         }
     }
 
-    /// Whether each side learns the result.
+    /// Returns whether each side learns the result.
     pub fn learners(&self) -> [bool; 2] {
         match self.learns {
             Learns::Me => [true, false],
@@ -148,7 +148,8 @@ impl Jobs {
         }
     }
 
-    /// The numbers of a side's keys, in the order of its rows. Those below `shared` are the other side's too.
+    /// Returns the numbers of a side's keys, in the order of its rows. Numbers below `shared` belong to the other side
+    /// too.
     pub fn keys(&self, side: usize) -> Vec<usize> {
         let own = self.sides[side].rows - self.shared;
         let own = (0..own).map(|key| 1000 * (1 + side) + key);
@@ -160,11 +161,11 @@ impl Jobs {
 }
 
 impl Faults {
-    /// Nothing.
+    /// No faults.
     pub const NONE: Self =
         Self { courses: [Course::STRAIGHT; 2], disks: [Plan { short: None, failure: None }; 2] };
 
-    /// Those of an attempt at this case, given how far one goes to which nothing happens.
+    /// Returns the faults of an attempt at this case, given the progress of an undisturbed one.
     pub fn of(case: u64, attempt: u32, extent: &Extent) -> Self {
         let mut rng = StdRng::seed_from_u64(case.wrapping_mul(8) + u64::from(attempt));
         let courses = [0, 1].map(|_| match rng.random_ratio(3, 4) {
@@ -200,7 +201,7 @@ impl Faults {
         let how = *Break::ALL.choose(rng).unwrap();
         let mut at = |side: usize| {
             let all = extent.sent[side];
-            // The end, where the two sides must not part, more often than its few bytes would be met.
+            // The end, where the two sides must not diverge, is chosen more often than its few bytes would be.
             let from = if rng.random_ratio(1, 3) { all.saturating_sub(400) } else { 0 };
             rng.random_range(from..=all)
         };
@@ -219,7 +220,7 @@ impl Faults {
     }
 }
 
-/// Any call of any kind, each kind as often as any other.
+/// Chooses any call of any kind, each kind with the same probability.
 fn failure(calls: &BTreeMap<Kind, u64>, rng: &mut StdRng) -> Option<Failure> {
     let kinds: Vec<_> = calls.keys().copied().collect();
     let kind = *kinds.choose(rng)?;

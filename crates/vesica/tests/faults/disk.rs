@@ -1,7 +1,7 @@
-//! A file system that fails when a plan says so: the files are real, and calls on them are refused.
+//! A file system that fails as planned: the files are real, and calls on them are refused.
 //!
-//! A plan is for a directory of one party. It says at which call of which kind, counted from the first, something fails; so
-//! that depends on no clock.
+//! A plan applies to the directory of one party. It names the call that fails by its kind and its number, counted from
+//! the first, so that it does not depend on a clock.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
 
 use vesica::internal::{Call, watch_calls};
 
-/// The kind of a call, without how many bytes are to move.
+/// The kind of a call, regardless of the number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Open,
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// What the system may say to a call of this kind.
+    /// Returns the errors that the system may return for a call of this kind.
     pub fn errors(self) -> &'static [Errno] {
         match self {
             Self::Open => &[Errno::EIO, Errno::EMFILE, Errno::ENOSPC, Errno::EACCES],
@@ -63,24 +63,24 @@ pub enum Errno {
 pub struct Failure {
     /// The kind of call.
     pub kind: Kind,
-    /// Its number among those of this kind, counted from 0.
+    /// Its number among calls of this kind, counted from 0.
     pub number: u64,
-    /// What the system says.
+    /// The error that the system returns.
     pub error: Errno,
-    /// Whether every later call of this kind fails as well, as on a disk that stays full.
+    /// Whether every later call of this kind fails too, as on a disk that stays full.
     pub lasts: bool,
 }
 
-/// What a party's file system does.
+/// The behaviour of a party's file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Whether calls move fewer bytes than asked for, and are interrupted by signals, as this seed says.
+    /// The seed by which calls move fewer bytes than requested and are interrupted by signals, if they are.
     pub short: Option<u64>,
     /// The call that fails.
     pub failure: Option<Failure>,
 }
 
-/// What happened to a party's files.
+/// The calls on a party's files so far.
 #[derive(Debug, Clone, Default)]
 pub struct Happened {
     /// Calls of each kind.
@@ -96,15 +96,15 @@ struct State {
     interrupted: bool,
 }
 
-/// The file systems of all parties that run at the moment, by their directories and by streams that belong to them.
+/// The file systems of all running parties, by their directories and by their streams.
 static STATES: Mutex<BTreeMap<PathBuf, State>> = Mutex::new(BTreeMap::new());
 static STREAMS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
-/// A party's file system, until it is dropped.
+/// A party's file system, which is removed when it is dropped.
 pub struct Disk(PathBuf);
 
 impl Disk {
-    /// For the files in this directory.
+    /// Creates the file system for the files in this directory.
     pub fn new(directory: &Path, plan: Plan) -> Self {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| watch_calls(decide));
@@ -113,12 +113,12 @@ impl Disk {
         Self(directory.to_owned())
     }
 
-    /// For this stream as well.
+    /// Adds this stream.
     pub fn add_stream(&self, path: &Path) {
         lock(&STREAMS).insert(path.to_owned(), self.0.clone());
     }
 
-    /// What has happened.
+    /// Returns the calls so far.
     pub fn happened(&self) -> Happened {
         lock(&STATES)[&self.0].happened.clone()
     }
@@ -156,7 +156,7 @@ impl State {
         let number = *calls;
         if let Some(seed) = self.plan.short.filter(|_| whole > 0) {
             let choice = mixed(seed ^ mixed(number ^ (kind as u64) << 40));
-            // A signal interrupts a call once.
+            // A signal interrupts each call at most once.
             self.interrupted = !self.interrupted && choice.is_multiple_of(8);
             if self.interrupted {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -173,7 +173,7 @@ impl State {
         }
         let Some(seed) = self.plan.short else { return Ok(whole) };
         let choice = mixed(seed ^ mixed(number ^ (kind as u64) << 40)) >> 8;
-        // Half of the calls move all, the others any part of it.
+        // Half of the calls move all bytes, the others any part of them.
         Ok(if choice.is_multiple_of(2) || whole == 0 {
             whole
         } else {

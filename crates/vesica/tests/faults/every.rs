@@ -1,4 +1,4 @@
-//! Every byte of a connection at which it can break, and every call on a file that can fail.
+//! A break at every byte of a connection, and a failure of every call on a file.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ use crate::{
     judge::{self, Tally},
 };
 
-/// A run of a few rows, of which both sides learn what they share.
+/// A run of a few rows, in which both sides learn the shared ones.
 fn small() -> Jobs {
     let side = Side { form: Form::Csv, rows: 3, target: Target::New, report: true };
     Jobs {
@@ -32,12 +32,12 @@ fn small() -> Jobs {
     }
 }
 
-/// One in partitions, whose results are put on disk on the way, and which can go on.
+/// A run in partitions, whose results are stored on disk along the way, and which can be resumed.
 fn divided() -> Jobs {
     Jobs { protocol: Some("dh"), partitions: 2, resume: true, ..small() }
 }
 
-/// Tries a run under these faults once, and then until it succeeds.
+/// Tries a run under these faults once, and then repeatedly until it succeeds.
 fn once(jobs: Jobs, faults: &Faults, tally: &mut Tally) -> Attempt {
     let (bench, mut failures) = (Bench::new(jobs), Vec::new());
     let attempt = bench.attempt(0, faults);
@@ -45,10 +45,7 @@ fn once(jobs: Jobs, faults: &Faults, tally: &mut Tally) -> Attempt {
         let again = bench.attempt(1, &Faults::NONE);
         let again =
             judge::judge(&bench, &Faults::NONE, &again, &mut failures, &mut Tally::default());
-        assert!(
-            again.is_over,
-            "a run does not come to its end although nothing goes wrong: {failures:#?}"
-        );
+        assert!(again.is_over, "a run does not end although nothing fails: {failures:#?}");
     }
     attempt
 }
@@ -116,7 +113,8 @@ fn every_call_on_a_file_may_fail() {
     }
 }
 
-/// Whoever has its result says so, also if the disk fails when the name is there: the other side has its own.
+/// A side with its result reports that, even if the disk fails after the file got its name: the other side has its own
+/// result.
 #[test]
 fn a_name_that_may_not_outlast_a_power_failure_is_a_shortfall() {
     let mut jobs = small();
@@ -124,7 +122,7 @@ fn a_name_that_may_not_outlast_a_power_failure_is_a_shortfall() {
     let syncs = undisturbed(jobs).calls[0][&Kind::Sync];
     let mut faults = Faults::NONE;
     let [error, ..] = Kind::Sync.errors() else { unreachable!("a sync may fail") };
-    // The last one is that of the directory.
+    // The last sync is the directory's.
     faults.disks[0].failure =
         Some(Failure { kind: Kind::Sync, number: syncs - 1, error: *error, lasts: false });
     let [a, b] = once(jobs, &faults, &mut Tally::default()).sides;

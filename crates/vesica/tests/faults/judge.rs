@@ -1,10 +1,10 @@
-//! What two parties may come to when links and files fail.
+//! The permitted endings of two parties when links and files fail.
 //!
-//! - Each ends within the deadline, with the right result or with an error that says what happened; none panics.
-//! - An error is neither a defect of the program nor the other side's fault, and no value of a table is in it.
-//! - If nothing failed, both succeed, however slow and cut up everything was.
-//! - A side that fails has no result, one that succeeds has all of it, and nothing else is left.
-//! - If one side knows that both succeeded, both did. A side that does not know that says so.
+//! - Each ends within the deadline, with the right result or with an error that describes the fault; none panics.
+//! - An error is neither a defect of the program nor the other side's fault, and contains no value of a table.
+//! - If nothing failed, both succeed, even if the link is slow and splits everything.
+//! - A side that fails has no result, a side that succeeds has all of it, and nothing else is left.
+//! - If one side knows that both succeeded, both did. A side that does not know this says so.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -19,32 +19,32 @@ use crate::{
     disk::Kind,
 };
 
-/// The longest that an attempt takes by the link's clock: each of a few waits may last as long as the stall timeout, and
-/// pieces that are late add their delays.
+/// The maximum duration of an attempt by the link's clock: each of several waits may last as long as the stall timeout,
+/// and late pieces add their delays.
 const DEADLINE: Duration = Duration::from_secs(10 * 60);
 
-/// How often what happened.
+/// The number of times that each outcome occurred.
 #[derive(Default)]
 pub struct Tally {
     /// Attempts at a run.
     pub attempts: u64,
     counts: BTreeMap<String, u64>,
-    /// What ended runs, by how often.
+    /// The errors that ended runs, with their frequency.
     errors: BTreeMap<String, u64>,
     longest: Duration,
 }
 
-/// What is known after an attempt.
+/// The verdict on an attempt.
 pub struct Verdict {
-    /// Whether there is nothing left to do.
+    /// Whether the run is over.
     pub is_over: bool,
 }
 
-/// How a side ended.
+/// The ending of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Succeeded,
-    /// It has its result, and does not know whether the other side has.
+    /// It has its result, and does not know whether the other side has one.
     Unconfirmed,
     Failed,
 }
@@ -52,7 +52,7 @@ enum Ending {
 /// Judges an attempt.
 ///
 /// # Panics
-/// If it came to something that it may not come to.
+/// If its outcome is not permitted.
 pub fn judge(
     bench: &Bench,
     faults: &Faults,
@@ -84,7 +84,7 @@ pub fn judge(
     };
     let has_failed = something_failed(faults, attempt);
     let may_fail = has_failed || attempt.is_spent();
-    assert!(may_fail || endings == [Succeeded; 2], "nothing failed, and yet: {}", both());
+    assert!(may_fail || endings == [Succeeded; 2], "an attempt without faults failed: {}", both());
     for (side, ended) in attempt.sides.iter().enumerate() {
         tally.longest = tally.longest.max(ended.took);
         if endings[side] == Failed {
@@ -100,20 +100,20 @@ pub fn judge(
         }
     }
     let what = match endings {
-        [Succeeded, Succeeded] if has_failed => "both succeeded in spite of what failed",
+        [Succeeded, Succeeded] if has_failed => "both succeeded in spite of failures",
         [Succeeded, Succeeded] => "both succeeded, and nothing failed",
         [Failed, Failed] => "both failed",
         [Succeeded, Unconfirmed] | [Unconfirmed, Succeeded] => {
-            "both have their result, and one could not know of the other's"
+            "both have their result, and one could not know that the other has"
         }
         [Unconfirmed, Unconfirmed] => {
-            "both have their result, and neither could know of the other's"
+            "both have their result, and neither could know that the other has"
         }
         [Unconfirmed, Failed] | [Failed, Unconfirmed] => {
-            // The last moment: this side may have said that it is ready to end, and no more.
+            // In the final exchange, this side may have announced only that it is ready to end.
             let failed = usize::from(endings[1] == Failed);
             assert_eq!(attempt.sides[failed].phase, "finish", "one side has a result: {}", both());
-            "the last moment: one has its result and could not know that the other failed"
+            "the final exchange: one has its result and could not know that the other failed"
         }
         [Succeeded, Failed] | [Failed, Succeeded] => {
             panic!("one side was sure of the other, which failed: {}", both())
@@ -124,7 +124,7 @@ pub fn judge(
     Verdict { is_over }
 }
 
-/// Judges one side by itself.
+/// Judges a single side.
 fn alone(bench: &Bench, side: usize, ended: &Ended) -> Result<Ending, String> {
     let jobs = &bench.jobs;
     let wrong = |what: &str| Err(what.to_owned());
@@ -222,7 +222,7 @@ fn alone(bench: &Bench, side: usize, ended: &Ended) -> Result<Ending, String> {
     }
 }
 
-/// Whether a link broke where a side came, or a call on a file failed.
+/// Returns whether a link broke at a point that a side reached, or a call on a file failed.
 fn something_failed(faults: &Faults, attempt: &Attempt) -> bool {
     let broke = faults.courses.iter().zip(attempt.passed).any(|(course, [sent, received])| {
         course.breaks.is_some_and(|(at, _)| sent >= at || received >= at)
@@ -230,7 +230,7 @@ fn something_failed(faults: &Faults, attempt: &Attempt) -> bool {
     broke || attempt.sides.iter().any(|side| !side.happened.failed.is_empty())
 }
 
-/// How a side ended, in words.
+/// Describes the ending of a side.
 fn words(ended: &Ended) -> String {
     let Ended { end, phase, took, happened, .. } = ended;
     let end = match end {
@@ -243,7 +243,7 @@ fn words(ended: &Ended) -> String {
     format!("{end} in `{phase}` after {took:?}, {happened:?}")
 }
 
-/// The kind of error, without what differs from case to case.
+/// Returns the kind of error, without the parts that differ between cases.
 fn kind_of(ended: &Ended) -> String {
     let of = |error: &dyn fmt::Debug| {
         let text = format!("{error:?}");
@@ -268,7 +268,7 @@ impl Tally {
         *self.counts.entry(what.to_owned()).or_insert(0) += 1;
     }
 
-    /// Adds another.
+    /// Adds another tally.
     pub fn add(&mut self, other: Self) {
         self.attempts += other.attempts;
         self.longest = self.longest.max(other.longest);
@@ -279,7 +279,7 @@ impl Tally {
         }
     }
 
-    /// Makes sure that what is tested was reached.
+    /// Asserts that the tests reached everything that they are meant to test.
     pub fn assert_reached(&self) {
         for what in
             ["both succeeded, and nothing failed", "both failed", "run: Output", "run: Closed"]

@@ -1,13 +1,13 @@
-//! Whole runs between two parties whose link and whose files fail, by the million.
+//! Millions of whole runs between two parties whose link and files fail.
 //!
 //! Both parties run in one process as they do in the product: a table in, TLS, terms, a protocol, a table out. The link
-//! between them splits, delays, holds back and breaks ([`vesica_testkit::course`]), and calls on their files fail ([`disk`]).
-//! All of it is derived from the number of a case ([`case`]). After each attempt [`judge`] decides whether the two may have
-//! come to that.
+//! between them splits, delays, holds back and breaks ([`vesica_testkit::course`]), and calls on their files fail
+//! ([`disk`]). All of it is derived from the number of a case ([`case`]). After each attempt [`judge`] decides whether
+//! the outcome is permitted.
 //!
-//! A replay of a case gives the same jobs, and the same faults at the same bytes of the connection and at the same calls on
-//! files. What is not repeated is what threads decide: which side of a broken link notices first. Nothing that is asserted
-//! depends on that.
+//! A replay of a case has the same jobs, and the same faults at the same bytes of the connection and at the same calls
+//! on files. The scheduling of threads is not repeated, for example which side of a broken link notices first. No
+//! assertion depends on it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,25 +35,25 @@ use crate::{
     judge::Tally,
 };
 
-/// The environment variable that has other cases tried: `FIRST..END`, counted from 0. A case is the same each time, so one
-/// that fails can be repeated, and ranges add up.
+/// The environment variable that selects other cases: `FIRST..END`, counted from 0. Each case is deterministic, so a
+/// failed one can be repeated, and ranges add up.
 const RANGE: &str = "VESICA_FAULTS";
 
-/// Cases with every change, and in full.
+/// Cases in the first tier, and in the second tier.
 const FEW: u64 = 1_000;
 const ALL: u64 = 20_000;
 
-/// How often a run is tried again that something went wrong in, before nothing goes wrong any more.
+/// The number of attempts at a run with faults, before an attempt without faults.
 const ATTEMPTS: u32 = 3;
 
-/// The longest that a case may take by the system's clock. What takes longer waits for something that never comes.
+/// The maximum duration of a case by the system's clock. A case that takes longer waits forever.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Tries a case. `undisturbed` is how far its jobs go if nothing goes wrong.
+/// Tries a case. `undisturbed` is the progress of its jobs without faults.
 fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
     let bench = Bench::new(Jobs::of(case));
     let mut failures = Vec::new();
-    // A run that may not go on begins anew in a further attempt.
+    // A run that may not resume starts over in a further attempt.
     for attempt in 0..=ATTEMPTS + 1 {
         let faults = match attempt {
             ATTEMPTS.. => Faults::NONE,
@@ -68,18 +68,18 @@ fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
         if ended.is_spent() {
             bench.begin_anew();
         }
-        // What can go on does so, and some that begin anew show that what was left does not disturb them.
+        // Runs that can resume do so; some start over, which shows that leftovers do not disturb them.
         if !bench.jobs.resume && !case.is_multiple_of(4) {
             return;
         }
     }
-    panic!("a run does not come to its end although nothing goes wrong: {failures:#?}");
+    panic!("a run does not end although nothing fails: {failures:#?}");
 }
 
-/// Tries the cases of a range on so many threads, and says what became of them.
+/// Tries the cases of a range on this many threads, and returns the tally.
 ///
 /// # Panics
-/// If any of them comes to what it may not come to; the message before it says how to repeat it.
+/// If the outcome of any of them is not permitted; the message before it says how to repeat it.
 fn try_all(cases: Range<u64>, threads: usize) -> Tally {
     let groups = cases.start / OF_A_JOB..cases.end.div_ceil(OF_A_JOB);
     let next = AtomicU64::new(groups.start);
@@ -142,7 +142,7 @@ fn try_all(cases: Range<u64>, threads: usize) -> Tally {
     total
 }
 
-/// Names the case in which something panics; the others are tried all the same.
+/// Names the case in which something panics; the other cases still run.
 fn guarded<T>(case: u64, failed: &Mutex<Vec<u64>>, attempt: impl FnOnce() -> T) -> Option<T> {
     let done = panic::catch_unwind(panic::AssertUnwindSafe(attempt)).ok();
     if done.is_none() {
@@ -153,17 +153,17 @@ fn guarded<T>(case: u64, failed: &Mutex<Vec<u64>>, attempt: impl FnOnce() -> T) 
     done
 }
 
-/// The cases that are asked for.
+/// Returns the selected cases.
 fn range(all: u64) -> Range<u64> {
     let Ok(range) = std::env::var(RANGE) else { return 0..all };
     let numbers = range.split_once("..").map(|(first, end)| (first.parse(), end.parse()));
     match numbers {
         Some((Ok(first), Ok(end))) if first < end => first..end,
-        _ => panic!("{RANGE}={range} is no range such as 0..{all}"),
+        _ => panic!("{RANGE}={range} is not a range such as 0..{all}"),
     }
 }
 
-/// Cases that found something once: docs/developing/faults.md, finding 4.
+/// Cases that once found a defect: docs/developing/faults.md, finding 4.
 const FOUND: [u64; 2] = [1163, 4752];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Joins: matched rows with columns of the other side's.
+//! Joins: matched rows with columns from the other side.
 
 use vesica::{
     Query,
@@ -7,14 +7,14 @@ use vesica::{
 
 use super::*;
 
-/// A job of the side that receives columns.
+/// Returns a job of the side that receives columns.
 fn receiving(bench: &Bench, name: &str, text: impl AsRef<[u8]>) -> Job {
     let mut job = bench.job(name, text, Learns::Me);
     job.offer.query = Query::JOIN;
     job
 }
 
-/// A job of the side that sends these columns.
+/// Returns a job of the side that sends these columns.
 fn sending(bench: &Bench, name: &str, text: impl AsRef<[u8]>, columns: &[&str], bytes: u32) -> Job {
     let mut job = bench.job(name, text, Learns::Peer);
     job.offer.query = Query::JOIN;
@@ -70,7 +70,7 @@ fn matched_rows_come_with_the_other_sides_columns() {
     }
 }
 
-/// With every protocol that carries payloads, and with one that is named and does not.
+/// Tests every protocol that carries payloads, and one that is named and does not.
 #[test]
 fn every_carrier_joins() {
     let rows = |range: std::ops::Range<u32>| {
@@ -114,7 +114,7 @@ fn a_row_that_does_not_fit_ends_the_run_on_its_own_side() {
 }
 
 #[test]
-fn sides_that_do_not_fit_each_other_say_so() {
+fn sides_that_do_not_match_report_it() {
     let bench = Bench::new();
     let (a, b) = both(receiving(&bench, "r", "k\nx\n"), bench.job("b", "k\nx\n", Learns::Peer));
     for error in [a.unwrap_err(), b.unwrap_err()] {
@@ -154,7 +154,7 @@ fn empty_tables_join_to_nothing() {
     }
 }
 
-/// The side that sends all rows of a key.
+/// Returns a job of the side that sends all rows of a key.
 fn sending_all(bench: &Bench, text: &str, columns: &[&str], rows: u32) -> Job {
     let mut job = sending(bench, "s", text, columns, 12);
     job.duplicates = Duplicates::All;
@@ -189,10 +189,10 @@ fn all_rows_of_a_key_are_sent() {
     }
 }
 
-/// What is seen on the line depends on the sizes of the sets and on the terms, and not on which rows match, how many of
-/// them bear a key, or what they hold.
+/// The lengths of messages depend on the sizes of the sets and on the terms, and not on which rows match, how many of
+/// them have the same key, or their content.
 #[test]
-fn lengths_tell_nothing_of_rows() {
+fn lengths_reveal_nothing_about_rows() {
     let here = "k,v\na,1\nb,2\nc,3\nd,4\n";
     let lengths = |there: &str| {
         let bench = Bench::new();
@@ -242,7 +242,7 @@ fn a_left_join_keeps_every_row_of_the_receiver() {
 }
 
 #[test]
-fn what_is_for_joins_is_refused_elsewhere() {
+fn options_of_joins_are_refused_elsewhere() {
     let bench = Bench::new();
     let usage = |job: Job, said: &str| {
         let error = job.prepare().err().unwrap();

@@ -1,4 +1,4 @@
-//! What is said of the keys of a table: warnings, emptiness, and why nothing matches.
+//! Messages about the keys of a table: warnings, empty tables, and why nothing matches.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use super::*;
 
 #[test]
-fn both_sides_are_warned_as_by_a_check() {
+fn both_sides_get_the_warnings_of_a_check() {
     let bench = Bench::new();
     let text = |from: u32| {
         let rows = (from..from + 200).map(|i| format!("n{i}\n")).collect::<String>();
@@ -45,7 +45,7 @@ fn both_sides_are_warned_as_by_a_check() {
 }
 
 #[test]
-fn a_diagnosis_says_what_differs_and_the_report_says_so() {
+fn a_diagnosis_and_the_report_say_what_differs() {
     let rows = |name: &str| (0..150).map(|i| format!("{name}{i}@x.ORG \n")).collect::<String>();
     let (upper, lower) = ("k\n".to_owned() + &rows("ANN"), "k\n".to_owned() + &rows("ann"));
     let lower = lower.replace("ORG ", "org");
@@ -90,9 +90,10 @@ fn an_empty_table_is_an_error_unless_it_is_allowed() {
 }
 
 #[test]
-fn each_side_writes_its_keys_in_its_own_way() {
+fn each_side_writes_its_keys_in_its_own_form() {
     let bench = Bench::new();
-    // SHA-256 of the address that the other side writes in another way, and of another; and a digest cut short.
+    // SHA-256 of the address that the other side writes in another form, and of another address; and a truncated
+    // digest.
     let digests = "k,v\nb4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514,1\n\
                    EObwtHBUqDNZR33LNSMdtt5cafsYFuGmuY4ZLenlue4=,2\nb4c9a289,3\n";
     let plain = "k\n USER@example.com\nnobody@example.com\nnobody\n";
@@ -138,7 +139,7 @@ fn each_side_writes_its_keys_in_its_own_way() {
 
 #[test]
 fn a_row_matches_by_any_of_its_identifiers() {
-    /// A row's mail address, and its name and number; empty where there is none.
+    /// A row's mail address, and its name and number; empty if absent.
     type Person = [String; 3];
     let table = |people: &[Person]| {
         let rows = people.iter().map(|person| person.join(",") + "\n");
@@ -198,7 +199,7 @@ fn a_row_matches_by_any_of_its_identifiers() {
 }
 
 #[test]
-fn identifiers_that_the_sides_name_in_another_order_are_a_difference() {
+fn a_different_order_of_identifiers_is_a_difference() {
     let bench = Bench::new();
     let [mut a, mut b] = ["a", "b"].map(|name| {
         let mut job = bench.job(name, "k,l\nx,y\n", Learns::Both);

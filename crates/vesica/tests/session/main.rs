@@ -1,4 +1,4 @@
-//! Whole jobs between two threads: files in, files out, and what both sides say when it goes wrong.
+//! Whole jobs between two threads: files in, files out, and the messages of both sides on errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ use vesica::{
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 use vesica_planner::Run;
 
-/// A directory with a hard name, and jobs in it.
+/// A directory with a difficult name, and jobs in it.
 struct Bench {
     scratch: tempfile::TempDir,
 }
@@ -38,7 +38,7 @@ impl Bench {
         self.scratch.path().join(name)
     }
 
-    /// A job on this text, with one key column `k` as it is.
+    /// Returns a job on this text, with one verbatim key column `k`.
     fn job(&self, name: &str, text: impl AsRef<[u8]>, learns: Learns) -> Job {
         let input = self.path(&format!("{name} in.csv"));
         fs::write(&input, text).unwrap();
@@ -76,7 +76,6 @@ impl Bench {
         serde_json::from_slice(&text).unwrap()
     }
 
-    /// Nothing but the inputs is there.
     fn assert_clean(&self) {
         for entry in fs::read_dir(self.scratch.path()).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
@@ -125,7 +124,7 @@ fn side(job: Job, role: Role, channel: &mut Channel, observer: Arc<Witness>) -> 
     let job = job.prepare()?;
     let mut report = Report::begin();
     let ended = vesica::run(job, &parties(role), channel, observer, &mut rng, &mut report);
-    // A report that fails says what the error says, and nothing of a result.
+    // The report of a failed run has the reason of the error, and no result.
     assert_eq!(report.failure.is_some(), ended.is_err());
     if let (Some(failure), Err(error)) = (&report.failure, &ended) {
         assert_eq!((failure.class, &failure.reason), (error.class(), &error.to_string()));
@@ -157,7 +156,7 @@ fn ok(ended: (Ended, Ended)) -> (Report, Report) {
 const PEER_INPUT: &str =
     "the other side stopped while reading the table: its own input could not be used";
 
-/// One side's input is bad: it says why, and the other side that it was not its fault.
+/// Runs with bad input on one side, which says why; the other side says that it was not its fault.
 fn bad_input(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
     let bench = Bench::new();
     let mut bad = bench.job("a", text, Learns::Both);
@@ -172,7 +171,7 @@ fn bad_input(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
     a.to_string()
 }
 
-/// One side's input is bad, which it finds out before it needs the other side.
+/// Runs with bad input on one side, which notices before it contacts the other side.
 fn not_ready(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
     let bench = Bench::new();
     let mut bad = bench.job("a", text, Learns::Both);
@@ -183,7 +182,7 @@ fn not_ready(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
 }
 
 #[test]
-fn both_learn_their_matched_rows_as_they_came() {
+fn both_learn_their_matched_rows_unchanged() {
     let bench = Bench::new();
     let a = "\u{feff}k,v\r\nx,\"1,\r\n\"\"a\"\"\"\r\n\r\ny,2\r\n\"x\",3\r\n,4\r\nz,5";
     let b = "n,k\n1,z\n2,w\n3,x\n";
@@ -201,7 +200,7 @@ fn both_learn_their_matched_rows_as_they_came() {
 }
 
 #[test]
-fn only_the_one_who_may_learn_does() {
+fn only_the_side_that_may_learn_does() {
     for (a_learns, b_learns) in [(Learns::Me, Learns::Peer), (Learns::Peer, Learns::Me)] {
         for protocol in vesica_psi::CATALOGUE {
             let bench = Bench::new();
@@ -267,7 +266,7 @@ fn the_report_has_exactly_its_fields() {
 }
 
 #[test]
-fn composite_keys_do_not_run_together() {
+fn columns_of_composite_keys_stay_separate() {
     let bench = Bench::new();
     let [mut a, mut b] = [("a", "k,l,v\n\"a,b\",c,1\nx,y,2\n"), ("b", "k,l\na,\"b,c\"\nx,y\n")]
         .map(|(name, text)| bench.job(name, text, Learns::Both));
@@ -281,7 +280,7 @@ fn composite_keys_do_not_run_together() {
 }
 
 #[test]
-fn normalised_keys_meet() {
+fn normalised_keys_match() {
     let bench = Bench::new();
     let [mut a, mut b] =
         [("a", "k\n Ann@X.org\nbob@x.org\nunknown\n"), ("b", "k\nann@x.ORG \nunknown\n")]
@@ -312,7 +311,7 @@ fn empty_sets_match_nothing() {
 }
 
 #[test]
-fn a_file_without_a_header_is_warned_of() {
+fn a_file_without_a_header_causes_a_warning() {
     let bench = Bench::new();
     let (left, right) = memory::pair();
     let named = |mut job: Job| {
@@ -345,7 +344,7 @@ fn two_sides_that_name_no_protocol_choose_the_same() {
         let mut a = bench.job("a", "k\n".to_owned() + &rows(0..60), Learns::Me);
         let b = bench.job("b", "k\n".to_owned() + &rows(50..900), Learns::Peer);
         a.offer.security = security;
-        // The connecting side's figures count, and they may be whatever they are: only recommended protocols are chosen.
+        // The connecting side's figures count, and they may be arbitrary: only recommended protocols are chosen.
         let figures = [("kkrt16", 1e-12), ("dh", 1e-9), ("rr22", 1e9), ("prty20-malicious", 1e-12)];
         for (name, seconds) in figures {
             a.planner.figures.insert(name, Run { items: 256, seconds, memory_bytes: None });
@@ -372,7 +371,8 @@ fn bad_inputs_end_both_sides_with_a_reason() {
     let message = bad_input(b"k\nx\nsec\xffret\n", plain);
     assert!(message.contains("row 2 (line 3), column `k`: not valid UTF-8"), "{message}");
     let message = bad_input("k,v\n,1\n,2\n", plain);
-    assert!(message.contains("none of its 2 rows has a key: 2 with an empty or unsuitable value"), "{message}");
+    let said = "none of its 2 rows has a key: 2 with an empty or unsuitable value";
+    assert!(message.contains(said), "{message}");
     let message = not_ready("id,v\nsecret,1\n", plain);
     assert!(
         message.contains("has no column `k`; its first line has 2 fields, not shown"),
@@ -454,7 +454,7 @@ fn a_job_that_cannot_succeed_does_not_start() {
 }
 
 #[test]
-fn whoever_is_cancelled_tells_the_other() {
+fn a_side_that_is_cancelled_informs_the_other() {
     for phase in ["terms", "read", "seed", "rr22", "finish"] {
         let bench = Bench::new();
         let (left, right) = memory::pair();
@@ -512,7 +512,7 @@ fn a_peer_that_vanishes_at_the_end_leaves_no_result() {
     bench.assert_clean();
 }
 
-/// Whatever one side reads, no value of its table is in what anybody says.
+/// For any input of one side, no value of its table appears in a message of either side.
 #[test]
 fn values_are_never_shown() {
     const SENTINEL: &str = "Zq7SENTINEL";
@@ -556,7 +556,7 @@ fn values_are_never_shown() {
     }
 }
 
-/// Dies just before it says that its result is in place.
+/// A link that dies just before it sends that its result is in place.
 struct DiesAtTheEnd(memory::Memory);
 
 impl std::io::Read for DiesAtTheEnd {
@@ -579,7 +579,7 @@ impl std::io::Write for DiesAtTheEnd {
 }
 
 #[test]
-fn a_side_that_does_not_hear_the_last_word_keeps_its_result_and_says_so() {
+fn a_side_that_misses_the_last_message_keeps_its_result_and_says_so() {
     let bench = Bench::new();
     let job = |name| bench.job(name, "k\nx\n", Learns::Both);
     let (a, b) = (job("a"), job("b"));

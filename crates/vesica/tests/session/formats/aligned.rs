@@ -1,4 +1,4 @@
-//! Outputs of both sides in one order.
+//! Outputs of both sides in the same order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Bench, Class, Learns, both, ok};
 
-/// A job that writes its rows in one order with the other side.
+/// Returns a job that writes its rows in the same order as the other side.
 fn aligned(bench: &Bench, side: &str, input: impl AsRef<[u8]>, output: &str) -> Job {
     let mut job = bench.job(side, input, Learns::Both);
     job.offer.align = true;
@@ -21,7 +21,7 @@ fn aligned(bench: &Bench, side: &str, input: impl AsRef<[u8]>, output: &str) -> 
     job
 }
 
-/// The numbers and keys of a CSV output, `match_id` and `k` being its first two columns.
+/// Returns the numbers and keys of a CSV output whose first two columns are `match_id` and `k`.
 fn of_csv(text: &str) -> Vec<(i64, String)> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     assert_eq!(reader.headers().unwrap().iter().take(2).collect::<Vec<_>>(), ["match_id", "k"]);
@@ -29,7 +29,7 @@ fn of_csv(text: &str) -> Vec<(i64, String)> {
     records.map(|record| (record[0].parse().unwrap(), record[1].to_owned())).collect()
 }
 
-/// The keys by their numbers, which are ascending from 1 without gaps.
+/// Returns the keys by their numbers, which ascend from 1 without gaps.
 fn keys_of(rows: &[(i64, String)]) -> BTreeMap<i64, String> {
     assert!(rows.is_sorted_by_key(|(id, _)| *id));
     let mut keys = BTreeMap::new();
@@ -63,10 +63,10 @@ fn both_sides_number_their_matches_alike() {
         both_keys.values().cloned().collect::<BTreeSet<_>>(),
         matches.iter().map(|key| key.to_string()).collect()
     );
-    // The order is neither side's own.
+    // The order is not the order of either table.
     let order: Vec<u32> = both_keys.values().map(|key| key.parse().unwrap()).collect();
     assert!(!order.is_sorted() && !order.iter().rev().is_sorted());
-    // Every row with a matched key is there as it was, and of one key in the order of the table.
+    // Every row with a matched key is unchanged, and rows with the same key are in the order of the table.
     for (text, keys, note) in [(mine, &here, "x"), (&yours, &there, "y")] {
         let mut expected = String::from("match_id,k,v\n");
         for (id, key) in &both_keys {
@@ -77,7 +77,7 @@ fn both_sides_number_their_matches_alike() {
     }
 }
 
-/// Typed tables whose rows are put into another order keep all values, and fit the other side's.
+/// Typed tables whose rows are reordered keep all values, and correspond to the other side's.
 #[test]
 fn every_format_is_put_in_order() {
     const ROWS: usize = 100;
@@ -144,7 +144,7 @@ fn every_format_is_put_in_order() {
 }
 
 #[test]
-fn no_match_and_a_column_of_that_name() {
+fn no_match_and_a_column_with_the_same_name() {
     let bench = Bench::new();
     let a = aligned(&bench, "a", "k,match_id\nx,1\ny,2\n", "a out.csv");
     let b = aligned(&bench, "b", "k\ny\n", "b out.csv");

@@ -1,11 +1,11 @@
-//! Damaged tables: each is an error of the input, whatever is damaged, and nothing is written.
+//! Damaged tables: each is an error of the input, and nothing is written.
 
 use arrow_array::RecordBatchOptions;
 
 use super::*;
 use crate::{Bench, Learns, bad_input, not_ready};
 
-/// Reads the keys, and says what is wrong.
+/// Reads the keys, and returns the error.
 fn refused(bytes: &[u8], format: Format) -> String {
     let error = keys(bytes.to_vec(), format, "utf8").unwrap_err();
     assert_eq!(error.class(), vesica::Class::Input);
@@ -13,7 +13,7 @@ fn refused(bytes: &[u8], format: Format) -> String {
 }
 
 #[test]
-fn what_is_cut_short_is_refused() {
+fn truncated_tables_are_refused() {
     let columns = all_types();
     let batch = batch(&columns);
     let batches = [batch.clone(), batch.clone()];
@@ -22,7 +22,7 @@ fn what_is_cut_short_is_refused() {
         (Format::ARROW, arrow_of(&batches, None)),
         (Format::ARROW_STREAM, stream_of(&batches, Some(CompressionType::ZSTD))),
     ] {
-        // The last eight bytes of a stream say that it ends, and need not be there.
+        // The last eight bytes of a stream only mark its end, and may be missing.
         let end = bytes.len() - if format == Format::ARROW_STREAM { 9 } else { 1 };
         for kept in [8, 100, bytes.len() / 3, bytes.len() / 2, end] {
             let message = refused(&bytes[..kept], format);
@@ -31,9 +31,9 @@ fn what_is_cut_short_is_refused() {
     }
 }
 
-/// Whatever byte is damaged, the table is read or it is refused; there is no panic and no other error.
+/// If any byte is damaged, the table is read or refused; there is no panic and no other error.
 #[test]
-fn no_damage_does_worse_than_an_error() {
+fn damage_causes_at_most_an_input_error() {
     let columns = [integers(), texts()].into_iter().flatten().collect::<Vec<_>>();
     let batch = batch(&columns);
     let batches = [batch.clone(), batch.clone()];
@@ -43,7 +43,7 @@ fn no_damage_does_worse_than_an_error() {
         (Format::ARROW_STREAM, stream_of(&batches, None)),
     ] {
         let mut refused = 0;
-        // What comes before is what the format is told by.
+        // The bytes before these identify the format.
         for at in (8..bytes.len()).step_by(13) {
             for flip in [0x01, 0xff] {
                 let mut bytes = bytes.clone();
@@ -59,7 +59,7 @@ fn no_damage_does_worse_than_an_error() {
 }
 
 #[test]
-fn lengths_that_lie_are_not_believed() {
+fn false_lengths_are_refused() {
     // A footer of 2 GiB in a file of 16 bytes.
     let lying = [&b"PAR1"[..], &[0; 4], &0x7fff_ffffu32.to_le_bytes(), b"PAR1"].concat();
     assert!(refused(&lying, Format::PARQUET).contains("its metadata"));
@@ -76,7 +76,7 @@ fn lengths_that_lie_are_not_believed() {
     assert!(refused(&bytes, Format::ARROW_STREAM).contains("holds more than"));
 }
 
-/// A row without columns has no key, and is not one with an empty key.
+/// A row without columns has no key, and not an empty key.
 #[test]
 fn rows_without_columns_are_refused() {
     let of_rows = |rows| {
@@ -85,7 +85,7 @@ fn rows_without_columns_are_refused() {
         RecordBatch::try_new_with_options(schema, Vec::new(), &options).unwrap()
     };
     let batch = of_rows(3);
-    // A Parquet file has no pages for them, and so no rows.
+    // A Parquet file has no pages for them, so it has no rows.
     for (format, bytes) in [
         (Format::ARROW, arrow_of(&[batch.clone(), batch.clone()], None)),
         (Format::ARROW_STREAM, stream_of(&[batch], None)),
@@ -96,13 +96,13 @@ fn rows_without_columns_are_refused() {
             "{message}"
         );
     }
-    // What an object lacks, a later one may have.
+    // A member that one object lacks may be in a later one.
     let message = refused(b"{}\n{}\n", Format::NDJSON);
     assert!(message.ends_with("has no column `utf8`; no line has such a member"), "{message}");
     let lines = b"{}\n{\"utf8\":\"a\"}\n{\"utf8\":\"b\"}\n".to_vec();
     let (_, found) = keys(lines, Format::NDJSON, "utf8").unwrap();
     assert_eq!(found, RowCounts { read: 3, null: 1, duplicate: 0, used: 2 });
-    // Without rows, too, it is as empty as an empty file.
+    // Without rows, the table is as empty as an empty file.
     let empty = of_rows(0);
     for (format, bytes) in [
         (Format::CSV, Vec::new()),
@@ -134,7 +134,7 @@ fn a_packed_row_may_be_no_larger_than_memory() {
 }
 
 #[test]
-fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
+fn a_run_ends_in_order_for_every_fault_of_the_input() {
     let columns = all_types();
     let parquet = parquet_of(&batch(&columns));
     let on = |column: &'static str| {
@@ -147,7 +147,7 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let cut = not_ready(&parquet[..parquet.len() / 2], on("utf8"));
     assert!(cut.contains("in.csv: cannot be read as Parquet: its metadata"), "{cut}");
     assert!(not_ready(&parquet, on("utf9")).contains("has no column `utf9`; it has `int8`"));
-    // The key's pages are damaged, and the metadata is not.
+    // The key's pages are damaged, but the metadata is not.
     let mut damaged = parquet.clone();
     let text = b"a,\"b\"";
     let at = damaged.windows(text.len()).position(|window| window == text).unwrap();
@@ -173,7 +173,7 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
 }
 
 #[test]
-fn an_output_that_is_named_for_another_format_is_refused() {
+fn an_output_named_for_another_format_is_refused() {
     let bench = Bench::new();
     let parquet = parquet_of(&batch(&all_types()));
     for (input, name) in [

@@ -1,4 +1,4 @@
-//! Tables in memory: batches in, and matched rows out, whatever the input was.
+//! Tables in memory: batches in, and matched rows out, for every kind of input.
 
 use arrow_array::{RecordBatchIterator, RecordBatchReader, UInt32Array};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
@@ -18,7 +18,8 @@ fn whole(table: &ArrowTable) -> RecordBatch {
     concat_batches(&table.schema(), &batches).unwrap()
 }
 
-/// What a side with this input has in memory after a run with one that has the keys of every third row.
+/// Returns the table that a side with this input has in memory after a run with a side that has the keys of every third
+/// row.
 fn matched(input: Source, rows: usize) -> ArrowTable {
     let bench = Bench::new();
     let keys = (0..rows).step_by(3).map(|row| format!("key {row}\n"));
@@ -33,7 +34,7 @@ fn matched(input: Source, rows: usize) -> ArrowTable {
 }
 
 #[test]
-fn batches_come_back_as_they_were() {
+fn batches_come_back_unchanged() {
     const ROWS: usize = 1_000;
     let all = table(ROWS);
     let pieces: Vec<_> = [0..1, 1..1, 1..400, 400..ROWS]
@@ -62,7 +63,7 @@ fn rows_of_text_become_columns_of_text() {
 }
 
 #[test]
-fn nothing_is_handed_over_by_a_run_that_fails() {
+fn a_run_that_fails_hands_over_nothing() {
     let bench = Bench::new();
     let place = MatchedTable::default();
     let mut job = bench.job("a", "", Learns::Both);
@@ -86,7 +87,7 @@ fn nothing_is_handed_over_by_a_run_that_fails() {
     assert!(refused.contains("from a file, not from memory"), "{refused}");
 }
 
-/// A reader whose batches do not have the columns that it says.
+/// A reader may return batches without the columns that it promises.
 #[test]
 fn a_batch_of_other_columns_is_refused() {
     struct Liar(Vec<RecordBatch>, Arc<Schema>);

@@ -1,4 +1,4 @@
-//! Joins in every format: the receiver's rows as in plain output, with the sender's values as text at their end.
+//! Joins in every format: the receiver's rows as in plain output, followed by the sender's values as text.
 
 use arrow_array::{Array as _, Float16Array, Float32Array, Float64Array};
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{Bench, Learns, both, ok};
 
-/// A key, and values that may be missing: a tier, and what collides with a column of the receiver's.
+/// A key, and values that may be missing: a tier, and a column with the same name as one of the receiver's.
 type Sent = (String, [Option<&'static str>; 2]);
 
-/// The sender's rows: of every third key none, of the others one to three, and one key of nobody else's.
+/// Returns the sender's rows: none for every third key, one to three for the others, and one key that nobody else has.
 fn sent_rows(keys: usize) -> Vec<Sent> {
     let values = [
         [Some("gold"), Some("1.5")],
@@ -50,7 +50,7 @@ fn as_ndjson(rows: &[Sent]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// What has to come out of rows with these keys: for each row its place in the input and what came with it.
+/// Returns the expected output for rows with these keys: for each row its place in the input and the received values.
 fn oracle(
     keys: &[String],
     sent: &[Sent],
@@ -69,7 +69,7 @@ fn oracle(
     rows
 }
 
-/// The receiver's output, in a file of this name.
+/// Returns the receiver's output, in a file with this name.
 fn joined(input: &[u8], name: &str, sent: &[Sent], (all, left): (bool, bool)) -> Vec<u8> {
     let bench = Bench::new();
     let mut receiver = bench.job("r", input, Learns::Me);
@@ -97,7 +97,7 @@ fn sending(bench: &Bench, text: impl AsRef<[u8]>, columns: &[&str], bytes: u32) 
 
 const WAYS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 
-/// The table with some rows twice, and its keys.
+/// Returns the table with some rows twice, and its keys.
 fn receiver(rows: usize) -> (RecordBatch, Vec<String>) {
     let places = (0..rows as u32).flat_map(|row| vec![row; 1 + usize::from(row % 7 == 2)]);
     let places = PrimitiveArray::<UInt32Type>::from_iter_values(places.chain([4, 1]));
@@ -120,7 +120,7 @@ fn expected(
         Arc::new(StringArray::from_iter(rows.iter().map(|(_, values)| values[column]))) as ArrayRef
     };
     let schema = table.schema();
-    // The table has a column `float` of its own.
+    // The table has its own column `float`.
     let names = ["tier", "peer_float"].map(|name| Arc::new(Field::new(name, DataType::Utf8, true)));
     let fields: Vec<_> = schema.fields().iter().cloned().chain(names).collect();
     let columns = own.columns().iter().cloned().chain([text(0), text(1)]).collect();
@@ -146,7 +146,7 @@ fn parquet_is_joined() {
         assert_eq!(last.column_path().string(), "peer_float");
         assert!(matches!(last.compression(), Compression::ZSTD(_)));
         assert_eq!(last.column_descr().logical_type_ref(), Some(&LogicalType::String));
-        // Where all rows stay, groups end where they did: after 25 rows of the input, each as often as it comes.
+        // If all rows stay, groups end at the same rows: after 25 rows of the input, each as often as it occurs.
         let groups = file.row_groups().iter().map(|group| group.num_rows());
         let ends = oracle(&keys, &sent, way.0, way.1).into_iter().map(|(row, _)| row / 25);
         let of_input = |group: usize| ends.clone().filter(|end| *end == group).count() as i64;
@@ -181,7 +181,7 @@ fn arrow_is_joined() {
 fn ndjson_is_joined() {
     let keys: Vec<_> = [0, 1, 2, 2, 4, 5, 8, 1].map(|key| format!("key {key}")).to_vec();
     let sent = sent_rows(9);
-    // A member that the first line lacks has the name of a column that is sent.
+    // A member that the first line lacks has the name of a sent column.
     let extra = ["", ", \"float\" : 2.50", ",\"x\":{\"tier\":[1]} "];
     let line =
         |(row, key): (usize, &String)| format!(" {{\"k\" : \"{key}\"{}}} \r\n", extra[row % 3]);
@@ -271,7 +271,7 @@ fn columns_of_every_type_are_sent() {
     }
 }
 
-/// As Parquet, but for a column of this name.
+/// Encodes the table as Parquet, without a column of this name.
 fn parquet_without(table: &RecordBatch, name: &str) -> Vec<u8> {
     let schema = table.schema();
     let others = (0..table.num_columns()).filter(|column| schema.field(*column).name() != name);
@@ -287,7 +287,7 @@ fn nested_columns_are_not_sent() {
     assert!(message.contains("only single values can be sent"), "{message}");
 }
 
-/// A table with a key and a column of each type that travels, of which some values are missing.
+/// A table with a key and a column of each type that can be sent, with some missing values.
 fn typed() -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("k", Arc::new(StringArray::from(vec!["key 1", "key 2", "nobody's"]))),
@@ -305,8 +305,7 @@ fn typed() -> RecordBatch {
     .unwrap()
 }
 
-/// Columns that are received have the types that they were sent with, where the output has types: whole sets, partitions, and
-/// rows that match nothing.
+/// Received columns keep their types, if the output has types: for whole sets, partitions, and unmatched rows.
 #[test]
 fn received_columns_keep_their_types() {
     const SENT: [&str; 7] = ["count", "small", "half", "single", "yes", "day", "word"];
@@ -355,7 +354,7 @@ fn received_columns_keep_their_types() {
     }
 }
 
-/// A table without types receives texts, whatever the other side has.
+/// A table without types receives texts, regardless of the other side's types.
 #[test]
 fn text_receives_texts() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Tables in every format: keys of every type match across formats, and rows come out as they went in.
+//! Tables in every format: keys of every type match across formats, and rows are written unchanged.
 
 mod aligned;
 mod broken;
@@ -37,7 +37,7 @@ struct Typed {
     texts: [&'static str; 2],
 }
 
-/// The values of two rows in the places of four.
+/// Returns the values of two rows in the places of four.
 fn four<T: Clone>(values: [T; 2]) -> [Option<T>; 4] {
     let [a, b] = values;
     [Some(a.clone()), Some(b), None, Some(a)]
@@ -48,7 +48,7 @@ fn column(name: &str, array: impl Array + 'static, texts: [&'static str; 2]) -> 
     Typed { field, array: Arc::new(array), texts }
 }
 
-/// A column of this type.
+/// Returns a column of this type.
 fn primitive<T: ArrowPrimitiveType>(
     name: &str,
     kind: DataType,
@@ -210,7 +210,7 @@ fn all_types() -> Vec<Typed> {
     [integers(), decimals(), times(), texts()].into_iter().flatten().collect()
 }
 
-/// The columns as a batch, with metadata of the schema.
+/// Returns the columns as a batch, with metadata of the schema.
 fn batch(columns: &[Typed]) -> RecordBatch {
     let fields: Vec<_> = columns.iter().map(|column| column.field.clone()).collect();
     let metadata = HashMap::from([("made by".to_owned(), "a test".to_owned())]);
@@ -254,14 +254,14 @@ fn stream_of(batches: &[RecordBatch], packed: Option<CompressionType>) -> Vec<u8
     bytes
 }
 
-/// The rows of one column as CSV, all values in quotes.
+/// Returns the rows of one column as CSV, all values in quotes.
 fn csv_of(column: &Typed) -> Vec<u8> {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let [a, b] = column.texts.map(quoted);
     format!("{},n\n{a},1\n{b},2\n,3\n{a},4\n", column.field.name()).into_bytes()
 }
 
-/// The rows of one column as NDJSON, with numbers for integers.
+/// Returns the rows of one column as NDJSON, with numbers for integers.
 fn ndjson_of(column: &Typed) -> Vec<u8> {
     let kind = column.field.data_type();
     let value = |text: &str| match kind.is_integer() || *kind == DataType::Boolean {
@@ -288,7 +288,7 @@ fn source(bytes: Vec<u8>) -> Source {
     Source::Memory { name: "t".into(), bytes }
 }
 
-/// The digests of a column's keys, and what became of the rows.
+/// Returns the digests of a column's keys, and the counts of its rows.
 fn keys(bytes: Vec<u8>, format: Format, column: &str) -> Result<(Vec<Digest>, RowCounts), Error> {
     let input = source(bytes).open(Dialect::default())?;
     assert_eq!(input.format(), format);
@@ -357,7 +357,7 @@ fn packed_columns_are_read_too() {
 }
 
 #[test]
-fn tables_of_no_and_of_one_row() {
+fn tables_of_zero_and_one_row() {
     let columns = integers();
     let all = batch(&columns);
     for rows in [0, 1] {
@@ -410,7 +410,7 @@ fn types_that_make_no_key_are_refused_by_name() {
 }
 
 #[test]
-fn a_format_is_told_by_content_then_name_then_request() {
+fn a_format_is_recognised_by_content_then_name_then_request() {
     let scratch = tempfile::tempdir().unwrap();
     let parquet = parquet_of(&batch(&integers()));
     let opened = |name: &str, bytes: &[u8], format: Option<Format>| {
@@ -425,7 +425,7 @@ fn a_format_is_told_by_content_then_name_then_request() {
     assert_eq!(told("a.txt", b"{k},v\n1,2\n"), Format::CSV);
     assert_eq!(told("a.jsonl.gz", &gzip(b"\n")), Format::NDJSON);
     assert_eq!(told("a", b""), Format::CSV);
-    // Its name says what it should be.
+    // Its name shows the intended format.
     let damaged = |name: &str, bytes: &[u8]| opened(name, bytes, None).unwrap_err().to_string();
     assert!(damaged("a.parquet", b"").contains("cannot be read as Parquet"));
     assert!(damaged("a.feather", b"k\n1\n").contains("cannot be read as an Arrow file"));

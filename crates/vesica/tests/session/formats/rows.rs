@@ -1,4 +1,4 @@
-//! Matched rows in the format of the input: with all columns or some, types and metadata as they were.
+//! Matched rows in the format of the input: with all columns or some, with types and metadata unchanged.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ use parquet::{
 use super::*;
 use crate::{Bench, Learns, Report, both, ok};
 
-/// A table of so many rows with a key, every type that there is, and nested columns; row i has the key `key i`.
+/// Returns a table with this many rows, a key, every type, and nested columns; row i has the key `key i`.
 pub(super) fn table(rows: usize) -> RecordBatch {
     let of_four = batch(&all_types());
     let places =
@@ -51,7 +51,7 @@ pub(super) fn table(rows: usize) -> RecordBatch {
     RecordBatch::try_new(Arc::new(schema), arrays).unwrap()
 }
 
-/// A side that has the keys of rows that are a multiple of three, and some that nobody else has.
+/// Returns the table of a side with the keys of every third row, and some that nobody else has.
 fn partner(rows: usize) -> String {
     let keys = (0..rows).step_by(3).map(|row| format!("key {row}\n"));
     format!("k\n{}other\n", keys.collect::<String>())
@@ -68,7 +68,7 @@ fn output(input: &[u8], rows: usize, name: &str, select: Option<&[&str]>) -> (Ve
     (fs::read(bench.path(name)).unwrap(), report)
 }
 
-/// What has to come out: every third row, of these columns.
+/// Returns the expected output: every third row, with these columns.
 fn expected(table: &RecordBatch, select: Option<&[&str]>) -> RecordBatch {
     let places = (0..table.num_rows() as u32).step_by(3);
     let rows =
@@ -93,7 +93,7 @@ pub(super) fn parquet_back(bytes: Vec<u8>) -> RecordBatch {
 const SOME: [&str; 4] = ["uuid", "list", "k", "stamp ns"];
 
 #[test]
-fn parquet_comes_out_as_it_went_in() {
+fn parquet_is_written_as_it_was_read() {
     const ROWS: usize = 100;
     let table = table(ROWS);
     let properties = WriterProperties::builder()
@@ -104,7 +104,7 @@ fn parquet_comes_out_as_it_went_in() {
         .set_key_value_metadata(Some(vec![KeyValue::new("source".into(), "a test".to_owned())]))
         .build();
     let input = parquet_with(&table, properties);
-    // Arrow numbers the dictionaries of the schema anew when it reads one.
+    // Arrow renumbers the dictionaries of the schema when it reads one.
     let table = parquet_back(input.clone());
     let before = SerializedFileReader::new(Bytes::from(input.clone())).unwrap();
     for select in [None, Some(&SOME[..])] {
@@ -130,7 +130,8 @@ fn parquet_comes_out_as_it_went_in() {
         };
         assert_eq!(codec("k"), Compression::SNAPPY);
         assert!(matches!(codec("uuid"), Compression::ZSTD(_)));
-        // A group of 40 rows of which a third match is joined by the next until there are as many as one had.
+        // A group of 40 rows with a third of them matching is merged with the next ones, up to the original number of
+        // rows.
         let groups: Vec<_> = after.row_groups().iter().map(|group| group.num_rows()).collect();
         assert_eq!(groups.iter().sum::<i64>(), 34);
         assert_eq!(groups, [34]);
@@ -138,7 +139,7 @@ fn parquet_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn row_groups_that_match_whole_stay_apart() {
+fn row_groups_that_match_completely_stay_separate() {
     let table = table(90);
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(30)).build();
     let input = parquet_with(&table, properties);
@@ -158,7 +159,7 @@ fn row_groups_that_match_whole_stay_apart() {
     assert_eq!(parquet_back(bytes), take_record_batch(&table, &rows).unwrap());
 }
 
-/// Types that Arrow would write otherwise than it reads them, such as instants in 96 bits.
+/// Types that Arrow would write differently than it reads them, such as instants in 96 bits, are kept.
 #[test]
 fn physical_types_of_parquet_are_kept() {
     use parquet::{
@@ -198,7 +199,7 @@ fn physical_types_of_parquet_are_kept() {
 }
 
 #[test]
-fn arrow_comes_out_as_it_went_in() {
+fn arrow_is_written_as_it_was_read() {
     const ROWS: usize = 50;
     let table = table(ROWS);
     let batches = [table.slice(0, 20), table.slice(20, 1), table.slice(21, 29)];
@@ -222,7 +223,7 @@ fn arrow_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn text_comes_out_as_it_went_in_and_packed_as_its_name_says() {
+fn text_is_written_as_it_was_read_and_compressed_as_its_name_says() {
     let rows = 9;
     let line = |row: usize| format!("{{\"v\": [{row}, 1.50],  \"k\":\"key {row}\"}}\r\n");
     let ndjson: String = (0..rows).map(line).collect();
@@ -291,7 +292,7 @@ fn sums_are_of_decimals_and_integers_in_any_format() {
     }
 }
 
-/// More than is kept in memory: some rows of a megabyte.
+/// The table is larger than the memory: it has some rows of a megabyte.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_is_larger_than_memory_is_put_on_disk() {
@@ -308,7 +309,7 @@ fn a_pipe_that_is_larger_than_memory_is_put_on_disk() {
         let other = bench.job("b", "k\n79\n3\n80\n", Learns::Peer);
         let writer = std::thread::spawn({
             let text = text.clone();
-            // The reader may have gone away.
+            // The reader may be gone.
             move || fs::write(fifo, text).is_ok()
         });
         let ended = both(job, other);

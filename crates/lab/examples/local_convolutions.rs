@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use vesica_lab::local_convolutions::attack;
 
-/// Blocks of noise, as many as for a VOLE.
+/// Number of blocks of noise, as for a VOLE.
 const BLOCKS: usize = 768;
 
 fn main() {
@@ -21,7 +21,7 @@ fn main() {
         let start = Instant::now();
         let outcome = attack(1 << log, BLOCKS, is_interleaved, 1);
         println!(
-            "{name}: found {} of {} places of noise in the windows, and {} that are none, in {:.1} s",
+            "{name}: found {} of {} places of noise in the windows, and {} false ones, in {:.1} s",
             outcome.found,
             outcome.there,
             outcome.wrong,

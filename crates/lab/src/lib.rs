@@ -1,10 +1,9 @@
 //! The lab: timed runs of every protocol, and of the parts they consist of, over a chosen link.
 //!
-//! Both parties run in one process, each with threads of its own, over an emulated link ([`Line`]).
-//! [`catalogue`] lists what can be measured besides protocols, [`run`] times it and returns a record with its
-//! costs and whether its result was right, [`record`] keeps records in a file, [`reference`](mod@reference)
-//! compares them with the tables of papers, and [`publish`] makes documents from them. [`local_convolutions`]
-//! shows an attack on codes that are not used here.
+//! Both parties run in one process, each with its own threads, over an emulated link ([`Line`]). [`catalogue`] lists
+//! measurable parts of protocols, [`run`] times a job and returns a record with its costs and whether its result was
+//! right, [`record`] stores records in a file, [`reference`](mod@reference) compares them with the tables of papers,
+//! and [`publish`] makes documents from them. [`local_convolutions`] shows an attack on codes that are not used here.
 //!
 //! **Must never import** the command line: it prints nothing and knows no flags.
 
@@ -16,7 +15,7 @@ pub mod record;
 pub mod reference;
 pub mod run;
 
-/// The median: the middle one, or the mean of the two in the middle; `None` if there are none.
+/// Returns the median: the middle figure, or the mean of the two in the middle. Returns `None` without figures.
 pub fn median(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);
@@ -28,7 +27,7 @@ pub fn median(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     }
 }
 
-/// The failure of a run, in words.
+/// The failure of a run, as a message.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The result of a run.

@@ -3,35 +3,35 @@
 //! No protocol uses such a code. `docs/notes/local-convolutions.md` describes the findings, and this module is
 //! the proof: it generates noise of 768 blocks, compresses it and recovers the places of the noise.
 //!
-//! The code compresses (e_1, e_2) to e_1 + B·A_2·A_1·e_2. Each row of B has seven ones, four of them in a
-//! region each and three anywhere. The A convolve: each entry gets the sum of some of the 25 entries before it.
-//! So what comes out of a window of A_2·A_1 depends on e_2 in the window and on 50 entries of state. Few rows
-//! of B read from four windows alone, but they are enough:
+//! The code compresses (e_1, e_2) to e_1 + B·A_2·A_1·e_2. Each row of B has seven ones: four in one region each, and
+//! three anywhere. The A convolve: each entry gets the sum of some of the 25 entries before it. The output of a window
+//! of A_2·A_1 therefore depends on e_2 in the window and on 50 entries of state. Few rows of B read only from four
+//! windows, but they are enough:
 //!
 //! 1. In the compressed values at those rows, each place of e_2 in the windows has a fixed pattern, and so has
 //!    each of the 200 entries of state. Walking backwards through both convolutions gives all patterns.
-//! 2. Values have 128 bits, and each bit of all rows is a sum of patterns: of those of the state, and of those
-//!    of the places in the windows where there is noise. If the latter are no more than 128, the bits span them
-//!    all.
-//! 3. A place whose pattern lies in the span of the bits and the state's patterns is one with noise.
+//! 2. Values have 128 bits, and each bit of all rows is a sum of patterns: of the state's patterns, and of the patterns
+//!    of places with noise in the windows. If there are at most 128 places with noise, the bits span all their
+//!    patterns.
+//! 3. A place whose pattern lies in the span of the bits and the state's patterns has noise.
 
 use std::ops::Range;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_primitives::Block;
 
-/// Entries of state of one convolution, the last of which is always added.
+/// Entries of state of one convolution. The last entry is always added.
 const STATE: usize = 25;
 
-/// Ones in a row of the expander, and the number of those that have a region of their own.
+/// Ones in a row of the expander, and the number of ones with their own region.
 const WEIGHT: usize = 7;
 const REGIONS: usize = 4;
 
 /// The maximal number of rows that are used.
 const ROWS: usize = 512;
 
-/// The approximate number of rows needed: one for each entry of state, one for each of up to 128 places with
-/// noise, and some more, so that no other place fits by chance.
+/// Approximate number of rows needed: one for each entry of state, one for each of up to 128 places with noise, and a
+/// few more, so that no other place fits by chance.
 const WANTED_ROWS: usize = 2 * REGIONS * STATE + 128 + 60;
 
 /// One bit for each row that is used.
@@ -41,7 +41,7 @@ type ConvolutionPattern = [u64; ROWS / 64];
 pub struct Code {
     /// The places of the ones in each row of B.
     expander: Vec<[u32; WEIGHT]>,
-    /// For each entry, which of the 24 entries before it are added, for both convolutions.
+    /// For each entry, a mask of the 24 entries before it that selects the added ones, for both convolutions.
     taps: [Vec<u32>; 2],
     /// The permutation between the convolutions, if there is one.
     interleaver: Option<Vec<u32>>,
@@ -105,8 +105,7 @@ impl Code {
     }
 }
 
-/// Entry i becomes the sum of itself, of those of the 24 entries before it whose bit is set, and of the 25th
-/// before it.
+/// Replaces entry i by the sum of itself, the 24 entries before it whose bit is set, and the 25th before it.
 fn convolve(x: &mut [Block], taps: &[u32]) {
     for i in 0..x.len() {
         let mut sum = x[i];
@@ -121,14 +120,14 @@ fn is_tap(taps: u32, distance: usize) -> bool {
     distance == STATE || taps >> (distance - 1) & 1 == 1
 }
 
-/// Windows, one in each region, that make up a part of all places.
+/// Windows, one in each region, that together are a part of all places.
 struct Windows {
     region: usize,
     len: usize,
 }
 
 impl Windows {
-    /// So large that about `rows` rows of B read from them alone.
+    /// Chooses their size such that about `rows` rows of B read only from them.
     fn new(k: usize, rows: usize) -> Self {
         let part = (rows as f64 / k as f64).powf(1.0 / WEIGHT as f64);
         Self { region: k / REGIONS, len: (part * (k / REGIONS) as f64) as usize }
@@ -138,19 +137,19 @@ impl Windows {
         row.iter().all(|place| self.offset(*place as usize).is_some_and(|offset| offset < self.len))
     }
 
-    /// Places of a window that the attack decides. Those at its end are in few rows, and those at its beginning
-    /// cannot be distinguished from the state.
+    /// Returns the places of a window that the attack decides. Places at its end are in few rows, and places at its
+    /// beginning cannot be distinguished from the state.
     fn decided(&self) -> Range<usize> {
         self.len / 10..self.len * 9 / 10
     }
 
-    /// The distance of a place from the beginning of its region.
+    /// Returns the distance of a place from the beginning of its region.
     fn offset(&self, place: usize) -> Option<usize> {
         (place / self.region < REGIONS).then_some(place % self.region)
     }
 }
 
-/// The places of noise in e_2 that the attack finds from public data.
+/// Finds places of noise in e_2 from public data.
 pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     let windows = Windows::new(code.dimension(), WANTED_ROWS);
     let rows = (0..code.dimension()).filter(|row| windows.contain(&code.expander[*row]));
@@ -172,13 +171,13 @@ pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     found.collect()
 }
 
-/// Whether the attack decides this place of e_2; it finds the others with other windows.
+/// Returns whether the attack decides this place of e_2. It finds the others with other windows.
 pub fn is_decided(code: &Code, place: usize) -> bool {
     let windows = Windows::new(code.dimension(), WANTED_ROWS);
     windows.offset(place).is_some_and(|offset| windows.decided().contains(&offset))
 }
 
-/// The pattern of each place of a window. Adds those of its state to the span.
+/// Computes the pattern of each place of a window, and adds the state's patterns to the span.
 fn backwards(
     code: &Code,
     windows: &Windows,

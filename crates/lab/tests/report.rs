@@ -1,7 +1,7 @@
 //! The report in a real browser: in light and dark mode, on a phone, and printed.
 //!
-//! A server in this test is all that the browser can reach: every name leads to it, and it records the
-//! requests. It serves the page, and around it a probe that inspects the page and reports its findings.
+//! The browser can only reach a server in this test: every name resolves to it, and it records the requests. It serves
+//! the page, and around it a probe that inspects the page and reports its findings.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -122,7 +122,7 @@ impl Browser<'_> {
         command.output().unwrap()
     }
 
-    /// The findings of the probe, and the browser's messages.
+    /// Returns the findings of the probe, and the browser's messages.
     fn probe(&self, width: u32, flags: &[&str]) -> (Value, String) {
         let url = format!("http://127.0.0.1:{}/probe?width={width}", self.port);
         let output = self.run(&[&["--dump-dom", "--window-size=1400,1000"], flags].concat(), &url);
@@ -139,7 +139,7 @@ impl Browser<'_> {
     }
 }
 
-/// A browser, installed if necessary, or the reason why there is none. Programs are looked for in `path`.
+/// Returns a browser, installed if necessary, or the reason why none is available. Programs are searched in `path`.
 fn browser(path: Option<&Path>) -> Result<String, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/install-chromium.sh");
     let mut command = Command::new("/bin/sh");
@@ -251,7 +251,7 @@ fn the_report_looks_right_and_asks_for_nothing() {
     let kept = std::env::var_os("VESICA_SCREENSHOTS").map(std::path::PathBuf::from);
     let pictures = kept.unwrap_or_else(|| scratch.path().to_owned());
     fs::write(pictures.join("report.html"), &page).unwrap();
-    // Something the page must not be able to do, to check that this test would notice.
+    // A page that tries what the report must not do, to check that this test would notice.
     let leaky = "<!doctype html><img src=http://elsewhere.test/leak>".to_owned();
     let pages = vec![("/report", page), ("/probe", PROBE.to_owned()), ("/leaky", leaky)];
     let server = Server::start(pages);
@@ -307,9 +307,8 @@ fn the_report_looks_right_and_asks_for_nothing() {
         .run(&["--no-pdf-header-footer", &format!("--print-to-pdf={}", print.display())], &report);
     assert!(fs::read(&print).unwrap().starts_with(b"%PDF"));
 
-    // Requests that the browser makes by itself: it opens connections ahead of time, asks every server for an
-    // icon, and looks for its own updates.
-    // for updates of itself.
+    // Requests that the browser makes by itself: it opens connections ahead of time, asks every server for an icon, and
+    // looks for updates of itself.
     let mine = |asked: &String| {
         let own = ["GET /report", "GET /probe", "GET /favicon.ico", "POST /service/update2/"];
         asked.is_empty() || own.iter().any(|own| asked.starts_with(own))

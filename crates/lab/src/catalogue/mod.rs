@@ -1,4 +1,4 @@
-//! What the lab can measure besides protocols: oblivious transfers, structures and primitives.
+//! Measurable parts of protocols: oblivious transfers, structures and primitives.
 
 pub mod ot;
 pub mod primitives;

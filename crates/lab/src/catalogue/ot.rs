@@ -1,7 +1,7 @@
 //! The list of all OTs, from which `vesica bench --ot` and documents are generated.
 //!
-//! Each entry makes *random* OTs from scratch, including base OTs and setup. The additional cost of chosen
-//! messages is the same for all: 2·ℓ bytes per OT for messages of ℓ bytes, n·ℓ for 1-out-of-n.
+//! Each entry makes *random* OTs from scratch, including base OTs and setup. The additional cost of chosen messages is
+//! the same for all: 2·ℓ bytes per OT for messages of ℓ bytes, and n·ℓ for 1-out-of-n.
 
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
@@ -22,7 +22,7 @@ use vesica_ot::{
     one_of_n::{Keys, Receiver as _, Sender as _, kk13, kkrt16, oos17},
 };
 
-/// How an OT is made, and between how many messages it chooses.
+/// The kind of an OT: how it is made, and the number of messages it chooses from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// 1-out-of-2, by public-key cryptography.
@@ -42,7 +42,7 @@ pub struct Entry {
     pub key: &'static str,
     /// Its name in tables.
     pub title: &'static str,
-    /// Who published it.
+    /// Its publication.
     pub citation: &'static str,
     /// Its kind.
     pub kind: Kind,

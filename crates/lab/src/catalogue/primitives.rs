@@ -49,7 +49,7 @@ pub struct Entry {
     pub key: &'static str,
     /// Its kind.
     pub kind: Kind,
-    /// What it consists of.
+    /// Its components.
     pub title: &'static str,
     /// Fills the output from the input.
     make: fn() -> Box<Fill>,
@@ -213,7 +213,7 @@ fn digests<D: Digest>() -> Box<Fill> {
     Box::new(digest)
 }
 
-/// The same, several digests at a time.
+/// Works like [`digests`], several digests at a time.
 fn lanes(hash: &ShortHash, input: &[u8; 16], out: &mut [u8]) {
     let count = out.len().div_ceil(32) as u64;
     let inputs = (0..count).map(|i| {

@@ -29,20 +29,20 @@ pub struct Line {
     way: LinkWay,
 }
 
-/// How it is emulated.
+/// The kind of emulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LinkWay {
-    /// As fast as possible.
+    /// None: as fast as possible.
     Memory,
-    /// By the arithmetic of the shaper.
+    /// With the arithmetic of the shaper.
     Shaper(Link),
-    /// Packet by packet, under real sockets.
+    /// Packet by packet, below real sockets.
     Sockets(PacketLink),
 }
 
-/// Named links: bits per second and microseconds of a round trip, after the papers that use them (KKRT16 §6;
-/// PSZ14 Table 7; CM20 Table 2, whose slower links are `RATE,80`, and Table 3; RS21 §7; Liang et al. §6). RS21
-/// states no round trip: that of a data centre is used.
+/// Named links: bits per second and microseconds of a round trip, from the papers that use them (KKRT16 §6; PSZ14 Table
+/// 7; CM20 Table 2, whose slower links are `RATE,80`, and Table 3; RS21 §7; Liang et al. §6). RS21 does not state a
+/// round trip, so this uses a data centre's.
 const NAMED: &[(&str, u64, u64)] = &[
     ("lan", 10_000_000_000, 200),
     ("kkrt16-wan", 400_000_000, 96_000),
@@ -88,8 +88,8 @@ impl FromStr for Line {
 fn no_line(text: &str) -> String {
     let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
     format!(
-        "`{text}` is no line: write {MEMORY}, {}, or a rate in Mbit/s and a round trip in milliseconds such as \
-         100,80; for real sockets, with {SOCKETS} before it and, if wanted, losses and a queue in bytes behind it \
+        "`{text}` is not a link: write {MEMORY}, {}, or a rate in Mbit/s and a round trip in milliseconds such as \
+         100,80; for real sockets, put {SOCKETS} before it and, optionally, losses and a queue in bytes after it, \
          as in {SOCKETS}100,80,loss=0.1%,queue=250000",
         names.join(", ")
     )
@@ -152,7 +152,7 @@ impl Line {
         Self { name: MEMORY.to_owned(), way: LinkWay::Memory }
     }
 
-    /// Its rate and round trip; `None` for memory.
+    /// Returns its rate and round trip, or `None` for memory.
     pub fn link(&self) -> Option<Link> {
         match self.way {
             LinkWay::Memory => None,
@@ -160,7 +160,7 @@ impl Line {
         }
     }
 
-    /// Both ends of it; parties that receive nothing for the time `stall` give up.
+    /// Opens both ends of it. A party that receives nothing for the time `stall` gives up.
     ///
     /// # Errors
     /// If the system does not allow a link for sockets to be made.
@@ -186,11 +186,11 @@ mod sockets {
     use vesica_net::transport::memory::Memory;
 
     pub fn pair(_: super::PacketLink) -> crate::Result<[Memory; 2]> {
-        Err("a line for real sockets needs Linux; the same one without `tcp:` needs nothing".into())
+        Err("a link with real sockets requires Linux; use the same link without `tcp:`".into())
     }
 }
 
-/// Twice the bytes that a link holds in one direction, plus 1 MiB.
+/// Returns twice the bytes in transit on a link in one direction, plus 1 MiB.
 fn on_the_way(link: Link) -> usize {
     let bits = link.bits_per_second as f64 * link.round_trip.as_secs_f64();
     (bits / 8.0) as usize + (1 << 20)
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(wan.link(), same.link());
         assert!("memory".parse::<Line>().unwrap().link().is_none());
         for bad in ["", "wan", "10", "10,", "0,80", "-1,80", "NaN,1", "inf,1", "1e9,1", "1,1e9"] {
-            assert!(bad.parse::<Line>().unwrap_err().contains("is no line"), "{bad}");
+            assert!(bad.parse::<Line>().unwrap_err().contains("is not a link"), "{bad}");
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
             "tcp:100,80,delay=1",
             "100,80,loss=1%",
         ] {
-            assert!(bad.parse::<Line>().unwrap_err().contains("is no line"), "{bad}");
+            assert!(bad.parse::<Line>().unwrap_err().contains("is not a link"), "{bad}");
         }
     }
 }

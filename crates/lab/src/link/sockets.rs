@@ -1,12 +1,12 @@
 //! Real TCP connections over an emulated link.
 //!
-//! Each end has a network namespace of its own with a TUN device in it, and a thread carries the packets from
-//! one device to the other at the times that the [`PacketLink`] determines. A namespace belongs to the thread that
-//! made it and to the sockets and devices made there. It has no name and no process, so nothing is left behind,
-//! however the program ends, and everything outside stays as it was.
+//! Each end has its own network namespace with a TUN device, and a thread carries the packets from one device to the
+//! other at the times that the [`PacketLink`] determines. A namespace belongs to the thread that made it and to the
+//! sockets and devices made there. It has no name and no process, so nothing is left behind when the program ends in
+//! any way, and nothing outside changes.
 //!
-//! The connection is made before the link is returned, and it is new: congestion control, the machine's own,
-//! begins without knowledge of the link. Beyond some 600 Mbit/s, the thread is slower than the link.
+//! The connection is made before the link is returned, and it is new: the machine's congestion control starts without
+//! knowledge of the link. Beyond about 600 Mbit/s, the thread is slower than the link.
 
 use std::{
     collections::VecDeque,
@@ -35,7 +35,7 @@ use vesica_net::{
 use super::wire::{Direction, PacketLink};
 use crate::Result;
 
-/// The addresses of the two ends, in a network of their own.
+/// The addresses of the two ends, in a private network.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 
 /// The length of the prefix that the two addresses share.
@@ -44,13 +44,13 @@ const PREFIX: u8 = 30;
 /// The longest packet, in bytes.
 const MTU: usize = 1500;
 
-/// The number of packets taken from one device before it is the other's turn.
+/// Number of packets taken from one device before the other's turn.
 const BURST: usize = 16;
 
-/// Enough for the longest link and a connection that loses its first packets.
+/// A timeout that suffices for the longest link and a connection that loses its first packets.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Both ends of a connection over such a line.
+/// Opens both ends of a connection over such a link.
 pub fn pair(wire: PacketLink) -> Result<[End; 2]> {
     let (near, listener) = elsewhere(|| {
         let device = device(ENDS[0])?;
@@ -65,7 +65,7 @@ pub fn pair(wire: PacketLink) -> Result<[End; 2]> {
     Ok([callee, caller].map(|tcp| End { tcp, _carrier: Arc::clone(&carrier) }))
 }
 
-/// Runs `make` on a thread in a new network; what is made there stays there.
+/// Runs `make` on a thread in a new network, where its results remain.
 fn elsewhere<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let there = || {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|error| denied(error.into()))?;
@@ -75,7 +75,7 @@ fn elsewhere<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     made.map_err(|_| "the thread of a network panicked")?
 }
 
-/// A device of this thread's network, with an address.
+/// Creates a device with an address in this thread's network.
 fn device(address: Ipv4Addr) -> Result<SyncDevice> {
     let device = DeviceBuilder::new().ipv4(address, PREFIX, None).mtu(MTU as u16).build_sync();
     let device = device.map_err(denied)?;
@@ -85,8 +85,8 @@ fn device(address: Ipv4Addr) -> Result<SyncDevice> {
 
 fn denied(error: io::Error) -> io::Error {
     let why = format!(
-        "a line for real sockets needs network namespaces and TUN devices, which root may make where the kernel has \
-         them: {error}; the same line without `tcp:` needs nothing"
+        "a link with real sockets requires network namespaces and TUN devices, and root to create them: {error}; use the \
+         same link without `tcp:`"
     );
     io::Error::new(error.kind(), why)
 }
@@ -94,7 +94,7 @@ fn denied(error: io::Error) -> io::Error {
 /// One end of a connection over an emulated link.
 pub struct End {
     tcp: Tcp,
-    /// The link exists as long as one of its ends.
+    /// Keeps the link alive as long as one of its ends.
     _carrier: Arc<Carrier>,
 }
 
@@ -133,7 +133,7 @@ impl Carrier {
 impl Drop for Carrier {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // It has nothing more to do: both ends are gone.
+        // Both ends are dropped, so it has nothing more to do.
         self.thread.take().map(JoinHandle::join);
     }
 }
@@ -141,7 +141,7 @@ impl Drop for Carrier {
 /// Packets in flight, each with its time of arrival.
 type OnTheWay = VecDeque<(Instant, Vec<u8>)>;
 
-/// Carries packets in both directions until told to stop.
+/// Carries packets in both directions until `stop` is set.
 fn carry(devices: &[SyncDevice; 2], wire: PacketLink, stop: &AtomicBool) -> io::Result<()> {
     let now = Instant::now();
     let mut directions = [(); 2].map(|()| (Direction::new(wire, now), OnTheWay::new()));
@@ -189,7 +189,7 @@ mod tests {
 
     const LINK: Link = Link { bits_per_second: 20_000_000, round_trip: Duration::from_millis(60) };
 
-    /// The ends of such a link; `None`, after a message with the reason, if the system does not allow it.
+    /// Opens the ends of such a link. Returns `None`, after a message with the reason, if the system does not allow it.
     fn ends(wire: PacketLink) -> Option<[End; 2]> {
         match pair(wire) {
             Ok(ends) => Some(ends),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_sent_again() {
+    fn lost_packets_are_sent_again() {
         let wire = PacketLink { loss: 0.02, queue: 20_000, ..PacketLink::new(LINK) };
         let Some(line) = ends(wire) else { return };
         bulk(line, 300_000);

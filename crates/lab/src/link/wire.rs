@@ -1,10 +1,10 @@
-//! What an emulated link does to packets.
+//! The effects of an emulated link on packets.
 
 use std::time::{Duration, Instant};
 
 use vesica_net::transport::shaper::Link;
 
-/// The minimal queue of a link unless one is given, in bytes: enough for bursts on a short and fast link.
+/// Minimum default queue of a link, in bytes: enough for bursts on a short and fast link.
 const LEAST_QUEUE: usize = 1 << 18;
 
 /// A link for packets, the same in both directions.
@@ -12,15 +12,15 @@ const LEAST_QUEUE: usize = 1 << 18;
 pub struct PacketLink {
     /// Its rate and its round trip.
     pub link: Link,
-    /// The maximal number of bytes that wait to enter it; packets that arrive at a full queue are lost.
+    /// Maximum number of bytes waiting to enter it. Packets that arrive at a full queue are lost.
     pub queue: usize,
     /// The fraction of packets lost in transit, at random.
     pub loss: f64,
 }
 
 impl PacketLink {
-    /// A link that loses no packets in transit and has the queue that is recommended for routers: what the link
-    /// carries in a round trip, or the minimal queue if that is larger.
+    /// Creates a link that loses no packets in transit and has the queue that is recommended for routers: the data in
+    /// transit during a round trip, or the minimum queue if that is larger.
     pub fn new(link: Link) -> Self {
         let bytes = link.bits_per_second as f64 / 8.0 * link.round_trip.as_secs_f64();
         Self { link, queue: (bytes as usize).max(LEAST_QUEUE), loss: 0.0 }
@@ -38,13 +38,13 @@ pub struct Direction {
 
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 impl Direction {
-    /// An idle direction.
+    /// Creates an idle direction.
     pub fn new(wire: PacketLink, now: Instant) -> Self {
         Self { wire, free: now }
     }
 
-    /// Takes a packet of `bytes` bytes. Returns when its last byte arrives at the other end, or `None` if it is
-    /// lost: because the queue is full, or by `chance`, which is from 0 to 1.
+    /// Takes a packet of `bytes` bytes. Returns the time at which its last byte arrives at the other end, or `None` if
+    /// it is lost because the queue is full or by `chance`, which is from 0 to 1.
     pub fn take(&mut self, bytes: usize, now: Instant, chance: f64) -> Option<Instant> {
         let PacketLink { link, queue, loss } = self.wire;
         let waiting = self.free.saturating_duration_since(now);
@@ -75,7 +75,7 @@ mod tests {
         let mut line = Direction::new(PacketLink::new(LINK), start);
         assert_eq!(line.take(1500, start, 1.0), Some(start + micros(6500)));
         assert_eq!(line.take(500, start, 1.0), Some(start + micros(7000)));
-        // One that arrives while the last one enters, and one on an idle link.
+        // One packet that arrives while the last one enters, and one on an idle link.
         assert_eq!(line.take(100, start + micros(1900), 1.0), Some(start + micros(7100)));
         assert_eq!(line.take(100, start + micros(5000), 1.0), Some(start + micros(10_100)));
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_on_the_way_has_occupied_the_line() {
+    fn lost_packets_have_occupied_the_link() {
         let start = Instant::now();
         let mut line = Direction::new(PacketLink { loss: 0.1, ..PacketLink::new(LINK) }, start);
         assert_eq!(line.take(1000, start, 0.09), None);

@@ -27,7 +27,7 @@ pub struct Host {
 const UNKNOWN: &str = "unknown";
 
 impl Host {
-    /// This machine, today.
+    /// Describes this machine, today.
     pub fn here() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let field = |path: &str, name: &str| {
@@ -49,13 +49,13 @@ impl Host {
         }
     }
 
-    /// Whether figures of the two may be combined: everything except the date is the same.
+    /// Returns whether figures of the two may be combined: everything except the date is the same.
     pub fn is_like(&self, other: &Self) -> bool {
         Self { date: other.date.clone(), ..self.clone() } == *other
     }
 }
 
-/// The date that is `days` days after 1970-01-01.
+/// Returns the date that is `days` days after 1970-01-01.
 fn date(days: u64) -> String {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

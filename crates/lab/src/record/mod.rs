@@ -1,4 +1,4 @@
-//! Records of runs, kept in a file.
+//! Records of runs, stored in a file.
 
 pub mod host;
 pub mod results;

@@ -1,4 +1,4 @@
-//! Files of results: JSON lines, the first of which describes the machine; each other one is a run.
+//! Files of results: JSON lines. The first line describes the machine, and every other line is a run.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -40,7 +40,7 @@ impl Measured {
     fn parse(text: &str) -> Result<Self> {
         let mut lines = (1..).zip(text.lines());
         let at = |number: usize, error: serde_json::Error| format!("line {number}: {error}");
-        let (number, first) = lines.next().ok_or("it is empty, and so no file of results")?;
+        let (number, first) = lines.next().ok_or("it is empty, so it is not a file of results")?;
         let ResultsHeader { host } = serde_json::from_str(first).map_err(|e| at(number, e))?;
         let record = |(number, line)| serde_json::from_str(line).map_err(|e| at(number, e));
         Ok(Self { host, records: lines.map(record).collect::<std::result::Result<_, _>>()? })
@@ -55,8 +55,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// The records of the file at this path, to which others are appended. The file is created if it does not
-    /// exist. An incomplete last line, as left by a run that was killed, is dropped.
+    /// Opens the file at this path, to append records. The file is created if it does not exist. An incomplete last
+    /// line, left by a run that was killed, is dropped.
     ///
     /// # Errors
     /// If it cannot be read or written, is not a file of results, or belongs to another machine or version.
@@ -70,7 +70,7 @@ impl Results {
         let read = text.len();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         if text.is_empty() && read > 0 {
-            return Err(of_file(&"it has no whole line, and so is no file of results").into());
+            return Err(of_file(&"it has no complete line, so it is not a file of results").into());
         }
         let here = Host::here();
         let open = || {
@@ -85,8 +85,8 @@ impl Results {
         if let Some(measured) = measured.as_ref().filter(|there| !there.host.is_like(&here)) {
             let Host { processor, version, .. } = &measured.host;
             return Err(of_file(&format!(
-                "it holds runs of another machine or version ({processor}, {version}); figures of both are not \
-                 to be mixed: give another file"
+                "it contains runs of another machine or version ({processor}, {version}), whose figures must not be mixed with \
+                 this one's: give another file"
             ))
             .into());
         }
@@ -101,17 +101,17 @@ impl Results {
         Ok(Self { records, file: Some((file, path.to_owned())) })
     }
 
-    /// Every record.
+    /// Returns every record.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The record of the nth run of a job, from 0.
+    /// Returns the record of the nth run of a job, from 0.
     pub fn nth(&self, job: &Job, nth: usize) -> Option<&Record> {
         self.records.iter().filter(|record| job.gave(record)).nth(nth)
     }
 
-    /// Keeps a record.
+    /// Stores a record.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_has_is_not_run_again() {
+    fn recorded_runs_are_not_repeated() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("results.jsonl");
         let jobs = [job("naive", 11), job("ot/np01", 3), job("structure/cuckoo-3", 20)];
@@ -155,7 +155,7 @@ mod tests {
         };
         let first = run(2);
         let length = fs::metadata(&path).unwrap().len();
-        // As left by a run that is killed while it writes.
+        // Left by a run that was killed while writing.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"kind\":\"proto").unwrap();
         // Reading rounds the last bit of a figure, so values that were both read are compared.
@@ -176,7 +176,7 @@ mod tests {
         let foreign = ResultsHeader { host: Host { version: "0".to_owned(), ..Host::here() } };
         let foreign = serde_json::to_string(&foreign).unwrap() + "\n";
         for (text, said) in [
-            ("no line", "no whole line"),
+            ("no line", "no complete line"),
             ("key,value\n1,2\n", "line 1"),
             (&foreign, "another machine or version"),
             (&format!("{foreign}{{}}\n"), "line 2"),

@@ -1,7 +1,7 @@
 //! The tables of the papers; each figure names the run here with which it is compared.
 //!
-//! They are in `papers/*.tsv`, one line per figure: the table, the label of its row, the run here (`-` if there
-//! is no counterpart; the note then says why), items of each set or OTs, threads, link, quantity, the figure as
+//! They are in `papers/*.tsv`, one line per figure: the table, the label of its row, the run here (`-` if there is no
+//! counterpart, for a reason given in the note), items of each set or OTs, threads, link, quantity, the figure as
 //! printed in seconds, bytes or USD, the intended figure if the printed one is a misprint, and a note.
 
 use vesica_planner::unit::Unit;
@@ -52,7 +52,7 @@ pub struct Cell {
     pub table: u32,
     /// The label of its row in the paper.
     pub row: &'static str,
-    /// The work that is run here; `None` if there is no counterpart.
+    /// The corresponding work here, or `None` without a counterpart.
     pub work: Option<Work>,
     /// Items of each set, or OTs.
     pub size: usize,
@@ -66,7 +66,7 @@ pub struct Cell {
     pub figure: f64,
     /// The intended figure, if the printed one is a misprint.
     pub corrected: Option<f64>,
-    /// A remark, or why there is no counterpart; may be empty.
+    /// A remark, or the reason why there is no counterpart. May be empty.
     pub note: &'static str,
 }
 

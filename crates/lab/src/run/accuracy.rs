@@ -38,7 +38,7 @@ pub struct Cell {
 /// The runs of one cell, by protocol.
 type AccuracyRuns<'a> = BTreeMap<&'static str, Vec<&'a protocol::Record>>;
 
-/// Whether a record counts here: it is of a protocol that the planner knows, without a filter, with one thread
+/// Returns whether a record is compared: it is of a protocol that the planner knows, without a filter, with one thread
 /// per party.
 pub fn counts(record: &Record) -> bool {
     of_planned(record).is_some()
@@ -73,7 +73,7 @@ pub fn compare<'a>(
     Ok(cells.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// `None` if no protocol of the cell can be predicted.
+/// Returns `None` if no protocol of the cell can be predicted.
 fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &AccuracyRuns<'_>) -> Option<Cell> {
     let candidates: Vec<_> = runs
         .keys()
@@ -103,24 +103,24 @@ fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &AccuracyRuns<'_>) ->
 }
 
 impl Cell {
-    /// The median over its protocols of the relative error of predicted time.
+    /// Returns the median over its protocols of the relative error of predicted time.
     pub fn error_of_time(&self) -> f64 {
         median(self.cases.iter().map(Case::error_of_time)).unwrap_or(0.0)
     }
 
-    /// The same for bytes.
+    /// Returns the median over its protocols of the relative error of predicted bytes.
     pub fn error_of_bytes(&self) -> f64 {
         median(self.cases.iter().map(Case::error_of_bytes)).unwrap_or(0.0)
     }
 }
 
 impl Case {
-    /// The error of predicted time, relative to the measurement.
+    /// Returns the error of predicted time, relative to the measurement.
     pub fn error_of_time(&self) -> f64 {
         (self.predicted.seconds / self.seconds - 1.0).abs()
     }
 
-    /// The same for bytes.
+    /// Returns the error of predicted bytes, relative to the measurement.
     pub fn error_of_bytes(&self) -> f64 {
         (self.predicted.candidate.cost.bytes() / self.bytes - 1.0).abs()
     }
@@ -129,12 +129,12 @@ impl Case {
 /// The time that a good choice may take, relative to the fastest.
 const NEAR: f64 = 1.1;
 
-/// The number of these cells in which the planner's choice took at most a tenth longer than the fastest.
+/// Returns the number of these cells in which the planner's choice took at most a tenth longer than the fastest.
 pub fn near(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| cell.regret <= NEAR).count()
 }
 
-/// The median of the errors of all cases.
+/// Returns the median of the errors of all cases.
 pub fn overall(cells: &[Cell], error: fn(&Case) -> f64) -> Option<f64> {
     median(cells.iter().flat_map(|cell| &cell.cases).map(error))
 }
@@ -177,7 +177,7 @@ mod tests {
         let sizes = Sizes { sender: 1 << 16, receiver: 1 << 16 };
         let seconds = |key| Figures::reference().seconds(key, sizes).unwrap();
         let best = seconds("rr22");
-        // The planner's favourite takes twice its predicted time, kkrt16 a quarter of rr22's time.
+        // The planner's choice takes twice its predicted time, and kkrt16 a quarter of rr22's time.
         let mut records = vec![record("kkrt16", "memory", best / 4.0)];
         records.extend([1.0, 2.0, 3.0].map(|factor| record("rr22", "memory", best * factor)));
         let cells = compare(&records, &Figures::default()).unwrap();

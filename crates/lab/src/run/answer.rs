@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// The beginning of the name of a method, before its key.
+/// Prefix of the name of a method, before its key.
 pub const ANSWER: &str = "answer/";
 
-/// The query for a method here: the size of the intersection of two sets of these sizes, or the sum of the
-/// sender's values if it does not count.
+/// Returns the query for a method: the size of the intersection of two sets of these sizes, or the sum of the sender's
+/// values if it does not count.
 pub fn query(method: &Method, sizes: Sizes) -> Query {
     let counts = (method.supports)(Aggregate::Count, 0);
     let aggregate = if counts { Aggregate::Count } else { Aggregate::SumOfSender };
@@ -30,7 +30,7 @@ pub fn query(method: &Method, sizes: Sizes) -> Query {
 /// Runs a method once. All values are 1.
 ///
 /// # Errors
-/// If a party fails; the record says if an answer is wrong.
+/// If a party fails. A wrong answer is noted in the record.
 pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
     let sets = Sets::generate(sizes, DigestLength::Short);
     let shared = sets.shared() as u64;

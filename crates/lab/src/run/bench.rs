@@ -1,4 +1,4 @@
-//! The place where jobs are run. What they need is kept until another job needs something else.
+//! Runs jobs, and keeps their inputs until another job needs different ones.
 
 use crate::catalogue::structures::Entry;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub enum BenchOutcome {
     LeftOut(LeftOut),
 }
 
-/// Runs a job elsewhere.
+/// Runs a job in another process.
 pub type Runner = Box<dyn FnMut(&Job) -> Result<Record>>;
 
 /// A bench that does one job at a time.
@@ -37,24 +37,23 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A bench that keeps its records in `results`.
+    /// Creates a bench that stores its records in `results`.
     pub fn new(results: Results) -> Self {
         Self { results, separate: None, sets: None, case: None }
     }
 
-    /// The same, except that `runner` runs the jobs of two parties. The first run of a process takes up to
-    /// twice as long as later ones, which find its memory touched; to represent real use, a run needs a process
-    /// of its own.
+    /// Makes `runner` run the jobs of two parties. The first run of a process takes up to twice as long as later ones,
+    /// which find its memory touched. To represent real use, each run needs a separate process.
     pub fn in_separate_processes(self, runner: Runner) -> Self {
         Self { separate: Some(runner), ..self }
     }
 
-    /// All records.
+    /// Returns all records.
     pub fn records(&self) -> &[Record] {
         self.results.records()
     }
 
-    /// Whether the nth run of a job, from 0, has been made.
+    /// Returns whether the nth run of a job, from 0, has been made.
     pub fn has(&self, job: &Job, nth: usize) -> bool {
         self.results.nth(job, nth).is_some()
     }

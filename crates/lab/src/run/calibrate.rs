@@ -16,14 +16,13 @@ const SMALL: usize = 1 << 8;
 /// The largest size measured.
 const LARGEST: usize = 1 << 22;
 
-/// The maximal time of a run in a quick calibration, by the release's figures, in seconds.
+/// Maximum time of a run in a quick calibration, by the release's figures, in seconds.
 const QUICK: f64 = 0.25;
 
-/// The maximal ratio of the slowest repeat of a run to the fastest on a quiet machine: the median over all
-/// runs.
+/// Maximum ratio of the slowest repeat of a run to the fastest on a quiet machine: the median over all runs.
 const STEADY: f64 = 1.4;
 
-/// Repeats of the same run took such different times that something else must have kept the machine busy.
+/// The repeats of a run took such different times that something else must have kept the machine busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
     /// The ratio of the slowest repeat to the fastest: the median over all runs.
@@ -34,8 +33,8 @@ impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "this machine is busy: the slowest repeat of a run took {:.1} times as long as the quickest, and {STEADY} is \
-             the most at which figures are worth keeping; calibrate again when nothing else runs",
+            "this machine is busy: the slowest repeat of a run took {:.1} times as long as the fastest, but figures are only \
+             useful up to a ratio of {STEADY}; calibrate again when nothing else is running",
             self.spread
         )
     }
@@ -43,7 +42,7 @@ impl fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// Everything for real data, by the name of its figures; a method that shares its name with a protocol has the
+/// Returns everything for real data, by the name of its figures. A method that shares its name with a protocol has the
 /// protocol's figures.
 fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
     let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
@@ -53,8 +52,8 @@ fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
     protocols.chain(methods.map(|m| (m.key, Work::Answer(m))))
 }
 
-/// The figures of runs over memory: for each protocol or method the median of those with sets of one size and
-/// one thread per party.
+/// Computes the figures of runs over memory: for each protocol or method, the median of the runs with sets of one size
+/// and one thread per party.
 pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
     let mut figures = Figures::default();
     for ((name, items), runs) in repeats(records) {
@@ -66,7 +65,7 @@ pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
     figures
 }
 
-/// The figures of these records, if their repeats agree as on a quiet machine.
+/// Computes the figures of these records, if their repeats agree as on a quiet machine.
 ///
 /// # Errors
 /// [`Busy`].
@@ -81,7 +80,7 @@ pub fn steady_figures(records: &[Record]) -> std::result::Result<Figures, Busy> 
     }
 }
 
-/// The runs over memory with sets of one size and one thread per party, by the name of their figures and by
+/// Returns the runs over memory with sets of one size and one thread per party, by the name of their figures and by
 /// size.
 fn repeats<'a>(
     records: impl IntoIterator<Item = &'a Record>,
@@ -98,7 +97,7 @@ fn repeats<'a>(
     runs
 }
 
-/// The name of a record's figures, if it has any.
+/// Returns the name of a record's figures, if it has any.
 fn name(protocol: &str) -> Option<&'static str> {
     match protocol.parse().ok()? {
         Work::Protocol(_) => {
@@ -109,8 +108,8 @@ fn name(protocol: &str) -> Option<&'static str> {
     }
 }
 
-/// The medians of three runs of each job, or one if that takes more than `patience` seconds. `run` runs a job
-/// once, preferably in a process of its own, as in real use.
+/// Measures the median of three runs of a job, or of one if it takes more than `patience` seconds. `run` runs a job
+/// once, preferably in a separate process, as in real use.
 fn measure(
     work: Work,
     items: usize,
@@ -133,8 +132,8 @@ fn measure(
     Ok((median(seconds).unwrap_or(f64::INFINITY), records))
 }
 
-/// Two sizes of each protocol that is quick enough, in about half a minute. `begins` is told the name of each
-/// and how many are left; `run` runs a job once, preferably in a process of its own.
+/// Measures two sizes of each protocol that is fast enough, in about half a minute. `begins` receives the name of each
+/// protocol and the number of remaining ones. `run` runs a job once, preferably in a separate process.
 ///
 /// # Errors
 /// If a run fails, and [`Busy`].
@@ -157,11 +156,11 @@ pub fn quick(
     Ok(steady_figures(&records)?)
 }
 
-/// Every protocol, or the one with this name, at all sizes, each four times the one before, at which a run
-/// takes no more than about `limit` seconds. Otherwise like [`quick`].
+/// Measures every protocol, or the one with this name. Each size is four times the previous one, up to the size at
+/// which a run takes about `limit` seconds. Otherwise it works like [`quick`].
 ///
 /// # Errors
-/// If there is no such protocol for real data, or a run fails, and [`Busy`].
+/// If no protocol for real data has this name, if a run fails, and [`Busy`].
 pub fn full(
     only: Option<&str>,
     limit: f64,
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!(names, [("dh-count", 20), ("rr22", 20)]);
         assert_eq!(figures.iter().last().unwrap().1.seconds, 50.0);
 
-        // Three repeats each: those of a quiet machine, and those of a busy one.
+        // Three repeats each, on a quiet machine and on a busy one.
         let repeated = |times: [f64; 3]| -> Vec<Record> {
             let run = |seconds| Record::Protocol(protocol::Record { seconds, ..first.clone() });
             times.map(run).to_vec()
@@ -229,7 +228,7 @@ mod tests {
         assert_eq!(quiet.iter().next().unwrap().1.seconds, 1.1);
         let busy = steady_figures(&repeated([1.0, 1.1, 1.8])).unwrap_err();
         assert_eq!(busy, Busy { spread: 1.8 });
-        // A single run shows nothing about that.
+        // A single run does not show whether the machine is busy.
         assert!(steady_figures(&repeated([1.0, 1.1, 1.8])[..1]).is_ok());
     }
 }

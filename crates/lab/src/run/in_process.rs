@@ -86,8 +86,7 @@ pub(crate) mod usage {
         Some(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
     }
 
-    /// Resets the peak of memory to the present use. If that is not permitted, the peak is that of all runs so
-    /// far.
+    /// Resets the peak of memory to the present use. If that is not permitted, the peak is that over all runs so far.
     pub fn reset_peak_memory() {
         let _ = std::fs::write("/proc/self/clear_refs", "5");
     }

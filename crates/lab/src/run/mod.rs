@@ -1,4 +1,4 @@
-//! Timed runs, and what they show about a machine and the planner.
+//! Timed runs, and their evaluation for a machine and for the planner.
 
 pub mod accuracy;
 pub mod answer;

@@ -55,7 +55,7 @@ pub struct Record {
     pub rounds: u64,
     /// Whether the result is the intersection.
     pub correct: bool,
-    /// Where the time went.
+    /// The time of each phase.
     pub phases: Vec<PhaseRecord>,
 }
 
@@ -101,17 +101,17 @@ impl Sets {
         Self { sizes, receiver, sender, expected }
     }
 
-    /// The number of common items.
+    /// Returns the number of common items.
     pub(crate) fn shared(&self) -> usize {
         self.expected.len()
     }
 
-    /// The sender's.
+    /// Returns the sender's items.
     pub(crate) fn sender(&self) -> Items<'_> {
         self.sender.items()
     }
 
-    /// The receiver's.
+    /// Returns the receiver's items.
     pub(crate) fn receiver(&self) -> Items<'_> {
         self.receiver.items()
     }
@@ -120,7 +120,7 @@ impl Sets {
 /// Runs a protocol once.
 ///
 /// # Errors
-/// If a party fails; the record says if a result is wrong.
+/// If a party fails. A wrong result is noted in the record.
 pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Result<Record> {
     usage::reset_peak_memory();
     let ran = in_process::run(
@@ -146,7 +146,7 @@ pub(crate) struct Took {
 }
 
 impl Record {
-    /// For a run with a correct result and unknown memory.
+    /// Builds the record of a run with a correct result and unknown memory.
     pub(crate) fn new(
         protocol: String,
         sizes: Sizes,
@@ -189,7 +189,7 @@ impl Record {
     }
 }
 
-/// Like [`vesica_psi::receive`], with the time taken between its parts.
+/// Works like [`vesica_psi::receive`], and measures the time between its parts.
 fn receive(
     protocol: &Protocol,
     items: Items<'_>,

@@ -1,4 +1,4 @@
-//! The cost of hash bins, filters and OKVS, and how often they fail.
+//! The cost of hash bins, filters and OKVS, and the frequency of their failures.
 
 use std::{borrow::Cow, time::Instant};
 
@@ -35,16 +35,15 @@ pub struct Record {
     pub bytes: usize,
     /// The same in bits per item.
     pub bits_per_item: f64,
-    /// log2 of a bound on the risk: of a false positive per query for filters, otherwise of having no
-    /// structure.
+    /// log2 of a bound on the risk: of a false positive per query for filters, and of a failure to build otherwise.
     pub log2_risk: Option<f64>,
-    /// A trial of one that is planned for a risk large enough to be visible.
+    /// A trial of a structure whose planned risk is large enough to be visible.
     pub trial: Option<Trial>,
     /// Whether all answers were correct.
     pub correct: bool,
 }
 
-/// How often failures occurred, where they are permitted to be frequent.
+/// The number of failures of structures that are permitted to fail often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Items of each structure.
@@ -55,7 +54,7 @@ pub struct Trial {
     pub seen: usize,
     /// The number of queries, or of structures.
     pub of: usize,
-    /// log2 of the fraction seen; `None` if there were no failures.
+    /// log2 of the fraction seen, or `None` without failures.
     pub log2_seen: Option<f64>,
 }
 
@@ -64,7 +63,7 @@ pub struct Trial {
 pub struct LeftOut {
     /// The structure's key.
     pub structure: &'static str,
-    /// The number of items it should have had.
+    /// The number of items it would have had.
     pub items: usize,
     /// The reason.
     pub left_out: &'static str,
@@ -81,7 +80,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plans a structure and counts its failures; or returns the reason why there is none for this many items.
+    /// Plans a structure and counts its failures, or returns the reason why it does not exist for this number of items.
     ///
     /// # Errors
     /// If the structure cannot be built at all.

@@ -1,4 +1,4 @@
-//! Everything that can be run, by its name.
+//! Everything that can be run, by name.
 
 use std::{borrow::Cow, fmt, mem::discriminant, str::FromStr};
 
@@ -23,7 +23,7 @@ use crate::{
 /// A protocol, or a part of protocols.
 #[derive(Clone, Copy)]
 pub enum Work {
-    /// A protocol, by its key; with a filter in place of the sender's list as in `kkrt16+vacuum`.
+    /// A protocol, by its key, or with a filter instead of the sender's list, as in `kkrt16+vacuum`.
     Protocol(Protocol),
     /// A method that computes a number, as in `answer/dh-count`.
     Answer(&'static Method),
@@ -38,10 +38,9 @@ pub enum Work {
 /// Work with its sizes, link and threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// What is run.
+    /// The work.
     pub work: Work,
-    /// Items of the two sets; for work with only one size, both are that size. For a primitive, bits of its
-    /// output.
+    /// Items of the two sets. For work with only one size, both are that size. For a primitive, bits of its output.
     pub sizes: Sizes,
     /// The link between the parties. Structures and primitives do not use one.
     pub line: Line,
@@ -68,10 +67,10 @@ const STRUCTURE: &str = "structure/";
 const PRIMITIVE: &str = "primitive/";
 
 impl Work {
-    /// The protocol of this name.
+    /// Returns the protocol with this name.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are, here and below.
+    /// If it does not exist. The message lists the existing ones, here and below.
     pub fn protocol(name: &str) -> Result<Self, String> {
         let (key, filter) =
             name.split_once('+').map_or((name, None), |(key, list)| (key, Some(list)));
@@ -91,10 +90,10 @@ impl Work {
         with_list.ok_or_else(|| format!("`{key}` has no list that a filter may replace"))
     }
 
-    /// The method with this key.
+    /// Returns the method with this key.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it does not exist.
     pub fn answer(key: &str) -> Result<Self, String> {
         answers::find(key).map(Self::Answer).ok_or_else(|| {
             let keys = METHODS.iter().map(|method| method.key);
@@ -102,10 +101,10 @@ impl Work {
         })
     }
 
-    /// The oblivious transfer with this key.
+    /// Returns the oblivious transfer with this key.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it does not exist.
     pub fn ot(key: &str) -> Result<Self, String> {
         ots::find(key).map(Self::Ot).ok_or_else(|| {
             let keys = ots::CATALOGUE.iter().map(|entry| entry.key);
@@ -113,10 +112,10 @@ impl Work {
         })
     }
 
-    /// The structure with this key.
+    /// Returns the structure with this key.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it does not exist.
     pub fn structure(key: &str) -> Result<Self, String> {
         stores::find(key).map(Self::Structure).ok_or_else(|| {
             let keys = stores::CATALOGUE.iter().map(|entry| entry.key);
@@ -124,10 +123,10 @@ impl Work {
         })
     }
 
-    /// The primitive with this key.
+    /// Returns the primitive with this key.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it does not exist.
     pub fn primitive(key: &str) -> Result<Self, String> {
         primitives::find(key).map(Self::Primitive).ok_or_else(|| {
             let keys = primitives::CATALOGUE.iter().map(|entry| entry.key);
@@ -135,17 +134,17 @@ impl Work {
         })
     }
 
-    /// Every structure.
+    /// Returns every structure.
     pub fn structures() -> Vec<Self> {
         stores::CATALOGUE.iter().map(Self::Structure).collect()
     }
 
-    /// Every primitive.
+    /// Returns every primitive.
     pub fn primitives() -> Vec<Self> {
         primitives::CATALOGUE.iter().map(Self::Primitive).collect()
     }
 
-    /// Its key in its own list, as its flag on the command line takes it.
+    /// Returns its key in its own list, as used by its flag on the command line.
     pub fn key(&self) -> Cow<'static, str> {
         match self {
             Self::Protocol(protocol) => protocol.name(),
@@ -205,7 +204,7 @@ impl fmt::Debug for Work {
 }
 
 impl Job {
-    /// Whether a record is of this job.
+    /// Returns whether a record belongs to this job.
     pub fn gave(&self, record: &Record) -> bool {
         match (&self.work, record) {
             (Work::Protocol(_) | Work::Answer(_), Record::Protocol(record)) => {
@@ -238,7 +237,7 @@ impl Job {
         }
     }
 
-    /// The predicted time of its bytes alone on the link, in seconds.
+    /// Predicts the time for transferring only its bytes over the link, in seconds.
     pub fn transfer_seconds(&self) -> f64 {
         let cost = |cost: vesica_psi::Cost| cost.bytes_to_sender.max(cost.bytes_to_receiver);
         let bytes = match self.work {
@@ -253,7 +252,7 @@ impl Job {
         self.line.link().map_or(0.0, |link| bytes * 8.0 / link.bits_per_second as f64)
     }
 
-    /// What the planner knows it as; `None` if it does not know such work.
+    /// Returns the planner's candidate for this work, or `None` if there is none.
     pub fn candidate(&self) -> Option<Candidate> {
         match self.work {
             Work::Protocol(protocol) => Some(Candidate::protocol(&protocol, self.sizes)),
@@ -264,7 +263,7 @@ impl Job {
         }
     }
 
-    /// The time of a run by these figures, in seconds; `None` if no such run was ever measured.
+    /// Returns the time of a run by these figures, in seconds, or `None` if no such run was ever measured.
     pub fn expected_seconds(&self, figures: &Figures) -> Option<f64> {
         let planner = Planner { figures: figures.clone(), ..Planner::new(self.line.link()) };
         Some(planner.predict(&self.candidate()?)?.seconds)
@@ -272,7 +271,7 @@ impl Job {
 }
 
 impl Record {
-    /// Whether the result was correct. Results of oblivious transfers and primitives are not checked.
+    /// Returns whether the result was correct. Results of oblivious transfers and primitives are not checked.
     pub fn correct(&self) -> bool {
         match self {
             Self::Protocol(record) => record.correct,

@@ -16,7 +16,7 @@ use vesica_structures::bins::{
     phasing::{Phased, Phasing},
 };
 
-/// The plan of a table of bins, each place of which holds a tag of an item, or what phasing leaves of it.
+/// The plan of a table of bins. Each place holds a tag of an item, or the part of an item that phasing leaves.
 struct Bins<M, S, const H: usize> {
     map: M,
     seating: S,
@@ -76,7 +76,7 @@ fn of_tags<const H: usize>(
     Box::new(Bins { map, seating, places, place_bits, strictness })
 }
 
-/// How items get their bins.
+/// A way to assign items to bins.
 trait Spread<const H: usize>: Send + Sync {
     type Hashed<'a>: Hashed<H>
     where
@@ -109,13 +109,13 @@ impl<const H: usize> Spread<H> for Cut<H> {
     }
 }
 
-/// How items are placed in their bins.
+/// A way to place items in their bins.
 trait Seat<const H: usize>: Send + Sync {
-    /// The table, unless some item has no room.
+    /// Returns the table, unless an item does not fit.
     fn seat(&self, items: &impl Hashed<H>) -> Option<Seats>;
 }
 
-/// Each item in all of its bins.
+/// Places each item in all of its bins.
 struct All {
     capacity: usize,
 }
@@ -126,7 +126,7 @@ impl<const H: usize> Seat<H> for All {
     }
 }
 
-/// Each item in the emptiest of its bins.
+/// Places each item in the emptiest of its bins.
 struct Emptiest {
     capacity: usize,
 }
@@ -137,7 +137,7 @@ impl<const H: usize> Seat<H> for Emptiest {
     }
 }
 
-/// Each item in either of its two bins, such that all have room.
+/// Places each item in either of its two bins, such that all fit.
 struct Either {
     capacity: usize,
 }
@@ -148,7 +148,7 @@ impl Seat<2> for Either {
     }
 }
 
-/// Each item alone in one of its bins, or in the stash.
+/// Places each item by itself in one of its bins, or in the stash.
 struct Alone {
     stash: usize,
 }
@@ -159,14 +159,14 @@ impl<const H: usize> Seat<H> for Alone {
     }
 }
 
-/// Where the items are.
+/// The positions of the items.
 enum Seats {
     Shared(Table),
     Own(CuckooTable),
 }
 
 impl Seats {
-    /// Whether a position that satisfies `is` occurs in one of the bins or in the stash.
+    /// Returns whether a position that satisfies `is` occurs in one of the bins or in the stash.
     fn any(&self, bins: &[u32], is: impl Fn(usize) -> bool) -> bool {
         let mut bins = bins.iter().map(|bin| *bin as usize);
         match self {

@@ -1,8 +1,8 @@
 //! The list of all structures, from which `vesica bench --structures` is generated.
 //!
-//! Every structure is planned for a number of items, built from a set, and then queried. A filter or a table
-//! reports whether a value is in it; an OKVS, whose keys are the items, whether a key has the value that an
-//! item would have. So the answers for a set's own items are yes, and for others no.
+//! Every structure is planned for a number of items, built from a set, and then queried. A filter or a table reports
+//! whether a value is in it. An OKVS, whose keys are the items, reports whether a key has the value that an item would
+//! have. The answers are therefore yes for a set's own items, and no for others.
 
 mod bins;
 mod filter;
@@ -37,9 +37,9 @@ use vesica_structures::{
 /// The kind of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A table of hash bins: a tag is sent for each place, taken or not.
+    /// A table of hash bins: a tag is sent for each place, whether occupied or not.
     Bins,
-    /// A filter, which sometimes takes another value for an item.
+    /// A filter, with false positives.
     Filter,
     /// An oblivious key-value store, for values of 128 bits.
     Okvs,
@@ -67,14 +67,14 @@ impl Kind {
 
 /// The plan of a structure: a shape, from which a structure with the planned number of items is built.
 pub trait Plan: Send + Sync {
-    /// log2 of a bound on the risk: for filters, that a value is taken for an item; for others, that there is
-    /// no structure. `None` if there is no risk.
+    /// log2 of a bound on the risk: for filters, of a false positive; for others, of a failure to build. `None` if
+    /// there is no risk.
     fn log2_risk(&self) -> Option<f64>;
 
     /// Bytes on the wire.
     fn bytes(&self) -> usize;
 
-    /// Builds it from random, distinct items, including encoding; `None` if there is none for these items.
+    /// Builds it from random, distinct items, including encoding. Returns `None` if that fails for these items.
     ///
     /// # Panics
     /// If there are more items than planned.
@@ -93,7 +93,7 @@ pub struct Entry {
     pub key: &'static str,
     /// Its name in tables.
     pub title: &'static str,
-    /// Who published it.
+    /// Its publication.
     pub citation: &'static str,
     /// Its kind.
     pub kind: Kind,
@@ -101,8 +101,8 @@ pub struct Entry {
     pub sizes: RangeInclusive<usize>,
     /// The reason for a bound on these.
     pub because: &'static str,
-    /// The maximal number of items of structures that are built to count failures; `None` if it never fails, or
-    /// if only the risk for λ can be requested.
+    /// Maximum number of items of structures that are built to count failures. `None` if it never fails, or if only the
+    /// risk for λ can be requested.
     pub trial: Option<usize>,
     /// The plan for this many items with a risk of 2^-strictness; `None` if 128 bits do not allow it.
     pub plan: fn(usize, u32) -> Option<Box<dyn Plan>>,
@@ -247,7 +247,7 @@ const RR22: &str = "Raghuraman, Rindal (CCS 2022)";
 const BPSY23: &str = "Bienstock, Patel, Seo, Yeo (USENIX 2023)";
 const PSTY19: &str = "Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019)";
 
-/// No bound on the size except that of counting.
+/// No bound on the size, except that of the counter.
 const ANY: usize = usize::MAX;
 
 type MakePlan = fn(usize, u32) -> Option<Box<dyn Plan>>;
@@ -296,7 +296,7 @@ mod tests {
         assert!(find("list-sorted").is_none());
     }
 
-    /// Each contains what it was built from and nothing else, and has the size that its kind requires.
+    /// Each structure contains exactly the items it was built from, and has the size that its kind requires.
     #[test]
     fn every_entry_holds_its_items() {
         let mut rng = StdRng::seed_from_u64(1);
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// A plan for a visible risk has that risk and no more.
+    /// A plan for a visible risk has that risk and not more.
     #[test]
     fn every_risk_that_is_seen_is_as_planned() {
         let mut rng = StdRng::seed_from_u64(2);

@@ -19,7 +19,7 @@ use super::{ANCHOR, LINES, SIZES, Schedule, job, works};
 /// Stands for a missing figure.
 pub(super) const DASH: &str = "–";
 
-/// The document for these results, with a dash where they have no figure. It depends only on them and on the
+/// Formats the document for these results, with a dash in place of missing figures. It depends only on them and on the
 /// plan.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ impl Sheet<'_> {
         )
     }
 
-    /// Seconds of a run; the prediction, or nothing, if there is no run.
+    /// Formats the seconds of a run, or the prediction, or nothing, if there is no run.
     fn seconds(&self, work: Work, items: usize, line: &Line) -> String {
         if let Some(seconds) = self.runs(work, items, line).seconds() {
             return three_digits(seconds);

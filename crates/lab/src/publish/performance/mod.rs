@@ -54,9 +54,9 @@ pub struct Bounds {
 pub struct Planned {
     /// The job.
     pub job: Job,
-    /// How many runs of the same job come before it.
+    /// Number of runs of the same job before this one.
     pub nth: usize,
-    /// Its predicted time, or what is known of it.
+    /// Its predicted time, or an estimate.
     pub seconds: f64,
 }
 
@@ -78,7 +78,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Everything worth running within these bounds, as predicted from these figures.
+    /// Plans everything worth running within these bounds, as predicted from these figures.
     pub fn new(bounds: Bounds, figures: &Figures) -> Self {
         let mut plan = Self { bounds, runs: Vec::new(), left_out: Vec::new() };
         for bits in primitives::lengths() {
@@ -100,8 +100,8 @@ impl Schedule {
         self.runs.extend(new);
     }
 
-    /// Everything at one size: each protocol on all links in turn, every other time in reverse, so that drift
-    /// affects all alike.
+    /// Adds everything at one size: each protocol on all links in turn, every other time in reverse, so that drift
+    /// affects all equally.
     fn protocols(&mut self, items: usize, figures: &Figures) {
         let mut jobs: Vec<(Job, f64, usize)> = Vec::new();
         let lines = LINES.map(|name| name.parse().expect("a test reads these names"));
@@ -152,7 +152,7 @@ impl Schedule {
         }
     }
 
-    /// Once, unless its bytes and flights alone take too long on the link.
+    /// Adds a job once, unless only its bytes and flights already take too long on the link.
     fn unpredicted(&mut self, job: &Job) {
         let round_trip = job.line.link().map_or(0.0, |link| link.round_trip.as_secs_f64());
         let seconds = job.transfer_seconds() + ROUND_TRIPS * round_trip;
@@ -161,7 +161,7 @@ impl Schedule {
         }
     }
 
-    /// The runs of the papers that are quick, once each.
+    /// Adds the fast runs of the papers, once each.
     fn papers(&mut self, figures: &Figures) {
         for cell in reference::PAPERS.iter().flat_map(reference::Paper::cells) {
             let Some(job) = cell.job().filter(|_| cell.size <= self.bounds.up_to) else { continue };
@@ -186,7 +186,7 @@ fn times(seconds: f64) -> usize {
     }
 }
 
-/// The anchor, everything that is for real data, and the methods that compute numbers.
+/// Iterates over the anchor, everything for real data, and the methods that compute numbers.
 fn works() -> impl Iterator<Item = Work> {
     let anchor = vesica_psi::find(ANCHOR).into_iter();
     let protocols = CATALOGUE.iter().copied().filter(|protocol| protocol.status.is_for_use());

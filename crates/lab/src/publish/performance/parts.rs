@@ -1,4 +1,5 @@
-//! The parts of the document that are not about protocols as a whole: oblivious transfers, primitives, and the papers' tables.
+//! The parts of the document that are not about whole protocols: oblivious transfers, primitives, and the papers'
+//! tables.
 
 use std::fmt::Write;
 
@@ -168,7 +169,7 @@ Machines differ, bytes do not.
     }
 }
 
-/// What each of them is used for.
+/// The use of each primitive.
 const CHOICES: &str = "What Vesica uses, and why:
 
 - *BLAKE3* for items (keyed with the run's seed), OPRF outputs and rows of OT extensions. Inputs are short and numerous, so
@@ -187,7 +188,7 @@ fn paper(key: &str) -> Option<&'static Paper> {
     PAPERS.iter().find(|paper| paper.key == key)
 }
 
-/// Whether it is not the time or bytes of one party alone.
+/// Returns whether a quantity covers more than the time or bytes of one party.
 fn is_total(quantity: Quantity) -> bool {
     use Quantity::{
         OnlineReceiverBytes, OnlineSenderBytes, ReceiverBytes, ReceiverSeconds, SenderBytes,

@@ -1,5 +1,4 @@
-//! Charts as SVG. Colours and strokes are given by the style sheet, by class, so that they follow light and
-//! dark mode.
+//! Charts as SVG. The style sheet defines colours and strokes by class, so that they follow light and dark mode.
 
 use std::fmt::Write;
 
@@ -7,7 +6,7 @@ use vesica_planner::unit::Unit;
 
 use super::escaped::Escaped;
 
-/// The width of all charts, in units of the picture, about that of a phone.
+/// The width of all charts, in units of the picture, which is about the width of a phone.
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 250.0;
 const LEFT: f64 = 54.0;
@@ -90,7 +89,7 @@ impl Scale {
     }
 }
 
-/// Lines on two logarithmic axes; empty if there are no points.
+/// Draws lines on two logarithmic axes. Returns nothing without points.
 pub fn lines(caption: &str, mut x: Scale, mut y: Scale, series: &[Series]) -> Option<String> {
     let points = || series.iter().flat_map(|series| &series.points);
     points().next()?;
@@ -144,7 +143,7 @@ pub fn lines(caption: &str, mut x: Scale, mut y: Scale, series: &[Series]) -> Op
     Some(svg + "</svg></figure>")
 }
 
-/// The mark of a style; there are four for each round of colours.
+/// Draws the mark of a style. There are four for each round of colours.
 pub fn mark(style: usize, x: f64, y: f64, tip: &str) -> String {
     let path = match (style + style / 8) % 4 {
         0 => format!("M{:.1} {y:.1}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0", x - 4.0),

@@ -26,7 +26,7 @@ use runs::{Run, Runs};
 
 pub(crate) use runs::line_title;
 
-/// The page for these files.
+/// Makes the page for these files.
 pub fn page(measured: &[Measured]) -> String {
     let runs = Runs::new(measured);
     let mut body = String::new();
@@ -68,7 +68,7 @@ fn head(out: &mut String, measured: &[Measured]) {
     );
     let _ = write!(
         out,
-        ", both parties in one process over an emulated line. Where a job was run more than once, charts show the run in the middle.</p>"
+        ", both parties in one process over an emulated line. If a job was run more than once, charts show the median run.</p>"
     );
     if wrong > 0 {
         let _ = write!(out, "<p class=\"wrong\">{wrong} runs gave a wrong result.</p>");
@@ -94,7 +94,7 @@ fn head(out: &mut String, measured: &[Measured]) {
     out.push_str("</header>");
 }
 
-/// The hosts that differ in more than the date.
+/// Returns the hosts that differ in more than the date.
 fn hosts(measured: &[Measured]) -> Vec<&Host> {
     let mut hosts: Vec<&Host> = Vec::new();
     for file in measured {
@@ -105,7 +105,7 @@ fn hosts(measured: &[Measured]) -> Vec<&Host> {
     hosts
 }
 
-/// The line and mark of each label, for all charts with lines.
+/// Writes the line and mark of each label, for all charts with lines.
 fn legend(out: &mut String, runs: &Runs) {
     if runs.labels.is_empty() {
         return;
@@ -117,7 +117,7 @@ fn legend(out: &mut String, runs: &Runs) {
     out.push_str("</ul>");
 }
 
-/// A section with charts side by side; nothing if there are none.
+/// Writes a section with charts side by side, or nothing without charts.
 fn section(id: &str, title: &str, about: &str, charts: &[String]) -> String {
     if charts.is_empty() {
         return String::new();
@@ -219,7 +219,7 @@ fn cost(runs: &Runs) -> String {
     }
     let about = format!(
         "USD for 1000 runs on machines of the kind {}, with the prices of {} as CM20 gives them. {}both parties in the \
-         cloud {}the sender alone",
+         cloud {}only the sender",
         prices::MACHINE,
         prices::DATE,
         Swatch::bar(0),
@@ -265,7 +265,7 @@ fn phases(runs: &Runs) -> String {
         })
         .collect();
     let about = format!(
-        "Where the receiver's time went, {}; waiting for the other party is part of it.",
+        "The receiver's time by phase, {}, including waiting for the other party.",
         caption
     );
     section("phases", "Phases", &about, &charts)

@@ -130,7 +130,7 @@ impl Runs {
         alike
     }
 
-    /// The round trips of links, each once.
+    /// Returns the round trips of links, each once.
     pub fn round_trips(&self) -> Vec<Duration> {
         let mut all: Vec<Duration> = self.runs.iter().filter_map(Run::round_trip).collect();
         all.sort_unstable();
@@ -165,7 +165,7 @@ fn key(record: &protocol::Record) -> (&str, usize, usize, &str, usize) {
 
 impl Run {
     fn new(label: String, record: &protocol::Record) -> Self {
-        // What comes before the start is a phase too, that of preparing threads.
+        // The time before the start, for preparing threads, counts as a phase, too.
         let counts =
             |phase: &&protocol::PhaseRecord| phase.party == "receiver" && phase.name != "connect";
         let mine = record.phases.iter().filter(counts);

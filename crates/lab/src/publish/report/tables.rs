@@ -1,4 +1,4 @@
-//! Every record, as measured.
+//! All records, as measured.
 
 use std::fmt::Write;
 
@@ -115,7 +115,7 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
     ]
 }
 
-/// Empty if there are no rows.
+/// Writes a table, or nothing without rows.
 fn table(id: &str, title: &str, columns: &str, rows: Vec<Vec<TableCell>>) -> String {
     if rows.is_empty() {
         return String::new();

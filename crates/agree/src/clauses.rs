@@ -55,7 +55,7 @@ impl Terms {
         if a == b {
             return format!("keys are compared {a}");
         }
-        format!("keys are compared: of {} {a}, of {} {b}", names.of(Role::A), names.of(Role::B))
+        format!("keys are compared: {}'s {a}, {}'s {b}", names.of(Role::A), names.of(Role::B))
     }
 
     fn key(&self, role: Role) -> String {
@@ -170,7 +170,7 @@ mod tests {
             ),
             (
                 |o| o.keys = vec!["sha256:email".parse().unwrap()],
-                "keys are compared: of this side as sha256:email, of the other side as hashed:email",
+                "keys are compared: this side's as sha256:email, the other side's as hashed:email",
             ),
             (
                 |o| o.null_values = NullValues::new(["x", "ann@example.org"]).unwrap(),

@@ -114,7 +114,7 @@ impl Document for Proposal {
         if self.version != 1 {
             Some("it is not of this version")
         } else if check_name(&self.name).is_err() {
-            Some("its name is not made of letters, digits, hyphens and underscores")
+            Some("its name has characters other than letters, digits, hyphens and underscores")
         } else if !places.all(|address| check_address(address).is_ok()) {
             Some("its address is not a host and a port")
         } else if self.address.is_some() && self.relay.is_some() {
@@ -143,7 +143,7 @@ impl Document for Agreement {
         } else if places.count() != 1 {
             Some("it does not name one place to meet")
         } else if proposal.inviter == self.accepter {
-            Some("its two parties are one")
+            Some("its two parties are the same")
         } else {
             proposal.fault().or_else(|| self.offer.fault())
         }

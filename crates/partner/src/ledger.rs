@@ -178,7 +178,7 @@ impl Ledger {
                         self.fault(format!("line {} {CHANGED}", after.lines + line as u64 + 1))
                     }
                     None => changed(
-                        "does not continue the line before it: lines were taken out, added or moved",
+                        "does not continue the line before it: lines were removed, added or moved",
                     ),
                 });
             }

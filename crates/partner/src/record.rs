@@ -121,9 +121,9 @@ impl Document for Record {
         if self.version != Self::VERSION {
             Some("it is not of this version")
         } else if self.a.party == self.b.party {
-            Some("its two parties are one")
+            Some("its two parties are the same")
         } else if check_name(&self.name).is_err() {
-            Some("its name is not made of letters, digits, hyphens and underscores")
+            Some("its name has characters other than letters, digits, hyphens and underscores")
         } else if !hashes.into_iter().all(|hash| is_hash(hash)) {
             Some("one of its hashes does not have 64 hexadecimal digits")
         } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
@@ -135,7 +135,7 @@ impl Document for Record {
             .all(|name| is_plain(name))
         {
             Some(
-                "the name of a column holds a control or format character, or a separator other than the space",
+                "the name of a column contains a control or format character, or a separator other than the space",
             )
         } else {
             self.a.fault().or_else(|| self.b.fault())

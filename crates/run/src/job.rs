@@ -491,7 +491,7 @@ pub fn finish(
     // From here on the result is in place.
     let unkept = shown.and_then(|shown| shown.keep().err());
     let (meter, unconfirmed) = session.close();
-    // If the other side did not confirm, it may need this side once more.
+    // If the other side did not confirm, it may need this side again.
     if unconfirmed.is_none() {
         standing.complete();
     }

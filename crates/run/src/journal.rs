@@ -79,7 +79,7 @@ impl std::fmt::Display for Interrupted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { done, partitions } = *self;
         let partitions = counted(partitions, "partition");
-        write!(f, "the same command goes on there: this side has done {done} of {partitions}")
+        write!(f, "run the same command again to resume: this side has done {done} of {partitions}")
     }
 }
 

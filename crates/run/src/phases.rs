@@ -15,7 +15,7 @@ pub fn waited_for(phase: &str) -> &'static str {
     match phase {
         "terms" => "waiting for the other side's terms",
         "ask" => {
-            "waiting until the publisher answers more; a lookup that is started again goes on from here"
+            "waiting until the publisher answers more queries; a restarted lookup continues from here"
         }
         "read" => "waiting for the other side to read its table",
         "partitions" => "waiting for the other side to sort its keys",

@@ -224,7 +224,7 @@ fn a_run_says_where_it_goes_on() {
     let (lab, expected) = lab();
     let [a, b] = halfway(&lab);
     a.signal("TERM");
-    let there = "the same command goes on there: this side has done ";
+    let there = "run the same command again to resume: this side has done ";
     a.end().assert(130, &["stopped on request while ", there, " of 8 partitions\n"]);
     b.end().assert(4, &["the other side stopped while ", there]);
     let flags = flags(&lab);
@@ -233,7 +233,7 @@ fn a_run_says_where_it_goes_on() {
     let [a, b] = lab.run(&x, &quiet);
     a.assert(0, &["the run resumes at partition ", " of 8; it was started 2 times\n"]);
     b.assert(0, &[]);
-    assert!(!b.err.contains("goes on"), "{b:?}");
+    assert!(!b.err.contains("resumes"), "{b:?}");
     assert_eq!([Connecting, Listening].map(|party| lab.output(party).unwrap()), expected);
 }
 

@@ -141,7 +141,7 @@ fn a_record_with_such_a_text_is_refused() {
     }
     let mut alone = record.clone();
     alone["b"]["party"] = alone["a"]["party"].clone();
-    read(&alone)[1].assert(3, &["its two parties are one"]);
+    read(&alone)[1].assert(3, &["its two parties are the same"]);
     // The newest line of a ledger is a hash and a number.
     for (field, value) in [
         ("/a/ledger/hash", json!("f".repeat(63))),

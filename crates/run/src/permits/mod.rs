@@ -1,4 +1,4 @@
-//! Partitions that are compared one at a time, each over a connection of its own, when both sides have a slot for it.
+//! Partitions that are compared one at a time, each over its own connection, when both sides have a slot for it.
 //!
 //! When tasks on other machines compare a side's partitions, these start and finish in an unpredictable order. So each
 //! partition waits until both sides have a slot for it: opposite orders would otherwise keep both waiting. The two

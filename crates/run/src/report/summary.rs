@@ -46,7 +46,7 @@ impl Report {
         terms.query().kind.task.headline(&self.outcome, &context)
     }
 
-    /// Names the file with the answer, if the answer has a line of its own and a file.
+    /// Names the file with the answer, if the answer has its own line and a file.
     fn place_of_answer(&self, output: Option<&Path>) -> Option<String> {
         let query = self.terms.as_ref()?.query();
         let answer = self.outcome.answer.filter(|answer| *answer != QueryResult::TooFew);

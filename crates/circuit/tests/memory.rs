@@ -103,7 +103,7 @@ fn memory_does_not_depend_on_the_number_of_gates() {
         let all = tables(LARGER * ANDS);
         assert!(grown < all / 8, "{grown} bytes more for tables of {all}");
     }
-    // A check of this test: an implementation that keeps what it sends would be noticed.
+    // A check of this test: it would notice an implementation that keeps its messages.
     garble_and_evaluate(&large, 1, |first, second| drop(transcript::of(first, second)));
     assert!(peak() - before > tables(LARGER * ANDS));
 }

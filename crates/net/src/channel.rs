@@ -56,7 +56,7 @@ pub struct Channel {
     pub(crate) session: SessionId,
     pub(crate) watch: Watch,
     pub(crate) turns: Turns,
-    /// Complete headers and segments that the transport has not taken yet.
+    /// Complete headers and segments that the transport has not accepted yet.
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
     unflushed: bool,
@@ -115,7 +115,7 @@ impl Channel {
         }
     }
 
-    /// Enters a phase: what follows is metered under this name, and errors name it.
+    /// Enters a phase: traffic from here on is metered under this name, and errors name it.
     pub fn phase(&mut self, name: &'static str) {
         self.meter.enter(name);
     }
@@ -224,7 +224,7 @@ impl Channel {
         if self.clock.since(self.last_send) < KEEP_ALIVE_INTERVAL {
             return Ok(());
         }
-        // A peer that has not taken what was sent before is not waiting for this party.
+        // A peer that has not accepted the earlier data is not waiting for this party.
         if self.out.is_empty() {
             self.put_header(KEEP_ALIVE, 0);
         }
@@ -259,14 +259,14 @@ impl Channel {
         self.alone = true;
     }
 
-    /// Flushes before a receive, because the peer may be waiting for what was sent.
+    /// Flushes before a receive, because the peer may be waiting for the data.
     fn turn_to_receive(&mut self) -> Result<()> {
         self.flush()?;
         self.meter.count_flight(Flight::In);
         Ok(())
     }
 
-    /// Appends a message's header to what is to be sent.
+    /// Appends a message's header to the outgoing data.
     pub(crate) fn put_header(&mut self, label: &'static str, len: usize) {
         debug_assert!(!label.is_empty() && label.len() <= MAX_LABEL && is_label(label));
         let mut header = Vec::with_capacity(1 + MAX_LABEL + 8);
@@ -276,7 +276,7 @@ impl Channel {
         self.put(&header);
     }
 
-    /// Appends a segment of a payload to what is to be sent.
+    /// Appends a segment of a payload to the outgoing data.
     pub(crate) fn put_segment(&mut self, segment: &[u8]) {
         self.put(&[GOES_ON]);
         self.put(segment);
@@ -289,7 +289,7 @@ impl Channel {
         self.unflushed = true;
     }
 
-    /// Whether enough has been gathered to be passed to the transport.
+    /// Whether enough data has been gathered to be passed to the transport.
     pub(crate) fn is_full(&self) -> bool {
         self.out.len() >= BUFFER
     }
@@ -416,14 +416,14 @@ impl Channel {
         read.map(|_| ())
     }
 
-    /// Passes what has been gathered to the transport.
+    /// Passes the gathered data to the transport.
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut since = self.clock.now();
         let mut wait = Wait::new(since, self.out.len() as u64);
         while !self.out.is_empty() {
             wait.check(self.clock.now(), self.stall, self.meter.phase())?;
             let mut moved = self.try_write()?;
-            // A peer that takes nothing for long may still be at work, and then sends keep-alive messages.
+            // A peer that accepts nothing for long may still be at work, and then sends keep-alive messages.
             let due = self.clock.since(since) >= KEEP_ALIVE_INTERVAL;
             if !moved && due && self.hear_in_the_meantime()? {
                 wait.excuse();
@@ -438,8 +438,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Reads, as far as there is room, what the peer sends while it does not take what is being sent. Returns
-    /// whether anything arrived.
+    /// Reads data from a peer that does not accept any, as far as there is room. Returns whether anything arrived.
     fn hear_in_the_meantime(&mut self) -> Result<bool> {
         if self.ahead_at == self.ahead_end {
             (self.ahead_at, self.ahead_end) = (0, 0);
@@ -462,7 +461,7 @@ impl Channel {
         }
     }
 
-    /// Passes on and flushes what the transport takes at once. Returns whether anything moved.
+    /// Passes on and flushes as much as the transport accepts at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
         let mut moved = self.try_drain()?;
         if self.unflushed && self.out.is_empty() {
@@ -473,7 +472,7 @@ impl Channel {
         Ok(moved)
     }
 
-    /// Passes on what the transport takes at once. Returns whether anything moved.
+    /// Passes on as much as the transport accepts at once. Returns whether anything moved.
     pub(crate) fn try_drain(&mut self) -> Result<bool> {
         let mut moved = false;
         while !self.out.is_empty() && self.try_write()? {
@@ -487,7 +486,7 @@ impl Channel {
         !self.unflushed
     }
 
-    /// One attempt to pass on what has been gathered. Returns whether anything moved.
+    /// Attempts once to pass on the gathered data. Returns whether anything moved.
     fn try_write(&mut self) -> Result<bool> {
         let out = std::mem::take(&mut self.out);
         let written = self.attempt(|transport| transport.write(&out));
@@ -512,7 +511,7 @@ impl Channel {
         self.arrival = None;
     }
 
-    /// After a failed write: the peer's reason for closing, if it gave one. Skips what it sent before that.
+    /// Returns, after a failed write, the peer's reason for closing, if it gave one. Skips earlier data from the peer.
     fn last_words(&mut self) -> Option<Error> {
         self.out.clear();
         self.unflushed = false;

@@ -1,10 +1,9 @@
 //! Both directions at once.
 //!
-//! Each party sends up to a window ahead of what it has received, so two parties that follow the same rule
-//! keep both directions of the link busy. The window starts below what any transport buffers, so that neither
-//! party has to wait for the other to read, and grows until a write blocks, so that on a long link the whole
-//! round trip is filled. A write that blocks is postponed, never waited for, so two parties cannot block each
-//! other.
+//! Each party sends up to a window more than it has received, so two parties that follow the same rule keep both
+//! directions of the link busy. The window starts smaller than any transport's buffer, so that neither party waits for
+//! the other to read, and grows until a write blocks, so that on a long link the whole round trip is filled. A write
+//! that blocks is postponed, never waited for, so two parties cannot block each other.
 
 use crate::{Channel, Result, channel::SEGMENT, meter::Flight};
 
@@ -63,7 +62,7 @@ impl Channel {
     }
 }
 
-/// The number of segments by which a party may be ahead of what it has received.
+/// The number of segments that a party may send in advance of those that it has received.
 struct Window {
     size: usize,
     sent: usize,

@@ -1,15 +1,14 @@
 //! Communication between two parties: one [`Channel`] over any [`Transport`].
 //!
-//! A protocol above this crate is a straight-line program that sends and receives labelled messages on a
-//! [`Channel`]. The channel exposes the mistakes of such programs. A receive flushes what was sent before it,
-//! so a forgotten flush cannot hang. [`Channel::exchange`] moves both directions at once, so two large writes
-//! cannot block each other. Every message carries the label of its step, so a confused peer causes an error
-//! that names both steps. A length from the peer is checked against a bound before anything is allocated. A
-//! peer that falls silent is given up after a stall timeout. A party that stops can say why, and the other
-//! hears it even in the middle of a message. Bytes, flights and seconds are metered by named phase.
+//! A protocol above this crate is a straight-line program that sends and receives labelled messages on a [`Channel`].
+//! The channel exposes the mistakes of such programs. A receive flushes all earlier messages, so a forgotten flush
+//! cannot hang. [`Channel::exchange`] moves both directions at once, so two large writes cannot block each other. Every
+//! message carries the label of its step, so a confused peer causes an error that names both steps. A length from the
+//! peer is checked against a bound before anything is allocated. A peer that falls silent is abandoned after a stall
+//! timeout. A party that stops can give its reason, and the other receives it even in the middle of a message. Bytes,
+//! flights and seconds are metered by named phase.
 //!
-//! [`connect`] is how the two parties find each other: one dials and the other listens, or both use a
-//! directory.
+//! [`connect`] lets the two parties find each other: one dials and the other listens, or both use a directory.
 //!
 //! The transports: [`transport::tcp`]; [`transport::tls`] over any other transport, with both parties
 //! authenticated by an [`Identity`] of their own and the [`Fingerprint`] of the other's; [`transport::files`]

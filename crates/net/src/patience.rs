@@ -1,9 +1,9 @@
 //! Limits on the time for which a peer may keep a party waiting.
 //!
 //! The stall timeout ends a wait in which nothing happens. A peer that sends very little could still hold a run for
-//! days: a byte now and then, or endless keep-alive messages. Each message therefore has a deadline of its own.
-//! From its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept what is sent at that
-//! rate; keep-alive messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
+//! days: a byte now and then, or endless keep-alive messages. Each message therefore has a deadline of its own. From
+//! its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept data at that rate; keep-alive
+//! messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
 //!
 //! A party that serves many peers gives each a turn. While others wait, a peer that makes this party wait without
 //! sending bytes loses its turn much earlier: see [`Channel::with_turn`].

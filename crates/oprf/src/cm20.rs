@@ -12,7 +12,7 @@
 //! - **O4.** F(y) = H(C_1\[v_1\] ‖ … ‖ C_width\[v_width\]) for any y; R has the same from A for its points.
 //!
 //! At a y that is not a point of R, at least κ of the cells are 1 in D (`vesica_params::matrix`), and as many
-//! bits of s are hidden in what is hashed. The rows share s, so H must be robust against Hamming
+//! bits of s are hidden in the hash's input. The rows share s, so H must be robust against Hamming
 //! correlations: it is BLAKE3 over all bits, keyed by the session.
 //!
 //! If there are many points, rows are organised in blocks, and all rows of a point are in one of them. Each

@@ -269,7 +269,7 @@ impl<G: Scalars> Receiver<G> {
     }
 }
 
-/// v_i: the residue of the key's stream, or what that stream masks. Everything has a residue, so no error
+/// v_i: the residue of the key's stream, or the value that the stream masks. Everything has a residue, so no error
 /// reveals which it was.
 fn chosen<G: Scalars>(key: Block, masked: &G::EncodedScalar, choice: u8) -> G::Scalar {
     let mut wide = stream::<G>(key);

@@ -1,11 +1,10 @@
 //! The batched, related-key OPRF of Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §3 and Figure 3.
 //! Semi-honest.
 //!
-//! It is the 1-out-of-n OT extension of that paper, [`one_of_n::kkrt16`](vesica_ot::one_of_n::kkrt16): instance
-//! j of the OPRF is OT j, a point is a word, and the value F_j(x) is the key of that word. S evaluates it with
+//! It is the 1-out-of-n OT extension of that paper, [`one_of_n::kkrt16`](vesica_ot::one_of_n::kkrt16): instance j of
+//! the OPRF is OT j, a point is a word, and the value F_j(x) is the key of that word. S evaluates it with
 //! [`send_random_at`](vesica_ot::one_of_n::Sender::send_random_at), R with
-//! [`receive_random`](vesica_ot::one_of_n::Receiver::receive_random). What is here makes it the basis of an
-//! OPPRF.
+//! [`receive_random`](vesica_ot::one_of_n::Receiver::receive_random). This module makes it the basis of an OPPRF.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

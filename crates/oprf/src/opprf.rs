@@ -1,7 +1,7 @@
 //! The oblivious programmable PRF of Rindal and Schoppmann (EUROCRYPT 2021), Figure 8: the OPRF of
 //! [`rs21`](crate::rs21) and a hint in an OKVS, which [`programmable`] derives from any OPRF.
 //!
-//! In addition to what is said there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for
+//! In addition to the conditions there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for
 //! R at a point y that it does not have, R can unmask a z there. This happens with probability 2^-ℓ per
 //! point, so with n points programmed ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in
 //! `docs/protocols/vole.md` carries over with n for n_y: it shows F to be uniform at y ∈ Y \ X given all that

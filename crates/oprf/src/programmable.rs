@@ -16,7 +16,7 @@
 //! is one-way: knowing a part of z, and so of the pad, does not reveal F(y), from which the rest would
 //! follow.
 //!
-//! **What each side learns.** Both know what was agreed beforehand: `len`, and the maximum number of points of
+//! **What each side learns.** Both know the agreed parameters: `len`, and the maximum number of points of
 //! each side. Lengths of messages depend only on these. S learns nothing more, not even how many of its points
 //! R has; and R learns only the values at its points, provided that:
 //!

@@ -422,9 +422,9 @@ mod tests {
         }
     }
 
-    /// The property on which privacy is based: at a point that is not R's, the sender's row differs from what R could
-    /// compute in about half of the places, and never in fewer than κ, even if one of R's points has the same narrow
-    /// node.
+    /// The property on which privacy is based: at a point that is not R's, the sender's row differs from any row that R
+    /// could compute in about half of the places, and never in fewer than κ, even if one of R's points has the same
+    /// narrow node.
     #[test]
     fn rows_of_others_are_far_from_the_receivers() {
         let mut rng = StdRng::seed_from_u64(2);

@@ -23,7 +23,7 @@ use crate::{
 
 const MESSAGES: &str = "ot/messages";
 
-/// Bytes of masked messages that go into one network message, which bounds what either side must hold.
+/// Bytes of masked messages that go into one network message, which bounds the memory of either side.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
 /// An extension that is secure against a malicious party on either side. A protocol that needs this requires

@@ -25,8 +25,8 @@ enum Entries<V: DefaultIsZeroes + Pod> {
     Long(HugePageBuffer<V>),
 }
 
-/// Bytes from which on entries lie in huge pages: the system provides one of these in a fraction of the time that
-/// it takes to provide as many small ones.
+/// The number of bytes from which entries are in huge pages: the system provides one of these in a fraction of the time
+/// that it takes to provide as many small ones.
 const LONG: usize = 4 << 20;
 
 /// Words that are zeroized at a time: 2 MiB, the size of a huge page.

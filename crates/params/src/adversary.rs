@@ -5,10 +5,9 @@
 pub enum Adversary {
     /// None: the other party learns more than the intersection.
     None,
-    /// A party that follows the protocol and analyses what it received.
+    /// A party that follows the protocol and analyses its view.
     SemiHonest,
-    /// A sender that may deviate in any way; a receiver that follows the protocol and analyses what it
-    /// received.
+    /// A sender that may deviate in any way; a receiver that follows the protocol and analyses its view.
     MaliciousSender,
     /// A party that may deviate in any way.
     Malicious,

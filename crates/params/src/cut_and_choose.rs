@@ -58,7 +58,7 @@ impl Shape {
         Self::with_part(n, part, lambda).expect("the search ends where there is a shape")
     }
 
-    /// The shape with parts of this size, without regard to what a receiver that passes can do with it.
+    /// The shape with parts of this size, without regard to the options of a receiver that passes.
     fn with_part(n: usize, part: usize, lambda: u32) -> Option<Self> {
         let weight = WEIGHT;
         let cells = weight * part;

@@ -42,7 +42,7 @@ mod tests {
     /// A length, and the logarithm of the bound for a number of items and λ.
     type Length = (&'static str, fn(usize, u32) -> f64);
 
-    /// Each function that chooses a length, with the bound on what that length leaves to chance.
+    /// Each function that chooses a length, with the bound on the failure probability of that length.
     const LENGTHS: &[Length] = &[
         ("tag", |n, lambda| tag::log2_failure(n, 3 * n, tag::bits(n, 3 * n, lambda))),
         ("subfield", |n, lambda| subfield::log2_failure(n, subfield::bits(n, lambda))),

@@ -65,10 +65,10 @@ fn log2_few(width: usize, height: usize, load: usize, sender: usize) -> f64 {
 /// The minimal number of columns of a block of `height` rows such that, if each of `load` items of the receiver marks
 /// one row in each column,
 ///
-/// - each of `sender` other items meets at least κ cells that are not marked, except with probability 2^-λ for
-///   all of them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load bounds from
-///   below the probability that a cell is not marked (CM20 §3.3; 2^-32 more than 1/height is what the likeliest
-///   row may have when it comes from 32 random bits);
+/// - each of `sender` other items meets at least κ cells that are not marked, except with probability 2^-λ for all of
+///   them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load bounds from below the
+///   probability that a cell is not marked (CM20 §3.3; the likeliest row may have 2^-32 more than 1/height when it
+///   comes from 32 random bits);
 /// - two items that one party chooses have different bits, except with probability 2^-κ: (1/2 + 1/(2 height) +
 ///   2^-33)^width ≤ 2^-κ (CM20, proof of Theorem 3.2).
 fn width(height: usize, load: usize, sender: usize, lambda: u32) -> usize {

@@ -156,7 +156,7 @@ fn batch<G: Scalars>(samples: usize, rng: &mut StdRng) {
     report(&format!("{}, {BATCH} at once: encoding", G::NAME), t);
 }
 
-/// Bytes that are compared: so many that it shows where a comparison ends.
+/// Bytes that are compared: enough to show where a comparison ends.
 const COMPARED: usize = 1 << 10;
 
 /// Bytes that are equal to others against bytes that differ from them, nearly always in the first place.

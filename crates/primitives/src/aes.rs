@@ -103,7 +103,7 @@ impl Doubling {
 /// A hash of one block, robust against circular correlations: π(σ(x)) ⊕ σ(x), where π is AES under a public key and
 /// σ(high ‖ low) = (high ⊕ low) ‖ high.
 ///
-/// For trees whose nodes differ by a secret from what the other party knows (Guo et al., EUROCRYPT 2023, §2.2).
+/// For trees whose nodes differ by a secret from the other party's nodes (Guo et al., EUROCRYPT 2023, §2.2).
 pub struct CircularRobust(Aes128);
 
 impl CircularRobust {

@@ -5,10 +5,9 @@
 //! Multiplied by a fresh encryption of 0, a ciphertext reveals nothing but its plaintext, even to the owner of
 //! the key.
 //!
-//! The key's owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends
-//! on the key or on a plaintext takes constant time. A peer's public key is only checked as by
-//! [`rsa::PublicKey::decode`]: a party that generates N differently may learn more about what others compute
-//! under it.
+//! The key's owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends on the
+//! key or on a plaintext takes constant time. A peer's public key is only checked as by [`rsa::PublicKey::decode`]: a
+//! party that generates N differently may learn more about the computations of others under it.
 
 use crypto_bigint::{
     Odd, U64, U1536, U3072, U6144,

@@ -53,7 +53,7 @@ impl Setting {
         Self { protocol, sender, receiver }
     }
 
-    /// Runs one party over this connection, and returns what it took.
+    /// Runs one party over this connection, and returns its cost.
     fn run(&self, party: Party, threads: usize, end: impl Transport + 'static) -> (f64, Meter) {
         let mut channel = Channel::new(end);
         let mut rng = StdRng::seed_from_u64(party as u64);
@@ -80,7 +80,7 @@ impl Setting {
         (started.elapsed().as_secs_f64(), channel.meter().clone())
     }
 
-    /// Runs both parties, and keeps what each received.
+    /// Runs both parties, and records the data that each received.
     fn record(&self, threads: usize) -> [Tape; 2] {
         let (a, b) = memory::pair();
         let ((a, of_sender), (b, of_receiver)) = (Tape::of(a), Tape::of(b));

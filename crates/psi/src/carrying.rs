@@ -73,7 +73,7 @@ impl Carrying {
         memory.and((len + 72.0 + wrapped) * n_s, 56.0 * n_r + (len + 24.0) * n_s.min(n_r))
     }
 
-    /// The hash by which parties compare what they are about to run.
+    /// The hash by which parties compare the computations that they are about to run.
     fn name(&self) -> blake3::Hash {
         let mut name = blake3::Hasher::new_derive_key("vesica psi payload name v1");
         name.update(&(self.len as u64).to_le_bytes());
@@ -81,7 +81,7 @@ impl Carrying {
     }
 
     /// The intersection of sets of these sizes, or one of several, with payloads. The parties take items that are
-    /// [cut](Items::cut_for) to what the protocol takes.
+    /// [cut](Items::cut_for) to the length that the protocol takes.
     ///
     /// # Errors
     /// [`Error::Limit`](crate::Error::Limit) if the protocol does not support the sizes.

@@ -37,15 +37,15 @@ pub type Sender = dyn for<'a> Party<Items<'a>, ()>;
 /// The party that learns the intersection: the positions of its items that the sender has too, in ascending order.
 pub type Receiver = dyn for<'a> Party<Items<'a>, Vec<u32>>;
 
-/// The part of a computation that needs only what both parties know, such as base OTs; it returns a party that is
-/// ready for its input.
+/// The part of a computation that needs only public parameters, such as base OTs; it returns a party that is ready for
+/// its input.
 pub type Prepare<Party, Known = Setting> =
     fn(Known, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// A computation on two sets by a sender `S` and a receiver `R`, each a [`Party`] with its types of input and output.
 #[derive(Debug, Clone, Copy)]
 pub struct Functionality<S: ?Sized, R: ?Sized, Known> {
-    /// The hash by which the parties compare what they are about to run.
+    /// The hash by which the parties compare the computations that they are about to run.
     pub name: blake3::Hash,
     /// The sizes of the two sets.
     pub sizes: Sizes,
@@ -97,7 +97,7 @@ impl<S: ?Sized, R: ?Sized, Known: Clone> Functionality<S, R, Known> {
 }
 
 impl<P: ?Sized, Known: Clone> Functionality<P, P, Known> {
-    /// Prepares the receiver or the sender, where both have the same input and output.
+    /// Prepares the receiver or the sender, if both have the same input and output.
     ///
     /// # Errors
     /// Any error of the connection or the peer.

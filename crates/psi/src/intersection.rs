@@ -15,10 +15,10 @@ pub type Intersection<'a> = Functionality<Sender, Receiver, (&'a Protocol, Setti
 
 impl Protocol {
     /// The intersection of sets of these sizes, or one of several. The parties take items that are
-    /// [cut](Items::cut_for) to what the protocol takes.
+    /// [cut](Items::cut_for) to the length that the protocol takes.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the protocol does not support the sizes. Both parties come to the same result.
+    /// [`Error::Limit`] if the protocol does not support the sizes. Both parties reach the same result.
     pub fn on(&self, setting: impl Into<Setting>) -> Result<Intersection<'_>> {
         let setting = self.supported(setting.into())?;
         Ok(Functionality {

@@ -1,13 +1,13 @@
 //! The peak memory of the parties of a run.
 //!
-//! Each entry of the catalogue predicts it beside its [`Cost`](crate::Cost): what a party takes from the
-//! beginning of its preparation to the result, including its set of items, but not what its caller holds
-//! besides. The figures are measured, not derived: a test runs every entry with each party in a process of its
-//! own, and checks that the prediction is an upper bound and not far above the process's memory.
+//! Each entry of the catalogue predicts it beside its [`Cost`](crate::Cost): the memory that a party takes from the
+//! beginning of its preparation to the result, including its set of items, but without other data of its caller. The
+//! figures are measured, not derived: a test runs every entry with each party in a process of its own, and checks that
+//! the prediction is an upper bound and not far above the process's memory.
 
 use crate::Sizes;
 
-/// Memory that a party takes at any size: stacks, touched code, the channel's buffers, base OTs, and what an
+/// Memory that a party takes at any size: stacks, touched code, the channel's buffers, base OTs, and memory that an
 /// allocator retains.
 const FIXED: f64 = (16 << 20) as f64;
 

@@ -66,7 +66,7 @@ impl Leakage {
     };
 }
 
-/// One protocol of the catalogue: what it is, and how to prepare its two parties.
+/// One protocol of the catalogue: its description, and the means to prepare its two parties.
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {
     /// The paper's key, the protocol's name everywhere.

@@ -94,7 +94,7 @@ impl Cost {
     }
 }
 
-/// Sizes beyond what a protocol supports.
+/// Sizes that a protocol does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("at most {most} items {of}; there are {items}")]
 pub struct Limit {

@@ -1,6 +1,6 @@
 //! Hash bins, lists, filters and key-value stores: pure data, without a peer.
 //!
-//! This is what a protocol builds locally before or after it communicates: the bins that items fall into, the
+//! A protocol builds these locally before or after it communicates: the bins that items fall into, the
 //! cuckoo table with at most one item per bin, oblivious key-value stores, the sorted list of final values,
 //! and the filters that may replace it. Everything here is a function of its arguments; parameters come from
 //! `vesica-params`.

@@ -11,8 +11,8 @@
 //! bin, all but the first are *excess*: the difference from the first is an equation in the spare columns
 //! alone. `vesica_params::slices` has the bound on their number.
 //!
-//! **Distribution.** What no equation determines is uniformly random: spare columns, and, by way of the values
-//! at dummy nodes, coefficients of bins that are not full. The equations are independent. So each solution has
+//! **Distribution.** Everything that no equation determines is uniformly random: spare columns, and, by way of the
+//! values at dummy nodes, coefficients of bins that are not full. The equations are independent. So each solution has
 //! the same probability, and so does each vector if the rows are uniform.
 
 use bytemuck::Pod;

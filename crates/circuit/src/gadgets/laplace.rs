@@ -1,4 +1,4 @@
-//! Noise from random bits; [`Laplace`](vesica_params::Laplace) says what distribution it has.
+//! Noise from random bits; [`Laplace`](vesica_params::Laplace) describes its distribution.
 
 use super::{add::add, compare::below};
 use crate::{Builder, Wire};
@@ -95,8 +95,8 @@ mod tests {
         }
     }
 
-    /// The real thing: with half a million samples, every value has the share that the distribution gives it, but for
-    /// six standard deviations.
+    /// With half a million samples, every value has the share that the distribution gives it, up to six standard
+    /// deviations.
     #[test]
     fn samples_have_the_shares_of_the_distribution() {
         const SAMPLES: usize = 1 << 19;

@@ -20,10 +20,10 @@
 //! gates at a time: neither party holds more than a few megabytes besides the labels of the inputs, of the
 //! outputs, and of wires that are still to be read.
 //!
-//! **Security.** Semi-honest. The evaluator sees one label per wire, which reveals nothing without Δ; the
-//! garbler sees the messages of the OT and the colours of what is revealed to it. Which messages are sent, in
-//! which order and of what length, depends only on the circuits. A malicious garbler can make the evaluator
-//! compute something else; a party can stop the other only with an error of the channel.
+//! **Security.** Semi-honest. The evaluator sees one label per wire, which reveals nothing without Δ; the garbler sees
+//! the messages of the OT and the colours of the bits that are revealed to it. The messages, their order and their
+//! lengths depend only on the circuits. A malicious garbler can make the evaluator compute something else; a party can
+//! stop the other only with an error of the channel.
 
 mod evaluator;
 mod garbler;

@@ -46,7 +46,7 @@ pub fn kept<E: Engine>(
     engine.run(&keeper(candidates.numbers.wires()), &inputs)
 }
 
-/// Counts what [`find`] and [`kept`] cost in a list of `m` numbers of `width` bits.
+/// Counts the cost of [`find`] and [`kept`] in a list of `m` numbers of `width` bits.
 pub(super) fn count(count: &mut Count, width: usize, m: usize) {
     let (odd, with_two) = (m / 2, m.saturating_sub(1) / 2);
     count.add_runs(&twice(width, 2), [with_two]);

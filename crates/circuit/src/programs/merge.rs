@@ -12,8 +12,8 @@ use crate::{
     gadgets::{Comparison, log2, select},
 };
 
-/// Merges two ascending lists of numbers, one per instance, into one. What is compared with what does not
-/// depend on secrets.
+/// Merges two ascending lists of numbers, one per instance, into one. The choice of comparisons does not depend on
+/// secrets.
 ///
 /// # Panics
 /// If the numbers of the two lists differ in length or have no bits.

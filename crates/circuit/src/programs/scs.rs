@@ -4,17 +4,16 @@
 //! 1. Each party sorts its own items and inputs them.
 //! 2. The two lists are merged; an item of both then occurs twice.
 //! 3. Of the items at odd positions, those that occur twice are kept, and the others are replaced by 0.
-//! 4. The party that learns nothing permutes what is left, by a random permutation that only it knows.
+//! 4. The party that learns nothing permutes the remaining items, by a random permutation that only it knows.
 //! 5. The receiver is shown the result.
 //!
-//! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as many
-//! zeros as there are items of either set: the receiver would learn how many items of the other party lie
-//! between any two of the intersection. After step 4 the items are at random places among zeros, so the output
-//! can be computed from only the intersection and the two set sizes. The receiver must not know the
-//! permutation, so the other party chooses it; that party sees no result and gains nothing from the
-//! permutation. If both are to learn, the receiver informs the other one afterwards: shown the places, the party
-//! that knows the permutation would undo it. A permutation that is not random harms only the party that chose
-//! it.
+//! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as many zeros
+//! as there are items of either set: the receiver would learn how many items of the other party are between any two of
+//! the intersection. After step 4 the items are at random places among zeros, so the output can be computed from only
+//! the intersection and the two set sizes. The receiver must not know the permutation, so the other party chooses it;
+//! that party sees no result and gains nothing from the permutation. If both are to learn, the receiver informs the
+//! other one afterwards: shown the places, the party that knows the permutation would undo it. A permutation that is
+//! not random harms only the party that chose it.
 //!
 //! | for n items each, of σ bits | AND gates with small comparators |
 //! |---|---|

@@ -487,7 +487,7 @@ impl<'a> Outgoing<'a> {
         Ok(())
     }
 
-    /// Sends what is left of a level's rows.
+    /// Sends the rest of a level's rows.
     fn finish(self) -> Result<()> {
         match self.words.is_empty() {
             true => Ok(()),

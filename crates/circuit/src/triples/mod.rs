@@ -15,7 +15,7 @@
 //! The bits come from OTs whose correlation has been broken by a hash. The two directions are separate OT
 //! sessions, each with its own Δ.
 //!
-//! Neither party sends anything beyond what the extension sends, so a triple costs two OTs, however long b is.
+//! The parties send only the messages of the extension, so a triple costs two OTs for any length of b.
 //! The number of triples needed is public: [`Demand`]. Each is used once, and is zeroized.
 //!
 //! OTs for comparing strings are made together with triples: [`Digits`].
@@ -86,7 +86,7 @@ impl Demand {
         }
     }
 
-    /// Adds what it takes to compare strings.
+    /// Adds the demand of comparing strings.
     pub fn with_strings(self, strings: Strings) -> Self {
         Self { strings: Some(strings), ..self }
     }

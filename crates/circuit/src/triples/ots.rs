@@ -1,4 +1,4 @@
-//! The random OTs in both directions, and what is made from them.
+//! The random OTs in both directions, and the shares made from them.
 
 use std::collections::BTreeMap;
 

@@ -99,7 +99,7 @@ fn the_intersection_comes_out() {
     }
 }
 
-/// Bits sent by both parties, by formula from the count: OTs, d and e, and what is revealed.
+/// Bits sent by both parties, by formula from the count: OTs, d and e, and revealed bits.
 fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
     let demand = Demand::of_count(count, vectors);
     let opened: usize = demand.counts().map(|(bits, n)| (2 * bits + 2) * n).sum();

@@ -40,7 +40,7 @@ impl Way {
         self.ended && self.is_empty()
     }
 
-    /// Moves what can be moved, and returns how many bytes were read and whether anything moved.
+    /// Moves as many bytes as possible, and returns how many were read and whether any moved.
     fn turn(&mut self, from: &mut Tls, to: &mut Tls) -> io::Result<(usize, bool)> {
         let (mut read, mut moved) = (0, false);
         if self.is_empty() && !self.ended {
@@ -77,7 +77,7 @@ impl Connection {
     /// last call.
     ///
     /// # Errors
-    /// [`Error::Stalled`], [`Error::Cancelled`], and what a connection meets.
+    /// [`Error::Stalled`], [`Error::Cancelled`], and errors of a connection.
     pub fn join(
         mut self,
         mut other: Self,
@@ -108,14 +108,14 @@ impl Connection {
                 pause = LONGEST_PAUSE.min(2 * pause);
             }
         }
-        // What is on its way back is of no use to a side that has ended.
+        // A side that has ended does not need the data on its way back.
         Ok(())
     }
 
     /// Writes all of this.
     ///
     /// # Errors
-    /// [`Error::Stalled`] after `patience`, [`Error::Cancelled`], and what a connection meets.
+    /// [`Error::Stalled`] after `patience`, [`Error::Cancelled`], and errors of a connection.
     pub fn put(&mut self, bytes: &[u8], patience: Duration, cancel: &CancelToken) -> Result<()> {
         let mut left = bytes;
         steadily(patience, cancel, || {

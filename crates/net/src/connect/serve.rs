@@ -85,7 +85,7 @@ impl Visit {
         self.guest.peer
     }
 
-    /// The connection, and what holds the party's place until it is dropped.
+    /// The connection, and a guard that holds the party's place until it is dropped.
     pub fn into_parts(self) -> (Connection, impl Send + use<>) {
         (self.connection, self.guest)
     }

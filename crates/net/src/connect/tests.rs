@@ -355,7 +355,7 @@ fn a_connection_of_another_run_is_refused() {
     });
 }
 
-/// Two tasks speak with each other through connections of their parties, who pass on what they cannot read.
+/// Two tasks talk to each other through connections of their parties, which pass on bytes that they cannot read.
 #[test]
 fn joined_connections_pass_on_their_bytes() {
     let parties = &Parties::new();

@@ -35,7 +35,7 @@ const LONGEST: usize = 1 << 12;
 pub(crate) enum RelayReply {
     /// The other party is not there yet.
     Wait = 0,
-    /// The other party is there: what follows comes from it.
+    /// The other party is there: the following bytes come from it.
     Met = 1,
     /// This party is not admitted, or did not prove its identity.
     Refused = 2,

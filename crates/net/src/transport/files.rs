@@ -6,7 +6,7 @@
 //! then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of order or
 //! piecemeal, the reader waits for a grace period before it calls that an error. Number 0 identifies the run
 //! and its party, and stays; the parties meet through it. Each later file names the run of the other party for
-//! which it is meant, so files left over from another run are never taken for data.
+//! which it is meant, so files left over from another run are never mistaken for data.
 //!
 //! A party that ends writes `a-end.vesica`. The one that ends last removes all files that are left; the next run of the
 //! same side removes the files of a killed run.
@@ -192,7 +192,7 @@ impl Files {
         }
     }
 
-    /// Writes what has been gathered as the next file.
+    /// Writes the gathered data as the next file.
     fn write_part(&mut self) -> io::Result<()> {
         let payload = std::mem::take(&mut self.out);
         let number = self.next_out;
@@ -205,7 +205,7 @@ impl Files {
         written
     }
 
-    /// Waits up to a poll interval for the other side to read what was written.
+    /// Waits up to a poll interval for the other side to read the data.
     fn wait_for_room(&mut self) -> io::Result<()> {
         let started = Instant::now();
         loop {
@@ -315,7 +315,7 @@ impl Files {
     }
 }
 
-/// A reason not to go on, as an error of a stream.
+/// A reason to stop, as an error of a stream.
 fn refused(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
@@ -360,7 +360,7 @@ impl Write for Files {
 }
 
 impl Drop for Files {
-    /// Ends the stream here. If the other side has ended too, or was never met, also removes what is left.
+    /// Ends the stream here. If the other side has ended too, or was never met, also removes the remaining files.
     fn drop(&mut self) {
         if self.joined && !self.has_ended() {
             let (number, payload) = (self.next_out, Vec::new());

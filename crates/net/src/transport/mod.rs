@@ -19,11 +19,11 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A reliable, ordered byte stream to one peer.
 ///
-/// `read` and `write` move what they can and return. If nothing can be moved for [`POLL_INTERVAL`], they return
-/// [`WouldBlock`](io::ErrorKind::WouldBlock) or [`TimedOut`](io::ErrorKind::TimedOut), so that the channel can
-/// check its stall timeout and its cancel flag. A `read` of zero bytes means that the peer closed the stream.
-/// `flush` may return those two kinds as well, and is then called again. Dropping a transport closes the
-/// stream; what was flushed before still arrives.
+/// `read` and `write` move as many bytes as possible and return. If nothing can be moved for [`POLL_INTERVAL`], they
+/// return [`WouldBlock`](io::ErrorKind::WouldBlock) or [`TimedOut`](io::ErrorKind::TimedOut), so that the channel can
+/// check its stall timeout and its cancel flag. A `read` of zero bytes means that the peer closed the stream. `flush`
+/// may return those two kinds as well, and is then called again. Dropping a transport closes the stream; data that was
+/// flushed before still arrives.
 ///
 /// Written bytes may wait in the transport until `flush` has succeeded; `read` does not send.
 pub trait Transport: Read + Write + Send {}

@@ -86,7 +86,7 @@ impl Proxy {
     /// Asks the proxy, to which there is a connection, for one to `address`.
     ///
     /// # Errors
-    /// [`Error::Proxy`] with its reason, and what a connection can meet.
+    /// [`Error::Proxy`] with its reason, and errors of a connection.
     pub(crate) fn ask(
         &self,
         tcp: &mut Tcp,
@@ -116,7 +116,7 @@ impl Proxy {
         let request = format!("CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n{login}\r\n");
         steps.write(Zeroizing::new(request).as_bytes())?;
         let mut answer = Vec::new();
-        // Byte by byte: what comes after the answer is not the proxy's.
+        // Byte by byte: the bytes after the answer are not the proxy's.
         while !answer.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
             steps.read(&mut byte)?;

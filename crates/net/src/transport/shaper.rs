@@ -1,6 +1,6 @@
 //! A link of a given bandwidth and round-trip time, for the lab.
 //!
-//! Both ends of a transport are wrapped. What one end writes crosses a link that exists only in arithmetic:
+//! Both ends of a transport are wrapped. Data that one end writes crosses a link that exists only in arithmetic:
 //! each chunk carries the time at which its last byte leaves the link, and the other end does not release it
 //! before that time. The two ends read the same clock, so they must be on one machine.
 //!
@@ -39,7 +39,7 @@ const CHUNK: usize = 1 << 14;
 /// Delivery time in nanoseconds since 1970, and the length, both little endian.
 const HEADER: usize = 8 + 4;
 
-/// The maximal number of bytes that may wait to enter the link: what an operating system buffers for a socket.
+/// The maximal number of bytes that may wait to enter the link: the size of an operating system's socket buffer.
 const BACKLOG: usize = 1 << 20;
 
 /// One end of a transport with a link in between.

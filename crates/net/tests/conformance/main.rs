@@ -393,7 +393,7 @@ conformance!(
     an_orderly_end_loses_nothing_and_leaves_nothing,
 );
 
-/// Tries every transport at once, as such a test does little but wait.
+/// Tries every transport at once, because such a test mostly waits.
 fn over_all(test: fn(Ends)) {
     let transports = [
         ends::over_memory,

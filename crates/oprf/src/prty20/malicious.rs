@@ -28,8 +28,8 @@
 //!
 //! **Against R.** Outside a few places at which R guessed Δ, the rows that pass the check belong to words, and these
 //! form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y the row that S
-//! hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ of them, less those it
-//! guessed at the risk of being caught. P has m columns for n points, so R can have more inputs than points:
+//! hashes differs from the row that R knows by Δ at the places where a codeword is not 0, at least κ of them, less
+//! those it guessed at the risk of being caught. P has m columns for n points, so R can have more inputs than points:
 //! [`vesica_params::effective_inputs`] bounds their number for a given number of queries to h and without any
 //! assumption on rows; R may distribute P over the clusters in any way.
 //!

@@ -10,7 +10,7 @@
 //!   As decoding and C are linear, Decode(Q, y) = Decode(T, y) ⊕ (C(Decode(P, y)) ∧ Δ).
 //! - **O4.** F(y) = H(Decode(Q, y) ⊕ (C(h(y)) ∧ Δ)) for any y; R has F(x) = H(Decode(T, x)).
 //!
-//! At a y that is not a point of R, at least κ bits of Δ remain in what is hashed, unless Decode(P, y)
+//! At a y that is not a point of R, at least κ bits of Δ remain in the hash's input, unless Decode(P, y)
 //! happens to be h(y). The rows share Δ, so H must be robust against Hamming correlations: it is BLAKE3 over
 //! the whole row.
 //!

@@ -1,6 +1,6 @@
 //! The construction for semi-honest parties.
 //!
-//! h is AES under a key from the seed. It is independent of what determines rows, so Decode(P, y) = h(y) has
+//! h is AES under a key from the seed. It is independent of the hash that determines rows, so Decode(P, y) = h(y) has
 //! probability 2^-bits at a y that is not a point of R, for words of as many bits, and λ + log n_y bits are
 //! enough (as in [`rs21::semi_honest`](crate::rs21::semi_honest)). H is keyed by the seed too.
 //!

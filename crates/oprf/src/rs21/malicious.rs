@@ -9,7 +9,7 @@
 //!   OKVS key and high half, keyed by the session: a random oracle on the *whole* point. (If h were computed from a
 //!   part of the point, P could be made to decode to it for all points that share that part.)
 //! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and high half, keyed by w: a random oracle that
-//!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits are
+//!   nobody has queried before w is fixed. S's values can therefore be extracted from its queries. κ bits are
 //!   enough although two queries may collide after 2^(κ/2) of them: a value is attributed to a single y, and a
 //!   collision does harm only if it involves a point of R, with probability n_x · q · 2^-κ in all (RS21,
 //!   Theorem 4.1).

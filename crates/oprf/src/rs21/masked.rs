@@ -61,8 +61,8 @@ fn fill<A: Subspace>(out: &mut [A], bits: u32, seed: Seed) {
     }
 }
 
-/// Does one thing on a thread of its own, and the other here. What waits for the other party must not take a thread of a
-/// pool, in which other runs may have work.
+/// Runs one function on a separate thread, and the other one here. A function that waits for the other party must not
+/// take a thread of a pool, in which other runs may have work.
 fn beside<A: Send, B>(waits: impl FnOnce() -> A + Send, works: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let waits = scope.spawn(waits);
@@ -162,7 +162,7 @@ impl<O: Okvs> Placed<'_, O> {
     }
 
     /// Step O4 for the receiver: H of the decoded value in c of each placed point, where `finish(points,
-    /// values)` applies H to the values of some points. Takes what [`Placed::send_masked`] returned.
+    /// values)` applies H to the values of some points. Takes the result of [`Placed::send_masked`].
     pub fn decode<A: Subspace>(
         &self,
         share: &ReceiverShare<A>,

@@ -10,7 +10,7 @@
 //! - **O4.** F(y) = H(Decode(k, y) + Δ·h(y)) for any y; R has F(x) = H(Decode(c, x)).
 //!
 //! At a y that is not a point of R, Δ is multiplied by something other than 0 unless Decode(P, y) happens to
-//! be h(y). What h and H are, and what else is exchanged, depends on the adversary: [`semi_honest`] and
+//! be h(y). The definitions of h and H, and further messages, depend on the adversary: [`semi_honest`] and
 //! [`malicious`].
 
 pub mod malicious;

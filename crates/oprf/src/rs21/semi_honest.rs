@@ -2,7 +2,7 @@
 //! few bits.
 //!
 //! h is a pseudo-random function under a key that comes with the OKVS seed, truncated to `bits` bits. H is π(u)
-//! ⊕ u for a random permutation π: AES under a public key of the session. R knows what multiplies Δ, so H must
+//! ⊕ u for a random permutation π: AES under a public key of the session. R knows the factor of Δ, so H must
 //! be robust against correlations that are linear in Δ, which it is in the ideal-cipher model unless a u is
 //! guessed. At a y that is not a point of R, Decode(P, y) = h(y) has probability 2^-bits;
 //! `docs/protocols/vole.md` derives how many bits that takes.

@@ -75,7 +75,7 @@ impl<G: Group> BaseOt for Np01<G> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
         let session = channel.session();
-        // 2. What is drawn is the part of k, because P_0 is encoded as a multiple too.
+        // 2. The drawn number is the part of k, because P_0 is encoded as a multiple too.
         let parts = random_scalars::<G>(choices.len(), rng);
         let sum = constant_part::<G>();
         let points = in_tasks(0..choices.len(), |_, ots| {

@@ -2,7 +2,7 @@
 //! corrected version (IACR ePrint 2015/546, §4). Malicious.
 //!
 //! **Not the check that was published first.** That one adds up *rows*, each times a random element of
-//! GF(2^128), and relies on a lemma about what a receiver that passes can have learned. The lemma is false
+//! GF(2^128), and relies on a lemma about the knowledge of a receiver that passes. The lemma is false
 //! (Roy, CRYPTO 2022, appendix D), and no useful choice of parameters repairs its proof (IACR ePrint
 //! 2022/1371). Nobody has broken it, but nobody has shown that it is secure. Here *columns* are hashed by a
 //! universal hash, as in SoftSpokenOT, whose proof covers this: see [`checked`].

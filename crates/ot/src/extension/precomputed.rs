@@ -49,7 +49,7 @@ impl Stock {
         self.blocks.len() - self.used
     }
 
-    /// The stock, increased by what `make` provides so that it holds at least `n`.
+    /// The stock, increased by the output of `make` so that it holds at least `n`.
     ///
     /// # Errors
     /// Errors of `make`; the stock is then lost, since its Δ may no longer be safe.

@@ -10,7 +10,7 @@
 //! 3. Both clear the lowest bit of every entry. R puts e's bit in its place, and S sets the lowest bit of Δ.
 //! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the LPN
 //!    assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
-//! 5. Over a malicious extension: R checks what it got in step 2 before it uses t.
+//! 5. Over a malicious extension: R checks the result of step 2 before it uses t.
 //! 6. For choices c that R makes, R → S: a + c, one bit per OT; S adds that times Δ to q.
 //!
 //! Step 3 saves compressing e separately, at the price of one bit of Δ. R itself produces the bits of its

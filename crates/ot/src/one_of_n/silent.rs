@@ -8,7 +8,7 @@
 //!    with x as its lowest bits, and need not keep a separately.
 //! 3. S's message for the word x is the lowest bit of H(b + L(x)); R's is the lowest bit of H(b + L(a)).
 //!
-//! For x other than a, b + L(x) is R's entry plus L of something that is not 0: a multiple of Δ but for three bits.
+//! For x other than a, b + L(x) is R's entry plus L of something that is not 0: a multiple of Δ except for three bits.
 //!
 //! An R that tries a value for L(x) tries it for all OTs with the same H at once. So H has another key for every
 //! stretch of at most 4096 OTs, which has 2^15 targets: of the 2^125 trials for one target 2^110 remain.

@@ -11,12 +11,12 @@
 //! - **C2.** S → R: a hash of the session identifier, χ, and Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! - **C3.** R refuses unless that is the hash of the same with Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
-//! R must not send anything derived from v before step C3. What it sends between steps C1 and C3 may
-//! depend on its noise where it looks random by LPN: S then holds it next to the verdict, which is one bit
-//! about the noise. `docs/protocols/vole.md` shows that this adds no assumption.
+//! R must not send anything derived from v before step C3. Its messages between steps C1 and C3 may depend on its noise
+//! if it looks random by LPN: S then holds it next to the verdict, which is one bit about the noise.
+//! `docs/protocols/vole.md` shows that this adds no assumption.
 //!
-//! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R gets is a
-//! function of what S sent and of R's places α: at the other entries, the leaves that it computes, which may depend on
+//! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. R's vector is a
+//! function of S's messages and of R's places α: at the other entries, the leaves that it computes, which may depend on
 //! α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ, or in silent OT just the sum of
 //! those leaves. Let W(α) be the vector of these leaves, and at α_i the correction plus Q_i plus the other leaves of
 //! the block, or in silent OT Δ plus the other leaves. Then v = W(α) + e·Δ for any S, and R compares the hash with the
@@ -27,12 +27,12 @@
 //! probability that W differs and values are equal is thus at most N/2^128, on average over χ. Suppose that an answer
 //! of S's choice is accepted, with probability β, for an α whose W(α) is not the likeliest W_0 among the accepted ones.
 //! Then the probability that W differs and values are equal is at least β². So β is at most (N/2^128)^(1/2) on average,
-//! below 2^-48 for 2^32 entries. In all other cases acceptance means W(α) = W_0 for a W_0 that is determined by what S
-//! sent: the shares are correct, and S has learned for each i that α_i is among the places for which block i of W(α)
-//! equals block i of W_0. That is a guess of a set of places for each block, which is right with probability the set's
-//! share of the block; all guesses must be right. LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is
-//! the assumption that covers this. A wrong sum is a guess of α_i, or in silent OT of all but its last bit; a wrong
-//! correction, such as for another Δ in one block, is a guess of α_i itself.
+//! below 2^-48 for 2^32 entries. In all other cases acceptance means W(α) = W_0 for a W_0 that is determined by S's
+//! messages: the shares are correct, and S has learned for each i that α_i is among the places for which block i of
+//! W(α) equals block i of W_0. That is a guess of a set of places for each block, which is right with probability the
+//! set's share of the block; all guesses must be right. LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et
+//! al.) is the assumption that covers this. A wrong sum is a guess of α_i, or in silent OT of all but its last bit; a
+//! wrong correction, such as for another Δ in one block, is a guess of α_i itself.
 //!
 //! **An R that deviates.** It may use any places and values, even y_i = 0, since that only makes its own a less
 //! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends

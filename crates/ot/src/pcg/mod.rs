@@ -183,7 +183,7 @@ impl PcgDimensions {
     }
 
     /// Compresses pieces while they are in the cache, as many at a time as there are threads. `make(i, took, leaves)`
-    /// makes the entries of piece i from what `take_in(i)` returned, and `hand_out` gets what it returns.
+    /// makes the entries of piece i from the result of `take_in(i)`, and `hand_out` gets its result.
     fn compress<V: BinaryVector + DefaultIsZeroes, M: Send, T: Default + Send>(
         &self,
         space: &mut Space,
@@ -337,7 +337,7 @@ impl<'a> Receiver<'a> {
         Ok(made)
     }
 
-    /// Computes the leaves of a piece from what was [taken in](Self::take_in).
+    /// Computes the leaves of a piece from the messages [taken in](Self::take_in).
     fn grow<T: Default + Send>(
         &self,
         piece: usize,
@@ -353,7 +353,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Receives S's messages for a piece in steps P2 and P3. The second result is for each block the sum of all
-    /// its leaves, plus what is added to the missing one: of correlated leaves, Δ twice.
+    /// its leaves, plus the value that is added to the missing one: for correlated leaves, Δ twice.
     fn take_in(
         &self,
         piece: usize,

@@ -34,8 +34,8 @@ pub const fn bytes(shape: Shape) -> usize {
     size_of::<Tag>() * (shape.trees + 1)
 }
 
-/// The sender's side of the consistency check: replaces each leaf by an output about which the check reveals
-/// nothing, and sends what fixes the leaves.
+/// The sender's side of the consistency check: replaces each leaf by an output about which the check reveals nothing,
+/// and sends the values that fix the leaves.
 pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
     let tags = hash_leaves(channel.session(), shape, leaves);
     let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();

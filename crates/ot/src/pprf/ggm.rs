@@ -6,15 +6,15 @@
 //! - **T1.** The two messages of a tree's first OT are its nodes at level 1.
 //! - **T2.** S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of the
 //!   right nodes, each masked with one message of that level's OT.
-//! - **T3.** R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling of
-//!   the node on its path.
+//! - **T3.** R unmasks the sum of the side it does not take, subtracts the part that it knows, and so gets the sibling
+//!   of the node on its path.
 //!
 //! A sender can send sums that fit no tree; [`consistency`](super::consistency) catches it.
 //!
-//! **Many targets.** The trees of a call share the two keys, so an R that tries some s can compare π_0(s) ⊕ s
-//! and π_1(s) ⊕ s with what it knows of every tree and level at once. It lacks one node at each level of each
-//! tree. Keys are fresh for each call, so the targets of several calls or runs do not add up: for T trees, 2^128 / (T·D)
-//! evaluations of AES remain.
+//! **Many targets.** The trees of a call share the two keys, so an R that tries some s can compare π_0(s) ⊕ s and
+//! π_1(s) ⊕ s with its values of every tree and level at once. It lacks one node at each level of each tree. Keys are
+//! fresh for each call, so the targets of several calls or runs do not add up: for T trees, 2^128 / (T·D) evaluations
+//! of AES remain.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

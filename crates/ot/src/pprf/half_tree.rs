@@ -40,7 +40,7 @@ const SUMS: &str = "half-tree/sums";
 /// The leaves of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaves {
-    /// The nodes of the last level, which add up to Δ: the leaf that R lacks is Δ plus what R has. Trees must be full.
+    /// The nodes of the last level, which add up to Δ: the leaf that R lacks is Δ plus R's leaves. Trees must be full.
     Correlated,
     /// Their hashes under another key: the leaf that R lacks looks random.
     Hashed,
@@ -244,7 +244,7 @@ impl MaskedSums {
         let mut sums = (1..).zip(levels).map(|(level, (masked, key))| (level, *masked ^ *key));
         let (_, other) = sums.next().expect("trees have a level");
         tree[..2].copy_from_slice(&opposite(other, shape.side(point, 1)));
-        // What stands for the leaves that are not there.
+        // The sum of the nodes that are not expanded.
         let mut beyond = Block::ZERO;
         for (level, sum) in sums {
             let (parents, side) = (shape.width(level - 1), shape.side(point, level));

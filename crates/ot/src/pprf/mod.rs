@@ -121,7 +121,7 @@ impl Shape {
         self.each_with(entries, || (), |(), i, tree| make(i, tree))
     }
 
-    /// The same with what `scratch` gives, which is made for several trees.
+    /// The same with the result of `scratch`, which is made for several trees.
     pub(crate) fn each_with<V: Send, S, T: Default + Send>(
         self,
         entries: &mut [V],

@@ -122,7 +122,7 @@ fn words_of_few_runs_meet_every_block() {
     }
 }
 
-/// The columns of the compressing matrix of a piece, by its definition: what a one in each entry becomes, for `blocks`
+/// The columns of the compressing matrix of a piece, by its definition: the image of a one in each entry, for `blocks`
 /// blocks of `len` entries.
 fn columns(blocks: usize, len: usize, accumulators: u32) -> Vec<Vec<bool>> {
     let n = blocks * len;

@@ -1,4 +1,4 @@
-//! Hash bins: their number, their capacity, and what is left over.
+//! Hash bins: their number, their capacity, and left-over items.
 //!
 //! If a bound, or a fit with a source, differs from a paper's figure, both are given: `sound` for real runs,
 //! `published` to reproduce the paper.

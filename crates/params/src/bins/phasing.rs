@@ -60,7 +60,7 @@ impl Shape {
         }
     }
 
-    /// Bits of what a bin stores: the rest, and which of `hashes` functions led there. Without the latter, two
+    /// Bits that a bin stores: the rest, and which of `hashes` functions led there. Without the latter, two
     /// items with the same rest in the same bin by different functions could not be distinguished.
     pub fn stored_bits(self, hashes: usize) -> u32 {
         self.rest_bits() + hash_bits(hashes)

@@ -93,13 +93,13 @@ pub trait Shape: Copy + Send + Sync + 'static {
     /// The number of items.
     fn items(&self) -> usize;
 
-    /// log2 of a bound on the probability that a random block is taken for an item.
+    /// log2 of a bound on the probability that a random block is mistaken for an item.
     fn log2_rate(&self) -> f64;
 
     /// Bits on the wire, before fields are rounded up to whole bytes or words.
     fn wire_bits(&self) -> u128;
 
-    /// log2 of a bound on the probability that any of `queries` random blocks is taken for an item.
+    /// log2 of a bound on the probability that any of `queries` random blocks is mistaken for an item.
     fn log2_failure(&self, queries: usize) -> f64 {
         self.log2_rate() + log2(queries)
     }

@@ -147,7 +147,7 @@ fn product(a: &[f64], b: &[f64], top: usize) -> Vec<f64> {
 }
 
 /// log2 of the sum of 2^f(w) for w from 1 to `last`, where f is smooth except at both ends, and may be -∞
-/// except for one w in four: omits what lies between two places far below the largest term.
+/// except for one w in four: omits terms between two places far below the largest term.
 fn sum_of_smooth(last: usize, f: impl Fn(usize) -> f64) -> f64 {
     // Stretches are multiples of STEP, so that all begin alike.
     let stretch = |w: usize| (w.min(last.saturating_sub(w)) / 64).next_multiple_of(STEP).max(STEP);

@@ -101,8 +101,8 @@ impl Shape {
         }
     }
 
-    /// log2 of a bound on the probability that `n` keys cannot be encoded, by what the shape has in columns: that a cluster
-    /// overflows, or has no solution.
+    /// log2 of a bound on the probability that `n` keys cannot be encoded, from the columns of the shape: that a
+    /// cluster overflows, or has no solution.
     pub fn log2_failure(&self, n: usize) -> f64 {
         let overflow = simple::log2_failure(n, self.clusters, self.capacity);
         let unsolved = libm::log2(self.clusters as f64) - self.solvable_bits();

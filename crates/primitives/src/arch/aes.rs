@@ -209,8 +209,8 @@ impl AesKeys {
         self.feed_forward(rest);
     }
 
-    /// Writes for each parent x the children h and x ⊕ h, where h is what [`AesKeys::circular`] makes of x; returns the sum
-    /// of the left children.
+    /// Writes for each parent x the children h and x ⊕ h, where h is the result of [`AesKeys::circular`] for x; returns
+    /// the sum of the left children.
     ///
     /// # Panics
     /// If there are not as many pairs of children as parents.

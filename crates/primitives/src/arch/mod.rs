@@ -11,8 +11,8 @@ macro_rules! kernel {
     ($backend:expr, _ => $portable:expr, $($arch:literal $($kind:ident)|+ => $own:expr,)+) => {
         match $backend.0 {
             $(
-                // SAFETY: a backend of a kind exists only where the instructions named at the kind were found, and
-                // what is called for it here needs no others.
+                // SAFETY: a backend of a kind exists only where the instructions named at the kind were found, and the
+                // functions called for it here need no others.
                 #[cfg(target_arch = $arch)]
                 $($crate::arch::Kind::$kind)|+ => unsafe { $own },
             )+

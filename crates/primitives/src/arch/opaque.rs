@@ -1,7 +1,7 @@
 //! A value about which the compiler knows nothing, so that it cannot branch on the possible values of a secret.
 
-/// The same value. A compiler that sees that a mask is all ones or all zeros may turn what is selected by it into a branch;
-/// one that gets the mask, or the bit it is made of, from here does not know that. It costs no instruction.
+/// Returns the same value. A compiler that sees that a mask is all ones or all zeros may turn a selection by it into a
+/// branch; this function hides that. It takes no instruction.
 #[inline(always)]
 pub fn opaque(value: u64) -> u64 {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]

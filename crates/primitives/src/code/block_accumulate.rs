@@ -35,7 +35,7 @@ pub const BLOCK: usize = 24;
 /// Dimension of the block code.
 pub const DIMENSION: usize = BLOCK / 2;
 
-/// P of the extended Golay code (I ‖ P), by what it lacks: row i < 11 has ones except in the columns (i + s) mod 11
+/// P of the extended Golay code (I ‖ P), by its zeros: row i < 11 has ones except in the columns (i + s) mod 11
 /// for these s, the squares modulo 11; the last row has ones except in the last column.
 pub(crate) const LACKING: [usize; 5] = [1, 3, 4, 5, 9];
 

@@ -6,8 +6,8 @@ use zeroize::Zeroize;
 
 use super::Group;
 
-/// Many elements of a group. What a processor has vector instructions for takes a fraction of the time that it takes
-/// one by one, from two elements on.
+/// Many elements of a group. With vector instructions of the processor, an operation takes a fraction of the time that
+/// it takes one by one, from two elements on.
 ///
 /// Two batches that meet have the same number of elements. Everything is in constant time but decoding.
 pub trait Batch: Sized + Send + Sync + Zeroize {

@@ -31,7 +31,7 @@ pub fn evaluate<F: Field>(polynomial: &[F], points: &[F]) -> Vec<F> {
 /// If the numbers of values and points differ.
 pub fn newton<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     assert_eq!(points.len(), values.len(), "a value for each point");
-    // At each remaining point: what is missing from its value, and Π (x − x_i) over the points so far.
+    // At each remaining point: the part that is missing from its value, and Π (x − x_i) over the points so far.
     let mut missing = values.to_vec();
     let mut product = vec![F::ONE; points.len()];
     let mut factors = points.to_vec();

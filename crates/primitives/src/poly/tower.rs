@@ -166,7 +166,7 @@ fn isomorphism<F: Field>(
             number(product)
         })
         .collect();
-    // Images with what they come from: once the images are single bits, the others are the inverse.
+    // Images with their preimages: once the images are single bits, the others are the inverse.
     let mut pairs: Vec<[u128; 2]> = from.iter().enumerate().map(|(i, x)| [*x, 1 << i]).collect();
     for bit in 0..pairs.len() {
         let found = (bit..pairs.len()).find(|i| pairs[*i][0] >> bit & 1 == 1);
@@ -359,7 +359,7 @@ mod tests {
         }
     }
 
-    /// From less than a vector to more than what stays near, and to twiddles of GF(2^16) and beyond.
+    /// From less than a vector to more than the cache holds, and to twiddles of GF(2^16) and beyond.
     #[test]
     fn backends_transform_alike() {
         for log in (0..12).chain([15, 17]) {

@@ -6,7 +6,7 @@
 //!
 //! 1. R → S: {β·H(x)}.
 //! 2. S → R: {α·β·H(x)}, shuffled.
-//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R multiplies what it got in step 2 by 1/β and counts how
+//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R multiplies the points of step 2 by 1/β and counts how
 //!    many have their tag on the list.
 //!
 //! R learns how many items are shared and the size of S's set; S learns the size of R's set. R compares the values of

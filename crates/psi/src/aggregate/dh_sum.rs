@@ -13,8 +13,8 @@
 //!    which it cannot identify: it adds up their encrypted values and a fresh encryption of 0.
 //!    - If the owner is R, matcher → owner: whether there are at least as many as the minimum, and the
 //!      encrypted sum, or 0 otherwise; R decrypts it.
-//!    - If the matcher is R, it also adds an encryption of a uniform mask; owner → matcher: what it decrypts,
-//!      from which R subtracts the mask.
+//!    - If the matcher is R, it also adds an encryption of a uniform mask; owner → matcher: the decrypted number, from
+//!      which R subtracts the mask.
 //!
 //! The matcher learns how many items are shared, regardless of the minimum and of who learns the sum. The paper's owner
 //! learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both learn the size of the
@@ -245,8 +245,8 @@ impl Owner {
         Self::with_key(Arc::new(Key::generate(rng)), query, channel)
     }
 
-    /// Prepares an owner with an existing key. It may serve many runs: what the owner decrypts in any of them
-    /// is either a sum that it may learn, or masked.
+    /// Prepares an owner with an existing key. It may serve many runs: every number that the owner decrypts in them is
+    /// either a sum that it may learn, or masked.
     ///
     /// # Errors
     /// Errors of the connection.
@@ -270,7 +270,7 @@ impl Owner {
         let tags = Tags::new(self.query.setting());
         channel.phase("exponentiate");
         let mut own = own_products::<Ristretto>(items.low_halves(), &beta, channel)?;
-        // Likewise.
+        // These are about to be sent too.
         declassify_all(&mut own);
         let mut own: Vec<_> = own.into_iter().zip(values).collect();
         own.sort_unstable_by_key(|(point, _)| *point);

@@ -231,7 +231,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// Whether it computes what the query asks for.
+    /// Whether it can answer the query.
     pub fn answers(&self, query: &Query) -> bool {
         let is_number = !matches!(query.aggregate, Aggregate::AtLeast(_)) && query.minimum == 0;
         (self.supports)(query.aggregate, query.minimum)

@@ -13,7 +13,7 @@
 //! 3. t_j and t'_j are equal exactly if S has the item of bin j too. Both get shares of a bit m_j that says so: by GMW with
 //!    ℓ − 1 AND gates per bin, or by digits of three bits ([`Digits`]), with ⌈(ℓ − 1)/2⌉ OTs.
 //!
-//! A bin whose item S does not have, or that is empty, is taken for a match with probability 2^-ℓ, because R's
+//! A bin whose item S does not have, or that is empty, counts as a match with probability 2^-ℓ, because R's
 //! value there is pseudo-random. For all bins together the probability is at most 2^-λ.
 //!
 //! For rows S then reveals its shares of the bits to R. The number of points that S programs is 3·n_y, so
@@ -239,7 +239,7 @@ impl Plan {
         builder.finish(vec![equal])
     }
 
-    /// The demand of step 3: triples, or what it takes to compare strings.
+    /// The demand of step 3: triples, or OTs to compare strings.
     pub(crate) fn demand<M: Construction>(&self) -> Demand {
         match self.strings::<M>() {
             Some(strings) => Demand::default().with_strings(strings),
@@ -247,7 +247,7 @@ impl Plan {
         }
     }
 
-    /// Payload bytes of all three steps, without what [`Plan::demand`] takes.
+    /// Payload bytes of all three steps, without the cost of [`Plan::demand`].
     pub(crate) fn bytes<M: Construction>(&self) -> Bytes {
         let [to_receiver, to_sender] = match self.strings::<M>() {
             Some(strings) => [Party::First, Party::Second].map(|role| strings.bytes(role)),
@@ -564,7 +564,7 @@ impl<M: Construction> crate::Party<Items<'_>, Vec<u32>> for Receiving<M> {
 mod tests {
     use super::*;
 
-    /// A bin without a match is taken for one with probability 2^-ℓ, at most 2^-λ for all bins together.
+    /// A bin without a match counts as one with probability 2^-ℓ, at most 2^-λ for all bins together.
     #[test]
     fn targets_are_long_enough_for_all_bins_together() {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);

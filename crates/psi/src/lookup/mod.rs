@@ -3,7 +3,7 @@
 //! In a [`Protocol`](crate::Protocol) two parties compare two sets once, over a channel, and a party is consumed by its
 //! run. Here a publisher keeps its key, and any number of clients send it independent requests, as often as they like.
 //! So an entry has no parties to prepare: both sides are functions of bytes in a crate below. It states the same facts
-//! as every catalogue entry: its construction, the adversary that it withstands, what each party learns, and its cost.
+//! as every catalogue entry: its construction, the adversary that it withstands, its leakage, and its cost.
 
 pub mod oprf_list;
 

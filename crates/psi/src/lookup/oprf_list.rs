@@ -95,7 +95,7 @@ mod tests {
         *blake3::hash(&n.to_le_bytes()).as_bytes()
     }
 
-    /// Publishes the even numbers, looks the first numbers up, and compares what travels with the prediction.
+    /// Publishes the even numbers, looks the first numbers up, and compares the bytes sent with the prediction.
     fn compare(asking: Asking) {
         let rng = &mut StdRng::seed_from_u64(asking.items as u64);
         let predicted = cost(asking).expect("within the limits");

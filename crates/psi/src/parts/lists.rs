@@ -1,9 +1,9 @@
 //! The common end of protocols with hash bins: bins → OPRF → a list of tags for each hash function → comparison.
 //!
-//! KKRT16, PSZ14, PSSZ15 and PRTY19 end in the same way. S has put each item into all of its bins and knows the
-//! OPRF's value there; R has put each of its own into one bin and knows that value. There is one list for each
-//! hash function. R looks for an item on the list of the function that led it to its bin. Every list has all of
-//! S's items, so nothing shows how many items used which function.
+//! KKRT16, PSZ14, PSSZ15 and PRTY19 end in the same way. S has put each item into all of its bins and knows the OPRF's
+//! value there; R has put each of its own into one bin and knows that value. Each hash function has its own list. R
+//! looks for an item on the list of the function that led it to its bin. Every list has all of S's items, so nothing
+//! shows how many items used which function.
 
 use vesica_net::Channel;
 use vesica_oprf::Values;
@@ -87,8 +87,8 @@ pub(crate) fn receive(
     receive_each(mine, items, setting, channel)
 }
 
-/// Like [`receive`], for lists that do not correspond to hash functions: `mine` has a label for each list, and
-/// what R looks for on it.
+/// Like [`receive`], for lists that do not correspond to hash functions: `mine` has a label for each list, and the
+/// values that R looks for on it.
 pub(crate) fn receive_each(
     mine: impl Iterator<Item = (&'static str, Vec<Tagged>)>,
     items: Items<'_>,

@@ -260,7 +260,7 @@ fn recv_sealed(
     Ok(opened)
 }
 
-/// Replaces what R found on a list other than the first, and its items' keys, by the wrapped contents.
+/// Replaces the places that R found on a list other than the first, and its items' keys, by the wrapped contents.
 fn unwrap(
     found: &mut [Place],
     count: usize,
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(keys[0], Block::ZERO);
     }
 
-    /// An item of R's is found on the list of its label, and opened by what is wrapped there.
+    /// An item of R's is found on the list of its label, and opened by the contents that are wrapped there.
     #[test]
     fn every_list_leads_to_the_payload() {
         let mut rng = StdRng::seed_from_u64(2);

@@ -1,4 +1,4 @@
-//! The beginning of a run: agreement on what is computed and on sizes, and OT sessions that several runs share.
+//! The beginning of a run: agreement on the computation and on sizes, and OT sessions that several runs share.
 
 use std::ops::RangeInclusive;
 

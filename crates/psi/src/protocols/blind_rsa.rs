@@ -9,7 +9,7 @@
 //! 4. S → R: the sorted list of tags {H'(H(y)^d)}. R outputs the x whose tag H'(H(x)^d) is on the list.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set: r^e is uniform among the
-//! invertible residues, and so is what S sees. This requires that e is coprime to p − 1 and q − 1, which R
+//! invertible residues, and so is S's view. This requires that e is coprime to p − 1 and q − 1, which R
 //! cannot verify: an S that generates N differently learns something about each H(x). The protocol is
 //! semi-honest for that reason, and because nothing forces S to use one exponent.
 //!
@@ -253,8 +253,7 @@ struct Blinding {
 
 impl Blinding {
     fn random(key: &PublicKey, count: usize, rng: &mut dyn CryptoRng) -> Vec<Self> {
-        // An r without an inverse would reveal a factor of N, which nobody finds by chance; another one is
-        // drawn.
+        // An r without an inverse would reveal a factor of N, which has negligible probability; another one is drawn.
         let mut drawn: Vec<Residue> = (0..count).map(|_| key.random(rng)).collect();
         let blindings = drawn
             .par_iter()

@@ -349,7 +349,7 @@ mod tests {
     }
 
     /// End to end, with tags so short that there are false matches: n_x · n_y · 2^-ℓ of them, less where S's own tags
-    /// coincide. This is what the length of a tag, ⌈λ + log n_x + log n_y⌉, makes improbable.
+    /// coincide. The length of a tag, ⌈λ + log n_x + log n_y⌉, makes this improbable.
     #[test]
     fn false_matches_are_as_many_as_the_length_of_tags_says() {
         false_matches_are_as_many_as_tags_of::<8>();

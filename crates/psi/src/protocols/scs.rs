@@ -5,7 +5,7 @@
 //!
 //! 1. Both draw a seed, now that both sets are fixed. An item is represented by σ bits of its image under AES
 //!    with that seed, enough that two different items are equal only with probability 2^-λ.
-//! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace by 0 what occurs once, and
+//! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace items that occur once by 0, and
 //!    shuffle by a permutation that S drew.
 //! 3. The result is revealed to R, which looks its items up.
 //!

@@ -456,7 +456,7 @@ fn sums_that_could_wrap_are_refused() {
     }
 }
 
-/// The sets of three partitions, of the sizes of the query, and what is expected of all together.
+/// The sets of three partitions, of the sizes of the query, and the expected result of all together.
 fn partitions(query: Query, shared: [usize; 3]) -> (Vec<Input>, Output) {
     let input = |(seed, shared)| {
         let input = Input::random(query.sizes, shared, query.aggregate, seed);
@@ -482,7 +482,7 @@ fn partitions(query: Query, shared: [usize; 3]) -> (Vec<Input>, Output) {
     (inputs, expected)
 }
 
-/// A party's shares of all partitions, and what the total is opened to.
+/// A party's shares of all partitions, and the opened total.
 fn over_partitions(
     query: Query,
     receives: bool,

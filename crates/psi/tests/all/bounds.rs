@@ -22,7 +22,7 @@ use vesica_testkit::{
 /// Numbers of partitions, up to the most there are.
 const PARTITIONS: [usize; 5] = [1, 2, 8, 64, 4096];
 
-/// log2 of what SECURITY.md promises of all events together.
+/// log2 of the bound that SECURITY.md promises for all events together.
 const TOGETHER: f64 = -37.0;
 
 /// The one event whose bound is the same for any number of partitions: entries with this check are not recommended,
@@ -129,7 +129,7 @@ fn the_events_of_a_number_are_as_rare_as_its_delta_says() {
     }
 }
 
-/// The bounds are of what protocols do: one that is known to promise too little does not keep them.
+/// The bounds hold for the actual protocols: one that is known to promise too little does not keep them.
 #[test]
 fn a_protocol_that_promises_too_little_is_found() {
     let liang = vesica_psi::find("psz14-gbf-liang").unwrap();

@@ -1,6 +1,6 @@
-//! `cm20-malicious-sender` against a sender that cheats at one step (`vesica_testkit::adversary::cm20`). What the
-//! protocol claims against it is that the honest receiver's output is the intersection with some set of no more items
-//! than announced, chosen without knowledge of the receiver's. So a cheat is either refused or amounts to other items.
+//! `cm20-malicious-sender` against a sender that cheats at one step (`vesica_testkit::adversary::cm20`). Against it the
+//! protocol claims that the honest receiver's output is the intersection with some set of no more items than announced,
+//! chosen without knowledge of the receiver's. So a cheat is either refused or amounts to other items.
 
 #![allow(clippy::unwrap_used)]
 

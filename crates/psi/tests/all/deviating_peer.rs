@@ -1,6 +1,6 @@
-//! An honest party against a peer that deviates at each message in each possible way: it ends with an error
-//! that names what happened, or with an output that contains no item that the other side does not have (except
-//! for circuit PSI, which promises nothing in this case).
+//! An honest party against a peer that deviates at each message in each possible way: it ends with an error that names
+//! the deviation, or with an output that contains no item that the other side does not have (except for circuit PSI,
+//! which promises nothing in this case).
 
 use crate::key;
 use rand::rngs::StdRng;

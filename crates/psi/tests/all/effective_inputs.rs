@@ -97,7 +97,7 @@ fn of_all() -> String {
     lines.join("\n")
 }
 
-/// The rows of a table for one protocol: what is announced, the columns, and the largest numbers of items.
+/// The rows of a table for one protocol: the announced number, the columns, and the largest numbers of items.
 fn of_one<M: Construction>() -> String {
     let row = |items: usize| {
         let columns = M::shape(items).columns();

@@ -1,11 +1,11 @@
 //! A message of a party is changed, anywhere: a protocol that is secure against deviating parties never gives an honest
 //! receiver a row that is not in the intersection.
 //!
-//! Two of three mutations flip one bit; the third drops, repeats, reorders, cuts, lengthens or splices a message. Both are
-//! distributed evenly over the steps of a protocol, so that short messages are hit as often as long ones. The
+//! Two of three mutations flip one bit; the third drops, repeats, reorders, cuts, lengthens or splices a message. Both
+//! are distributed evenly over the steps of a protocol, so that short messages are hit as often as long ones. The
 //! permitted consequences are written down for each step ([`May`]); any other fails the test. A part of the
-//! intersection is what the receiver would have got if the sender had used other items; so each step that permits it
-//! also has a minimum for the size of the part.
+//! intersection is the result that the receiver would have got if the sender had used other items; so each step that
+//! permits it also has a minimum for the size of the part.
 
 #![allow(clippy::unwrap_used)]
 

@@ -267,7 +267,7 @@ fn a_key_opens_no_other_payload() {
     }
 }
 
-/// A sender that alters payloads changes only what the receiver gets for these; any alteration of their form
+/// A sender that alters payloads changes only the receiver's results for these; any alteration of their form
 /// ends the run.
 #[test]
 fn a_deviating_sender_changes_payloads_at_most() {

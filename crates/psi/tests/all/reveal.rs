@@ -113,15 +113,15 @@ fn a_receiver_tests_once_whether_the_sender_has_all_of_some_items() {
                 together(&all, &(0..all.len() as u32).collect::<Vec<_>>(), &absent, missing)
             })
         };
-        // It succeeds where the sender has them all, and they are in the sender's result.
+        // It succeeds if the sender has them all, and they are in the sender's result.
         for guessed in [&others[..0], &others[..1], &others[..30]] {
             let (learned, error) = named(guessed, &[]);
             let mut expected = [&shared[..], guessed].concat();
             expected.sort_unstable();
             assert_eq!((learned.unwrap(), error), (expected, None));
         }
-        // It is one answer for all of them: the refusal does not depend on which are missing, on how many, or on what
-        // else was named; the sender has no result.
+        // It is one answer for all of them: the refusal does not depend on which are missing, on how many, or on the
+        // other names; the sender has no result.
         let refusals = [
             named(&[], &[0]),
             named(&[], &[0, 1, 2]),

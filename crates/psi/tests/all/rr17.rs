@@ -71,7 +71,7 @@ fn which_items_count_is_chance() {
 #[test]
 fn items_outside_of_the_slots_do_not_count() {
     let sets = equal_sets(ATTEMPTS);
-    // What a sender might try in place of R's function: nothing, S's own function, or a value that it has
+    // Replacements that a sender might try for R's function: nothing, S's own function, or a value that it has
     // elsewhere.
     let tries: [fn(&DeSender, usize, Block) -> Block; 3] = [
         |_, _, _| Block::ZERO,

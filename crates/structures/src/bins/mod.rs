@@ -1,7 +1,7 @@
 //! Hash bins: the bins of each item, and tables of the items in each bin.
 //!
 //! A [`BinMap`] gives each pseudo-random item its bins; [`phasing`] gives them to items of any kind and
-//! stores only what a bin does not determine. The tables are built over either ([`Hashed`]): [`Table`], with
+//! stores only the part that a bin does not determine. The tables are built over either ([`Hashed`]): [`Table`], with
 //! many items per bin - each item in all of its bins, in the emptiest of them, or in one of two so that bins
 //! are equally full - and [`cuckoo::CuckooTable`], with at most one. The party that puts an item into only
 //! one bin must be the one that learns the result; the other party puts its items into all of their bins.

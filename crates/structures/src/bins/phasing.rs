@@ -79,7 +79,7 @@ impl<const H: usize> Phasing<H> {
         self.join(self.unshift(bin, shift), stored.rest)
     }
 
-    /// Encodes what is stored as a number of [`Shape::stored_bits`] bits; the encoding is injective.
+    /// Encodes a stored part as a number of [`Shape::stored_bits`] bits; the encoding is injective.
     pub fn pack(&self, stored: Stored) -> Option<u128> {
         let (bits, rest_bits) = (self.shape.stored_bits(H), self.shape.rest_bits());
         let fits = bits <= 128 && stored.rest.checked_shr(rest_bits).unwrap_or(0) == 0;

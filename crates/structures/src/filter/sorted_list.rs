@@ -6,8 +6,8 @@ use vesica_primitives::Block;
 use super::{BuildError, DecodeError, Filter, List, check_len};
 use crate::tag_list::Layout;
 
-/// A [`List`] that is shorter on the wire: at the same rate no other filter needs fewer bits, apart from what
-/// they save through collisions.
+/// A [`List`] that is shorter on the wire: at the same rate no other filter needs fewer bits, apart from savings
+/// through collisions.
 pub struct SortedList(List);
 
 impl SortedList {

@@ -118,7 +118,7 @@ pub trait Okvs: Sync {
 /// A store for values of the type `V`.
 pub trait Codec<V: BinaryVector>: Okvs {
     /// Makes the keys that `workspace` solved last decode to `values`, in their order. Columns that no equation
-    /// determines keep what `columns` holds.
+    /// determines keep their value in `columns`.
     ///
     /// # Errors
     /// [`Error::NoSolution`] if dependent equations have values that do not agree: for two equal keys with different

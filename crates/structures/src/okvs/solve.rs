@@ -3,7 +3,7 @@
 //! 1. Peel: while a sparse column has a single row left, that row will be solved by it; remove the row.
 //! 2. If rows remain and none can be peeled, set one aside (the *gap*) and continue.
 //! 3. Rows set aside determine dense columns: subtract from each the peeled rows that eliminate its sparse
-//!    columns; what is left is an equation in dense columns and undetermined sparse ones.
+//!    columns; an equation in dense columns and undetermined sparse ones remains.
 //! 4. Go through the peeled rows in reverse order; each determines its column.
 //!
 //! Steps 1 and 2, and the elimination in step 3, do not look at values. Usually nothing is set aside and the

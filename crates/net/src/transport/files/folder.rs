@@ -40,7 +40,7 @@ pub trait Folder: Send {
     /// is not a file.
     fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>>;
 
-    /// Writes a file of these pieces, in the place of one of this name. It appears whole or not at all.
+    /// Writes a file of these pieces, replacing any file of this name. It appears whole or not at all.
     ///
     /// # Errors
     /// Errors of the storage.
@@ -56,7 +56,7 @@ pub trait Folder: Send {
     /// has no locks.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process holds it, and what the place cannot do.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process holds it, and errors of the storage.
     fn lock(&self, _name: &str) -> io::Result<Option<File>> {
         Ok(None)
     }
@@ -160,8 +160,8 @@ impl Folder for Directory {
     }
 }
 
-/// Opens a regular file in a directory where others may write, who can put a link, a pipe or a device in its place at
-/// any moment: no link is followed, nothing is waited for, and what was opened is a regular file.
+/// Opens a regular file in a directory where others may write and can replace it by a link, a pipe or a device at any
+/// moment: it follows no link, never blocks, and opens only a regular file.
 ///
 /// # Errors
 /// [`InvalidData`](io::ErrorKind::InvalidData) if it is not a regular file, and the system's errors.
@@ -207,7 +207,7 @@ fn is_still(_file: &File, _path: &Path) -> bool {
     true
 }
 
-/// A file that is not what it should be.
+/// The error for a file with unexpected content.
 pub(super) fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -59,7 +59,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Claims a side of a directory, and removes what its earlier runs have left.
+    /// Claims a side of a directory, and removes files of its earlier runs.
     pub(super) fn make(folder: &dyn Folder, side: Side, names: &PartyNames) -> Result<Self> {
         let failed = |source| unusable(folder, source);
         let hello = Part::read(folder, &side.numbered(0)).ok().flatten();
@@ -86,7 +86,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Removes what this party has left of a run in which it was the other side.
+    /// Removes this party's files from a run in which it was the other side.
     fn clear_other(folder: &dyn Folder, other: Side, names: &PartyNames) -> io::Result<()> {
         let hello = Part::read(folder, &other.numbered(0)).ok().flatten();
         if hello.is_none_or(|hello| names.whose(&hello) != Whose::Mine) {
@@ -113,7 +113,7 @@ impl Claim {
         self.lock = None;
     }
 
-    /// Leaves what a killed process leaves: the file, but no lock.
+    /// Leaves the same as a killed process: the file, but no lock.
     #[cfg(test)]
     pub(super) fn abandon(&mut self) {
         self.lock = None;

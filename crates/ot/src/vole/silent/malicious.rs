@@ -140,7 +140,8 @@ pub struct Unverified {
 }
 
 impl Unverified {
-    /// The share. What depends on a may leave R, since nothing that S sent has a part in it; what depends on c may not.
+    /// The share. Values that depend on a may leave R, since S's messages have no part in a; values that depend on c
+    /// may not.
     pub fn share(&self) -> &ReceiverShare<Block> {
         &self.share
     }

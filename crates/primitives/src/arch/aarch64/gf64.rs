@@ -198,7 +198,7 @@ fn join_vectors(low: uint64x2_t, high: uint64x2_t, twiddles: uint64x2_t) -> [uin
 fn times(x: uint64x2_t, y: uint64x2_t) -> uint64x2_t {
     let (even, odd) = (multiply_lower(x, y), multiply_upper(x, y));
     let (low, high) = (vzip1q_u64(even, odd), vzip2q_u64(even, odd));
-    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1). What the upper four bits of `high` leave above x^64 is
+    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1). The bits that the upper four bits of `high` leave above x^64 are
     // folded once more, by a table with one byte for each value.
     let folded = veorq_u64(high, vaddq_u64(high, high));
     let folded = veorq_u64(folded, vshlq_n_u64::<3>(folded));
@@ -218,7 +218,8 @@ fn times_one(a: u64, b: u64) -> u64 {
     vgetq_lane_u64::<0>(veorq_u64(product, veorq_u64(folded, above)))
 }
 
-/// For each value of the upper four bits of a word: what they leave above x^64 when multiplied by x^64, folded.
+/// For each value of the upper four bits of a word: the bits that they leave above x^64 when multiplied by x^64,
+/// folded.
 const FOLDED_TWICE: [u8; 16] = {
     let mut table = [0; 16];
     let mut bits = 0u8;

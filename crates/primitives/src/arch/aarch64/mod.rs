@@ -1,8 +1,8 @@
 //! Kernels for AArch64. Each may be called only on a processor with the instruction sets named under `# Safety`;
 //! a [`Backend`](super::Backend) is the proof of that.
 //!
-//! Every AArch64 processor has NEON, so the portable kernels are compiled for it: what is plain loops over words has no
-//! twin here.
+//! Every AArch64 processor has NEON, so the portable kernels are compiled for it: kernels that are plain loops over
+//! words have no version here.
 
 pub mod aes;
 pub mod blake3;

@@ -36,7 +36,7 @@ pub fn digits(scalars: &[[u8; 32]; LANES]) -> Digits {
         let mut carry = 0;
         for (place, digits) in digits.iter_mut().enumerate() {
             let digit = i64::from(scalar[place / 2] >> (4 * (place % 2)) & 15) + carry;
-            // The last one keeps what there is: up to 8.
+            // The last one keeps its value: up to 8.
             carry = if place + 1 < DIGITS { (digit + 8) >> 4 } else { 0 };
             digits[lane] = digit - (carry << 4);
         }

@@ -110,8 +110,8 @@ pub type Patterns = Twiddles<Pattern>;
 pub struct Map<const BYTES: usize> {
     /// The images of single bits.
     images: Vec<u128>,
-    /// For each byte of an image and each byte of a value, what this adds to that: eight rows of eight bits, the
-    /// last bit's first. For processors with an instruction for that.
+    /// For each byte of an image and each byte of a value, the contribution of the latter to the former: eight rows of
+    /// eight bits, the last bit's first. For processors with an instruction for that.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     pub blocks: [[u64; BYTES]; BYTES],
 }

@@ -299,7 +299,7 @@ fn times(x: __m256i, y: __m256i) -> __m256i {
     let odd = _mm256_clmulepi64_epi128::<0x11>(x, y);
     let low = _mm256_unpacklo_epi64(even, odd);
     let high = _mm256_unpackhi_epi64(even, odd);
-    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1). What the upper four bits of `high` leave above x^64 is
+    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1). The bits that the upper four bits of `high` leave above x^64 are
     // folded once more, by a table with one byte for each value.
     let folded = _mm256_xor_si256(high, _mm256_add_epi64(high, high));
     let folded = _mm256_xor_si256(folded, _mm256_slli_epi64::<3>(folded));
@@ -307,8 +307,8 @@ fn times(x: __m256i, y: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(low, folded), above)
 }
 
-/// For each value of the upper four bits of a word: what they leave above x^64 when multiplied by x^64, folded.
-/// In both halves of a vector.
+/// For each value of the upper four bits of a word: the bits that they leave above x^64 when multiplied by x^64,
+/// folded. In both halves of a vector.
 const FOLDED_TWICE: [u64; LANES] = {
     let mut table = [0; 2];
     let mut bits = 0;

@@ -1,4 +1,4 @@
-//! Many points at once: by vector instructions where the processor has them.
+//! Many points at once: by vector instructions if the processor has them.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::arch::curve25519::{self, LANES, Points, Vectors};
 
-/// Points of ristretto255, in vectors of eight where the processor has the instructions for them.
+/// Points of ristretto255, in vectors of eight if the processor has the instructions for them.
 pub struct RistrettoBatch(Form);
 
 enum Form {
@@ -132,7 +132,7 @@ impl Batch for RistrettoBatch {
         let Some(vectors) = Vectors::current() else {
             return OneByOne::decode(encoded).map(Self::one_by_one);
         };
-        // What fills the last vector is an encoding too.
+        // The fill of the last vector is an encoding too.
         let filling = *encoded.first().unwrap_or(&[0; 32]);
         let points = eights(encoded, filling).map(|encoded| {
             let (points, are_points) = vectors.decode(&encoded);

@@ -91,7 +91,7 @@ mod tests {
         ran.1
     }
 
-    /// Neither party changes the distribution by choosing its bits: each value comes as often as it should, but for six
+    /// Neither party changes the distribution by choosing its bits: each value has its expected frequency, up to six
     /// standard deviations.
     #[test]
     fn a_party_that_does_not_draw_its_bits_changes_nothing() {

@@ -37,7 +37,7 @@ impl Form {
         })
     }
 
-    /// log2 of a bound on the probability that any of `queries` values is taken for one in the filter.
+    /// log2 of a bound on the probability that any of `queries` values is mistaken for one in the filter.
     pub(super) fn log2_failure(&self, queries: usize) -> f64 {
         match self {
             Self::Bloom(shape) => shape.log2_failure(queries),

@@ -81,7 +81,7 @@ impl Tags {
         Self { bits, list, queries: sizes.receiver, lambda }
     }
 
-    /// The event that one of the receiver's values is taken for another one of the sender's.
+    /// The event that one of the receiver's values is mistaken for another one of the sender's.
     pub(crate) fn failure(self, Sizes { sender, receiver }: Sizes) -> Failure {
         let log2 = match self.filter(sender) {
             Some(filter) => filter.log2_failure(receiver),

@@ -3,22 +3,21 @@
 //!
 //! 1. R → S: {H(x) + r_x·G} in the order of R's items.
 //! 2. S → R: {α·(H(x) + r_x·G)}, the same list in the same order, and then A = α·G.
-//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R subtracts r_x·A from what was returned, which leaves
-//!    α·H(x), and outputs the x whose tag is on the list. For that it makes a table of multiples of −A.
+//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R subtracts r_x·A from the returned points, which leaves α·H(x), and
+//!    outputs the x whose tag is on the list. For that it makes a table of multiples of −A.
 //!
 //! Deviation from the papers, which blind an item by an exponent, β·H(x), and unblind it by 1/β: here R's two
 //! products have a fixed base, which makes them cheaper, and none has an inverse as its exponent, which is
 //! never short.
 //!
 //! R's items are hidden from S unconditionally, each by its own uniform element (in groups with [short
-//! exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees is secure
-//! under the decisional Diffie–Hellman assumption, as with exponents; A is part of that problem.
+//! exponents](Group::random_scalar) computationally, by one that only looks uniform). R's view is secure under the
+//! decisional Diffie–Hellman assumption, as with exponents; A is part of that problem.
 //!
-//! Semi-honest only. What R computes is right for the exponent of A, and R cannot verify that S used the same
-//! in step 2. A malicious S can choose its answers according to A and a guess of x such that only the right
-//! guess gives α·H(x), which multiplicative blinding does not allow: Jarecki, Krawczyk and Xu, "On the
-//! (In)Security of the Diffie–Hellman Oblivious PRF with Multiplicative Blinding" (PKC 2021; they write
-//! groups multiplicatively).
+//! Semi-honest only. R's result is right for the exponent of A, and R cannot verify that S used the same in step 2. A
+//! malicious S can choose its answers according to A and a guess of x such that only the right guess gives α·H(x),
+//! which multiplicative blinding does not allow: Jarecki, Krawczyk and Xu, "On the (In)Security of the Diffie–Hellman
+//! Oblivious PRF with Multiplicative Blinding" (PKC 2021; they write groups multiplicatively).
 
 use std::marker::PhantomData;
 

@@ -1,5 +1,5 @@
-//! PSI by set-inclusion tests: the common part of the protocols of PSZ14 §5 and §6 and of PSSZ15, which is
-//! everything except how items are placed and what is compared there.
+//! PSI by set-inclusion tests: the common part of the protocols of PSZ14 §5 and §6 and of PSSZ15, which is everything
+//! except the placement of items and the values compared there.
 
 use std::marker::PhantomData;
 

@@ -502,9 +502,9 @@ fn send_all(
     Ok(pairs)
 }
 
-/// A sender that chooses its challenge, here of many the one whose set lies furthest to one side, or that repeats the
-/// challenge of an earlier run. R's ones are where its own randomness puts them, so the number of them that are
-/// opened has the same distribution for every set, and so has the probability that R gives up. What is opened has no
+/// A sender that chooses its challenge, here the one out of many whose set is furthest to one side, or that repeats the
+/// challenge of an earlier run. R's own randomness determines the places of its ones, so the number of them that are
+/// opened has the same distribution for every set, and so has the probability that R gives up. The opened OTs have no
 /// part in the rest of the run.
 #[test]
 fn a_chosen_challenge_sees_no_more_ones_than_a_random_one() {

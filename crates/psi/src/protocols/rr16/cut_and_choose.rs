@@ -1,9 +1,9 @@
 //! OTs in which a receiver has not chosen too many ones, with no input of either party (steps 1 to 3 of the
 //! protocol).
 //!
-//! The set C of opened OTs has a fixed size and comes from a seed, so S cannot make it too large. What R opens
-//! is one bit for each OT of C, so it cannot lie outside of C or repeat. The OTs that are not in C are then
-//! renumbered, so that those in C can no longer be named.
+//! The set C of opened OTs has a fixed size and comes from a seed, so S cannot make it too large. R opens one bit for
+//! each OT of C, so it can neither open an OT outside C nor repeat one. The OTs that are not in C are then renumbered,
+//! so that those in C can no longer be named.
 
 use std::ops::{Add, Range};
 
@@ -65,7 +65,7 @@ pub(super) fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Zeroizing<Vec<Block>>> {
-    // 1. Only S knows at this point what will be opened, which saves it half of the strings.
+    // 1. Only S knows at this point which OTs will be opened, which saves it half of the strings.
     let seed = Seed::new(declassify(Block::random(rng)));
     let opened = subset(shape.ots(), shape.opened, &seed);
     let mut ones = Zeroizing::new(Vec::with_capacity(shape.cells()));

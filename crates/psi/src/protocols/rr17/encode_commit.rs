@@ -9,9 +9,9 @@
 //! 4. R outputs the x in slot i for which some commitment has x's hint in place i, and pad gives an r with
 //!    which that is a commitment to x.
 //!
-//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, regardless of what it writes
-//! into the places: it can only leave some out, in which case the item counts only if R happens to have it in another
-//! slot. R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ bits.
+//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, regardless of the contents of
+//! the places: it can only leave some out, in which case the item counts only if R happens to have it in another slot.
+//! R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ bits.
 //!
 //! Hints save R from trying every commitment, and security does not depend on them: one of 32 bits that matches
 //! by chance, as some do in large sets, leads to a commitment that is not to x. For the same reason, and
@@ -186,7 +186,7 @@ impl Party<Items<'_>, ()> for Sender {
         // 3.
         channel.phase("commitments");
         let hashes = Hashes::new(&hashing);
-        // Time does not depend on the order but for caches.
+        // Only caches can make time depend on the order.
         let mut order: Vec<u32> = (0..items.len() as u32).collect();
         order.shuffle(&mut Declassified(&mut *rng));
         for positions in order.chunks(message_items(shape)) {

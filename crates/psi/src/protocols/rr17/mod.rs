@@ -1,5 +1,5 @@
 //! The two protocols of Rindal and Rosulek (CCS 2017) against malicious parties: [`dual_execution`] (§5) and
-//! [`encode_commit`] (§6). This module holds what they share.
+//! [`encode_commit`] (§6). This module holds their common part.
 //!
 //! Each party hashes its items into b bins, by one hash function, and fills every bin up to μ *slots* with
 //! dummies. For each slot there is an instance of an OPRF ([`oos17`](vesica_oprf::oos17)), in which the party
@@ -210,7 +210,7 @@ impl Binned {
         let bins = self.table.bin_count();
         let mut points: Vec<Block> = (0..bins * slots).map(|_| dummy(rng)).collect();
         let mut of_entry = Vec::with_capacity(self.len());
-        // For any order, shuffling its front makes a random choice. Time does not depend on it but for caches.
+        // For any order, shuffling its front makes a random choice. Only caches can make time depend on it.
         let rng = &mut Declassified(rng);
         let mut order: Vec<usize> = (0..slots).collect();
         for (bin, bounds) in self.table.starts().array_windows().enumerate() {

@@ -1,8 +1,8 @@
-//! A peer that deviates at a message of a method. Every method is semi-honest: nothing binds a number to the sets. So
-//! what is tested is what holds nevertheless. A message of another length, label, order or number is refused with an
-//! error that names it, and the honest party never panics or waits forever. Where only the content of a message
-//! differs, it ends with an error or with *some* answer to the query: a sum may be any number, a threshold either,
-//! and a count that is computed from shares any number as well.
+//! A peer that deviates at a message of a method. Every method is semi-honest: nothing binds a number to the sets. The
+//! tests show the guarantees that hold nevertheless. A message of another length, label, order or number is refused
+//! with an error that names it, and the honest party never panics or waits forever. Where only the content of a message
+//! differs, it ends with an error or with *some* answer to the query: a sum may be any number, a threshold either, and
+//! a count that is computed from shares any number as well.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The field of 2^255 − 19 in eight lanes: a vector holds the same limb of eight numbers.
 //!
-//! Limbs have 51 bits, and between operations a little more: what an operation returns is below 2^51 + 2^15, so
+//! Limbs have 51 bits, and between operations a little more: results are below 2^51 + 2^15, so
 //! that the low 52 bits, which are all that a multiplication looks at, are the whole limb. Nothing branches on a
 //! value or uses one as an address.
 
@@ -174,7 +174,7 @@ impl Field {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub fn sub(self, other: Self) -> Self {
-        // Four times the modulus is more than any limb of what is taken away.
+        // Four times the modulus exceeds any limb of the subtrahend.
         const FOUR: Limbs = [4 * (MASK - 18), 4 * MASK, 4 * MASK, 4 * MASK, 4 * MASK];
         let four = Self::all(&FOUR).0;
         let raised = each!(I => _mm512_add_epi64(self.0[I], four[I]));

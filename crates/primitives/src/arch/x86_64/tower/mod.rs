@@ -90,7 +90,7 @@ fn map_batch128(map: &Map<16>, values: &mut [u128; 64]) {
     store_planes128(vectors, planes);
 }
 
-/// Adds what eight bytes contribute to one byte of an image.
+/// Adds the contribution of eight bytes to one byte of an image.
 #[target_feature(enable = "gfni,avx512f")]
 #[inline]
 fn add_image(mut image: __m512i, planes: &[__m512i; 8], blocks: &[u64; 8]) -> __m512i {

@@ -1,22 +1,22 @@
-//! How much a test tries: a sample with every change, everything before a release.
+//! The effort of a test: a sample of its cases with every change, and all cases before a release.
 //!
-//! `cargo xtask assure` sets [`IN_FULL`]. The sample is the same each time, so a failing test fails again.
+//! `cargo xtask assure` sets [`IN_FULL`]. The sample is always the same, so a failing test fails again.
 
 /// The environment variable that requests all cases.
 pub const IN_FULL: &str = "VESICA_ASSURE";
 
-/// Whether all cases are requested.
+/// Returns whether all cases are requested.
 pub fn is_in_full() -> bool {
     std::env::var_os(IN_FULL).is_some()
 }
 
-/// The number of trials.
+/// Returns the number of trials.
 pub fn trials(with_every_change: usize, in_full: usize) -> usize {
     if is_in_full() { in_full } else { with_every_change }
 }
 
-/// Whether deviation number `way` is tried at place number `place`: one in `one_in`, different ones at each
-/// place, so that over that many places each deviation is tried, and at each place some are.
+/// Returns whether to try deviation `way` at place `place`. Each place gets one in `one_in` deviations, and neighbouring
+/// places get different ones, so that `one_in` places together get all of them.
 pub fn tries(place: usize, way: usize, one_in: usize) -> bool {
     is_in_full() || (place + way).is_multiple_of(one_in)
 }

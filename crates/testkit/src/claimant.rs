@@ -1,10 +1,9 @@
-//! A well-behaved peer that claims a set of any size: whatever the other side prepares for it, it prepares in
-//! vain.
+//! A well-behaved peer that claims a set of any size, but never runs the protocol.
 
 use vesica_net::{Channel, Error, Result};
 
-/// The labels of the messages at the beginning of a run. They are written out rather than imported, so that a
-/// change on the wire is noticed.
+/// The labels of the messages at the beginning of a run, written out rather than imported, so that a change on the wire
+/// is noticed.
 const TERMS: &str = "vesica/terms";
 const READY: &str = "vesica/ready";
 const RESUME: &str = "vesica/resume";
@@ -21,8 +20,8 @@ pub fn commitment(part: &[u8; 32]) -> [u8; 32] {
     *hasher.update(&[0]).update(part).finalize().as_bytes()
 }
 
-/// Agrees on these terms, claims `items` items and enough memory, and returns the reason why the other side
-/// stopped, or `None` if it was ready to continue.
+/// Agrees on these terms, and claims `items` items and enough memory. Returns the reason why the other side stopped, or
+/// `None` if it was ready to continue.
 pub fn claim(terms: &str, items: u64, channel: &mut Channel) -> Option<Error> {
     let mut begin = || -> Result<()> {
         channel.send(TERMS, terms.as_bytes())?;
@@ -34,7 +33,7 @@ pub fn claim(terms: &str, items: u64, channel: &mut Channel) -> Option<Error> {
         channel.recv_into(RESUME, &mut [0; 41])?;
         channel.recv_into(COMMIT, &mut [0; 32])?;
         channel.send(OPEN, &[0; 32])?;
-        // One answer, for the only candidate: it fits as a whole.
+        // One answer, for the only candidate, which fits as a whole.
         channel.send(ROOM, &[0])?;
         channel.recv_into(OPEN, &mut [0; 32])?;
         channel.recv_into(ROOM, &mut [0])?;

@@ -1,7 +1,8 @@
-//! What a bad link does to the bytes of one direction: it splits them, holds them back, delays them, and breaks.
+//! The effects of a bad link on the bytes of one direction: it splits them, holds them back, delays them, and breaks.
 //!
-//! Everything happens at positions: it depends on a seed and on how many bytes have passed, and on no clock and no
-//! thread. So a party that sends the same bytes again meets the same link again, whatever its machine does meanwhile.
+//! All effects happen at positions: they depend on a seed and on the number of bytes passed, but not on clocks or
+//! threads. A party that sends the same bytes again therefore meets the same link again, regardless of the load on its
+//! machine.
 
 use std::{
     collections::VecDeque,
@@ -11,38 +12,38 @@ use std::{
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// How a link breaks in one direction.
+/// A way for a link to break in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// The stream ends, as when a process dies or something in between closes it. What is sent afterwards is refused.
+    /// The stream ends, as if a process died or a middlebox closed it. Later writes fail.
     End,
-    /// As [`Break::End`], but what is sent afterwards is taken and lost.
+    /// The stream ends as with [`Break::End`], but later writes succeed and their bytes are lost.
     Hush,
-    /// The connection is reset: each end that has come so far can neither send nor receive any more.
+    /// The connection is reset: an end that has reached this position can neither send nor receive.
     Reset,
-    /// Nothing arrives any more, and the end of the stream does not either.
+    /// Nothing arrives any more, not even the end of the stream.
     Stall,
 }
 
 impl Break {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::End, Self::Hush, Self::Reset, Self::Stall];
 }
 
 /// The course of the bytes of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Course {
-    /// What the seeded choices below depend on.
+    /// Seed of the choices below.
     pub seed: u64,
-    /// The most bytes that are taken or given at once.
+    /// Maximum number of bytes moved at once.
     pub piece: usize,
-    /// Whether calls now and then return without having moved anything, as if they had been interrupted or had waited.
+    /// Whether some calls return without having moved anything, as if they had been interrupted or had waited.
     pub hiccups: bool,
-    /// Whether bytes are kept back until they are flushed, and a little of them arrives before.
+    /// Whether bytes are held back until they are flushed, except a few that arrive earlier.
     pub holds: bool,
-    /// The longest delay of a piece; one in 16 has one.
+    /// Maximum delay of a piece. One in 16 pieces is delayed.
     pub delay: Duration,
-    /// Where the link breaks, in bytes from the beginning, and how.
+    /// The position at which the link breaks, in bytes from the beginning, and the kind of break.
     pub breaks: Option<(u64, Break)>,
 }
 
@@ -57,22 +58,22 @@ impl Course {
         breaks: None,
     };
 
-    /// A course on which every byte arrives in the end, and none later than within `delay`.
+    /// Creates a course on which every byte arrives eventually, at most `delay` late.
     pub fn bumpy(seed: u64, delay: Duration) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        // Pieces of every order of magnitude up to 64 KiB, and single bytes rarely: they take long.
+        // Pieces of every order of magnitude up to 64 KiB, and rarely single bytes, because these take long.
         let piece = if rng.random_ratio(1, 32) { 1 } else { 1 << rng.random_range(4..=16) };
         let delay = if rng.random_ratio(1, 4) { delay } else { Duration::ZERO };
         let (hiccups, holds) = (rng.random(), rng.random());
         Self { seed, piece, hiccups, holds, delay, breaks: None }
     }
 
-    /// As this one, up to so many bytes.
+    /// Returns this course with a break at position `at`.
     pub fn breaking(self, at: u64, how: Break) -> Self {
         Self { breaks: Some((at, how)), ..self }
     }
 
-    /// A number that depends on the seed, a purpose and a position.
+    /// Returns a number that depends on the seed, a purpose and a position.
     fn choice(&self, purpose: u64, position: u64) -> u64 {
         // The finaliser of SplitMix64: every bit depends on every bit.
         let mut x =
@@ -84,7 +85,7 @@ impl Course {
         x ^ (x >> 31)
     }
 
-    /// How many bytes of `wanted` move at this position at once.
+    /// Returns the number of the `wanted` bytes that move at once at this position.
     fn piece(&self, purpose: u64, position: u64, wanted: usize) -> usize {
         match self.piece {
             usize::MAX => wanted,
@@ -92,7 +93,7 @@ impl Course {
         }
     }
 
-    /// The delay of a piece that begins here.
+    /// Returns the delay of a piece that begins here.
     fn delay(&self, position: u64) -> Option<Duration> {
         let choice = self.choice(DELAY, position);
         (!self.delay.is_zero() && choice.is_multiple_of(16))
@@ -106,26 +107,26 @@ const FLUSH: u64 = 3;
 const HOLD: u64 = 4;
 const DELAY: u64 = 5;
 
-/// What an end finds when it wants to move bytes.
+/// The result of an attempt to move bytes.
 pub(crate) enum Readiness<Moved> {
-    /// This.
+    /// The attempt is complete.
     Now(io::Result<Moved>),
-    /// It has to wait.
+    /// The end must wait.
     Nothing,
 }
 
-/// The bytes of one direction that are on their way.
+/// The bytes of one direction in transit.
 pub(crate) struct Lane {
     course: Course,
     capacity: usize,
     bytes: VecDeque<u8>,
     written: u64,
     read: u64,
-    /// Bytes up to here may be read; those that come after them wait for a flush.
+    /// Bytes before this position may be read. Later ones wait for a flush.
     shown: u64,
-    /// Bytes from these positions on do not arrive before these moments, in the order of both.
+    /// Bytes from these positions on do not arrive before these times. Both are in order.
     late: VecDeque<(u64, Instant)>,
-    /// Where the last hiccup of each kind was.
+    /// Position of the last hiccup of each kind.
     hiccups: [Option<u64>; 3],
     /// Whether the writer has closed it.
     pub(crate) closed: bool,
@@ -146,37 +147,37 @@ impl Lane {
         }
     }
 
-    /// Bytes that have been written and read.
+    /// Returns the numbers of bytes written and read.
     pub(crate) fn positions(&self) -> [u64; 2] {
         [self.written, self.read]
     }
 
-    /// When the next of the bytes that are late is due.
+    /// Returns the time at which the next late bytes arrive.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.late.front().map(|(_, due)| *due)
     }
 
-    /// Whether the link has broken in this way for an end that has come so far.
+    /// Returns whether the link has broken in this way for an end at this position.
     fn has_broken(&self, how: Break, position: u64) -> bool {
         self.course.breaks.is_some_and(|(at, found)| found == how && position >= at)
     }
 
-    /// Whether the writer has met a reset.
+    /// Returns whether the writer has met a reset.
     pub(crate) fn is_reset_for_writer(&self) -> bool {
         self.has_broken(Break::Reset, self.written)
     }
 
-    /// Whether the reader has met a reset.
+    /// Returns whether the reader has met a reset.
     pub(crate) fn is_reset_for_reader(&self) -> bool {
         self.has_broken(Break::Reset, self.read)
     }
 
-    /// Whether nothing arrives any more.
+    /// Returns whether nothing arrives any more.
     pub(crate) fn has_stalled(&self) -> bool {
         self.has_broken(Break::Stall, self.written)
     }
 
-    /// Whether a call of this kind at this position returns without having done anything. It does so once.
+    /// Decides whether a call of this kind at this position returns without having done anything. It does so once.
     fn hiccup(&mut self, purpose: u64, position: u64) -> Option<io::Error> {
         let choice = self.course.choice(purpose + 16, position);
         let last = &mut self.hiccups[purpose as usize - 1];
@@ -209,7 +210,7 @@ impl Lane {
         }
         let len = self.course.piece(WRITE, self.written, bytes.len().min(room));
         if let Some(delay) = self.course.delay(self.written) {
-            // In order, and yet no later than it would be alone: delays do not add up.
+            // Keep the order, but do not add up delays.
             let due = self.late.back().map_or(now, |(_, due)| *due).max(now + delay);
             self.late.push_back((self.written, due));
         }
@@ -218,7 +219,7 @@ impl Lane {
         if !self.course.holds || self.bytes.len() == self.capacity {
             self.shown = self.written;
         } else if self.course.choice(HOLD, self.written).is_multiple_of(4) {
-            // A part of what was held back, and a part of this.
+            // A part of the bytes held back, and a part of these.
             let held = self.written - self.shown;
             self.shown += self.course.choice(HOLD + 1, self.written) % (held + 1);
         }
@@ -260,7 +261,7 @@ impl Lane {
             Some((_, Break::Stall)) => return Readiness::Nothing,
             None => {}
         }
-        // What was not flushed is lost with its writer.
+        // Unflushed bytes are lost when their writer is dropped.
         if self.closed && self.read == self.shown {
             Readiness::Now(Ok(0))
         } else {

@@ -3,7 +3,7 @@
 /// Payload bytes of a segment.
 const SEGMENT: usize = (1 << 14) - 1;
 
-/// The byte that begins a segment, and the one that begins an abort.
+/// The first byte of a segment, and the first byte of an abort.
 const GOES_ON: u8 = 0;
 const ABORT: u8 = 255;
 
@@ -20,17 +20,17 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether a protocol sent it, rather than the channel by itself.
+    /// Returns whether a protocol sent it, rather than the channel itself.
     pub fn is_of_protocol(&self) -> bool {
         !OF_THE_CHANNEL.contains(&self.label.as_str())
     }
 
-    /// The bytes on the wire.
+    /// Returns the bytes on the wire.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.announcing(self.payload.len() as u64)
     }
 
-    /// The bytes on the wire, with an announced length that may be false.
+    /// Returns the bytes on the wire, with an announced length that may be false.
     pub fn announcing(&self, len: u64) -> Vec<u8> {
         let mut bytes = vec![self.label.len() as u8];
         bytes.extend_from_slice(self.label.as_bytes());
@@ -48,11 +48,11 @@ impl Message {
 pub enum Piece {
     /// A message.
     Message(Message),
-    /// A party announced that it stops; the code of its reason.
+    /// A party announced that it stops, with the code of its reason.
     Abort(u8),
 }
 
-/// Takes the bytes of one direction as they arrive and returns complete messages.
+/// Takes the bytes of one direction as they arrive, and returns complete messages.
 #[derive(Debug, Default)]
 pub struct Framer {
     bytes: Vec<u8>,
@@ -64,7 +64,7 @@ impl Framer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next complete unit, once all of it has arrived.
+    /// Returns the next unit once it has arrived completely.
     ///
     /// # Panics
     /// If an honest channel sent something that is not a message.
@@ -75,7 +75,7 @@ impl Framer {
     }
 }
 
-/// The first unit of `bytes` and its length, if it is complete.
+/// Parses the first unit of `bytes`, and returns it with its length if it is complete.
 fn parse(bytes: &[u8]) -> Option<(Piece, usize)> {
     let label_len = usize::from(*bytes.first()?);
     if bytes[0] == ABORT {
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// The bytes that a channel writes for `send`.
+    /// Returns the bytes that a channel writes for `send`.
     fn written_by(send: impl FnOnce(&mut Channel)) -> Vec<u8> {
         let (ours, mut theirs) = memory::pair();
         let mut channel = Channel::new(ours);

@@ -1,22 +1,22 @@
-//! Shared by the tests of all layers: two parties in one process, recorded and tampered connections, ideal
-//! functionalities, and conformance suites that each implementation runs in one line.
+//! Tools for the tests of all layers: two parties in one process, recorded and tampered connections, ideal
+//! functionalities, and conformance suites that test an implementation in one line.
 //!
-//! - [`assurance`] decides how many cases a test tries: a sample with every change, all of them for a release.
+//! - [`assurance`] decides how many cases a test tries: a sample with every change, and all of them for a release.
 //! - [`two_party`] runs both parties of a protocol in two threads over any kind of link.
-//! - [`pipe`] is a link in memory, with a clock that is set forward when both parties wait.
-//! - [`course`] is what a bad link does to the bytes of one direction, all of it derived from a seed.
-//! - [`transcript`] records what a party sends: for baselines, and to test that inputs of the same size give messages
-//!   of the same lengths.
-//! - [`replay`] plays to a party what it once received, so that it runs alone.
+//! - [`pipe`] is a link in memory, whose clock advances when both parties wait.
+//! - [`course`] describes a bad link in one direction, derived from a seed.
+//! - [`transcript`] records the messages that a party sends, for baselines, and to test that inputs of the same size
+//!   give messages of the same lengths.
+//! - [`replay`] replays received bytes to a party, so that it can run without its peer.
 //! - [`tamper`] is a peer that changes one message without understanding it.
 //! - [`adversary`] contains malicious parties that cheat at one chosen step.
 //! - [`claimant`] is a peer that claims a set of any size.
-//! - [`ideal`] computes the result of a protocol as a trusted party would.
-//! - [`vectors`] keeps the test vectors of the specification.
+//! - [`ideal`] computes the result of a protocol like a trusted party.
+//! - [`vectors`] compares code with the test vectors of the specification.
 //! - [`conformance`] contains the suites.
 //!
 //! **Must never import** the product or the command line. Only tests may depend on it, as a `dev-dependency`.
-// Everything here is the body of some test: a panic is how it reports.
+// All code here is called by tests, and reports failures by panics.
 #![allow(clippy::unwrap_used)]
 
 pub mod adversary;

@@ -1,5 +1,5 @@
-//! Two connected ends in one process that know when both parties wait, and then set their clock forward: no
-//! test waits for a timeout to expire, and none runs into one because its machine is loaded.
+//! Two connected ends in one process that notice when both parties wait, and then advance their clock. No test has to
+//! wait for a timeout, and no test runs into one because its machine is loaded.
 
 use std::{
     io::{self, Read, Write},
@@ -11,20 +11,20 @@ use vesica_net::{Clock, transport::POLL_INTERVAL};
 
 use crate::course::{Course, Lane, Readiness};
 
-/// How many bytes one direction holds before its writer must wait: no more than an operating system gives a
-/// socket, so that a protocol that would deadlock over a network deadlocks here.
+/// Capacity of one direction in bytes, after which its writer must wait. It is no more than an operating system gives a
+/// socket, so a protocol that would deadlock over a network deadlocks here.
 const CAPACITY: usize = 1 << 18;
 
-/// How far the clock is set forward each time that both parties wait, unless something is due earlier.
+/// The advance of the clock each time both parties wait, unless something is due earlier.
 const STEP: Duration = Duration::from_secs(10);
 
 struct PipeState {
-    /// The bytes on their way to each end.
+    /// The bytes in transit to each end.
     to: [Lane; 2],
-    /// Whether each end waits, and the other has done nothing since; or is gone.
+    /// Whether each end is dropped, or waits and the other end has done nothing since.
     waiting: [bool; 2],
     gone: [bool; 2],
-    /// Whether each end was just sent away although it need not wait, and so will come back.
+    /// Whether the last call of each end failed although it need not wait, so that it will call again.
     returns: [bool; 2],
 }
 
@@ -40,16 +40,16 @@ pub struct End {
     me: usize,
 }
 
-/// What has passed through a link so far.
+/// The numbers of bytes that have passed through a link so far.
 pub struct Passed(Arc<Pipe>);
 
-/// Two connected ends that hold 256 KiB each way, and their clock.
+/// Creates two connected ends that hold 256 KiB in each direction, and their clock.
 pub fn pair() -> (End, End, Clock) {
     let (left, right, clock, _) = pair_over([Course::STRAIGHT; 2], Clock::default());
     (left, right, clock)
 }
 
-/// As [`pair`], by this clock. The first of the courses is that of the bytes which the first end sends.
+/// Creates a pair like [`pair`], with this clock. The first course applies to the bytes that the first end sends.
 pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, Passed) {
     let to = [back, there].map(|course| Lane::new(course, CAPACITY));
     let state =
@@ -60,7 +60,7 @@ pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, 
 }
 
 impl Passed {
-    /// Bytes that each end has sent, and those of them that the other has received.
+    /// Returns the numbers of bytes that each end has sent and that the other end has received of them.
     pub fn bytes(&self) -> [[u64; 2]; 2] {
         let state = self.0.state.lock().unwrap();
         [state.to[1].positions(), state.to[0].positions()]
@@ -68,12 +68,12 @@ impl Passed {
 }
 
 impl PipeState {
-    /// Whether a reset has reached this end.
+    /// Returns whether a reset has reached this end.
     fn is_reset(&self, me: usize) -> bool {
         self.to[me].is_reset_for_reader() || self.to[1 - me].is_reset_for_writer()
     }
 
-    /// How far to set the clock forward when nothing happens before.
+    /// Returns the time by which to advance the clock when nothing happens.
     fn step(&self, now: Instant) -> Duration {
         let due =
             self.to.iter().filter_map(Lane::due).map(|due| due.saturating_duration_since(now));
@@ -90,8 +90,8 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Tries, and waits up to a poll interval for it to succeed. If the other party waits too, nothing can arrive but what is
-    /// late, so the clock advances by a step at once.
+    /// Tries, and waits up to a poll interval for success. If the other party waits too, only late bytes can arrive, so
+    /// the clock advances by a step at once.
     fn wait_for(
         &self,
         mut attempt: impl FnMut(&mut PipeState, Instant) -> Readiness<usize>,
@@ -106,7 +106,7 @@ impl End {
                 self.wake_other(&mut state);
                 return done;
             }
-            // What it was doing before can go on at once.
+            // The caller's previous step can continue at once.
             if !waits || std::mem::take(&mut state.returns[self.me]) {
                 break;
             }
@@ -123,7 +123,7 @@ impl End {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    /// To be called after anything that may let the other end continue.
+    /// Wakes the other end. Must be called after anything that may let it continue.
     fn wake_other(&self, state: &mut PipeState) {
         state.waiting[self.other()] = false;
         self.pipe.changed.notify_all();
@@ -201,7 +201,7 @@ mod tests {
         matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
     }
 
-    /// Sends so many bytes each way over these courses, and returns what arrived and how long it took.
+    /// Sends `len` bytes in each direction over these courses. Returns the received bytes and the time.
     fn exchanged(courses: [Course; 2], len: usize) -> ([Vec<u8>; 2], Duration) {
         let (left, right, clock, _) = pair_over(courses, Clock::default());
         let start = clock.now();
@@ -213,7 +213,7 @@ mod tests {
                 if sent < len {
                     sent += match end.write(&bytes[sent..]) {
                         Ok(written) => written,
-                        // What is left will never be taken.
+                        // The remaining bytes will never be received.
                         Err(error) if has_ended(&error) => len - sent,
                         Err(_) => 0,
                     };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_course_every_byte_arrives_in_order_and_in_time() {
+    fn on_any_course_every_byte_arrives_in_order_and_in_time() {
         const DELAY: Duration = Duration::from_secs(9);
         let mut delayed = 0;
         for seed in 0..40 {
@@ -251,7 +251,7 @@ mod tests {
             assert!(took < 2 * DELAY, "{course:?}: {took:?}");
             delayed += usize::from(took > DELAY / 9);
         }
-        assert!(delayed > 0, "nothing was late");
+        assert!(delayed > 0, "no byte was late");
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
                 let broken = Course::bumpy(at, Duration::ZERO).breaking(at, how);
                 let ([right, _], took) = exchanged([broken, Course::STRAIGHT], 1000);
                 assert_eq!(right.len() as u64, at.min(1000), "{how:?}");
-                // Who sees the end of the link does not wait.
+                // A reader that sees the end of the link does not wait.
                 let waits = how == Break::Stall && at < 1000;
                 assert!(
                     waits == (took > Duration::from_secs(3000)) || how == Break::Hush,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_flushed_is_lost_with_its_writer() {
+    fn unflushed_bytes_are_lost_with_their_writer() {
         let holding = Course { holds: true, ..Course::STRAIGHT };
         let (mut a, mut b, _, passed) = pair_over([holding, Course::STRAIGHT], Clock::default());
         a.write_all(b"told").unwrap();
@@ -299,6 +299,6 @@ mod tests {
             scope.spawn(|| wait(&mut a));
             scope.spawn(|| wait(&mut b));
         });
-        assert!(began.elapsed() < HOUR / 10, "it was sat out");
+        assert!(began.elapsed() < HOUR / 10, "the timeout elapsed");
     }
 }

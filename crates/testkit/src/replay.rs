@@ -1,7 +1,7 @@
-//! What a party received, played again to a party that is alone: so its time is its own, and it may have every
+//! Replays received bytes to a party without its peer. The time measured is then the party's own, and it can use every
 //! processor of the machine.
 //!
-//! A party with the same randomness as before sends the same messages, and what is played answers them.
+//! A party with the same randomness as before sends the same messages, and the replayed bytes answer them.
 
 use std::{
     io::{self, Read, Write},
@@ -10,14 +10,14 @@ use std::{
 
 use vesica_net::Transport;
 
-/// The bytes that came in over a [`Taping`] transport.
+/// The bytes received over a [`Taping`] transport.
 #[derive(Debug, Clone, Default)]
 pub struct Tape(Arc<Mutex<Vec<u8>>>);
 
-/// A transport of which all that comes in is kept.
+/// A transport that records everything it receives.
 pub struct Taping<T>(T, Tape);
 
-/// Has all at once that is on a tape, and takes and forgets whatever is written.
+/// A transport that provides the recorded bytes at once, and discards everything written.
 #[derive(Debug)]
 pub struct Replay {
     bytes: Vec<u8>,
@@ -25,13 +25,13 @@ pub struct Replay {
 }
 
 impl Tape {
-    /// Keeps what comes in over a transport.
+    /// Wraps a transport to record the bytes it receives.
     pub fn of<T: Transport>(transport: T) -> (Taping<T>, Self) {
         let tape = Self::default();
         (Taping(transport, tape.clone()), tape)
     }
 
-    /// Plays it from the beginning.
+    /// Replays the recording from the beginning.
     pub fn replay(&self) -> Replay {
         Replay { bytes: self.0.lock().unwrap().clone(), at: 0 }
     }
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// A party that is told the same does the same, with nobody there.
+    /// A party that receives the same bytes does the same without its peer.
     #[test]
     fn a_party_hears_again_what_it_heard() {
         let party = |channel: &mut Channel| {

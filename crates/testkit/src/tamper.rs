@@ -32,7 +32,7 @@ pub enum Tamper {
     Shorten,
     /// A byte is added to the payload, and the new length is announced.
     Extend,
-    /// The second half of the payload is that of another message, such as one of an earlier run, as far as both
+    /// The second half of the payload is replaced by another message's, such as one from an earlier run, as far as both
     /// reach.
     Splice(Message),
     /// The message is dropped.
@@ -43,7 +43,7 @@ pub enum Tamper {
     SwapWithNext,
     /// Another message is sent instead, such as one of an earlier run.
     Replace(Message),
-    /// A length other than that of the payload is announced.
+    /// A false length is announced.
     Announce(u64),
     /// The message has another label.
     Relabel(String),
@@ -58,7 +58,7 @@ pub enum Tamper {
 }
 
 impl Tamper {
-    /// Every way to tamper with a message, given one of the same step from an earlier run.
+    /// Returns every way to tamper with a message, given one of the same step from an earlier run.
     pub fn all(message: &Message, earlier: &Message) -> Vec<Self> {
         let len = message.payload.len();
         let mut all = vec![
@@ -82,13 +82,13 @@ impl Tamper {
         all
     }
 
-    /// Whether this changes only the content of one payload, which a protocol for parties that follow it need
-    /// not notice.
+    /// Returns whether this changes only the content of one payload, which a protocol for semi-honest parties need not
+    /// notice.
     pub fn keeps_the_form(&self) -> bool {
         matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_) | Self::Splice(_))
     }
 
-    /// Whether an error fits the change.
+    /// Returns whether an error fits the change.
     fn explains(&self, error: &Error) -> bool {
         if self.keeps_the_form() {
             return comes_of_other_content(error);
@@ -96,7 +96,7 @@ impl Tamper {
         let Error::Peer { deviation, .. } = error else {
             return match self {
                 Self::Close | Self::CloseWithin => matches!(error, Error::Closed { .. }),
-                // What should have come next never comes.
+                // The next expected message never arrives.
                 Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
                     matches!(error, Error::Stalled { .. })
                 }
@@ -121,8 +121,8 @@ impl Tamper {
     }
 }
 
-/// Whether an error may follow from a well-formed message with different content: the content is refused, or it
-/// changes how much the other party waits for, or the malicious party, whose code is honest, gave up first.
+/// Returns whether an error may follow from a well-formed message with different content: the content is refused, or it
+/// changes the length that the other party waits for, or the malicious party, whose code is honest, gave up first.
 fn comes_of_other_content(error: &Error) -> bool {
     match error {
         Error::Peer { deviation, .. } => matches!(
@@ -144,7 +144,7 @@ enum TamperState {
     After,
     /// Everything is swallowed.
     Silent,
-    /// Nothing more can be written.
+    /// Nothing can be written any more.
     Closed,
 }
 
@@ -184,7 +184,7 @@ impl Tampering {
                 self.state = TamperState::Before(k.saturating_sub(message.is_of_protocol().into()));
                 self.pass(&message.to_bytes());
             }
-            // It belongs to no step, and may come at any time.
+            // A `busy` message belongs to no step, and may come at any time.
             TamperState::Swapping(held) if message.label == "busy" => {
                 self.pass(&message.to_bytes());
                 self.state = TamperState::Swapping(held);
@@ -252,7 +252,7 @@ impl Tampering {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Passes on what the wire accepts, and closes it after the last bytes if requested.
+    /// Writes the bytes that the wire accepts, and closes it after the last bytes if requested.
     fn pump(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
             let Some(wire) = &mut self.wire else { return Err(io::ErrorKind::BrokenPipe.into()) };
@@ -310,7 +310,7 @@ fn is_blocked(error: &io::Error) -> bool {
 /// Number of concurrent runs.
 const AT_ONCE: usize = 2;
 
-/// How many messages of one step are tampered with: its first, its last, and others between them.
+/// Number of messages of one step that are tampered with: the first, the last, and some between them.
 const OF_ONE_STEP: usize = 4;
 
 /// With every change, one in this many deviations is tried at a message.
@@ -331,17 +331,17 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whether this may go unnoticed, because it changes only the content of payloads.
+    /// Returns whether this may go unnoticed, because it changes only the content of payloads.
     fn keeps_the_form(&self) -> bool {
         self.tamper.keeps_the_form() || self.is_another_order()
     }
 
-    /// Whether this is the error that fits.
+    /// Returns whether this is the error that fits.
     fn explains(&self, error: &Error) -> bool {
         self.tamper.explains(error) || self.is_another_order() && comes_of_other_content(error)
     }
 
-    /// Whether it reorders parts of one step, which amounts to other content of that step.
+    /// Returns whether it reorders parts of one step, which is equivalent to other content of that step.
     fn is_another_order(&self) -> bool {
         self.repeated
             && matches!(self.tamper, Tamper::Drop | Tamper::Duplicate | Tamper::SwapWithNext)
@@ -403,7 +403,7 @@ pub fn against_at<D: Send, H: Send>(
     }
     // A party may send no messages at all, but the named steps must exist.
     assert!(messages.is_empty() || !cases.is_empty(), "a message to tamper with");
-    // No kind of message is left out, however few of the deviations are tried.
+    // Every kind of message is included, even if few of the deviations are tried.
     let is_tried = |label: &str| cases.iter().any(|case| case.label == label);
     let mut kinds = messages.iter().map(|message| message.label.as_str()).filter(|at| steps(at));
     assert!(kinds.all(is_tried), "each kind of message is tampered with");
@@ -419,7 +419,7 @@ pub fn against_at<D: Send, H: Send>(
     });
 }
 
-/// Whether a message is one of the few that represent their step.
+/// Returns whether a message is one of the few that represent their step.
 fn is_one_of_few(messages: &[Message], number: usize) -> bool {
     let same = |message: &&Message| message.label == messages[number].label;
     let before = messages[..number].iter().filter(same).count();
@@ -437,7 +437,7 @@ fn confront<D: Send, H: Send>(
     let (left, right) = Link::Memory.connect();
     let left = tamper(left, case.number, case.tamper.clone());
     let outcome = thread::scope(|scope| {
-        // The malicious party is more patient, so that the honest one is the first to give up.
+        // The malicious party has a longer timeout, so that the honest one is the first to give up.
         scope.spawn(|| party(left, 2 * PATIENCE, 100, malicious).map(drop));
         catch_unwind(AssertUnwindSafe(|| party(right, PATIENCE, 101, honest)))
     });

@@ -1,9 +1,9 @@
 //! The messages that a party sent.
 //!
-//! Transcripts have two uses. A digest of each protocol's transcript, with seeded randomness, is kept in
-//! `tests/vectors/transcripts.json`, so that a change on the wire is always deliberate. And transcripts of two
-//! runs on different sets of the same size must have equal lengths, message by message: lengths are what an
-//! observer sees through TLS.
+//! Transcripts have two uses. A digest of each protocol's transcript, with seeded randomness, is stored in
+//! `tests/vectors/transcripts.json`, so that a change on the wire is always deliberate. Transcripts of two runs on
+//! different sets of the same size must also have equal lengths, message by message, because an observer sees lengths
+//! through TLS.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use crate::{
 /// The environment variable that makes [`check_baseline`] write instead of compare.
 pub const UPDATE: &str = "VESICA_UPDATE_VECTORS";
 
-/// The messages a party sent, without those that the channel sends by itself.
+/// The messages sent by a party, without those that the channel itself sends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcript {
     /// The messages in the order in which they were sent.
@@ -35,17 +35,17 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Label and payload length of each message.
+    /// Returns the label and payload length of each message.
     pub fn shape(&self) -> Vec<(&str, usize)> {
         self.messages.iter().map(|m| (m.label.as_str(), m.payload.len())).collect()
     }
 
-    /// Payload bytes, without framing.
+    /// Returns the number of payload bytes, without framing.
     pub fn payload_bytes(&self) -> usize {
         self.messages.iter().map(|message| message.payload.len()).sum()
     }
 
-    /// A digest of labels, lengths and payloads; the framing does not matter.
+    /// Returns a digest of labels, lengths and payloads, but not of the framing.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("vesica transcript v1");
         for message in &self.messages {
@@ -70,13 +70,13 @@ struct Recording {
 pub struct Recorder(Arc<Mutex<Transcript>>);
 
 impl Recorder {
-    /// What has been sent so far.
+    /// Returns the messages sent so far.
     pub fn transcript(&self) -> Transcript {
         self.0.lock().unwrap().clone()
     }
 }
 
-/// Records what is sent into a wire.
+/// Records the messages sent into a wire.
 pub fn record(wire: Wire) -> (Wire, Recorder) {
     let transcript = Recorder::default();
     let recording = Recording {
@@ -112,7 +112,7 @@ impl Write for Recording {
     }
 }
 
-/// The environment variable that names the emulator, with its arguments, where tests are compiled for another processor.
+/// The environment variable that names the emulator, with its arguments, for tests compiled for another processor.
 const RUNNER: &str = "VESICA_TEST_RUNNER";
 
 /// The calling program, to be run again.
@@ -130,8 +130,7 @@ fn this_program() -> Command {
     }
 }
 
-/// Runs the calling test program again, only this test of it (named with its modules), with the portable
-/// kernels.
+/// Runs the calling test program again with the portable kernels, restricted to this test (named with its modules).
 ///
 /// # Panics
 /// If the test fails with them.
@@ -147,9 +146,9 @@ pub fn again_with_portable_kernels(test: &str) {
 /// The transcripts of the two parties of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcripts {
-    /// What the sender of the protocol sent.
+    /// The messages that the sender of the protocol sent.
     pub sender: Transcript,
-    /// What its receiver sent.
+    /// The messages that its receiver sent.
     pub receiver: Transcript,
 }
 
@@ -165,7 +164,7 @@ impl Transcripts {
     }
 }
 
-/// Runs both parties of a protocol over memory with seeded randomness and returns what they sent.
+/// Runs both parties of a protocol over memory with seeded randomness, and returns their messages.
 ///
 /// # Panics
 /// If a party fails.
@@ -184,7 +183,7 @@ where
     Transcripts { sender: sent.transcript(), receiver: received.transcript() }
 }
 
-/// Compares what protocols send, each under its key, with the baseline; or writes the baseline if [`UPDATE`] is
+/// Compares the messages of protocols, each under its key, with the baseline, or writes the baseline if [`UPDATE`] is
 /// set.
 ///
 /// # Panics
@@ -203,7 +202,7 @@ pub fn check_baseline(found: &[(&str, Transcripts)]) {
         assert_eq!(
             baseline.get(*key),
             Some(&both.digest()),
-            "what `{key}` sends is not what it was. If that is on purpose, run these tests with \
+            "the messages of `{key}` have changed. If that is on purpose, run these tests with \
              {UPDATE}=1 and commit tests/vectors/transcripts.json with the reason. It sent {:?}",
             both.shape()
         );

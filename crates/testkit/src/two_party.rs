@@ -35,8 +35,7 @@ impl Wire {
     }
 }
 
-/// How long a party of an honest run may wait for the other: a deadlock must fail the test, a loaded machine
-/// must not.
+/// The timeout of parties in honest runs: a deadlock must fail the test, but a loaded machine must not.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The seed of the left party's randomness; the right party's is one more.
@@ -106,7 +105,7 @@ fn connect_files() -> (Wire, Wire) {
     (open(Side::A), open(Side::B))
 }
 
-/// One end of a connection by files, which keeps their directory while it needs it.
+/// One end of a connection by files, which keeps their directory as long as it is needed.
 struct InDirectory {
     // Dropped before the directory.
     files: Files,
@@ -132,7 +131,7 @@ impl Write for InDirectory {
 /// Runs two honest parties over a link with seeded randomness and returns the results of both.
 ///
 /// # Panics
-/// If a party panics or fails, or the other one waits for it in vain.
+/// If a party panics or fails, or the other one waits for it until the timeout.
 pub fn run<A: Send, B: Send, E>(
     link: Link,
     left: impl FnOnce(&mut Channel, &mut StdRng) -> Result<A, E> + Send,
@@ -150,11 +149,11 @@ where
     }
 }
 
-/// Runs two parties over two ends of a link and returns both outcomes. A party that succeeds ends the run in
-/// order; one that fails closes its end at once.
+/// Runs two parties over two ends of a link, and returns both outcomes. A party that succeeds ends the run in order. A
+/// party that fails closes its end at once.
 ///
 /// # Panics
-/// If a party panics, or runs for longer than its waiting for the other can explain.
+/// If a party panics, or runs for longer than its timeouts explain.
 pub fn between<A: Send, B: Send, E: From<Error> + Send>(
     (left_wire, right_wire): (Wire, Wire),
     stall: Duration,

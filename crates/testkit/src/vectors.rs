@@ -1,4 +1,4 @@
-//! The test vectors of `docs/spec/vectors.md`: what the code makes of fixed inputs, compared with the files in
+//! The test vectors of `docs/spec/vectors.md`: results of the code for fixed inputs, compared with the files in
 //! `tests/vectors/`, or written there if [`UPDATE`] is set.
 
 use std::{convert::Infallible, fs, path::PathBuf};
@@ -13,7 +13,7 @@ use crate::{
     two_party::{Link, PATIENCE, Wire},
 };
 
-/// Compares a file of vectors with what the code makes, or writes it.
+/// Compares a file of vectors with the code's results, or writes it.
 ///
 /// # Panics
 /// If they differ.
@@ -27,7 +27,7 @@ pub fn check(name: &str, made: &Value) {
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == text,
-        "tests/vectors/{name}.json is not what the code makes, first in line {}. If that is on purpose, mend \
+        "tests/vectors/{name}.json differs from the code's results, first in line {}. If that is on purpose, update \
          docs/spec/ and run these tests with {UPDATE}=1",
         1 + kept.lines().zip(text.lines()).take_while(|(kept, made)| kept == made).count()
     );
@@ -43,13 +43,13 @@ pub fn blocks(blocks: &[Block]) -> String {
     hex(bytemuck::cast_slice::<_, u8>(blocks))
 }
 
-/// Bytes of which there are too many to be shown: their number and their BLAKE3.
+/// Returns the length and the BLAKE3 hash of bytes that are too long to show.
 pub fn digest(bytes: impl AsRef<[u8]>) -> Value {
     let bytes = bytes.as_ref();
     serde_json::json!({ "bytes": bytes.len(), "blake3": blake3::hash(bytes).to_hex().as_str() })
 }
 
-/// Randomness that anybody can make again: the extended output of BLAKE3 for a name.
+/// Randomness that anybody can reproduce: the extended output of BLAKE3 for a name.
 pub struct Draws(blake3::OutputReader);
 
 impl Draws {
@@ -127,8 +127,8 @@ fn party<T, E: From<Error> + std::fmt::Debug>(
     result
 }
 
-/// What a party sent, message by message. Payloads of more than `most` bytes are [digests](digest), except of those
-/// with the label `whole`.
+/// Returns a party's messages. Payloads of more than `most` bytes are [digests](digest), except those with the label
+/// `whole`.
 pub fn messages(sent: &Transcript, most: usize, whole: &str) -> Value {
     let messages = sent.messages.iter().map(|message| {
         let payload = match message.payload.len() <= most || message.label == whole {

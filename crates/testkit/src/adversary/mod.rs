@@ -6,14 +6,14 @@
 //! protocols above the OPRFs, so an honest run of one of them also tests that the implementation follows the
 //! description.
 //!
-//! **Where malicious parties are.** Everything that cheats on purpose is in this module, with one exception: an
-//! attack that needs the private state of a party is in a module `adversary` beside that party, which exists only
-//! in the crate's own unit tests (`#[cfg(test)] mod adversary`). There are two, for the consistency checks of OT
+//! **The place of malicious parties.** All code that cheats on purpose is in this module, with one exception: an attack
+//! that needs the private state of a party is in a module `adversary` next to that party, which exists only in the
+//! crate's own unit tests (`#[cfg(test)] mod adversary`). There are two such modules, for the consistency checks of OT
 //! extensions (`ot/src/extension/checked/adversary.rs`) and for the cut and choose of RR16
-//! (`psi/src/protocols/rr16/adversary.rs`): both try an attack a thousand times on one setup. No build of a
-//! library outside its tests contains either, and no secret is made visible for them.
+//! (`psi/src/protocols/rr16/adversary.rs`). Both try an attack a thousand times on one setup. No build of a library
+//! outside its tests contains either, and no secret is made visible for them.
 //!
-//! `docs/security/adversaries.md` lists for each protocol, message and attack what detects it, and which test shows it.
+//! `docs/security/adversaries.md` lists the check that detects each attack on each message, and the test that shows it.
 
 pub mod cm20;
 pub mod prty20;
@@ -30,10 +30,10 @@ use crate::{
     two_party::{Link, PATIENCE, between},
 };
 
-/// The number of attempts of an attack that succeeds only by chance.
+/// Number of attempts of an attack that succeeds only by chance.
 pub const ATTEMPTS: usize = 1000;
 
-/// The largest number of items that an honest party of these tests accepts.
+/// Maximum number of items that an honest party of these tests accepts.
 pub const MOST: usize = 10_000;
 
 /// The output of an honest receiver against a sender that cheats.
@@ -48,7 +48,7 @@ pub fn received(
     between(Link::Memory.connect(), PATIENCE, cheat, honest).1
 }
 
-/// The outcome of an honest sender against a receiver that cheats, and that of the receiver.
+/// Returns the outcome of an honest sender against a cheating receiver, and the receiver's own outcome.
 pub fn sent<T: Send>(
     protocol: &'static Protocol,
     sets: &Sets,
@@ -128,8 +128,8 @@ fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Err
     Ok(mine ^ theirs)
 }
 
-/// The same for a party that may open a different share from the one it committed to; returns the other's
-/// share.
+/// Tosses a seed like [`toss_committing`], for a party that may open a different share from the one it committed to.
+/// Returns the other party's share.
 fn toss_opening(committed: Block, opened: Block, channel: &mut Channel) -> Result<Block, Error> {
     let commitment = blake3::derive_key("vesica psi seed share v1", &committed.to_bytes());
     let mut theirs = [Block::ZERO];

@@ -121,7 +121,7 @@ pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Resu
     Ok(channel.send_slice("rs21/list", &words)?)
 }
 
-/// A sender that opens its share of w to whatever makes the sum equal to `wish`.
+/// Runs a sender that opens its share of w to the value that makes the sum equal to `wish`.
 pub fn choose_w<M: Construction>(
     sets: &Sets,
     wish: Block,
@@ -145,7 +145,7 @@ pub fn choose_w<M: Construction>(
     send_list(vec![wish; sets.sender.len()], 128, channel)
 }
 
-/// What a receiver sends after the VOLE, whatever its own items are.
+/// A receiver's message after the VOLE, which need not match its items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// The seed of the OKVS and the share of w.
@@ -198,7 +198,7 @@ impl<M: Construction> Receiver<M> {
             .update(&self.seed[0].to_bytes());
         let root = Aes128::new(truncate(&hasher.finalize()));
         let key = |purpose| root.encrypt_block(Block(purpose));
-        // Only a malicious party has room for more keys than announced.
+        // Only a malicious party uses more keys than announced.
         let shape = Shape { capacity: self.shape.cluster_columns() + 1, ..self.shape };
         (M::Store::new(shape, key(0)), CorrelationRobust::new(key(1)), RowHash::new(key(2)))
     }
@@ -214,7 +214,7 @@ impl<M: Construction> Receiver<M> {
         (placed, high_halves)
     }
 
-    /// What an honest receiver with these items would send; `None` if its OKVS has no room for them.
+    /// Returns the message of an honest receiver with these items, or `None` if they do not fit into its OKVS.
     pub fn encode(&self, items: Items<'_>, rng: &mut StdRng) -> Option<Sent> {
         let (okvs, _, point_hash) = self.public();
         let (placed, high_halves) = self.place(items);

@@ -1,4 +1,4 @@
-//! Suites that each implementation of a layer runs in one line.
+//! Suites that test any implementation of a layer, each called in one line.
 //!
 //! A suite panics at the first violation, and names the case.
 

@@ -19,7 +19,7 @@ const MESSAGES: [(usize, usize); 6] = [(1, 16), (2, 1), (7, 16), (256, 1), (256,
 /// The maximal number of bytes of chosen messages in one call of this suite.
 const MOST_MESSAGE_BYTES: usize = 1 << 22;
 
-/// How the receiver's words are made.
+/// The receiver's choice of words.
 #[derive(Debug, Clone, Copy)]
 enum Words {
     Zeros,

@@ -27,7 +27,7 @@ pub type BatchedSender = fn(
 pub type BatchedReceiver =
     fn(words: &[Block], &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Block>, Error>;
 
-/// How the sender's points are distributed over the instances.
+/// The distribution of the sender's points over the instances.
 #[derive(Debug, Clone, Copy)]
 enum Points {
     /// No points at all.
@@ -128,16 +128,15 @@ pub struct Agreed {
     pub len: usize,
 }
 
-/// Tests a programmable OPRF over memory, at all sizes and lengths of values. The sender is given points and
-/// the values one after another, including setup; the receiver is given its points and returns the values
-/// there.
+/// Tests a programmable OPRF over memory, at all sizes and lengths of values. The sender gets points and their
+/// concatenated values, and includes the setup. The receiver gets its points, and returns the values there.
 pub fn programmable<E: From<Error> + Display + Send>(
     sender: impl Fn(Agreed, &[Block], &[u8], &mut Channel, &mut StdRng) -> Result<(), E> + Sync,
     receiver: impl Fn(Agreed, &[Block], &mut Channel, &mut StdRng) -> Result<Vec<u8>, E> + Sync,
 ) {
     for (i, (points, programmed)) in PROGRAMMED.into_iter().enumerate() {
         for len in VALUE_LENS {
-            // With room for exactly the sender's points, and for more.
+            // Agree on exactly the number of the sender's points, and on more.
             let agreed = Agreed { points, programmed: programmed + i % 3 * 5, len };
             let case = ProgrammedCase::new(agreed, programmed);
             let (_, values) = two_party::run(
@@ -260,7 +259,7 @@ mod tests {
         );
     }
 
-    /// Tells a trusted receiver what it programs.
+    /// Shows the programmed values to a trusted receiver.
     fn programs(
         _: Agreed,
         points: &[Block],

@@ -24,7 +24,7 @@ const MOST_MESSAGE_BYTES: usize = 1 << 22;
 /// Makes one party of an OT extension.
 pub type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-/// How choices are made.
+/// The receiver's choices.
 #[derive(Debug, Clone, Copy)]
 enum Choices {
     Zeros,

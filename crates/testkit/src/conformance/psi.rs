@@ -50,7 +50,8 @@ impl Budget {
         }
     }
 
-    /// The number of items for which there is time, in place of this number, if a test does not depend on it.
+    /// Returns this number of items, or the largest number for which there is time. For tests that do not depend on the
+    /// number.
     fn of(self, items: usize) -> usize {
         match self {
             Self::Symmetric | Self::GroupOperations => items,
@@ -146,7 +147,7 @@ pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) 
 fn check(protocol: &Protocol, sets: &Sets, what: &str) {
     let found = matches(protocol, sets, Link::Memory, true);
     let expected = sets.expected();
-    // Not `assert_eq`: two lists of thousands of items help nobody.
+    // Unlike `assert_eq`, this does not print two lists of thousands of items.
     assert!(
         found == expected,
         "{} on {what}, {:?}: {} matches instead of {}",
@@ -157,8 +158,8 @@ fn check(protocol: &Protocol, sets: &Sets, what: &str) {
     );
 }
 
-/// Whether a suite tries this case on a protocol: with every change one in so many, different ones on protocols with
-/// different names.
+/// Returns whether a suite tries this case on a protocol. With every change, one in `one_in` cases is tried, and
+/// protocols with different names get different cases.
 fn tries(protocol: &Protocol, case: usize, one_in: usize) -> bool {
     assurance::tries(protocol.key.bytes().map(usize::from).sum(), case, one_in)
 }
@@ -177,8 +178,8 @@ pub fn equal_sizes(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// One party with far more items than the other, one with none, and unrelated sizes; with nothing in common and as much
-/// as there can be, or with every change one of the two, and half of the sizes.
+/// One party with far more items than the other, one with none, and unrelated sizes. Both with nothing and with as much
+/// as possible in common or, with every change, with one of the two, and with half of the sizes.
 pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
     let (many, thousand, few, more) =
         (budget.many(), budget.of(1000), budget.of(127), budget.of(1009));
@@ -285,8 +286,8 @@ pub fn links(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// A set that contains an item twice, or is too large, is refused, and the other party does not end normally. With every
-/// change, half of the sizes.
+/// A set that contains an item twice, or is too large, is refused, and the other party fails, too. With every change,
+/// half of the sizes.
 pub fn refusals(protocol: &Protocol) {
     for (_, n) in [2, 3, 100, 1009].into_iter().enumerate().filter(|(i, _)| tries(protocol, *i, 2))
     {
@@ -304,7 +305,7 @@ pub fn refusals(protocol: &Protocol) {
     for (sender, receiver) in [(101, 10), (10, 101)] {
         let sets = Sets::random(Sizes { sender, receiver }, 5, 7);
         let (sent, received) = outcomes(protocol, &sets, 100);
-        // The other side refuses, and the party with too many items is told.
+        // The other side refuses, and the party with too many items learns the reason.
         let (refusing, refused) = match sender {
             101 => (received.unwrap_err(), sent.unwrap_err()),
             _ => (sent.unwrap_err(), received.unwrap_err()),
@@ -422,8 +423,8 @@ pub fn filters(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// What an observer sees depends only on the sizes of the sets: not on the items, and not on the number of
-/// shared ones. With every change, one other run of each size is compared.
+/// An observer's view depends only on the sizes of the sets: not on the items, and not on the number of shared ones.
+/// With every change, one other run of each size is compared.
 pub fn equal_lengths(protocol: &Protocol, budget: Budget) {
     let sizes = [(1, 1), (100, 100), (300, 20), (20, 300)].into_iter().enumerate();
     for (i, (sender, receiver)) in sizes {

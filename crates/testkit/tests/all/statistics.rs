@@ -72,8 +72,8 @@ fn tags_meet_no_more_often_than_promised() {
     }
 }
 
-/// Over fresh keys, the codewords of some pair are closer than κ no more often than promised, at the width for
-/// that λ; a width smaller by two dozen bits fails the test.
+/// Over fresh keys, some pair of codewords is closer than κ no more often than promised, at the width for that λ. A
+/// width smaller by two dozen bits fails the test.
 #[test]
 fn codewords_are_close_no_more_often_than_promised() {
     let (trials, lambda, pairs) = (3_000, 4, 16);

@@ -1,5 +1,4 @@
-//! A suite that accepts everything is worthless: here are protocols with one defect each, and the suite that
-//! finds it.
+//! A suite that accepts everything is worthless, so these protocols have one defect each, which a suite must find.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

@@ -1,4 +1,4 @@
-//! The test vectors of the specification are what the code makes.
+//! The test vectors of the specification equal the code's results.
 
 #![allow(clippy::unwrap_used)]
 

@@ -25,7 +25,7 @@ fn rr22_malicious() {
     check("rr22-malicious", &runs.to_vec().into());
 }
 
-/// A set whose first items are those of the other side too, in the opposite order.
+/// Creates a set whose first items are shared with the other side, in the opposite order.
 fn set(name: &str, count: usize, shared: usize) -> Set {
     let pick = |half: &str| -> Vec<Block> {
         let of = |whose: &str| Draws::new(&format!("{whose}/shared/{half}")).blocks(shared);

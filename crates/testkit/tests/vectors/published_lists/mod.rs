@@ -1,4 +1,4 @@
-//! `published-lists.json`: lists of several versions, questions and answers, and what is refused of each.
+//! `published-lists.json`: lists of several versions, questions and answers, and everything that is refused.
 
 mod publisher;
 mod refused;
@@ -74,7 +74,7 @@ fn value(bits: u32) -> Json {
     })
 }
 
-/// What a client acts on, one change of each: no two have the same terms.
+/// The terms, changed in one place each. No two of these have the same hash.
 fn terms_of(publisher: &Publisher) -> Json {
     type Change = fn(&mut Head);
     let changes: [(&str, Change); 12] = [

@@ -1,4 +1,4 @@
-//! A list as it grows, of which all that is random is drawn from names.
+//! A growing list whose randomness is derived from names.
 
 use std::{collections::BTreeMap, io::Cursor};
 
@@ -45,14 +45,14 @@ pub fn table_of(tags: &[u128], bits: u32) -> Vec<u8> {
     [directory.encode(), bodies.collect::<Vec<_>>().concat()].concat()
 }
 
-/// A list as it grows.
+/// A growing list.
 pub struct Publisher {
     pub identity: SigningKey,
     pub key: ServerKey,
     pub head: Head,
     pub log: String,
     pub files: Vec<Vec<u8>>,
-    /// What a client would see at each version.
+    /// A client's view of each version.
     pub versions: Vec<Json>,
     /// Keys and their labels.
     pub set: BTreeMap<u32, Vec<u8>>,
@@ -102,7 +102,7 @@ impl Publisher {
         self.key.evaluate(&items).unwrap().iter().map(Value::of).collect()
     }
 
-    /// Publishes a change as the next part. Each key's label is one value, and one that is missing.
+    /// Publishes a change as the next part. Each key's label consists of one value and one missing value.
     pub fn change(&mut self, removed: &[u32], added: &[(u32, &str)]) {
         let sequence = self.head.parts.last().map_or(2, |entry| entry.sequence + 1);
         let entry = Entry {
@@ -153,7 +153,7 @@ impl Publisher {
         }));
     }
 
-    /// What a client that has the value of this key finds.
+    /// Returns the result for a client that has the value of this key.
     pub fn look_up(&self, key: u32) -> Json {
         let items = [item(&digest_of(key), self.key.public())];
         let output = &self.key.evaluate(&items).unwrap()[0];
@@ -180,7 +180,7 @@ impl Publisher {
         self.sign(&self.head)
     }
 
-    /// The envelope of any payload.
+    /// Returns the envelope of any payload.
     pub fn sealed(&self, payload: &str) -> String {
         let message = signed::message(MEDIA_TYPE, payload.as_bytes());
         let signature = self.identity.sign(&message).to_bytes();

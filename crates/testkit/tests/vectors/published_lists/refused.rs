@@ -1,4 +1,4 @@
-//! What must be refused: tables, heads, logs, parts, questions and answers.
+//! Invalid data that must be refused: tables, heads, logs, parts, questions and answers.
 
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value as Json, json};
@@ -142,7 +142,7 @@ pub fn heads_unexpected(publisher: &Publisher) -> Json {
     let mut older = Head { items: older.parts.iter().map(|p| p.added - p.removed).sum(), ..older };
     older.state = Hex(older.computed_state());
     older.log = LogEnd::default();
-    // The head after a change, as its publisher would sign it.
+    // Returns the head after a change, as its publisher would sign it.
     let changed = |head: &Head, log: LogEnd, change: fn(&mut Head)| {
         let mut head = Head { log, ..head.clone() };
         change(&mut head);
@@ -275,7 +275,7 @@ pub fn logs_refused(publisher: &Publisher) -> Json {
     let now = (publisher.head.log, publisher.head.state);
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let foreign = LogEnd { entries: 2, digest: Hex([5; 32]) };
-    // The publisher writes another state of the last version behind the one that it shows.
+    // The publisher writes another state of the last version after the published one.
     let repeated = {
         let line = Line { state: Hex([8; 32]), ..publisher.head.line() };
         text.clone() + &publisher.head.log.append(&line).0
@@ -319,7 +319,7 @@ pub fn parts_refused(publisher: &Publisher) -> Json {
         change(&mut bytes);
         bytes
     };
-    // What the publisher itself signs: the content of other headers and tables.
+    // The publisher signs the content of other headers and tables.
     let made = |change: &dyn Fn(&mut Header), content: &dyn Fn(&mut Vec<u8>)| {
         let mut header = header;
         change(&mut header);
@@ -341,7 +341,7 @@ pub fn parts_refused(publisher: &Publisher) -> Json {
         let error = checked(&entry, &header, &file).expect_err(what);
         told(what, &entry, &previous, &file, &error)
     });
-    // The tags that are removed, none of which has to be looked up, begin behind the number of their one segment.
+    // The removed tags, which need not be looked up, begin after the number of their one segment.
     let removed = HEADER_BYTES + 4;
     let contents = [
         ("other magic bytes", made(&same, &|bytes| bytes[12] = b'1')),

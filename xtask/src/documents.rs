@@ -8,6 +8,7 @@ use std::{
 use crate::{
     Failure, assure, compression,
     programs::Built,
+    readmes::{self, Readme},
     repository::Repository,
     security,
     tidy::{layers, supply},
@@ -100,14 +101,46 @@ fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     String::from_utf8(printed.stdout).map_err(|_| "what it printed is not UTF-8".to_owned())
 }
 
+/// A generated document, as it is and as it should be.
+struct Compared {
+    path: String,
+    current: String,
+    wanted: String,
+}
+
+impl Compared {
+    /// Reads a document as it is. `wanted` makes of it what it should be.
+    fn read(
+        repository: &Repository,
+        path: &str,
+        wanted: impl FnOnce(&str) -> Result<String, Failure>,
+    ) -> Result<Self, Failure> {
+        let current = match fs::read_to_string(repository.path(path)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|e| format!("{path}: {e}"))?,
+        };
+        Ok(Self { path: path.to_owned(), wanted: wanted(&current)?, current })
+    }
+}
+
+/// Compares every generated document with the code, one at a time: those first that need no program.
+fn compared(
+    repository: &Repository,
+) -> Result<impl Iterator<Item = Result<Compared, Failure>>, Failure> {
+    let readme =
+        |Readme { path, text }: Readme| Compared::read(repository, &path, move |_| Ok(text));
+    let readmes = readmes::all(&repository.tree()?).into_iter().map(readme);
+    Ok(readmes.chain(PARTS.iter().map(|part| part.compare(repository))))
+}
+
 /// Writes every generated part.
 pub fn write(repository: &Repository) -> Result<(), Failure> {
-    for part in &PARTS {
-        let (current, wanted) = part.compare(repository)?;
+    for document in compared(repository)? {
+        let Compared { path, current, wanted } = document?;
         if current != wanted {
-            let written = fs::write(repository.path(part.path), wanted);
-            written.map_err(|e| format!("{}: {e}", part.path))?;
-            println!("{} written", part.path);
+            let written = fs::write(repository.path(&path), wanted);
+            written.map_err(|e| format!("{path}: {e}"))?;
+            println!("{path} written");
         }
     }
     Ok(())
@@ -116,10 +149,10 @@ pub fn write(repository: &Repository) -> Result<(), Failure> {
 /// Fails where a generated part is not what the code says now.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     let mut stale = Vec::new();
-    for part in &PARTS {
-        let (current, wanted) = part.compare(repository)?;
+    for document in compared(repository)? {
+        let Compared { path, current, wanted } = document?;
         if current != wanted {
-            stale.push(part.path);
+            stale.push(path);
         }
     }
     if stale.is_empty() {
@@ -129,19 +162,14 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
 }
 
 impl Part {
-    /// The document as it is and as it ought to be.
-    fn compare(&self, repository: &Repository) -> Result<(String, String), Failure> {
+    /// Compares the document with the code.
+    fn compare(&self, repository: &Repository) -> Result<Compared, Failure> {
         let generated = (self.generate)(repository)?;
-        let current = match fs::read_to_string(repository.path(self.path)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(|e| format!("{}: {e}", self.path))?,
-        };
-        let wanted = match self.marker {
-            None => generated,
-            Some(marker) => replace_between(&current, marker, &generated)
-                .ok_or_else(|| format!("{}: no markers `{marker}`", self.path))?,
-        };
-        Ok((current, wanted))
+        Compared::read(repository, self.path, |current| match self.marker {
+            None => Ok(generated),
+            Some(marker) => replace_between(current, marker, &generated)
+                .ok_or_else(|| format!("{}: no markers `{marker}`", self.path)),
+        })
     }
 }
 

@@ -19,6 +19,7 @@ mod named;
 mod programs;
 mod python;
 mod quick;
+mod readmes;
 #[cfg(unix)]
 mod release;
 mod repository;

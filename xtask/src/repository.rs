@@ -25,6 +25,12 @@ impl Repository {
         Ok(Self { root: root.to_owned() })
     }
 
+    /// The repository at a place.
+    #[cfg(test)]
+    pub fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
     /// A file or folder of it.
     pub fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)

@@ -2,13 +2,16 @@
 
 mod circles;
 mod citations;
+mod claims;
 mod code;
+mod commits;
 mod examples;
 mod homonyms;
 pub mod layers;
 mod lints;
 mod manifest;
 mod manifests;
+mod names;
 mod places;
 mod shipped;
 mod sources;
@@ -66,6 +69,8 @@ const RULES: &[Rule] = &[
     places::no_path_of_a_developers_machine,
     places::packages_come_from_crates_io,
     citations::cited_files_are_there,
+    names::cited_names_exist,
+    claims::documents_agree_with_sources,
     examples::examples_are_in_sources,
     tiers::every_test_is_in_a_tier,
     tuples::no_tuple_is_a_parameter,
@@ -75,7 +80,8 @@ const RULES: &[Rule] = &[
 /// Applies every rule.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let tree = repository.tree()?;
-    let findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    findings.extend(commits::subjects_can_be_skimmed(repository));
     for finding in &findings {
         eprintln!("{finding}");
     }

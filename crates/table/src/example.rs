@@ -1,4 +1,4 @@
-//! The format that `CONTRIBUTING.md` shows: fields of fixed width, with nothing between them.
+//! The format that `docs/developing/extending.md` shows: fields of fixed width, with nothing between them.
 //!
 //! The first line is `FIX1`, followed by the name and width of each column: `FIX1 id 8 city 16`.
 

@@ -1,4 +1,4 @@
-//! The example of a task in `CONTRIBUTING.md`: this side's rows whose key the other side does not have.
+//! The example of a task in `docs/developing/extending.md`: this side's rows whose key the other side does not have.
 
 use rand::CryptoRng;
 use vesica_core::{

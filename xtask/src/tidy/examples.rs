@@ -1,9 +1,9 @@
-//! The examples of `CONTRIBUTING.md` are parts of sources, which tests compile.
+//! The examples of `docs/developing/extending.md` are parts of sources, which tests compile.
 
 use super::Finding;
 use crate::repository::Tree;
 
-const DOCUMENT: &str = "CONTRIBUTING.md";
+const DOCUMENT: &str = "docs/developing/extending.md";
 
 /// Every block of Rust in the document stands in a source, with any indentation.
 pub(super) fn examples_are_in_sources(tree: &Tree) -> Vec<Finding> {
@@ -45,7 +45,7 @@ mod tests {
         };
         assert!(says("use c;\nfn a() {\n    b();\n}\n").is_empty());
         for other in ["fn a() {\n    c();\n}\n", "fn a() {\n    b();\n    c();\n}\n", ""] {
-            assert_eq!(says(other), ["CONTRIBUTING.md:3: this code is in no source"]);
+            assert_eq!(says(other), ["docs/developing/extending.md:3: this code is in no source"]);
         }
     }
 }

@@ -11,7 +11,7 @@ const ROOT: &str = "Cargo.toml";
 
 /// The crates with lints of their own, under which `unsafe` is denied where it is not expressly allowed, and where in each
 /// it may stand: kernels for a processor's instructions, and the capsules in which Python passes tables.
-const FENCES: [(&str, &str); 2] =
+pub(super) const FENCES: [(&str, &str); 2] =
     [("primitives", "crates/primitives/src/arch/"), ("python", "bindings/python/src/capsule.rs")];
 
 /// Every crate takes the workspace's lints, which forbid `unsafe`.

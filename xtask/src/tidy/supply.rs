@@ -44,7 +44,7 @@ pub(super) fn dependencies_are_vetted(tree: &Tree) -> Vec<Finding> {
     let unknown = locked(tree).into_iter().filter(unknown);
     let finding = |(name, version)| {
         let what = format!(
-            "{name} {version} is in nothing under `supply-chain/`: CONTRIBUTING.md says how to record it"
+            "{name} {version} is in nothing under `supply-chain/`: docs/developing/extending.md says how to record it"
         );
         Finding::new(LOCK, 0, what)
     };
@@ -58,7 +58,7 @@ pub fn counts(tree: &Tree) -> String {
     let (all, ours, exempted) = (locked.len(), ours.len(), exempted.len());
     let others = all - ours - exempted;
     format!(
-        "Of the {all} packages in `Cargo.lock`, which has those of tests and of other systems too, {ours} were read by \
+        "Of the {all} packages in `Cargo.lock`, which includes packages for tests and for other systems, {ours} were read by \
          us and {others}\nby others, and {exempted} are exempted.\n"
     )
 }

@@ -1,4 +1,4 @@
-//! The transport that `CONTRIBUTING.md` shows: a socket between two processes of one machine.
+//! The transport that `docs/developing/extending.md` shows: a socket between two processes of one machine.
 
 use std::{
     io::{self, Read, Write},

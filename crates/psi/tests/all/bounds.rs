@@ -114,7 +114,7 @@ fn large_partitions_keep_the_promise_too() {
     }
 }
 
-/// All events of a number with noise enter its δ, which docs/guides/computing.md states.
+/// All events of a number with noise enter its δ, which docs/protocols/numbers.md states.
 #[test]
 fn the_events_of_a_number_are_as_rare_as_its_delta_says() {
     for partitions in PARTITIONS {

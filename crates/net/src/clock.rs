@@ -1,4 +1,4 @@
-//! The clock that determines when a channel gives up on its peer.
+//! The clock that measures a channel's timeouts.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The system's monotonic clock. A test may set it forward, so that it need not wait for a timeout. Clones are
+/// The system's monotonic clock. A test may set it forward instead of waiting for a timeout. Clones are
 /// the same clock.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
@@ -22,7 +22,7 @@ impl Clock {
         Instant::now() + Duration::from_nanos(self.ahead.load(Ordering::Relaxed))
     }
 
-    /// The time since a moment of this clock.
+    /// The time since an instant of this clock.
     pub fn since(&self, moment: Instant) -> Duration {
         self.now().saturating_duration_since(moment)
     }

@@ -1,9 +1,9 @@
-//! Messages that are looked at before they are received.
+//! Messages that are inspected before they are received.
 
 use crate::{Channel, Result};
 
 impl Channel {
-    /// Waits for a message and shows it, before this party says anything that depends on it. The next
+    /// Waits for a message and shows it, before this party sends anything that depends on it. The next
     /// [`Channel::recv_len`] with this label receives it.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub enum Error {
         second: usize,
     },
     /// The caller programs more points than both parties agreed on.
-    #[error("{points} points to program are more than the {max} agreed on")]
+    #[error("{points} points to program exceed the agreed maximum of {max}")]
     TooManyPoints {
         /// The number of points.
         points: usize,

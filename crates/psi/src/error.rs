@@ -21,13 +21,13 @@ pub enum Error {
         second: usize,
     },
     /// The protocol takes digests of 256 bits, and the caller provided 128.
-    #[error("`{protocol}` takes digests of 256 bits; it was given 128")]
+    #[error("`{protocol}` requires digests of 256 bits, but got digests of 128 bits")]
     ShortDigests {
         /// The protocol's key.
         protocol: &'static str,
     },
     /// One side's set is larger than agreed, or than the maximum.
-    #[error("a set of {items} items is more than the most allowed, {max}")]
+    #[error("a set of {items} items exceeds the maximum of {max}")]
     TooManyItems {
         /// The size of the set.
         items: u64,
@@ -44,17 +44,15 @@ pub enum Error {
     },
     /// The caller's values do not fit.
     #[error(
-        "the values of a set may add up to at most 2^63 - 1, signs aside; these could add up to more"
+        "the magnitudes of a set's values may add up to at most 2^63 - 1; these add up to more"
     )]
     SumTooLarge,
     /// Hashing into bins failed; the probability is at most 2^-λ.
-    #[error("hashing into bins failed, which has a probability below 2^-40; run it again")]
+    #[error("hashing into bins failed, which has a probability below 2^-40; run again")]
     HashingFailure,
     /// Opened OTs showed more ones than are tolerated in a receiver that followed the protocol; the probability
     /// is at most 2^-λ.
-    #[error(
-        "the opened OTs showed too many ones, which has a probability below 2^-40; run it again"
-    )]
+    #[error("the opened OTs showed too many ones, which has a probability below 2^-40; run again")]
     CutAndChooseFailure,
 }
 

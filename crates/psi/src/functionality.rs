@@ -1,10 +1,11 @@
 //! The scaffold of everything that two parties compute on their sets: a name to agree on, the sizes of the sets,
 //! the part that needs no input, and the part that does.
 //!
-//! A [`Functionality`] is all but the inputs. The parties compare its name and their sizes, bind the session to both, and
-//! prepare; each then has a [`Party`] that is ready for its input. Inputs and outputs may be of any type: items and
-//! positions ([`Protocol::on`](crate::Protocol::on)), items with payloads ([`Carrying::on`](crate::payload::Carrying::on)),
-//! items with values and a number ([`Method::on`](crate::aggregate::Method::on)), or shares
+//! A [`Functionality`] is everything except the inputs. The parties compare its name and their sizes, bind the session
+//! to both, and prepare; each then has a [`Party`] that is ready for its input. Inputs and outputs may be of any type:
+//! items and positions ([`Protocol::on`](crate::Protocol::on)), items with payloads
+//! ([`Carrying::on`](crate::payload::Carrying::on)), items with values and a number
+//! ([`Method::on`](crate::aggregate::Method::on)), or shares
 //! ([`Outline::functionality`](crate::aggregate::shares::Outline::functionality)).
 
 use rand::CryptoRng;
@@ -59,7 +60,7 @@ pub struct Functionality<S: ?Sized, R: ?Sized, Known> {
 
 impl<S: ?Sized, R: ?Sized, Known: Clone> Functionality<S, R, Known> {
     /// Compares name and sizes with the peer's, for the party that receives or sends and knows both sizes. Parties that
-    /// have done so elsewhere leave it out.
+    /// have compared them elsewhere skip this.
     ///
     /// # Errors
     /// A deviation if the peer computes something else or has another number of items.

@@ -5,10 +5,10 @@
 //! [`Protocol::carrying`](crate::Protocol::carrying) gives it a length; [`send`] and [`receive`] run the result.
 //! `parts/sealed.rs` explains how payloads are encrypted, and why.
 //!
-//! A malicious sender can attach anything, just as it can use any item. Even if a protocol is secure against
-//! malicious parties, it can attach bytes that mean nothing to the receiver's program. If that program ended
-//! the run because of such bytes, the sender would see that the item is shared: the program must continue until
-//! the sender can no longer observe it.
+//! A malicious sender can attach anything, just as it can use any item. Even in a protocol that is secure against
+//! malicious parties, it can attach bytes that the receiver's program cannot read. If that program ended the run
+//! because of such bytes, the sender would see that the item is shared: the program must continue until the sender can
+//! no longer observe it.
 
 use vesica_primitives::Block;
 use zeroize::Zeroizing;

@@ -17,7 +17,7 @@ use crate::{
 pub enum Status {
     /// The one to use for some sizes and networks.
     Recommended,
-    /// Secure as stated, but another protocol is better, except for the purpose that this one was made for.
+    /// Secure as stated, but another protocol is better, except for the special purpose of this one.
     Sound,
     /// Reproduced from its paper for comparison; not for real data.
     Research,

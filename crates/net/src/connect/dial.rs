@@ -12,9 +12,8 @@ use crate::{Error, Result, transport::tls::Credentials};
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Retries until
-/// the two have authenticated each other: a forwarder or a proxy in between may accept connections before the
-/// other side does, and close them.
+/// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Retries until both have
+/// authenticated: a forwarder or a proxy in between may accept connections before the other side does, and close them.
 ///
 /// # Errors
 /// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
@@ -73,7 +72,7 @@ fn may_pass(error: &Error) -> bool {
     )
 }
 
-/// The error when time is up.
+/// The error after the time has run out.
 fn given_up(last: Error, address: &str, after: Duration) -> Error {
     let address = address.to_owned();
     match last {

@@ -1,4 +1,4 @@
-//! Connecting through a directory, or another place for files, that both sides share.
+//! Connecting through a directory, or other file storage, that both sides share.
 
 use std::{thread, time::Instant};
 
@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// Meets the other side in a place for files that both can read and write. If no side is named, the two fingerprints
-/// determine which party is which side.
+/// Meets the other side in file storage that both can read and write. If no side is given, the two fingerprints
+/// determine the sides.
 ///
 /// # Errors
 /// [`Error::Directory`], [`Error::SameSide`], [`Error::SideInUse`] and [`Error::LeftOver`];
-/// [`Error::NobodyJoined`] when time is up; the errors of a handshake, as for [`dial`](super::dial()); and
+/// [`Error::NobodyJoined`] after the time has run out; the errors of a handshake, as for [`dial`](super::dial()); and
 /// [`Error::Cancelled`].
 pub fn exchange(
     folder: Box<dyn Folder>,

@@ -1,4 +1,4 @@
-//! Bytes that go through this party, and the first ones of a connection that is not used for messages.
+//! Forwarding of bytes through this party, and raw bytes of a connection that is not used for messages.
 
 use std::{
     io::{self, Read, Write},
@@ -11,10 +11,10 @@ use crate::{CancelToken, Error, Fingerprint, Identity, Result, Tls, tls, transpo
 
 const JOIN: &str = "join";
 
-/// Bytes that wait in each direction.
+/// The buffer of each direction, in bytes.
 const BUFFER: usize = 1 << 16;
 
-/// The pause when nothing moves, which doubles up to the longest.
+/// The pause when nothing moves; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
@@ -112,7 +112,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes all of this.
+    /// Writes all of these bytes.
     ///
     /// # Errors
     /// [`Error::Stalled`] after `patience`, [`Error::Cancelled`], and errors of a connection.
@@ -129,7 +129,7 @@ impl Connection {
         })
     }
 
-    /// Reads exactly as much as there is room for.
+    /// Fills the buffer exactly.
     ///
     /// # Errors
     /// Same as [`Connection::put`].

@@ -18,8 +18,8 @@ use crate::{
 /// chooses a port, which [`Event::Listening`] reports.
 ///
 /// # Errors
-/// [`Error::Resolve`] and [`Error::Bind`]. When time is up: the error of the last caller that was not the other
-/// side, if it had a different identity or refused this one; otherwise [`Error::NobodyCame`].
+/// [`Error::Resolve`] and [`Error::Bind`]. After the time has run out: the error of the last caller that was not the
+/// other side, if it had a different identity or refused this one; otherwise [`Error::NobodyCame`].
 /// [`Error::Cancelled`].
 pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let listener = Listener::bind(address)?;

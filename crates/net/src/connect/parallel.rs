@@ -1,8 +1,8 @@
 //! More connections of the same two parties, for a run that uses several at a time.
 //!
 //! The party that dialled dials again, and the one that listens still does. Both authenticate as before. The first
-//! message of a connection is its number and the [session](crate::SessionId) of the run, so that it is of this run
-//! and of no other.
+//! message of a connection is its number and the [session](crate::SessionId) of the run, so that it belongs to only
+//! this run.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -39,17 +39,17 @@ pub(crate) enum Parallel {
         /// The connections that were admitted.
         admitted: Receiver<Connection>,
     },
-    /// Over transports that are there already. They are channels and no connections, so [`Channel::another`] has none.
+    /// Over existing transports. They are channels rather than connections, so [`Channel::another`] has none.
     Ready {
         /// Whether this party names the connection to the other.
         calls: bool,
-        /// Each with the next call.
+        /// The transports, one for each call.
         transports: Box<dyn Iterator<Item = Box<dyn Transport>> + Send>,
     },
 }
 
 impl Parallel {
-    /// Another connection, for which to wait so long, and while the other side `is_there`.
+    /// Makes another connection, waiting up to this long and as long as the other side `is_there`.
     fn next(
         &mut self,
         patience: Duration,
@@ -63,7 +63,7 @@ impl Parallel {
                     let tcp = open(address, proxy.as_ref(), patience, cancel)?;
                     let socket = tcp.handle().ok();
                     match credentials.parallel(tcp)?.complete(patience, cancel) {
-                        // The other side does not expect it yet.
+                        // The other side is not expecting it yet.
                         Err(Error::InARun) if started.elapsed() < patience => {
                             is_there()?;
                             thread::sleep(PAUSE);
@@ -111,15 +111,15 @@ impl Channel {
         self.parallel.is_some()
     }
 
-    /// Another channel to the same party, in the same session. Both parties call this with the same numbers in the
-    /// same order.
+    /// Opens another channel to the same party, in the same session. Both parties call this with the same numbers in
+    /// the same order.
     ///
     /// # Errors
     /// Same as [`dial`](super::dial()) and [`listen`](super::listen()); a deviation if the other side is in another
     /// run.
     ///
     /// # Panics
-    /// If there [can be none](Self::has_parallel).
+    /// If it [does not support any](Self::has_parallel).
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
         let (mut channel, calls) = match &mut self.parallel {
             Some(Parallel::Ready { calls, transports }) => {
@@ -147,7 +147,7 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Another connection, and whether this party called.
+    /// Returns another connection, and whether this party called.
     fn next(&mut self) -> (Result<Connection>, bool) {
         let mut more = self.parallel.take().expect("a channel that can have more");
         let calls = matches!(more, Parallel::Dialling { .. });
@@ -164,7 +164,7 @@ impl Channel {
     /// Same as [`Channel::parallel`].
     ///
     /// # Panics
-    /// If there [can be none](Self::has_parallel).
+    /// If it [does not support any](Self::has_parallel).
     pub fn another(&mut self, number: u8) -> Result<Connection> {
         let (next, calls) = self.next();
         let (mut connection, cancel) = (next?, self.cancel_token());

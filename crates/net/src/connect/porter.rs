@@ -39,7 +39,7 @@ impl Porter {
                 reception.parallel = more.load(Ordering::Relaxed);
                 if let Some(Admitted { connection, .. }) = reception.turn(true, &mut drop) {
                     more.fetch_sub(1, Ordering::Relaxed);
-                    // Nobody waits for it in a run that has ended.
+                    // In a run that has ended, nobody waits for it.
                     let _ = admit.send(connection);
                 }
                 let idle = reception.is_empty() && reception.parallel == 0;

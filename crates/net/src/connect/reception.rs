@@ -1,8 +1,8 @@
 //! Callers at an address that anyone may call.
 //!
-//! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller
-//! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread serves all of
-//! them. Each of [their places](places()) may hold two file descriptors and about 100 KiB.
+//! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller costs a
+//! socket, one that sends data costs a TLS handshake in steps, and a single thread serves all of them. Each of [their
+//! places](places()) may hold two file descriptors and about 100 KiB.
 
 use std::{
     collections::BTreeSet,
@@ -77,13 +77,13 @@ impl Guests {
         Self { again: true, ..Self::default() }
     }
 
-    /// Bounds how often each may come.
+    /// Bounds how often each may call.
     pub(super) fn set_pace(&mut self, pace: Pace, clock: Clock) {
         self.paces = Some(Arc::new(Mutex::new(Paces::new(pace, clock))));
     }
 
-    /// A place for this party, or the greeting that says why it gets none: it has one and may have no other, or it
-    /// comes too often.
+    /// Returns a place for this party, or the greeting that gives the reason for its refusal: it already has its only
+    /// place, or it calls too often.
     pub(super) fn enter(&self, peer: Fingerprint) -> std::result::Result<Guest, Greeting> {
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
         if there.contains(&peer) && !self.again {
@@ -237,14 +237,14 @@ fn refusal(caller: Option<Fingerprint>, answered: Option<Greeting>) -> Error {
     }
 }
 
-/// Whom the other side may be.
+/// The roles that the other side may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
-    /// The one who begins a run.
+    /// The party that begins a run.
     Run,
     /// One more connection of the run.
     Parallel,
-    /// None, for the time being.
+    /// None at the moment.
     Nobody,
 }
 
@@ -290,7 +290,7 @@ impl Caller {
                 let fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
                     (true, _) => expects == Expects::Parallel,
                     (false, None) => expects == Expects::Run,
-                    // It has been given its place.
+                    // It already has its place.
                     (false, Some(_)) => true,
                 };
                 if step.is_ok() && handshake.is_known() {

@@ -22,12 +22,12 @@ const PAUSE_IF_FULL: Duration = Duration::from_secs(2);
 /// A relay that is silent for this long is considered lost.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Meets the other side at the relay at `host:port`. The two fingerprints determine which party is which side.
+/// Meets the other side at the relay at `host:port`. The two fingerprints determine the sides.
 ///
 /// # Errors
 /// [`Error::NotAdmitted`], [`Error::PeerNotAdmitted`], [`Error::OtherRelay`], and [`Error::Handshake`] if something
-/// else answers; [`Error::RelayFull`], [`Error::NobodyCame`] and [`Error::Unreachable`] when time is up; the errors
-/// of a handshake with the other side, as for [`dial`](super::dial()); and [`Error::Cancelled`].
+/// else answers; [`Error::RelayFull`], [`Error::NobodyCame`] and [`Error::Unreachable`] after the time has run out; the
+/// errors of a handshake with the other side, as for [`dial`](super::dial()); and [`Error::Cancelled`].
 pub fn relayed(address: &str, meeting: &Meeting<'_>) -> Result<(Side, Connection)> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let side = if meeting.me.fingerprint() < *meeting.peer { Side::A } else { Side::B };
@@ -94,7 +94,7 @@ fn attempt(address: &str, left: Duration, told: &mut bool, meeting: &Meeting<'_>
     }
 }
 
-/// Why the relay turns this party away, by the word that it says.
+/// The error for the word with which the relay turns this party away.
 fn refused(word: u8, address: String, meeting: &Meeting<'_>) -> Error {
     match word {
         word if word == RelayReply::Refused as u8 => {

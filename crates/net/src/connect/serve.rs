@@ -11,7 +11,7 @@ use crate::{
     transport::{tcp::Listener, tls::Credentials},
 };
 
-/// Listens for many parties. Until they have proved who they are, callers cost as little as with
+/// Listens for many parties. Until they have authenticated, callers cost as little as with
 /// [`listen`](super::listen()); each party can be in one run at a time.
 pub struct Server {
     reception: Reception,
@@ -25,7 +25,7 @@ pub struct Visit {
 }
 
 impl Server {
-    /// Listens at `host:port`. A caller may take so long to authenticate, and no longer than ten seconds.
+    /// Listens at `host:port`. A caller may take `patience` to authenticate, and at most ten seconds.
     ///
     /// # Errors
     /// [`Error::Resolve`] and [`Error::Bind`].

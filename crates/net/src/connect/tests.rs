@@ -88,7 +88,7 @@ fn call(address: &str, bytes: &[u8]) -> TcpStream {
     caller
 }
 
-/// Whether a byte gets from one end to the other.
+/// Whether a byte arrives from one end at the other.
 #[track_caller]
 fn assert_connected(mut one: Connection, mut other: Connection) {
     one.write_all(b"x").unwrap();

@@ -29,7 +29,7 @@ const SIGNATURE: usize = 64;
 /// The longest certificate that is read.
 const LONGEST: usize = 1 << 12;
 
-/// A word of a relay to a party that has proved who it is. The numbers are the codes on the wire.
+/// A word of a relay to a party that has authenticated. The numbers are the codes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum RelayReply {
@@ -39,7 +39,7 @@ pub(crate) enum RelayReply {
     Met = 1,
     /// This party is not admitted, or did not prove its identity.
     Refused = 2,
-    /// The relay is full, or this party has as many places as it may have.
+    /// The relay is full, or this party has reached its limit of places.
     NoPlace = 3,
     /// This party means another relay.
     OtherRelay = 4,
@@ -50,9 +50,9 @@ pub(crate) enum RelayReply {
 /// Why a relay turns away a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RelayRefusal {
-    /// It said nothing, or too little.
+    /// It sent nothing, or too little.
     Silent,
-    /// It does not speak as a party speaks to a relay.
+    /// It does not speak the relay protocol.
     Foreign,
     /// It did not prove its identity.
     NotProved,
@@ -66,7 +66,7 @@ pub enum RelayRefusal {
     Itself,
     /// It made room for another caller.
     Displaced,
-    /// It has as many places as one party may have, or calls too often.
+    /// It has reached the limit of one party, or calls too often.
     TooMuch,
     /// The relay has reached its limit of pairs.
     NoPlace,
@@ -90,7 +90,7 @@ impl fmt::Display for RelayRefusal {
 }
 
 impl RelayRefusal {
-    /// The word that the caller hears, if it hears one.
+    /// The word that is sent to the caller, if any.
     pub(super) fn word(self) -> Option<RelayReply> {
         Some(match self {
             Self::Silent | Self::Foreign | Self::Displaced => return None,
@@ -102,7 +102,7 @@ impl RelayRefusal {
     }
 }
 
-/// The text that a party signs to prove who it is.
+/// The text that a party signs to prove its identity.
 pub(super) fn message(challenge: &[u8], address: &[u8], peer: &Fingerprint) -> Vec<u8> {
     [b"vesica 2 relay\n", challenge, &[address.len() as u8], address, peer.as_bytes()].concat()
 }
@@ -129,7 +129,7 @@ pub(crate) fn answer(
     Ok(proof.concat())
 }
 
-/// The length of an answer, as far as its beginning shows it.
+/// The length of an answer, as far as its first bytes show it.
 pub(super) fn length(said: &[u8]) -> std::result::Result<usize, RelayRefusal> {
     let Some(der) = said.first_chunk() else { return Ok(2) };
     let der = usize::from(u16::from_le_bytes(*der));
@@ -146,7 +146,7 @@ pub(super) fn length(said: &[u8]) -> std::result::Result<usize, RelayRefusal> {
 /// are `admitted`, and the answer names one of these addresses.
 ///
 /// # Errors
-/// Why it is turned away.
+/// The reason why it is turned away.
 #[doc(hidden)]
 pub fn hear(
     said: &[u8],
@@ -157,7 +157,7 @@ pub fn hear(
     if said.len() != length(said)? {
         return Err(RelayRefusal::Silent);
     }
-    // There is as much of it as it says.
+    // It has the length that it declares.
     let (der, rest) = said[2..].split_at(usize::from(u16::from_le_bytes([said[0], said[1]])));
     let (address, rest) = rest[1..].split_at(usize::from(rest[0]));
     let (peer, signature) = rest.split_at(Fingerprint::BYTES);

@@ -73,7 +73,7 @@ fn identities<const N: usize>() -> [Identity; N] {
     [(); N].map(|()| Identity::generate().unwrap())
 }
 
-/// Somebody who speaks to the relay by hand.
+/// A caller that speaks to the relay by hand.
 struct Caller {
     stream: TcpStream,
     challenge: Vec<u8>,
@@ -189,7 +189,7 @@ fn nobody_pretends_to_be_admitted() {
     assert_eq!(refused.count(), 4, "{all:?}");
 }
 
-/// Parties that prove who they are, and may not meet.
+/// Parties that prove their identity, and may not meet.
 #[test]
 fn parties_that_may_not_meet_hear_why() {
     let [one, other, stranger] = identities();
@@ -209,7 +209,7 @@ fn parties_that_may_not_meet_hear_why() {
     }
 }
 
-/// A relay that means no good passes the challenge of another one on to a party that calls it, and its answer back.
+/// A hostile relay forwards the challenge of another one to a party that calls it, and the answer back.
 #[test]
 fn a_relay_cannot_go_to_another_one_in_the_name_of_a_party() {
     let [one, other] = identities();
@@ -239,7 +239,7 @@ fn a_relay_cannot_go_to_another_one_in_the_name_of_a_party() {
     assert!(!all.iter().any(|event| event.contains("Waits")), "{all:?}");
 }
 
-/// One party takes all that it can get, and two others meet all the same.
+/// One party takes as many places as it can get, and two others meet nevertheless.
 #[test]
 fn a_party_has_no_more_places_than_one_may_have() {
     let parties: [Identity; 8] = identities();

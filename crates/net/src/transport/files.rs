@@ -4,7 +4,7 @@
 //! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B. The
 //! reader takes them in order and removes each after reading it. A file is written under a temporary name and
 //! then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of order or
-//! piecemeal, the reader waits for a grace period before it calls that an error. Number 0 identifies the run
+//! piecemeal, the reader waits for a grace period before it reports an error. Number 0 identifies the run
 //! and its party, and stays; the parties meet through it. Each later file names the run of the other party for
 //! which it is meant, so files left over from another run are never mistaken for data.
 //!

@@ -44,7 +44,8 @@ impl fmt::Debug for Proxy {
 impl FromStr for Proxy {
     type Err = &'static str;
 
-    /// Reads `http://HOST:PORT` or `socks5://HOST:PORT`, with `NAME:PASSWORD@` before the host where the proxy asks for it.
+    /// Reads `http://HOST:PORT` or `socks5://HOST:PORT`, with `NAME:PASSWORD@` before the host if the proxy requires a
+    /// login.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         const FORMS: &str = "a proxy is http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ before the host \
             if it requires a login";
@@ -83,7 +84,7 @@ impl Proxy {
         &self.address
     }
 
-    /// Asks the proxy, to which there is a connection, for one to `address`.
+    /// Asks the connected proxy for a connection to `address`.
     ///
     /// # Errors
     /// [`Error::Proxy`] with its reason, and errors of a connection.

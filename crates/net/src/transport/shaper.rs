@@ -48,7 +48,7 @@ pub struct Shaped {
     link: Link,
     /// The time at which the link has accepted everything that was written.
     line_free: Duration,
-    /// A chunk and its header that the transport has not taken yet.
+    /// A chunk and its header that the transport has not accepted yet.
     out: Vec<u8>,
     /// The received part of the current chunk's header.
     header: Vec<u8>,

@@ -54,8 +54,7 @@ impl PcgDimensions {
         self.pieces.div_ceil(groups)
     }
 
-    /// Bytes of memory for [`show`](PcgDimensions::show): the noise that is compressed at a time, and the permutations
-    /// of the code.
+    /// Bytes of memory of this step: the noise that is compressed at a time, and the permutations of the code.
     pub fn memory(&self) -> usize {
         let lanes = self.lanes();
         let line = if lanes > 1 { size_of::<CacheLine>() } else { size_of::<Block>() };

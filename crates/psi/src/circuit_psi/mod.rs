@@ -1,6 +1,5 @@
-//! The construction of circuit PSI, after which neither party knows which items match, and both hold shares of
-//! that. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021).
-//! Semi-honest.
+//! The construction of circuit PSI, after which neither party knows which items match, and both hold shares of this
+//! fact. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
 //!
 //! Offline: the setup of the OPPRF, and for step 3 multiplication triples or 1-out-of-8 OTs.
 //!
@@ -10,7 +9,7 @@
 //!    have values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed by v(y) − w_j, or
 //!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point if the bin is empty, and
 //!    gets t'_j and v'. If x matches, v' is the other part of v(x).
-//! 3. t_j and t'_j are equal exactly if S has the item of bin j too. Both get shares of a bit m_j that says so: by GMW with
+//! 3. t_j and t'_j are equal exactly if S has the item of bin j too. Both get shares of this bit m_j: by GMW with
 //!    ℓ − 1 AND gates per bin, or by digits of three bits ([`Digits`]), with ⌈(ℓ − 1)/2⌉ OTs.
 //!
 //! A bin whose item S does not have, or that is empty, counts as a match with probability 2^-ℓ, because R's
@@ -394,7 +393,7 @@ impl<M: Construction> Receiving<M> {
         channel.phase("opprf");
         let point = |entry: &Option<Entry>| match entry {
             Some(entry) => word(permuted[entry.position()], entry.hash()),
-            // Like an item's, which decides where it is put.
+            // Declassified like an item, whose value decides its bin.
             None => declassify(Block::random(rng)),
         };
         let points: Vec<Block> = table.bins().iter().map(point).collect();

@@ -47,7 +47,7 @@ pub struct Asking {
 /// The predicted cost of looking items up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookupCost {
-    /// The queries for which the list has to promise right answers.
+    /// The queries for which the list must promise right answers.
     pub queries: u64,
     /// −log2 of the bound on the probability that any of these answers is wrong.
     pub lambda: u32,
@@ -55,7 +55,7 @@ pub struct LookupCost {
     pub tag_bits: u32,
     /// Bytes that a client downloads once.
     pub list_bytes: f64,
-    /// Flights of that.
+    /// Flights of the download.
     pub list_rounds: u32,
     /// Looking the items up once, after the list is downloaded; the publisher is the sender.
     pub asking: Cost,

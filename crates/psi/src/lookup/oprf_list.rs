@@ -1,9 +1,9 @@
 //! A published list of values of a verifiable oblivious pseudo-random function.
 //!
-//! The function is the VOPRF of RFC 9497 (Davidson, Faz-Hernandez, Sullivan, Wood: Oblivious Pseudorandom Functions Using
-//! Prime-Order Groups, 2023). That the larger set is evaluated and sent once, and asked about many times, is the
-//! precomputation form of Kiss, Liu, Schneider, Asokan, Pinkas (PoPETs 2017) and of Kales, Rechberger, Schneider, Senker,
-//! Weinert (USENIX Security 2019), who send a filter.
+//! The function is the VOPRF of RFC 9497 (Davidson, Faz-Hernandez, Sullivan, Wood: Oblivious Pseudorandom Functions
+//! Using Prime-Order Groups, 2023). Evaluating and sending the larger set once, and querying it many times, is the
+//! precomputation form of Kiss, Liu, Schneider, Asokan, Pinkas (PoPETs 2017) and of Kales, Rechberger, Schneider,
+//! Senker, Weinert (USENIX Security 2019), who send a filter.
 //!
 //! 1. Publisher: F(k, y) for each of its items y, under a key k of the epoch; the sorted list of the first ℓ bits of
 //!    each, in a signed list that anyone may download.
@@ -11,7 +11,7 @@
 //! 3. Publisher → client: k · r · P(x), and a proof for all of them that this is the k of the signed public key.
 //! 4. The client derives F(k, x) and looks its first ℓ bits up.
 //!
-//! The client learns which of its items are in the list, the publisher how many it asks for. Both sides are in
+//! The client learns which of its items are in the list, the publisher learns how many it queries. Both sides are in
 //! [`vesica_list`], which deviates from the papers in its list (sorted and Golomb–Rice coded, without false negatives and
 //! with fewer bits than a cuckoo filter) and in proving each batch.
 

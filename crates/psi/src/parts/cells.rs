@@ -1,10 +1,9 @@
 //! A random OT for each cell of a Bloom filter: S has a random string for every cell, and R has the strings
 //! of the cells that its items set.
 //!
-//! The filter has one part for each hash function, and an item has one cell in each. It is therefore processed
-//! part by part: a part fits the cache, whereas the whole filter has some hundred cells per item and is never
-//! held by either party. Each part takes as many random OTs as its cells need; several small
-//! parts share a call.
+//! The filter has one part for each hash function, and an item has one cell in each. It is therefore processed part by
+//! part: a part fits the cache, whereas the whole filter has about a hundred cells per item and is never held by either
+//! party. Each part takes as many random OTs as its cells need; several small parts share a call.
 
 use rayon::prelude::*;
 use vesica_net::Channel;

@@ -270,7 +270,7 @@ fn unwrap(
     let opened = recv_sealed((WRAPPED, WRAPPED_LEN, count), found, keys, channel)?;
     for (found, message) in found.iter_mut().zip(opened.chunks_exact(WRAPPED_LEN)) {
         let (key, place) = message.split_first_chunk().expect("a key comes first");
-        // Which of S's items R has is R's result: the same is decided by comparing tags on the first list.
+        // Declassified: which of S's items R has is R's result, as with the tags of the first list.
         let place =
             declassify(u32::from_le_bytes(*place.first_chunk().expect("and a place after it")));
         if place as usize >= count {

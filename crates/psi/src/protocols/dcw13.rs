@@ -225,7 +225,7 @@ fn content(bytes: &[u8]) -> Block {
 
 impl From<stores::Error> for Error {
     fn from(_: stores::Error) -> Self {
-        // Keys are distinct, so a failure to solve is bad luck.
+        // Keys are distinct, so a failure to solve is random.
         Self::HashingFailure
     }
 }

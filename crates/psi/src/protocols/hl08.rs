@@ -9,7 +9,7 @@
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. The function's key has an
 //! exponent for each bit, each of R's items needs an OT with an exponent for each bit, and each item of both
-//! needs a power: much computation and very many bytes. `hl08` is over ristretto255, `hl08-ffc` over a finite
+//! needs a power: much computation and many bytes. `hl08` is over ristretto255, `hl08-ffc` over a finite
 //! field. Deviations from the papers: see `docs/protocols/public-key.md`.
 
 use rand::CryptoRng;

@@ -58,7 +58,7 @@ pub enum BuildError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The number of bytes is not the one that the shape requires.
-    #[error("a filter of {actual} bytes where its shape has {expected}")]
+    #[error("a filter of {actual} bytes, but its shape has {expected}")]
     Length {
         /// The required number.
         expected: usize,

@@ -1,4 +1,4 @@
-//! The place where two parties leave files for each other.
+//! Storage where two parties leave files for each other.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,8 +10,7 @@ use std::{
 /// The extension of a file that is being written.
 pub(super) const TEMPORARY: &str = "vesica-part";
 
-/// A place for files, which both parties can read and write: a directory, or the objects of a store that begin with
-/// the same words.
+/// Storage for files that both parties can read and write: a directory, or the objects of a store that share a prefix.
 pub trait Folder: Send {
     /// Its name in messages.
     fn name(&self) -> &Path;
@@ -21,13 +20,13 @@ pub trait Folder: Send {
         Duration::from_millis(10)
     }
 
-    /// The names of files that begin with this.
+    /// The names of files that begin with this prefix.
     ///
     /// # Errors
     /// Errors of the storage.
     fn names(&self, prefix: &str) -> io::Result<Vec<String>>;
 
-    /// Whether there is such a file.
+    /// Whether a file of this name exists.
     ///
     /// # Errors
     /// Errors of the storage.
@@ -114,7 +113,7 @@ impl Folder for Directory {
         Ok(Some(bytes))
     }
 
-    /// Under a temporary name, synced to the disk, and renamed.
+    /// Writes under a temporary name, syncs to the disk, and renames.
     fn write(&self, name: &str, pieces: &[&[u8]]) -> io::Result<()> {
         let path = self.0.join(name);
         let temporary = path.with_extension(TEMPORARY);

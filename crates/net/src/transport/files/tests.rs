@@ -202,7 +202,7 @@ fn a_party_that_starts_again_is_not_taken_for_the_one_before() {
     let mut again = Files::open(directory.path(), Side::B).unwrap();
     assert!(!again.try_join().unwrap());
     let error = failure(&mut a);
-    let said = "b-0000000000.vesica says that the other side has begun another run";
+    let said = "b-0000000000.vesica shows that the other side has begun another run";
     assert!(error.to_string().ends_with(said), "{error}");
     drop(a);
     let mut a = Files::open(directory.path(), Side::A).unwrap();

@@ -355,7 +355,7 @@ fn among(
     Ok(places)
 }
 
-/// Each of these positions once, in ascending order.
+/// Returns each of these positions once, in ascending order.
 fn ascending(positions: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
     let words = positions.clone().max().map_or(0, |last| last as usize / 64 + 1);
     let mut found = vec![0u64; words];

@@ -58,8 +58,7 @@ pub(super) fn cost<G: Group>(setting: Setting) -> Cost {
     }
 }
 
-/// Either party; neither needs preparation. R could draw its summands in advance, but S has more work to do
-/// anyway.
+/// Either party; neither needs preparation. R could draw its summands in advance, but S has more work in any case.
 pub(super) struct Party<G> {
     setting: Setting,
     group: PhantomData<G>,

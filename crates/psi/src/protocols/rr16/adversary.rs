@@ -20,7 +20,7 @@ use super::{
 };
 use crate::Set;
 
-/// So few OTs that attacks that rely on chance sometimes succeed.
+/// Few enough OTs that attacks that rely on chance sometimes succeed.
 const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
 
 /// Choices with `ones` ones.
@@ -517,7 +517,7 @@ fn a_chosen_challenge_sees_no_more_ones_than_a_random_one() {
     cases.push(*many.iter().max_by_key(|seed| to_one_side(seed)).unwrap());
     cases.push(*many.iter().min_by_key(|seed| to_one_side(seed)).unwrap());
     assert!(to_one_side(&cases[0]) > to_one_side(&cases[1]) + SMALL.opened / 4);
-    // Nothing but zeros, as the seed of the challenge of every run.
+    // A seed of zeros for the challenge of every run.
     cases.push(Block::ZERO);
     let gives_up = hypergeometric(SMALL, SMALL.ones(), |ones| ones > SMALL.threshold);
     for seed in cases {
@@ -538,7 +538,7 @@ fn a_chosen_challenge_sees_no_more_ones_than_a_random_one() {
     }
 }
 
-/// A receiver that prepares for the challenge of an earlier run chooses ones only where that did not look. A new
+/// A receiver that prepares for the challenge of an earlier run chooses ones only outside that challenge. A new
 /// challenge finds them as if they had been chosen at random.
 #[test]
 fn ones_that_an_earlier_challenge_missed_are_found_by_the_next() {

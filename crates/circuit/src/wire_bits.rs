@@ -299,8 +299,8 @@ impl Values for WireBits {
 fn append(row: &mut [u64], at: usize, bits: &[u64]) {
     let (first, shift) = (at / 64, at % 64);
     for (i, &word) in bits.iter().enumerate() {
-        // Bits beyond the last instance are 0, so nothing is lost where the row ends. Bits may be secret: whether there is
-        // a place decides, and not whether a word has any.
+        // Bits beyond the last instance are 0, so nothing is lost where the row ends. Bits may be secret, so the
+        // decision depends on whether a place exists, not on whether a word has set bits.
         if let Some(place) = row.get_mut(first + i) {
             *place |= word << shift;
         }

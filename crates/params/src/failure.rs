@@ -1,7 +1,7 @@
 //! Bounds on the events that may go wrong by chance, computed from the lengths that parties use.
 //!
-//! Functions elsewhere in this crate choose a length for a λ. Those named `log2_failure` go the other way: they bound the
-//! probability of the same event from the length that was chosen, so that a test can add up the events of a run.
+//! Functions elsewhere in this crate choose a length for a λ. Those named `log2_failure` go the other way: they bound
+//! the probability of the same event from the length that was chosen, so that a test can add up the events of a run.
 
 /// An event by which a run ends without a result, has a wrong one, or reveals more than its result.
 #[derive(Debug, Clone, Copy, PartialEq)]

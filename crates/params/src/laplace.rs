@@ -1,11 +1,14 @@
-//! Noise that hides a single item: the discrete Laplace distribution, from bits that are each 1 with a known probability.
+//! Noise that hides a single item: the discrete Laplace distribution, from bits that are each 1 with a known
+//! probability.
 //!
 //! A number changes by at most Δ when an item joins or leaves one of the sets. With noise that is k with probability
 //! proportional to e^(−ε·|k|/Δ), it is ε-differentially private (Ghosh, Roughgarden and Sundararajan, STOC 2009).
 //!
-//! - That noise is the difference of two geometric numbers, which are g with probability (1 − q)·q^g, where q = e^(−ε/Δ).
-//! - The binary digits of a geometric number are independent; digit i is 1 with probability 1 / (1 + e^(2^i·ε/Δ)), because
-//!   q^g is a product over the digits of g (Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4).
+//! - That noise is the difference of two geometric numbers, which are g with probability (1 − q)·q^g, where q =
+//!   e^(−ε/Δ).
+//! - The binary digits of a geometric number are independent; digit i is 1 with probability 1 / (1 + e^(2^i·ε/Δ)),
+//!   because q^g is a product over the digits of g (Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006,
+//!   Section 4).
 //! - A digit is 1 if [`PRECISION`] random bits, as a number, are below its [threshold](Laplace::thresholds).
 //!
 //! The samples differ from the distribution by at most η < 2^-70, in total variation: a geometric number is cut off

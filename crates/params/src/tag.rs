@@ -17,8 +17,8 @@ pub fn log2_failure(receiver: usize, sender: usize, bits: u32) -> f64 {
 /// The number of low bits of each `bits`-bit value that a sorted list of `n` of them stores verbatim; the rest
 /// is stored as differences in unary.
 ///
-/// The list takes n (r + 1) + 2^(bits − r) bits. One more for r adds n and takes away 2^(bits − r − 1), so that it saves as
-/// long as n is below that: r = bits − ⌈log n⌉ is the best.
+/// The list takes n (r + 1) + 2^(bits − r) bits. One more for r adds n and takes away 2^(bits − r − 1), so that it
+/// saves as long as n is below that: r = bits − ⌈log n⌉ is the best.
 pub fn rice_parameter(n: usize, bits: u32) -> u32 {
     // Low parts are numbers of fewer than 128 bits.
     bits.saturating_sub(n.max(1).next_power_of_two().ilog2()).min(127)

@@ -48,8 +48,8 @@ impl Block {
         (self.0 >> 64) as u64
     }
 
-    /// All ones if `bit` is 1, all zeros if it is 0; without a branch. A compiler that knew these are the only values would
-    /// branch on the bit instead.
+    /// All ones if `bit` is 1, all zeros if it is 0; without a branch. A compiler that knew these are the only values
+    /// would branch on the bit instead.
     pub fn mask(bit: u8) -> Self {
         debug_assert!(bit <= 1);
         let half = u128::from(opaque(bit.into()).wrapping_neg());

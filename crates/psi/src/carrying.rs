@@ -52,8 +52,8 @@ impl Carrying {
         self.len
     }
 
-    /// Predicted cost for sets of these sizes, or of one of several runs: the protocol's, the payloads, and 20 bytes for
-    /// each item and list except the first. It adds no flight.
+    /// Predicted cost for sets of these sizes, or of one of several runs: the protocol's, the payloads, and 20 bytes
+    /// for each item and list except the first. It adds no flight.
     pub fn cost(&self, setting: impl Into<Setting>) -> Cost {
         let setting = setting.into();
         let mut cost = self.protocol.cost(setting);

@@ -68,8 +68,8 @@ impl Setting {
         Self { runs, ..self }
     }
 
-    /// −log2 of the probability with which this run may have a failure, to which every length is chosen: 2^-λ divided by
-    /// the number of runs.
+    /// −log2 of the probability with which this run may have a failure, to which every length is chosen: 2^-λ divided
+    /// by the number of runs.
     pub fn lambda(self) -> u32 {
         LAMBDA + self.runs.next_power_of_two().ilog2()
     }

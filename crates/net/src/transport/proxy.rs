@@ -1,5 +1,5 @@
-//! Dialling out through a proxy: HTTP's CONNECT (RFC 9110, section 9.3.6) and SOCKS5 (RFC 1928, with RFC 1929 for names and
-//! passwords). Names of hosts are resolved by the proxy.
+//! Dialling out through a proxy: HTTP's CONNECT (RFC 9110, section 9.3.6) and SOCKS5 (RFC 1928, with RFC 1929 for names
+//! and passwords). Names of hosts are resolved by the proxy.
 //!
 //! Implemented here, because each takes a dozen bytes each way, and every step must obey the same deadline and
 //! cancellation as the rest of dialling.

@@ -74,7 +74,7 @@ fn commit(share: Block) -> blake3::Hash {
     blake3::Hasher::new_derive_key("vesica rs21 commitment v1").update(&share.to_bytes()).finalize()
 }
 
-/// S's share w_S of w, to which it has committed itself. It does so before everything else, so that R need not wait for the
+/// S's share w_S of w, to which it has committed. It commits before everything else, so that R need not wait for the
 /// commitment later.
 pub struct Share {
     w: Block,

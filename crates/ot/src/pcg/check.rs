@@ -154,8 +154,8 @@ impl Drop for Mask {
     }
 }
 
-/// R's side of step C1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
-/// separately. The trees must be full. Returns the answer that it expects of S.
+/// R's side of step C1, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of
+/// v separately. The trees must be full. Returns the answer that it expects of S.
 pub fn challenge(
     polynomial: &Polynomial,
     blocks: &[Block],
@@ -245,7 +245,8 @@ mod tests {
 
     /// 24 blocks of 16 entries, as in silent OT.
     const OTS: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
-    /// The same, as in silent VOLE. All values are 1 here, too, so that S's share of a value times Δ is Δ, and R's is 0.
+    /// The same, as in silent VOLE. All values are 1 here, too, so that S's share of a value times Δ is Δ, and R's is
+    /// 0.
     const VOLE: Lpn = Lpn { values: NoiseValues::Uniform, ..OTS };
 
     /// The behaviour of a sender in one attempt.

@@ -18,8 +18,8 @@
 //!
 //! The missing leaf is Δ plus all others. [`Leaves`] decides how that is handled.
 //!
-//! **A sender that deviates** can send a wrong sum. It fits a tree for some points only, and nothing here notices it: see
-//! [`pcg::check`](crate::pcg::check).
+//! **A sender that deviates** can send a wrong sum. It fits a tree for some points only, and nothing here notices it:
+//! see [`pcg::check`](crate::pcg::check).
 //!
 //! **Many targets.** At each level of each tree, R lacks a value that is Δ plus something that it knows. So an R that
 //! tries some x can compare H(x) with its values of every tree and level at once; one success gives it Δ. S draws each

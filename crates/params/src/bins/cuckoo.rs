@@ -56,7 +56,8 @@ pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
 }
 
 impl<const H: usize> Shape<H> {
-    /// log2 of a bound on the probability that `n` items have no table of this shape: the one by which [`sound`] chooses.
+    /// log2 of a bound on the probability that `n` items have no table of this shape: the one by which [`sound`]
+    /// chooses.
     pub fn log2_failure(self, n: usize) -> f64 {
         match (H, n) {
             (3, FITTED..) => -fitted_lambda(n, self.bins as f64 / n as f64),
@@ -94,8 +95,8 @@ pub fn published<const H: usize>(n: usize, published: Published) -> Option<Shape
     Some(Shape { bins: times(expansion, n, H), stash })
 }
 
-/// Bins per item of few items, by mpc4j; decreases, and is below 1.27 from 125 items on. A single item has the fewest bins
-/// that there can be.
+/// Bins per item of few items, by mpc4j; decreases, and is below 1.27 from 125 items on. A single item has the minimum
+/// number of bins.
 fn small(n: usize) -> f64 {
     match n {
         2..256 => 23.584 * libm::pow(n as f64, -0.613) + 4.0 / n as f64,

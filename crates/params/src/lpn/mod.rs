@@ -11,8 +11,8 @@
 //!   block, and that weight is between δ and 1 − δ. Strided blocks ensure the former; the latter excludes words
 //!   that are too heavy as well as words that are too light.
 //!
-//! So t requires a distance: δ is the least at which the bias is at most 2^-κ ([`Lpn::distance`]). That the code has this
-//! distance is computed and not assumed, except with a small probability over the choice of its permutations, once
+//! So t requires a distance: δ is the least at which the bias is at most 2^-κ ([`Lpn::distance`]). That the code has
+//! this distance is computed and not assumed, except with a small probability over the choice of its permutations, once
 //! and for all ([`Lpn::failure_bits`]).
 //!
 //! The *assumption*, as for every code used in this way, is that no attack is better than linear tests and attacks on
@@ -248,7 +248,8 @@ mod tests {
         assert_eq!([0, 768, 769].map(|n| UNIFORM.is_short(n)), [true, true, false]);
     }
 
-    /// Blocks of 410 entries take 512 leaves, as a quarter more are 512; for blocks of 409 there are more blocks of 256.
+    /// Blocks of 410 entries take 512 leaves, as a quarter more are 512; for blocks of 409 there are more blocks of
+    /// 256.
     #[test]
     fn full_blocks_are_as_many_as_are_needed() {
         let blocks = |length: usize| {

@@ -11,10 +11,10 @@
 //!    - Σ m_j·x_j·y_j, after x_j·y_j was made from R's x_j·v'_j and from x_j·w_j, a product of each bit of
 //!      x_j with w_j.
 //! 5. Without a minimum, a threshold and noise, S sends its share and R adds the two. Otherwise a small circuit adds
-//!    the shares of the count, compares it with the minimum and the threshold, and reveals to R only the
-//!    answer, or that there are too few; or it adds the shares of the number and noise, which it makes from random
-//!    bits. Each of these bits is the sum of one of S's choice and one of R's, so that neither party knows the noise, nor
-//!    can change its distribution by its choice.
+//!    the shares of the count, compares it with the minimum and the threshold, and reveals to R only the answer, or
+//!    that there are too few; or it adds the shares of the number and noise, which it makes from random bits. Each of
+//!    these bits is the sum of one of S's choice and one of R's, so that neither party knows the noise, nor can change
+//!    its distribution by its choice.
 //!
 //! R learns the answer and the size of S's set; S learns the size of R's set.
 //!

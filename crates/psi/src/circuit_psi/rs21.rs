@@ -5,9 +5,9 @@
 //! the hint. `rs21-circuit` uses silent OTs, which cost hardly any bytes; `rs21-circuit-iknp` uses triples from
 //! OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
-//! Deviations: the OKVS is RR22's, elements of the VOLE are only as long as necessary (see
-//! `docs/protocols/vole.md`), and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits
-//! (`Comparison::Digits`) and not by triples, because of the time that OTs take.
+//! Deviations: the OKVS is RR22's, elements of the VOLE are only as long as necessary (see `docs/protocols/vole.md`),
+//! and triples are made from one OT in each direction. `rs21-circuit` compares targets by digits (`Comparison::Digits`)
+//! and not by triples, because of the time that OTs take.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;

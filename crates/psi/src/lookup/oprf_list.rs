@@ -12,8 +12,8 @@
 //! 4. The client derives F(k, x) and looks its first ℓ bits up.
 //!
 //! The client learns which of its items are in the list, the publisher learns how many it queries. Both sides are in
-//! [`vesica_list`], which deviates from the papers in its list (sorted and Golomb–Rice coded, without false negatives and
-//! with fewer bits than a cuckoo filter) and in proving each batch.
+//! [`vesica_list`], which deviates from the papers in its list (sorted and Golomb–Rice coded, without false negatives
+//! and with fewer bits than a cuckoo filter) and in proving each batch.
 
 use vesica_list::{
     exchange::{DEFAULT_QUESTION, answer_bytes, question_bytes},

@@ -1,4 +1,5 @@
-//! The protocol that `docs/developing/extending.md` shows: hashes of the sender's items. **Insecure**, as its status says.
+//! The protocol that `docs/developing/extending.md` shows: hashes of the sender's items. **Insecure**, as its status
+//! says.
 //!
 //! 1. S → R: the list of {H(y)}, sorted, each λ + log n_x + log n_y bits.
 //! 2. R outputs the x with H(x) on the list.

@@ -22,8 +22,8 @@ const CITATION: &str = "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROC
 /// Approximate number of keys per cluster: as many as let a cluster's columns stay in the second-level cache.
 const FAST_CLUSTER: usize = 1 << 15;
 
-/// Approximate number of keys per cluster of bands. A single cluster saves another 3 % of the columns, and the run takes
-/// a fifth longer.
+/// Approximate number of keys per cluster of bands. A single cluster saves another 3 % of the columns, and the run
+/// takes a fifth longer.
 const BAND_CLUSTER: usize = 1 << 16;
 
 /// Clusters that fit the cache, and elements of minimal length.
@@ -45,8 +45,8 @@ impl ShortVariant for Fast {
     }
 }
 
-/// The random bands of [BPSY23](vesica_structures::okvs::band) with 1.1 columns per item, elements of minimal length, and
-/// pieces of noise twice as large as in the fast variant.
+/// The random bands of [BPSY23](vesica_structures::okvs::band) with 1.1 columns per item, elements of minimal length,
+/// and pieces of noise twice as large as in the fast variant.
 struct Low;
 
 impl Variant for Low {

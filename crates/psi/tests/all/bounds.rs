@@ -35,7 +35,8 @@ struct Way {
     failures: Box<dyn Fn(Setting) -> Option<Vec<Failure>>>,
 }
 
-/// All protocols for real data, with each list and a second side that learns; all methods with all aggregates; and shares.
+/// All protocols for real data, with each list and a second side that learns; all methods with all aggregates; and
+/// shares.
 fn ways() -> Vec<Way> {
     let lists = [List::Sorted].into_iter().chain(List::FILTERS);
     let protocols = CATALOGUE.iter().filter(|protocol| protocol.status.is_for_use());

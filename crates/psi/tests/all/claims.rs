@@ -1,5 +1,5 @@
-//! A peer that claims a set of any size, for every protocol and either party: the honest one refuses it with the claim and
-//! the bound in the error, and has by then sent nothing but its own size, so nothing was prepared for the claim.
+//! A peer that claims a set of any size, for every protocol and either party: the honest one refuses it with the claim
+//! and the bound in the error, and has by then sent nothing but its own size, so nothing was prepared for the claim.
 //! `cli/tests/program/claims.rs` has the same of the program, with claims that the terms allow and memory does not.
 
 use rand::rngs::StdRng;

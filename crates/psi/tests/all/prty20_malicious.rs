@@ -1,5 +1,5 @@
-//! `prty20-malicious` and `prty20-malicious-paxos` against malicious parties (`vesica_testkit::adversary::prty20`). Attacks
-//! on the check itself are tested in `vesica-ot`, a thousand of each kind.
+//! `prty20-malicious` and `prty20-malicious-paxos` against malicious parties (`vesica_testkit::adversary::prty20`).
+//! Attacks on the check itself are tested in `vesica-ot`, a thousand of each kind.
 
 #![allow(clippy::unwrap_used)]
 

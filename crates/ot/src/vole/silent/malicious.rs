@@ -34,9 +34,9 @@
 //! - Trees are full: an R that knew all leaves of one would know Δ.
 //! - Each level takes one additional share, of a value that masks R's challenge.
 //! - At the end R checks every level, by a challenge and an answer of 32 bytes each, before anything that depends on c
-//!   leaves it; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
-//!   caught if it guesses wrong; a deviating R can only choose its own a. Neither side waits for the other here: R may
-//!   use a, in which nothing that S sent has a part, and S may answer with its next message: [`Unverified`], [`Answers`].
+//!   leaves it; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is caught
+//!   if it guesses wrong; a deviating R can only choose its own a. Neither side waits for the other here: R may use a,
+//!   in which nothing that S sent has a part, and S may answer with its next message: [`Unverified`], [`Answers`].
 //!
 //! a is in the whole field. A VOLE with shorter a could be checked in the same way, but its use in PSI is not
 //! secure against a deviating R.
@@ -99,8 +99,8 @@ impl Answers {
     }
 }
 
-/// The sender's side of a VOLE of length `len`. The receiver waits for the answers before it lets anything out that depends
-/// on its share.
+/// The sender's side of a VOLE of length `len`. The receiver waits for the answers before it sends anything that
+/// depends on its share.
 pub fn send(
     len: usize,
     lpn: Lpn,

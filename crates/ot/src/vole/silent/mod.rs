@@ -13,11 +13,11 @@
 //! If its length is at most t ([`Lpn::is_short`]), noise is not needed, and step V2 by itself makes the VOLE: the a_i
 //! are the y_i.
 //!
-//! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
-//! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step V2; Weng et al. (S&P 2021)
-//! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too. Such a VOLE has *levels*: the
-//! first is the VOLE itself, the last is short enough to take its y_i from step V2. The OTs of all levels are made in one
-//! call, before anything else, so that their number costs no round trips.
+//! If it is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a shorter
+//! silent VOLE instead of fresh ones, which takes fewer bytes than step V2; Weng et al. (S&P 2021) extend one VOLE by
+//! another in this way. So the y_i of long ones look random by LPN, too. Such a VOLE has *levels*: the first is the
+//! VOLE itself, the last is short enough to take its y_i from step V2. The OTs of all levels are made in one call,
+//! before anything else, so that their number costs no round trips.
 //!
 //! The code is binary, so a stays in the subspace from which the y_i are drawn (subfield VOLE).
 

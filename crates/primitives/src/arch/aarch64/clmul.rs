@@ -140,9 +140,9 @@ fn join(low: &mut [Block], high: &mut [Block], twiddle: Block) {
     }
 }
 
-/// A factor of many products: itself, and itself times x^64, with which a product has 192 bits instead of 256
-/// before it is reduced. The lower half of each is in one vector and the upper in another, so that each meets its half of
-/// the other factor.
+/// A factor of many products: itself, and itself times x^64, with which a product has 192 bits instead of 256 before it
+/// is reduced. The lower half of each is in one vector and the upper in another, so that each meets its half of the
+/// other factor.
 #[derive(Clone, Copy)]
 struct Factor {
     lower: uint64x2_t,

@@ -1,7 +1,7 @@
 //! GF(2^64) with the carry-less multiplication of FEAT_PMULL, two elements at a time.
 //!
-//! Two elements take two instructions, and one reduction of both. Everything is processed in lanes, down to the smallest
-//! blocks of a transform, where two blocks and their twiddles form one vector.
+//! Two elements take two instructions, and one reduction of both. Everything is processed in lanes, down to the
+//! smallest blocks of a transform, where two blocks and their twiddles form one vector.
 
 use std::arch::aarch64::{
     uint64x2_t, vaddq_u64, vdupq_n_u64, veorq_u64, vgetq_lane_u64, vqtbl1q_u8,

@@ -61,8 +61,8 @@ fn swap<const SIZE: i32>(
     (vbslq_u8(low, above, up), vbslq_u8(low, down, below))
 }
 
-/// Transposes 16 × 16 bytes. A round interleaves the first eight vectors byte by byte with the last eight, which rotates
-/// the eight bits of a byte's place by one; four rounds turn the vector's index into the place within it.
+/// Transposes 16 × 16 bytes. A round interleaves the first eight vectors byte by byte with the last eight, which
+/// rotates the eight bits of a byte's place by one; four rounds turn the vector's index into the place within it.
 #[target_feature(enable = "neon")]
 #[inline]
 fn transpose_bytes(mut vectors: [uint8x16_t; 16]) -> [uint8x16_t; 16] {

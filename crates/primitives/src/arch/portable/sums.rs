@@ -8,8 +8,8 @@ use crate::Block;
 /// The largest number of streams that [`sums_by_bit`] adds up.
 pub const MAX_STREAMS: usize = 8;
 
-/// Adds `from` to `to`, block by block, up to the end of the shorter slice. Inlined into the backend that it is compiled
-/// for.
+/// Adds `from` to `to`, block by block, up to the end of the shorter slice. Inlined into the backend that it is
+/// compiled for.
 #[inline(always)]
 pub fn add_to(to: &mut [Block], from: &[Block]) {
     let (to, from): (&mut [u64], &[u64]) =

@@ -209,8 +209,8 @@ pub unsafe fn double_wide(
     (parent_batches.len() * BATCH, [fold(sums[0]), fold(sums[1])])
 }
 
-/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches, two blocks per instruction; returns
-/// the number of their blocks.
+/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches, two blocks per instruction;
+/// returns the number of their blocks.
 ///
 /// # Safety
 /// The processor must have VAES and AVX2.

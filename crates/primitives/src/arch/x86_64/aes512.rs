@@ -67,7 +67,8 @@ pub unsafe fn feed_forward(keys: &Keys, blocks: &mut [Block]) {
     unsafe { aes::feed_forward_wide(keys, rest) };
 }
 
-/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches; returns the number of their blocks.
+/// Same as [`AesKeys::circular`](super::super::AesKeys::circular), for whole batches; returns the number of their
+/// blocks.
 ///
 /// # Safety
 /// The processor must have VAES and AVX-512 F.
@@ -82,7 +83,8 @@ pub unsafe fn circular(keys: &Keys, blocks: &mut [Block]) -> usize {
     batches.len() * WIDTH * BATCH
 }
 
-/// Same as [`AesKeys::split`](super::super::AesKeys::split), for whole batches; returns the number of their parents, too.
+/// Same as [`AesKeys::split`](super::super::AesKeys::split), for whole batches; returns the number of their parents,
+/// too.
 ///
 /// # Safety
 /// The processor must have VAES and AVX-512 F.

@@ -1,5 +1,5 @@
-//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each block. AVX-512 has as many registers as
-//! there are words of state and input, and an instruction that rotates.
+//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each block. AVX-512 has as many registers
+//! as there are words of state and input, and an instruction that rotates.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,

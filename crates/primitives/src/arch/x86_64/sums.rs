@@ -18,8 +18,8 @@ pub unsafe fn add_to(to: &mut [Block], from: &[Block]) {
     sums::add_to(to, from);
 }
 
-/// See [`sums::sums_by_bit`]: all pairs of blocks. Returns the number of blocks of each stream that this covers, all but
-/// at most one.
+/// See [`sums::sums_by_bit`]: all pairs of blocks. Returns the number of blocks of each stream that this covers, all
+/// but at most one.
 ///
 /// # Safety
 /// The processor must have AVX2.

@@ -8,10 +8,10 @@
 //! 2. S → R: the sorted list of {F(y)}, cut to tags.
 //! 3. R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set; S learns the size of R's set. `semi_honest` and
-//! `malicious` are the constructions; a `Variant` says on which OKVS they run. [`rs21`](super::rs21) has the variants of
-//! that paper, with PaXoS and with a polynomial, and [`rr22`](super::rr22) those whose OKVS is smaller and faster.
-//! Deviations from the papers: see `docs/protocols/vole.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. `semi_honest` and `malicious` are
+//! the constructions; a `Variant` says on which OKVS they run. [`rs21`](super::rs21) has the variants of that paper,
+//! with PaXoS and with a polynomial, and [`rr22`](super::rr22) those whose OKVS is smaller and faster. Deviations from
+//! the papers: see `docs/protocols/vole.md`.
 
 mod malicious;
 mod semi_honest;

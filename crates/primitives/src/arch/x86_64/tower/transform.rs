@@ -24,7 +24,8 @@ const ONE: Pattern = pattern(1);
 /// first-level cache.
 const NEAR: usize = 256;
 
-/// Like [`transform::additive_by`](super::super::super::portable::transform::additive_by), for elements of `BYTES` bytes.
+/// Like [`transform::additive_by`](super::super::super::portable::transform::additive_by), for elements of `BYTES`
+/// bytes.
 ///
 /// # Safety
 /// The processor must have AVX-512 F and BW and GFNI.

@@ -1,7 +1,7 @@
-//! `cargo xtask aarch64`: the tests of what has kernels for AArch64, and of what is built on them, under emulation.
+//! `cargo xtask aarch64`: the tests of crates with kernels for AArch64, and of crates that use them, under emulation.
 //!
-//! QEMU's user mode runs a program of another processor as a process of this system. It says whether results are right,
-//! and nothing about time.
+//! QEMU's user mode runs a program for another processor as a process of this system. It shows whether results are
+//! right, but nothing about time.
 
 use std::{
     path::Path,
@@ -12,25 +12,25 @@ use crate::{Failure, cross, repository::Repository, step::ended, tally::Tally};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// Links programs for it, and compiles what dependencies have in C.
+/// Links programs for AArch64, and compiles the C code of dependencies.
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
 
-/// Its names in two packages, of which one is enough.
+/// Its names in two packages. Either is enough.
 const EMULATORS: [&str; 2] = ["qemu-aarch64", "qemu-aarch64-static"];
 
-/// Where Debian and Ubuntu put the C library of that compiler.
+/// The folder of that compiler's C library on Debian and Ubuntu.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// The crate of the kernels, and those that spend most of their time in them.
+/// The crate of the kernels, and the crates that spend most of their time in them.
 const CRATES: [&str; 3] = ["vesica-primitives", "vesica-ot", "vesica-oprf"];
 
-/// The backend that is meant, which a test of the kernels looks for: without it all tests would pass on the portable one.
+/// The expected backend, which a test of the kernels checks. Otherwise all tests would pass on the portable one.
 const BACKEND: (&str, &str) = ("VESICA_TESTED_BACKEND", "Neon");
 
 /// The environment variable that names the emulator to a test that runs its own program again.
 const RUNNER: &str = "VESICA_TEST_RUNNER";
 
-/// The tests; fails where something is missing that they need.
+/// Runs the tests, and fails if a prerequisite is missing.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
     let done = emulator(repository).and_then(|emulator| tests(repository, emulator, &mut tally));
@@ -38,7 +38,7 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     done
 }
 
-/// The tests, as a step of others: where something is missing, says that nothing was checked.
+/// Runs the tests as a step. If a prerequisite is missing, reports that nothing was checked.
 pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     match emulator(repository) {
         Ok(emulator) => tests(repository, emulator, tally),
@@ -49,10 +49,10 @@ pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     }
 }
 
-/// The emulator that is installed, if the rest is too.
+/// Finds the installed emulator, and checks the other prerequisites.
 ///
 /// # Errors
-/// What to install.
+/// A message that says what to install.
 fn emulator(repository: &Repository) -> Result<&'static str, Failure> {
     if !cfg!(target_os = "linux") {
         return Err("this takes Linux".to_owned());
@@ -71,11 +71,11 @@ fn is_here(program: &str) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// The tests of [`CRATES`], with the samples of every change, since emulation is slow; none of these is left out.
+/// Runs the tests of [`CRATES`] with the samples of every change, because emulation is slow. No test is left out.
 fn tests(repository: &Repository, emulator: &str, tally: &mut Tally) -> Result<(), Failure> {
     let mut args = vec!["test", "--target", TARGET, "--locked", "--tests", "--no-fail-fast"];
     args.extend(CRATES.iter().flat_map(|name| ["--package", name]));
-    // Every instruction that QEMU knows.
+    // Enable every instruction that QEMU supports.
     let runner = format!("{emulator} -cpu max -L {LIBRARIES}");
     let mut command = repository.cargo(&args);
     command
@@ -87,7 +87,7 @@ fn tests(repository: &Repository, emulator: &str, tally: &mut Tally) -> Result<(
     ended(&format!("cargo {}", args.join(" ")), tally.count(&mut command))
 }
 
-/// The environment variable by which cargo takes something for this target.
+/// Returns the environment variable that sets a cargo option for this target.
 fn of_target(what: &str) -> String {
     format!("CARGO_TARGET_{}_{what}", TARGET.to_uppercase().replace('-', "_"))
 }
@@ -96,7 +96,7 @@ fn of_target(what: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A file of this repository.
+    /// Reads a file of this repository.
     fn text_of(path: &str) -> String {
         let tree = Repository::here().unwrap().tree().unwrap();
         tree.text(path).unwrap().to_owned()

@@ -1,7 +1,7 @@
 //! `cargo xtask assure`: every test in full, for a release.
 //!
-//! `cargo xtask test` leaves two things to this: tests that are marked `#[ignore = "assure: REASON"]`, and the rest of
-//! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
+//! `cargo xtask test` leaves two things to this task: tests marked `#[ignore = "assure: REASON"]`, and all cases of
+//! tests that otherwise use a sample (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
     Failure, aarch64, browser, constant_time, cross, fuzz, interop,
@@ -14,7 +14,7 @@ use crate::{
     tiers,
 };
 
-/// What is done, in this order.
+/// The steps, in order.
 pub const STEPS: [Step; 11] = [
     Step { name: "every test in full", minutes: 180, work: StepWork::Tests(everything) },
     Step { name: "tests on the portable backends", minutes: 60, work: StepWork::Tests(computing) },
@@ -42,18 +42,18 @@ pub const STEPS: [Step; 11] = [
     Step { name: "the supply chain", minutes: 60, work: StepWork::Check(supply::check) },
 ];
 
-/// Runs every step, up to the first that fails.
+/// Runs the steps, up to the first that fails.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&STEPS, repository)
 }
 
-/// All tests, those that are ignored otherwise too, and those of optional features.
+/// Runs all tests, including ignored ones and tests of optional features.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let mut args =
         vec!["test", "--workspace", "--locked", "--no-fail-fast", "--features", OPTIONAL];
     args.extend(["--", "--include-ignored"]);
     let tree = repository.tree()?;
-    // These are no tests by themselves.
+    // Other tests start these.
     let started: Vec<String> = tiers::started_by_others(&tree).collect();
     for name in &started {
         args.extend(["--skip", name]);
@@ -62,15 +62,16 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     ended(&format!("cargo {}", args.join(" ")), status)
 }
 
-/// The crates whose work depends on the processor's backend, which hides the portable one from every
-/// test but the kernels' own.
+/// The crates whose work depends on the processor's backend, which hides the portable one from every test except those
+/// of the kernels.
 const COMPUTING: [&str; 5] = ["primitives", "ot", "oprf", "circuit", "psi"];
 
 fn computing(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     portable(repository, &COMPUTING, &[], tally)
 }
 
-/// The tests of some crates on the portable backends, without those whose name has one of the words `left_out`.
+/// Runs the tests of some crates on the portable backends, without tests whose names contain one of the words
+/// `left_out`.
 pub fn portable(
     repository: &Repository,
     crates: &[&str],
@@ -93,7 +94,7 @@ pub fn portable(
             for word in left_out {
                 command.args(["--skip", word]);
             }
-            // What failed first is what is told; the others run all the same.
+            // Report the first failure, and run the others anyway.
             let ran = ended(program.executable, tally.count(&mut command));
             done = done.and(ran);
         }

@@ -1,5 +1,5 @@
-//! The package for browsers, in `bindings/browser`: built with its demo page, and tested in a real Chromium against the real
-//! program.
+//! The package for browsers, in `bindings/browser`: built with its demo page, and tested in a real Chromium with the
+//! real program.
 
 use std::{
     env, fs,
@@ -21,19 +21,19 @@ const PROJECT: &str = "bindings/browser";
 /// Its crate.
 const PACKAGE: &str = "vesica-browser";
 
-/// What it is compiled for.
+/// The target it is compiled for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What makes a module for browsers of what the compiler gives: a program with a workspace and a lock file of its own.
+/// The program that converts the compiler's output to a module for browsers, with its own workspace and lock file.
 const BINDGEN: &str = "bindings/browser/bindgen/Cargo.toml";
 
-/// The most bytes of the compressed module.
+/// Maximum size of the compressed module.
 const MOST_BYTES: usize = 600_000;
 
-/// How Chromium's program is called.
+/// Names of Chromium's program.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// `cargo xtask browser`: the package and the demo page, into `target/browser`.
+/// `cargo xtask browser`: builds the package and the demo page into `target/browser`.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     cross::installed(repository, TARGET)?;
     build(repository)?;
@@ -42,12 +42,12 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cargo xtask browser --test`: the tests alone; fails where what they need is missing.
+/// `cargo xtask browser --test`: runs only the tests, and fails if a prerequisite is missing.
 pub fn run_tests(repository: &Repository) -> Result<(), Failure> {
     step::run(&[Step { work: StepWork::Tests(test_in_full), ..STEP }], repository)
 }
 
-/// The tests, wherever what they need is installed; elsewhere what is missing is told.
+/// The tests, if their prerequisites are installed. Otherwise the step reports what is missing.
 pub const STEP: Step =
     Step { name: "the package for browsers", minutes: 6, work: StepWork::Tests(test_if_can_be) };
 
@@ -61,13 +61,13 @@ fn test_if_can_be(repository: &Repository, tally: &mut Tally) -> Result<(), Fail
     }
 }
 
-/// The tests, which fail where what they need is missing.
+/// Runs the tests, and fails if a prerequisite is missing.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let chromium = tools(repository)?;
     test(repository, tally, &chromium)
 }
 
-/// Finds what the tests need: Chromium, Node.js and the standard library.
+/// Finds the prerequisites of the tests: Chromium, Node.js and the standard library.
 fn tools(repository: &Repository) -> Result<String, Failure> {
     let answers = |program: &str| {
         let output = Command::new(program).arg("--version").output();
@@ -76,8 +76,9 @@ fn tools(repository: &Repository) -> Result<String, Failure> {
     let named = env::var("CHROMIUM").ok();
     let mut names = named.as_deref().into_iter().chain(CHROMIUM);
     let chromium = names.find(|name| answers(name));
-    let chromium =
-        chromium.ok_or("no Chromium (package `chromium`, or say where with CHROMIUM)")?;
+    let chromium = chromium.ok_or(
+        "Chromium is missing (install the package `chromium`, or set CHROMIUM to its path)",
+    )?;
     if !answers("node") {
         return Err("no Node.js (package `nodejs`)".to_owned());
     }
@@ -96,7 +97,7 @@ fn test(repository: &Repository, tally: &mut Tally, chromium: &str) -> Result<()
     ended("node tests/run.mjs", tally.count(&mut command))
 }
 
-/// Builds the package, and the page with the package in it.
+/// Builds the package, and the page that contains it.
 fn build(repository: &Repository) -> Result<(), Failure> {
     let args = ["build", "--locked", "--lib", "--package", PACKAGE, "--target", TARGET];
     let args = [&args[..], &["--profile", "browser"]].concat();
@@ -124,7 +125,7 @@ fn build(repository: &Repository) -> Result<(), Failure> {
     compress(repository, &inside.join("wasm/vesica_browser_bg.wasm"))
 }
 
-/// Compresses the module for the service, says how large it is, and fails where it is too large.
+/// Compresses the module, prints its size, and fails if it is too large.
 fn compress(repository: &Repository, module: &Path) -> Result<(), Failure> {
     let mut command = Command::new("node");
     command.arg(repository.path(PROJECT).join("compress.mjs")).arg(module);
@@ -140,7 +141,7 @@ fn bindgen(repository: &Repository) -> Result<PathBuf, Failure> {
     Ok(tools.join("debug").join(format!("bindgen{}", env::consts::EXE_SUFFIX)))
 }
 
-/// Copies a file, or what is in a folder.
+/// Copies a file, or the contents of a folder.
 fn copied(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |error| format!("{}: {error}", from.display());
     if !from.is_dir() {

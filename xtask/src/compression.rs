@@ -1,5 +1,5 @@
-//! `docs/protocols/compression.svg`: filters against the plain list, as in Figure 2 of Liang et al., and as large as
-//! they have to be.
+//! `docs/protocols/compression.svg`: the size of filters compared with the plain list, both as in Figure 2 of Liang et
+//! al. and with secure parameters.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use vesica_params::{
 
 use crate::Failure;
 
-/// A line of the figure: a filter's bits for sets of n items, which the receiver tests as many values with.
+/// A line of the figure: the bits of a filter for sets of n items, if the receiver tests n values.
 struct CompressionLine {
     /// Its name in the legend, and its class in the style.
     name: &'static str,
@@ -44,9 +44,9 @@ const SOUND: [CompressionLine; 4] = [
     },
 ];
 
-/// As Liang et al. count them (Table 1): 40 bits of a Bloom filter an item, over ln 2; elsewhere tags of 48 bits
-/// and a byte a bucket. They have no formula for vacuum filters, and say that below 2^16 items these are as
-/// cuckoo filters.
+/// Sizes as Liang et al. count them (Table 1): 40 bits per item of a Bloom filter, over ln 2, and otherwise tags of 48
+/// bits and a byte per bucket. They have no formula for vacuum filters, and say that these are like cuckoo filters
+/// below 2^16 items.
 const PUBLISHED: [CompressionLine; 3] = [
     CompressionLine {
         name: "Bloom filter",
@@ -82,7 +82,7 @@ fn tags_and_buckets(n: usize, buckets: usize) -> f64 {
 /// log2 of the sizes shown.
 const SIZES: [u32; 2] = [4, 24];
 
-/// Points between a size and its double.
+/// Number of points between a size and its double.
 const STEPS: usize = 8;
 
 /// Compression rates shown, in tenths.
@@ -91,7 +91,7 @@ const RATES: [u32; 2] = [5, 14];
 /// The plot without its labels, in pixels: left, top, width, height.
 const PLOT: [f64; 4] = [56.0, 44.0, 480.0, 306.0];
 
-/// The figure.
+/// Draws the figure.
 pub fn svg() -> Result<String, Failure> {
     let mut text = HEAD.to_owned();
     axes(&mut text);
@@ -106,7 +106,7 @@ pub fn svg() -> Result<String, Failure> {
 }
 
 impl CompressionLine {
-    /// Where the line goes through, size by size.
+    /// Returns the points of the line, by size.
     fn points(&self) -> Result<String, Refused> {
         let mut points = Vec::new();
         let sizes = (SIZES[0]..SIZES[1]).flat_map(|log| (0..STEPS).map(move |step| (log, step)));
@@ -126,19 +126,19 @@ impl CompressionLine {
     }
 }
 
-/// The pixel of a size, given as its logarithm.
+/// Returns the pixel of a size, given as its logarithm.
 fn x(log: f64) -> f64 {
     let [first, last] = SIZES.map(f64::from);
     PLOT[0] + PLOT[2] * (log - first) / (last - first)
 }
 
-/// The pixel of a compression rate.
+/// Returns the pixel of a compression rate.
 fn y(rate: f64) -> f64 {
     let [least, most] = RATES.map(|tenths| f64::from(tenths) / 10.0);
     PLOT[1] + PLOT[3] * (most - rate) / (most - least)
 }
 
-/// Lines and figures at every tenth and every fourth power of two.
+/// Draws grid lines and labels at every tenth and every fourth power of two.
 fn axes(text: &mut String) {
     let [left, top, width, height] = PLOT;
     for tenths in RATES[0]..=RATES[1] {
@@ -173,7 +173,7 @@ fn axes(text: &mut String) {
     );
 }
 
-/// What the lines are, from a height on.
+/// Draws the legend, from a height on.
 fn legend(text: &mut String, top: f64, title: &str, lines: &[CompressionLine]) {
     let left = PLOT[0] + PLOT[2] + 20.0;
     let _ = writeln!(text, r#"  <text class="title" x="{left}" y="{top}">{title}</text>"#);
@@ -222,7 +222,8 @@ const HEAD: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 4
 mod tests {
     use super::*;
 
-    /// What the figure is to say: published, filters save half at 2^24; sound ones no more than the coded list.
+    /// Checks the point of the figure: at 2^24, published filters save half, and secure ones no more than the coded
+    /// list.
     #[test]
     fn sound_filters_are_no_smaller_than_the_coded_list() {
         let n = 1 << 20;

@@ -1,8 +1,8 @@
-//! `cargo xtask constant-time`: that no branch and no address depends on a secret, in the code of a release.
+//! `cargo xtask constant-time`: checks that no branch and no address depends on a secret, in the code of a release.
 //!
-//! The program of `tests/constant-time` marks secrets as undefined, and valgrind's memcheck reports where undefined
-//! values decide something. Its cases run one by one, so that a report has a name; those that begin with `control/`
-//! leak on purpose and must be reported.
+//! The program of `tests/constant-time` marks secrets as undefined, and valgrind's memcheck reports decisions that
+//! depend on undefined values. Its cases run one by one, so that each report belongs to a case. Cases that begin with
+//! `control/` leak on purpose and must be reported.
 
 use std::{
     io::{self, Write},
@@ -14,7 +14,7 @@ use std::{
 
 use crate::{Failure, programs::Built, repository::Repository, step::ended, tally::Tally};
 
-/// By what a program is built.
+/// The cargo profile of a program.
 const BUILD: [&str; 6] = [
     "build",
     "--profile=constant-time",
@@ -24,20 +24,20 @@ const BUILD: [&str; 6] = [
     "--message-format=json-render-diagnostics",
 ];
 
-/// The exit code by which memcheck says that it reported something; no case ends with it otherwise.
+/// The exit code by which memcheck signals a report. No case ends with it otherwise.
 const REPORTED: i32 = 99;
 
-/// Where memcheck's reports are expected, each with its reason.
+/// The places where memcheck's reports are expected, each with its reason.
 const EXCEPTIONS: &str = "tests/constant-time/exceptions.supp";
 
 /// Cases that leak on purpose.
 const CONTROL: &str = "control/";
 
-/// The backends that a case runs on, and the value of `VESICA_PORTABLE` for each. Valgrind does not know VAES and AVX-512,
-/// and hides them from programs.
+/// The backends of a case, and the value of `VESICA_PORTABLE` for each. Valgrind does not support VAES and AVX-512, and
+/// hides them from programs.
 const BACKENDS: [(&str, &str); 2] = [("AVX2", "0"), ("portable", "1")];
 
-/// Every case on every backend; fails where valgrind is not installed.
+/// Runs every case on every backend, and fails if valgrind is not installed.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
     let done = valgrind_is_here().and_then(|()| cases(repository, EVERY, &mut tally));
@@ -45,17 +45,17 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     done
 }
 
-/// Every case, as a step of others: where valgrind is not installed, says that nothing was checked.
+/// Runs every case as a step. If valgrind is not installed, reports that nothing was checked.
 pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     if_valgrind_is_here(repository, EVERY, tally)
 }
 
-/// The cases of every change, likewise.
+/// Runs the cases of every change, as a step.
 pub fn quick(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     if_valgrind_is_here(repository, QUICK, tally)
 }
 
-/// The program with all cases, and the one with those that take seconds.
+/// Selects all cases, or the ones that take seconds.
 const EVERY: &str = "vesica-constant-time";
 const QUICK: &str = "vesica-constant-time-quick";
 
@@ -75,7 +75,7 @@ fn if_valgrind_is_here(
 
 fn valgrind_is_here() -> Result<(), Failure> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err("this takes Linux on x86-64".to_owned());
+        return Err("this requires Linux on x86-64".to_owned());
     }
     match Command::new("valgrind").arg("--version").output() {
         Ok(output) if output.status.success() => Ok(()),
@@ -83,7 +83,7 @@ fn valgrind_is_here() -> Result<(), Failure> {
     }
 }
 
-/// Runs the cases of a program, as many at a time as there are processors. If some fail, the others run all the same.
+/// Runs the cases of a program, in parallel on all processors. A failure does not stop the others.
 fn cases(repository: &Repository, program: &str, tally: &mut Tally) -> Result<(), Failure> {
     let built = Built::by(repository, &[&BUILD[..], &["--bin", program]].concat())?;
     let program = built.binary(program)?;
@@ -123,7 +123,7 @@ fn cases(repository: &Repository, program: &str, tally: &mut Tally) -> Result<()
     }
 }
 
-/// Runs a case on a backend, and says how it ended. If it did not end as it must, its name is the error.
+/// Runs a case on a backend, and returns its outcome. If it did not end as expected, the error is its name.
 fn case_on(
     repository: &Repository,
     program: &str,
@@ -140,7 +140,7 @@ fn case_on(
     if verdict.is_err() {
         text.extend([output.stdout, output.stderr].concat());
     }
-    // Nobody may be listening any more.
+    // The receiver may be gone.
     let _ = io::stdout().lock().write_all(&text);
     verdict.map_err(|_| format!("{case} ({backend})"))
 }
@@ -159,7 +159,7 @@ fn valgrind(repository: &Repository, program: &str, case: &str) -> Command {
     command
 }
 
-/// Whether a case ended as it must; otherwise what happened.
+/// Checks whether a case ended as expected, and describes the problem otherwise.
 fn verdict(case: &str, code: Option<i32>) -> Result<(), &'static str> {
     match (case.starts_with(CONTROL), code) {
         (true, Some(REPORTED)) | (false, Some(0)) => Ok(()),

@@ -1,7 +1,7 @@
-//! Other systems than this one: what compiles the workspace for them, and the check that it does.
+//! Cross-compilation: checks that the workspace compiles for other systems.
 //!
-//! Dependencies have parts in C, and those take a compiler, headers and libraries of each system. Zig has them all, and
-//! cargo-zigbuild hands it to cargo; both come from PyPI.
+//! Some dependencies contain C code, which needs a compiler, headers and libraries for each system. Zig provides them,
+//! and cargo-zigbuild makes cargo use it. Both come from PyPI.
 
 use std::{path::Path, process::Command};
 
@@ -12,14 +12,14 @@ use crate::{
     step::ended,
 };
 
-/// What is installed from PyPI.
+/// The packages to install from PyPI.
 const PACKAGES: [&str; 2] = ["ziglang==0.13.0", "cargo-zigbuild==0.24.1"];
 
-/// Systems that nothing is run on here: the workspace compiles for them, its tests included. Benchmarks are left out: the
-/// clock that they take processor time from is not one of Windows.
+/// Systems for which nothing can be run here. The workspace, including its tests, compiles for them. Benchmarks are
+/// left out, because Windows does not have the clock by which they measure processor time.
 const CHECKED: [&str; 2] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"];
 
-/// `cargo xtask cross`: clippy for every system of [`CHECKED`], with warnings denied.
+/// `cargo xtask cross`: runs clippy for every system of [`CHECKED`], with warnings denied.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     for target in CHECKED {
         if let Err(missing) = installed(repository, target) {
@@ -39,7 +39,7 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
         ];
         let mut command = command(&tools, "cargo-zigbuild");
         command.args(["clippy", "--target", target]).args(what).args(["--", "-D", "warnings"]);
-        // It leaves an empty file where it runs.
+        // It leaves an empty file in its working directory.
         command.current_dir(repository.path("target"));
         ended(&format!("cargo-zigbuild clippy --target {target}"), command.status())?;
         println!("    checked: {target}");
@@ -47,10 +47,10 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes sure that Rust's standard library for a target is here.
+/// Checks that Rust's standard library for a target is installed.
 ///
 /// # Errors
-/// What to install.
+/// A message that says what to install.
 pub fn installed(repository: &Repository, target: &str) -> Result<(), Failure> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "target-libdir", "--target", target]).current_dir(repository.path(""));
@@ -64,14 +64,14 @@ pub fn installed(repository: &Repository, target: &str) -> Result<(), Failure> {
     }
 }
 
-/// The environment with what compiles for other systems.
+/// Returns the environment with the cross-compiler.
 pub fn tools(repository: &Repository) -> Result<Environment, Failure> {
     let tools = Environment::new(repository.path("target/python/cross"))?;
     tools.install(&PACKAGES)?;
     Ok(tools)
 }
 
-/// A command of that environment, which finds Zig there.
+/// Returns a command of that environment, with Zig on its path.
 pub fn command(tools: &Environment, name: &str) -> Command {
     let mut command = tools.command(name);
     command.env("PATH", tools.path());

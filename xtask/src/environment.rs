@@ -1,4 +1,4 @@
-//! Virtual environments of Python, each in a folder of its own.
+//! Virtual environments of Python, each in a separate folder.
 
 use std::{env, ffi::OsString, path::PathBuf, process::Command};
 
@@ -8,7 +8,7 @@ use crate::{Failure, repository::forget_this_package, step::ended};
 pub struct Environment(PathBuf);
 
 impl Environment {
-    /// Makes one in this folder, if there is none.
+    /// Creates one in this folder, if there is none yet.
     pub fn new(folder: PathBuf) -> Result<Self, Failure> {
         let made = Self(folder);
         if !made.program("python").exists() {
@@ -27,7 +27,7 @@ impl Environment {
         self.programs().join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// A `PATH` on which its programs come first.
+    /// Returns a `PATH` on which its programs come first.
     pub fn path(&self) -> OsString {
         let others = env::var_os("PATH").unwrap_or_default();
         let folders = [self.programs()].into_iter().chain(env::split_paths(&others));

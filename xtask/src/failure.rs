@@ -1,4 +1,4 @@
 //! The failure of a task.
 
-/// The reason why a task ended without success: a message with all that there is to say.
+/// The reason why a task failed, as a complete message.
 pub type Failure = String;

@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: the fuzz targets for some time each. docs/developing/fuzzing.md says what they check and what they need.
+//! `cargo xtask fuzz`: runs the fuzz targets for a given time each. docs/developing/testing.md describes them and their
+//! prerequisites.
 
 use std::{
     fs,
@@ -8,16 +9,16 @@ use std::{
 
 use crate::{Failure, named, repository::Repository, step::ended};
 
-/// How long a target runs if nothing else is asked for, in seconds.
+/// Default number of seconds for which a target runs.
 const SECONDS: u64 = 60;
 
-/// Megabytes that a process may take, that one allocation may take, and seconds of one input.
+/// Memory limits of a process and of one allocation in MB, and the time limit of one input in seconds.
 const LIMITS: [&str; 3] = ["-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=60"];
 
-/// The longest input, in bytes.
+/// Maximum length of an input, in bytes.
 const LONGEST: &str = "-max_len=65536";
 
-/// What is asked for.
+/// The arguments of the task.
 #[derive(Debug, PartialEq, Eq)]
 struct Request<'a> {
     seconds: u64,
@@ -40,12 +41,12 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A minute of every target.
+/// Runs every target for a minute.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     run_with(repository, &[])
 }
 
-/// As the arguments ask: `[--seconds N] [TARGET]`.
+/// Runs targets according to the arguments `[--seconds N] [TARGET]`.
 pub fn run_with(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
     let request = Request::read(args).ok_or("usage: cargo xtask fuzz [--seconds N] [TARGET]")?;
     let manifest = fs::read_to_string(repository.path("fuzz/Cargo.toml"));
@@ -69,7 +70,7 @@ pub fn run_with(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
     for target in chosen {
         match fuzz(repository, target, request.seconds) {
             Ok(of_target) => executions += of_target,
-            // What failed first is what is told; the others run all the same.
+            // Report the first failure, and run the others anyway.
             Err(failure) => done = done.and(Err(failure)),
         }
     }
@@ -77,9 +78,9 @@ pub fn run_with(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
     done
 }
 
-/// Runs a target, and returns how often it was called.
+/// Runs a target, and returns its number of executions.
 fn fuzz(repository: &Repository, target: &str, seconds: u64) -> Result<u64, Failure> {
-    // New inputs go to a folder of their own: the corpus of the repository stays as it is.
+    // New inputs go to a separate folder, so that the corpus of the repository does not change.
     let found = format!("fuzz/found/{target}");
     let corpus = format!("fuzz/corpus/{target}");
     let artifacts = format!("fuzz/artifacts/{target}/");
@@ -95,7 +96,8 @@ fn fuzz(repository: &Repository, target: &str, seconds: u64) -> Result<u64, Fail
     let ran = ran.map_err(|error| format!("cargo cannot be started: {error}"))?;
     let said = String::from_utf8_lossy(&ran.stderr);
     if ran.status.success() {
-        let executions = executions(&said).ok_or("the fuzzer does not say how often it ran")?;
+        let executions =
+            executions(&said).ok_or("the fuzzer did not report its number of executions")?;
         println!("    {executions} executions");
         return Ok(executions);
     }
@@ -112,15 +114,15 @@ fn fuzz(repository: &Repository, target: &str, seconds: u64) -> Result<u64, Fail
     println!(
         "{target} fails on {input}. Replay it with:\n  cargo +nightly fuzz run {target} {input}"
     );
-    println!("Mend it, and keep the input in {corpus}, which the tests replay.");
+    println!("Fix it, and add the input to {corpus}, which the tests replay.");
     Err(format!("target `{target}` fails on {input}"))
 }
 
-/// The fuzzer, which is a nightly toolchain's whatever toolchain runs this.
+/// Returns the command for the fuzzer, which always uses a nightly toolchain.
 fn nightly(repository: &Repository) -> Command {
     let mut command = Command::new("cargo");
     command.args(["+nightly", "fuzz"]).current_dir(repository.path(""));
-    // What the toolchain of this process says of itself.
+    // Variables that describe the toolchain of this process.
     ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"].iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -128,13 +130,13 @@ fn nightly(repository: &Repository) -> Command {
     command
 }
 
-/// The names of the programs that the manifest lists.
+/// Returns the names of the programs that the manifest lists.
 fn targets(manifest: &str) -> Vec<&str> {
     let path = |line| str::strip_prefix(line, "path = \"fuzz_targets/");
     manifest.lines().filter_map(path).filter_map(|rest| rest.strip_suffix(".rs\"")).collect()
 }
 
-/// What the last statistics of the fuzzer say.
+/// Returns the number of executions from the fuzzer's last statistics.
 fn executions(said: &str) -> Option<u64> {
     let number =
         said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;

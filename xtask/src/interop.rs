@@ -1,5 +1,5 @@
-//! The second implementation, which was written from the specification alone: it verifies the test vectors, and runs
-//! against the program.
+//! The second implementation, written only from the specification: it verifies the test vectors, and runs with the
+//! program as the other side.
 
 use crate::{
     Failure, environment::Environment, programs::Built, repository::Repository, step::ended,
@@ -9,7 +9,7 @@ use crate::{
 /// Its folder.
 const FOLDER: &str = "tests/interop";
 
-/// Installs what it needs into an environment of its own, and runs its tests with the program as the other side.
+/// Installs its prerequisites into a separate environment, and runs its tests with the program as the other side.
 pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let built = Built::here(repository, &[])?;
     let environment = Environment::new(repository.path("target/interop"))?;

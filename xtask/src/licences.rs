@@ -1,4 +1,4 @@
-//! The licences of everything that a package is built from, as one text to go with it.
+//! The licences of everything that a package is built from, as one text to ship with it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Failure, repository::Repository};
 
-/// What the names of files with licences begin with.
+/// Prefixes of the names of licence files.
 const NAMES: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
 /// A package of another author.
@@ -16,14 +16,15 @@ const NAMES: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"
 struct Package {
     name: String,
     version: String,
-    /// As its manifest says.
+    /// The licence in its manifest.
     licence: String,
 }
 
-/// The licences of all that this package of the workspace is built from with these features, for any of these targets.
+/// Collects the licences of everything that this package of the workspace is built from with these features, for any of
+/// these targets.
 ///
 /// # Errors
-/// A package without a licence, and one whose source is not there.
+/// If a package has no licence, or its source is missing.
 pub fn text(
     repository: &Repository,
     package: &str,
@@ -40,7 +41,7 @@ pub fn text(
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Package { name, version, .. } in &packages {
         let folder = folder(&metadata, name, version)
-            .ok_or_else(|| format!("the source of {name} {version} is not there"))?;
+            .ok_or_else(|| format!("the source of {name} {version} is missing"))?;
         for text in licences(&folder)? {
             texts.entry(text).or_default().push(format!("{name} {version}"));
         }
@@ -57,7 +58,7 @@ fn output(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     }
 }
 
-/// The packages in lines such as `aes v0.9.0|MIT OR Apache-2.0`; those of the workspace have a path and are left out.
+/// Parses lines such as `aes v0.9.0|MIT OR Apache-2.0`. Packages of the workspace have a path and are left out.
 fn packages(tree: &str) -> Result<BTreeSet<Package>, Failure> {
     let mut packages = BTreeSet::new();
     for line in tree.lines().filter(|line| !line.is_empty() && !line.contains("(/")) {
@@ -78,7 +79,7 @@ fn packages(tree: &str) -> Result<BTreeSet<Package>, Failure> {
     Ok(packages)
 }
 
-/// Where cargo keeps the source of a package, as its metadata says.
+/// Returns the folder in which cargo stores the source of a package, according to its metadata.
 fn folder(metadata: &str, name: &str, version: &str) -> Option<PathBuf> {
     let end = format!("/{name}-{version}/Cargo.toml\"");
     let at = metadata.find(&end)?;
@@ -86,7 +87,7 @@ fn folder(metadata: &str, name: &str, version: &str) -> Option<PathBuf> {
     Some(PathBuf::from(&metadata[start..at + end.len() - "/Cargo.toml\"".len()]))
 }
 
-/// The texts of the licences in a folder.
+/// Reads the texts of the licences in a folder.
 fn licences(folder: &Path) -> Result<Vec<String>, Failure> {
     let failed = |error| format!("{}: {error}", folder.display());
     let mut texts = Vec::new();
@@ -103,7 +104,7 @@ fn licences(folder: &Path) -> Result<Vec<String>, Failure> {
 }
 
 fn rendered(packages: &BTreeSet<Package>, texts: &BTreeMap<String, Vec<String>>) -> String {
-    let mut text = "What is in here beside Vesica, and under which licences.\n\n".to_owned();
+    let mut text = "The other software contained in Vesica, and its licences.\n\n".to_owned();
     text += "The standard library of Rust: MIT OR Apache-2.0\n";
     for Package { name, version, licence } in packages {
         text += &format!("{name} {version}: {licence}\n");

@@ -1,11 +1,11 @@
-//! What somebody asks for by its name.
+//! Looks up items by name.
 
 use crate::Failure;
 
-/// The one of this name. `kind` says what all of them are, as in "step".
+/// Finds the item with this name. `kind` describes the items, as in "step".
 ///
 /// # Errors
-/// That there is none, and which there are.
+/// If it does not exist. The message lists the existing ones.
 pub fn find<T>(
     kind: &str,
     wanted: &str,
@@ -19,7 +19,7 @@ pub fn find<T>(
         }
         others.push(format!("`{}`", name(&one)));
     }
-    Err(format!("there is no {kind} `{wanted}`; there are {}", others.join(", ")))
+    Err(format!("`{wanted}` is not a {kind}; choose one of {}", others.join(", ")))
 }
 
 #[cfg(test)]
@@ -27,10 +27,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_an_error_that_says_what_is() {
+    fn an_unknown_name_is_an_error_with_the_known_ones() {
         let find = |name| find("step", name, ["clippy", "tests"], |step| step);
         assert_eq!(find("tests"), Ok("tests"));
-        let said = "there is no step `test`; there are `clippy`, `tests`";
+        let said = "`test` is not a step; choose one of `clippy`, `tests`";
         assert_eq!(find("test"), Err(said.to_owned()));
     }
 }

@@ -1,17 +1,17 @@
 //! The programs that cargo builds when it tests the workspace.
 //!
-//! All steps use these. A build of fewer packages or targets would ask for other features of what they share, and
-//! so compile most of the workspace again.
+//! All steps use these. A build of fewer packages or targets would select other features of shared dependencies, and so
+//! compile most of the workspace again.
 
 use std::process::{Command, Stdio};
 
 use crate::{Failure, repository::Repository, step::ended};
 
-/// What cargo said of what it built.
+/// The programs that cargo reported.
 pub struct Built(String);
 
 impl Built {
-    /// Builds what the tests need; only what `narrowed` to where it says so, for instance `--test NAME`.
+    /// Builds the tests, or only those that `narrowed` selects, for instance `--test NAME`.
     pub fn here(repository: &Repository, narrowed: &[&str]) -> Result<Self, Failure> {
         let mut args = vec!["test", "--workspace", "--locked", "--no-run"];
         args.extend(narrowed);
@@ -19,7 +19,7 @@ impl Built {
         Self::by(repository, &args)
     }
 
-    /// Builds by a command of cargo that reports in JSON.
+    /// Builds with a cargo command that reports in JSON.
     pub fn by(repository: &Repository, args: &[&str]) -> Result<Self, Failure> {
         let built = repository.cargo(args).stderr(Stdio::inherit()).output();
         let built = built.map_err(|e| format!("cargo cannot be started: {e}"))?;
@@ -27,18 +27,18 @@ impl Built {
         Ok(Self(String::from_utf8_lossy(&built.stdout).into_owned()))
     }
 
-    /// The programs of tests.
+    /// Iterates over the test programs.
     pub fn tests(&self) -> impl Iterator<Item = Program<'_>> {
         self.programs().filter(|program| program.is_test)
     }
 
-    /// The program of this name.
+    /// Returns the program with this name.
     pub fn binary(&self, name: &str) -> Result<&str, Failure> {
         let of_name = |program: &Program<'_>| {
             !program.is_test && program.executable.rsplit(['/', '\\']).next() == Some(name)
         };
         let found = self.programs().find(of_name).map(|program| program.executable);
-        found.ok_or_else(|| format!("cargo built no program `{name}`"))
+        found.ok_or_else(|| format!("cargo did not build the program `{name}`"))
     }
 
     fn programs(&self) -> impl Iterator<Item = Program<'_>> {
@@ -56,7 +56,7 @@ pub struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Reads one of cargo's JSON messages; nothing where it is about something else.
+    /// Parses one of cargo's JSON messages. Returns `None` if it is about something else.
     fn read(message: &'a str) -> Option<Self> {
         let field = |name: &str| -> Option<&'a str> {
             let (_, rest) = message.split_once(&format!("\"{name}\":\""))?;
@@ -69,14 +69,14 @@ impl<'a> Program<'a> {
         Some(Self { folder, executable, is_test: profile.contains("\"test\":true") })
     }
 
-    /// Runs it as cargo would.
+    /// Returns the command that runs it like cargo.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.executable);
         command.current_dir(self.folder).env("CARGO_MANIFEST_DIR", self.folder);
         command
     }
 
-    /// The last part of the crate's folder.
+    /// Returns the last part of the crate's folder.
     pub fn crate_name(&self) -> &'a str {
         self.folder.rsplit('/').next().unwrap_or_default()
     }

@@ -18,29 +18,29 @@ use crate::{
 /// The folder of the package.
 const PROJECT: &str = "bindings/python";
 
-/// What builds it.
+/// The build tool.
 const BUILDER: &str = "maturin==1.16.0";
 
-/// What the tests of the package need.
+/// The requirements of the package's tests.
 const REQUIREMENTS: &str = "tests/requirements.txt";
 
-/// What those need besides that run only in full: Spark, Ray and an object store.
+/// The additional requirements of the tests that run only in full: Spark, Ray and an object store.
 const REQUIREMENTS_IN_FULL: &str = "tests/requirements-full.txt";
 
-/// The oldest release of Spark for which the package is.
+/// The oldest supported release of Spark.
 const OLDEST_SPARK: &str = "tests/requirements-spark-3.5.txt";
 
 /// The tests with Spark.
 const TESTS_OF_SPARK: &str = "tests/test_spark.py";
 
-/// What a released package has beside the default.
+/// The features of a released package in addition to the default.
 const FEATURES: &str = "databases,stores";
 
-/// The licences of what it is built from, which go into it.
+/// The licences of everything the package is built from, which it contains.
 const LICENCES: &str = "bindings/python/LICENSES-THIRD-PARTY.txt";
 
-/// The wheels of a release: a target of Rust, and the least that a system needs, as the wheel's name says it.
-/// manylinux2014 is glibc 2.17.
+/// The wheels of a release: a target of Rust, and the minimum system, as in the wheel's name. manylinux2014 is glibc
+/// 2.17.
 const WHEELS: [(&str, &str); 4] = [
     ("x86_64-unknown-linux-gnu", "manylinux2014"),
     ("aarch64-unknown-linux-gnu", "manylinux2014"),
@@ -48,7 +48,7 @@ const WHEELS: [(&str, &str); 4] = [
     ("aarch64-unknown-linux-musl", "musllinux_1_2"),
 ];
 
-/// `cargo xtask wheel`: a wheel for this system and a source distribution, into `target/wheels`.
+/// `cargo xtask wheel`: builds a wheel for this system and a source distribution into `target/wheels`.
 pub fn wheel(repository: &Repository) -> Result<(), Failure> {
     let out = repository.path("target/wheels");
     write_licences(repository)?;
@@ -58,7 +58,7 @@ pub fn wheel(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cargo xtask wheels`: the wheels of a release and a source distribution, into `target/wheels`.
+/// `cargo xtask wheels`: builds the wheels of a release and a source distribution into `target/wheels`.
 pub fn wheels(repository: &Repository) -> Result<(), Failure> {
     let out = repository.path("target/wheels");
     wheels_into(repository, &out)?;
@@ -66,7 +66,7 @@ pub fn wheels(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same into another folder.
+/// Builds the wheels of a release into another folder.
 pub fn wheels_into(repository: &Repository, out: &Path) -> Result<(), Failure> {
     WHEELS.iter().try_for_each(|(target, _)| cross::installed(repository, target))?;
     write_licences(repository)?;
@@ -84,23 +84,24 @@ pub fn wheels_into(repository: &Repository, out: &Path) -> Result<(), Failure> {
     maturin(repository, &tools, &["sdist"], out)
 }
 
-/// `cargo xtask python`: the tests alone.
+/// `cargo xtask python`: runs only the tests.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&[STEP], repository)
 }
 
-/// The package, built as fast as can be, and its tests.
+/// Builds the package without optimisation, and runs its tests.
 pub const STEP: Step =
     Step { name: "the package for Python", minutes: 2, work: StepWork::Tests(test) };
 
-/// Builds the package as fast as can be, installs it where there is nothing else, and runs its tests there.
+/// Builds the package as fast as possible, installs it into an empty environment, and runs its tests there.
 fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    // What a released package has beside the default takes as long again to build.
+    // The additional features of a released package would double the build time.
     let args = ["build", "--profile", "dev", "--locked", "--features", ""];
     installed(repository, tally, &args, &[REQUIREMENTS], &[]).map(drop)
 }
 
-/// Does the same with the package as it is released, and runs its tests in full, those of Spark also with the oldest one.
+/// Works like [`test`] with the package as released, and runs its tests in full. The tests of Spark also run with its
+/// oldest release.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let args = ["build", "--release", "--locked"];
     let requirements = [REQUIREMENTS, REQUIREMENTS_IN_FULL];
@@ -155,7 +156,7 @@ fn write_licences(repository: &Repository) -> Result<(), Failure> {
     fs::write(repository.path(LICENCES), text).map_err(|error| format!("{LICENCES}: {error}"))
 }
 
-/// The environment with what builds packages.
+/// Returns the environment with the build tools.
 fn tools(repository: &Repository) -> Result<Environment, Failure> {
     let tools = Environment::new(repository.path("target/python/tools"))?;
     tools.install(&[BUILDER])?;
@@ -176,13 +177,13 @@ fn maturin(
     ended(&format!("maturin {}", args.join(" ")), command.status())
 }
 
-/// The one file in a folder.
+/// Returns the only file in a folder.
 fn only_file(folder: &Path) -> Result<PathBuf, Failure> {
     let failed = |error| format!("{}: {error}", folder.display());
     let files: Result<Vec<_>, _> =
         fs::read_dir(folder).map_err(failed)?.map(|entry| entry.map(|e| e.path())).collect();
     match &files.map_err(failed)?[..] {
         [file] => Ok(file.clone()),
-        files => Err(format!("{} has {} files, and not one", folder.display(), files.len())),
+        files => Err(format!("{} has {} files instead of one", folder.display(), files.len())),
     }
 }

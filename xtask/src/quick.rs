@@ -1,8 +1,8 @@
-//! `cargo xtask quick`: format, rules, clippy and unit tests of the crates that changed and of those that depend on them.
-//! The goal is two minutes.
+//! `cargo xtask quick`: format, rules, clippy and unit tests of changed crates and of crates that depend on them. The
+//! goal is two minutes.
 //!
-//! Clippy and the tests are built for the whole workspace: cargo builds again only what changed and what depends on it.
-//! A build of fewer crates would ask for other features of their dependencies and compile these again.
+//! Clippy and the tests are built for the whole workspace, because cargo only rebuilds changed crates and those that
+//! depend on them. A build of fewer crates would select other features of their dependencies and compile these again.
 
 mod crates;
 
@@ -19,11 +19,11 @@ use crate::{
     test::{CLIPPY, FORMAT, TIDY},
 };
 
-/// The main branch, as the repository that this one was cloned from has it, and as this one does.
+/// The main branch, in the repository that this one was cloned from, and in this one.
 const MAIN: [&str; 2] = ["origin/main", "main"];
 
-/// Checks the crates of these names and those that depend on them. Without a name, these are the crates with a file that
-/// differs from the commit at which this branch left the main one.
+/// Checks the named crates and those that depend on them. Without names, these are the crates with a file that differs
+/// from the commit at which this branch left the main one.
 pub fn run(repository: &Repository, names: &[&str]) -> Result<(), Failure> {
     let workspace = Crates::of(repository)?;
     let chosen = match names {
@@ -52,7 +52,7 @@ fn test(repository: &Repository, crates: &[&str], tally: &mut Tally) -> Result<(
     side_by_side::run(meant.map(job).collect(), tally, &mut io::stdout())
 }
 
-/// Lists the files that differ from the commit at which this branch left the main one, or that git does not know yet.
+/// Lists the files that differ from the commit at which this branch left the main one, or that git does not track yet.
 fn changed(repository: &Repository) -> Result<Vec<String>, Failure> {
     let left = MAIN.iter().find_map(|main| repository.git(&["merge-base", main, "HEAD"]).ok());
     let left = left.as_deref().map_or("HEAD", str::trim);

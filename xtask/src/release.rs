@@ -1,7 +1,7 @@
 //! `cargo xtask release`: every package of a version, in one folder, with their checksums.
 //!
-//! Nothing is published here. A rehearsal builds the same of what is checked out, whatever its state, then installs
-//! each package where there is nothing else and runs the demo of the program in it.
+//! Nothing is published here. A rehearsal builds the same packages from the present checkout, then installs each in an
+//! empty root and runs the demo there.
 
 mod archive;
 pub mod checksums;
@@ -26,10 +26,10 @@ use std::{
 use self::{clean_root::CleanRoot, parts::Parts, program::TARGET, tool::at};
 use crate::{Failure, python, repository::Repository};
 
-/// Builds every package of the version that is checked out.
+/// Builds every package of the checked-out version.
 ///
 /// # Errors
-/// The work tree has changes, or its commit has not the version's tag.
+/// If the work tree has changes, or its commit does not have the version's tag.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let version = version(repository)?;
     let changed = git(repository, &["status", "--porcelain"])?;
@@ -39,27 +39,29 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     packages.tell()
 }
 
-/// Builds every package of what is checked out, and tries each where there is nothing else.
+/// Builds every package of the checkout, and tries each in an empty root.
 pub fn rehearse(repository: &Repository) -> Result<(), Failure> {
     let packages = Packages::build(repository, &version(repository)?)?;
     packages.try_each(repository)?;
     packages.tell()
 }
 
-/// Refuses what is no state that a version can be built of.
+/// Refuses a state from which a version must not be built.
 fn released(version: &str, changed: &str, tags: &str) -> Result<(), Failure> {
     if !changed.is_empty() {
-        return Err(format!("a release is of what is committed; these files differ:\n{changed}"));
+        return Err(format!(
+            "a release must be built from a commit, but these files have changes:\n{changed}"
+        ));
     }
     match tags.lines().any(|tag| tag == format!("v{version}")) {
         true => Ok(()),
         false => Err(format!(
-            "this commit has no tag `v{version}`; `cargo xtask release --dry-run` needs none"
+            "this commit does not have the tag `v{version}`; use `cargo xtask release --dry-run` without a tag"
         )),
     }
 }
 
-/// What was built.
+/// The results of a build.
 struct Packages {
     version: String,
     folder: PathBuf,
@@ -106,7 +108,7 @@ impl Packages {
         let clean = root("archive")?;
         archive::unpack(&self.archive, clean.folder())?;
         let [unpacked] = &inside(clean.folder(), "vesica-")?[..] else {
-            return Err("the archive of the program has not one folder".to_owned());
+            return Err("the archive of the program must contain exactly one folder".to_owned());
         };
         clean.demo(&format!("/{unpacked}/bin/vesica"))?;
         println!("    tried: the archive, unpacked into an empty root: the demo ran");
@@ -136,7 +138,7 @@ impl Packages {
         Ok(())
     }
 
-    /// Says what there is.
+    /// Lists the packages.
     fn tell(&self) -> Result<(), Failure> {
         println!("in {}:", self.folder.display());
         for name in folder::names(&self.folder)? {
@@ -148,7 +150,7 @@ impl Packages {
     }
 }
 
-/// Makes the archive of the sources, which is returned, and the formula that builds them.
+/// Makes the archive of the sources, which it returns, and the formula that builds them.
 fn sources(repository: &Repository, version: &str, out: &Path) -> Result<PathBuf, Failure> {
     let name = format!("vesica-{version}-source.tar.gz");
     let prefix = format!("--prefix=vesica-{version}/");
@@ -159,7 +161,7 @@ fn sources(repository: &Repository, version: &str, out: &Path) -> Result<PathBuf
     Ok(path)
 }
 
-/// What is called so at the beginning, in a folder.
+/// Lists the entries of a folder whose names begin like this.
 fn inside(folder: &Path, beginning: &str) -> Result<Vec<String>, Failure> {
     let names = folder::names(folder)?;
     Ok(names.into_iter().filter(|name| name.starts_with(beginning)).collect())
@@ -169,13 +171,13 @@ fn git(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     tool::run(Command::new("git").args(args).current_dir(repository.path("")), "git")
 }
 
-/// The version of the workspace.
+/// Returns the version of the workspace.
 fn version(repository: &Repository) -> Result<String, Failure> {
     let manifest = repository.path("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
     let version =
         text.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
-    version.map(str::to_owned).ok_or_else(|| "Cargo.toml names no version".to_owned())
+    version.map(str::to_owned).ok_or_else(|| "Cargo.toml does not name a version".to_owned())
 }
 
 #[cfg(test)]

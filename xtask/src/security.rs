@@ -1,8 +1,8 @@
-//! The table of SECURITY.md: which protocols are secure against whom, after the catalogue.
+//! The table of SECURITY.md: the protocols that are secure against each adversary, from the catalogue.
 
 use crate::Failure;
 
-/// What a table of the catalogue says of one protocol.
+/// The entries of one protocol in the catalogue's table.
 #[derive(Debug, PartialEq, Eq)]
 struct Row<'a> {
     key: &'a str,
@@ -21,7 +21,7 @@ impl<'a> Row<'a> {
         Some(Self { key, status, against, receiver_learns, sender_learns })
     }
 
-    /// Whether both stand in one line.
+    /// Returns whether both can be on one line.
     fn is_like(&self, other: &Self) -> bool {
         let told =
             |row: &Self| [row.against, row.receiver_learns, row.sender_learns].map(str::to_owned);
@@ -33,7 +33,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The protocols of the catalogue's own table, put together where the same is promised of them.
+/// Returns the protocols of the catalogue's table, grouped by their promises.
 pub fn protocols(catalogue: &str) -> Result<String, Failure> {
     let rows: Vec<Row<'_>> = catalogue.lines().skip(2).filter_map(Row::read).collect();
     let mut groups: Vec<Vec<&Row<'_>>> = Vec::new();
@@ -44,7 +44,7 @@ pub fn protocols(catalogue: &str) -> Result<String, Failure> {
         }
     }
     if groups.is_empty() {
-        return Err("the catalogue has no protocols; is this still the form of its table?".into());
+        return Err("the catalogue has no protocols; has the format of its table changed?".into());
     }
     let mut text =
         "| secure against | protocols | receiver learns | sender learns |\n|---|---|---|---|\n"

@@ -1,6 +1,6 @@
-//! Runs test programs side by side.
+//! Runs test programs in parallel.
 //!
-//! Cargo runs one after the other, and a processor has nothing to do while the last test of a program runs, or while a
+//! Cargo runs them one after the other, which leaves processors idle while the last test of a program runs, or while a
 //! test waits.
 
 use std::{
@@ -12,17 +12,17 @@ use std::{
 
 use crate::{Failure, step::ended, tally::Tally};
 
-/// A command that runs tests, and what it is called.
+/// A command that runs tests, and its name.
 pub struct Job {
     pub name: String,
     pub command: Command,
 }
 
-/// Runs all jobs, as many at a time as there are processors, and writes what each says when it has ended. If some fail,
-/// the others run all the same.
+/// Runs all jobs, in parallel on all processors, and writes each one's output when it has ended. A failure does not
+/// stop the others.
 ///
 /// # Errors
-/// Which jobs failed.
+/// A list of the jobs that failed.
 pub fn run(jobs: Vec<Job>, tally: &mut Tally, out: &mut (dyn Write + Send)) -> Result<(), Failure> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let (waiting, results) = (Mutex::new(jobs.into_iter()), Mutex::new((tally, out, Vec::new())));
@@ -34,7 +34,7 @@ pub fn run(jobs: Vec<Job>, tally: &mut Tally, out: &mut (dyn Write + Send)) -> R
                     let (text, done) = job.run();
                     let Ok(mut results) = results.lock() else { return };
                     let (tally, out, failed) = &mut *results;
-                    // Nobody may be listening any more.
+                    // The receiver may be gone.
                     let _ = out.write_all(&text);
                     tally.add_all(&text);
                     failed.extend(done.err());
@@ -47,7 +47,7 @@ pub fn run(jobs: Vec<Job>, tally: &mut Tally, out: &mut (dyn Write + Send)) -> R
 }
 
 impl Job {
-    /// What it printed, and how it ended.
+    /// Returns its output and its outcome.
     fn run(self) -> (Vec<u8>, Result<(), Failure>) {
         let Self { name, mut command } = self;
         let title = format!("     Running {name}\n").into_bytes();

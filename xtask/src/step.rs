@@ -8,19 +8,19 @@ use std::{
 
 use crate::{Failure, repository::Repository, tally::Tally};
 
-/// One step, and what it does.
+/// One step and its work.
 pub struct Step<'a> {
     pub name: &'static str,
-    /// The minutes that it may take on two processors, compilation included. That it took longer is said, and is no failure: no
-    /// check here depends on a clock.
+    /// Maximum number of minutes on two processors, including compilation. Exceeding it is reported but is not a
+    /// failure, because no check may depend on a clock.
     pub minutes: u64,
     pub work: StepWork<'a>,
 }
 
 pub enum StepWork<'a> {
-    /// A function of this program; it checks or it fails.
+    /// A function of this program that checks something.
     Check(fn(&Repository) -> Result<(), Failure>),
-    /// A cargo command with environment variables, likewise.
+    /// A cargo command with environment variables.
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A function of this program that runs tests and counts them.
     Tests(fn(&Repository, &mut Tally) -> Result<(), Failure>),
@@ -28,7 +28,7 @@ pub enum StepWork<'a> {
     TestsOf(&'a [&'a str], fn(&Repository, &[&str], &mut Tally) -> Result<(), Failure>),
 }
 
-/// Runs every step, up to the first that fails, and says how many tests there were.
+/// Runs all steps, up to the first that fails, and reports the number of tests.
 pub fn run(steps: &[Step<'_>], repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
     match steps.iter().try_for_each(|step| step.run(repository, &mut tally)) {
@@ -38,7 +38,7 @@ pub fn run(steps: &[Step<'_>], repository: &Repository) -> Result<(), Failure> {
         }
         Err(failure) => {
             tally.failed = tally.failed.max(1);
-            Err(format!("{failure}; the steps after it did not run\n{tally}"))
+            Err(format!("{failure}; later steps were not run\n{tally}"))
         }
     }
 }
@@ -72,7 +72,7 @@ impl Step<'_> {
     }
 }
 
-/// The outcome of a command.
+/// Returns the outcome of a command.
 pub fn ended(what: &str, status: io::Result<ExitStatus>) -> Result<(), Failure> {
     match status {
         Ok(status) if status.success() => Ok(()),

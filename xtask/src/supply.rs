@@ -1,7 +1,7 @@
-//! `cargo xtask supply`: what the program is built from, and whether it is built from that alone.
+//! `cargo xtask supply`: checks the dependencies of the program, and that it is built from nothing else.
 //!
-//! Each part names what it needs and how to install it. What needs nothing runs with every change instead: [`permissive`],
-//! and the rules of `cargo xtask tidy`.
+//! Each part names its prerequisites and how to install them. Checks without prerequisites run with every change:
+//! [`permissive`], and the rules of `cargo xtask tidy`.
 
 pub mod audits;
 mod least;
@@ -12,7 +12,7 @@ use std::slice;
 
 use crate::{Failure, named, repository::Repository};
 
-/// What is checked, and how.
+/// The parts of the check.
 struct Part {
     name: &'static str,
     check: fn(&Repository) -> Result<(), Failure>,
@@ -25,7 +25,7 @@ const PARTS: [Part; 4] = [
     Part { name: "the program, built again elsewhere", check: repeated::check },
 ];
 
-/// Runs every part, also after one that failed: they have nothing to do with each other.
+/// Runs every part, even after a failure, because they are independent.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     run(&PARTS, repository)
 }

@@ -6,8 +6,8 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-/// How many tests passed and failed. A step that fails without a failed test, such as clippy, counts
-/// as one failure, so that the last line never reads like success.
+/// The numbers of passed and failed tests. A step that fails without a failed test, such as clippy, counts as one
+/// failure, so that the last line never looks like success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     pub passed: u64,
@@ -21,7 +21,7 @@ impl fmt::Display for Tally {
 }
 
 impl Tally {
-    /// Runs tests, passes what they print on as it comes, and adds up what they say.
+    /// Runs tests, forwards their output as it arrives, and adds up their results.
     pub fn count(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         if let Some(stdout) = child.stdout.take() {
@@ -36,7 +36,7 @@ impl Tally {
         child.wait()
     }
 
-    /// Counts every line of a text that has come already.
+    /// Counts every line of a complete text.
     pub fn add_all(&mut self, text: &[u8]) {
         String::from_utf8_lossy(text).lines().for_each(|line| self.add(line));
     }

@@ -31,7 +31,7 @@ pub const CLIPPY: Step = Step {
     ),
 };
 
-/// Cheap steps first, so that most mistakes are found soon.
+/// Fast steps come first, so that most mistakes are found soon.
 const STEPS: [Step; 9] = [
     FORMAT,
     TIDY,
@@ -51,8 +51,8 @@ const STEPS: [Step; 9] = [
     Step { name: "generated documents", minutes: 1, work: StepWork::Check(documents::check) },
 ];
 
-/// What is built in other ways than the tests of the workspace, the longest first. While one of these downloads, links or
-/// waits, another has the processors.
+/// Builds that differ from the workspace's tests, the longest first. While one of these downloads, links or waits,
+/// others use the processors.
 const BY_ITSELF: [Step; 3] = [
     Step { name: "constant time, a part", minutes: 6, work: StepWork::Tests(constant_time::quick) },
     browser::STEP,
@@ -70,9 +70,10 @@ pub fn run_step(repository: &Repository, name: &str) -> Result<(), Failure> {
     step::run(slice::from_ref(step), repository)
 }
 
-/// Runs [`BY_ITSELF`] side by side, each by this program.
+/// Runs [`BY_ITSELF`] in parallel, each with this program.
 fn by_itself(_: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    let this = env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+    let this =
+        env::current_exe().map_err(|error| format!("this program's path is not known: {error}"))?;
     let job = |step: &Step| {
         let mut command = Command::new(&this);
         command.args(["test", step.name]);
@@ -81,7 +82,7 @@ fn by_itself(_: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     side_by_side::run(BY_ITSELF.iter().map(job).collect(), tally, &mut io::stdout())
 }
 
-/// Unit tests, conformance suites, documentation's examples, and two processes end to end.
+/// Runs unit tests, conformance suites, examples in documentation, and end-to-end tests with two processes.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let built = Built::here(repository, &[])?;
     let args = ["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
@@ -93,7 +94,7 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     };
     let (waiting, computing): (Vec<_>, Vec<_>) =
         built.tests().partition(|program| program.crate_name() == WAITING);
-    // They take longest, and so begin first.
+    // These take longest, so they start first.
     let waiting = waiting.iter().map(|program| {
         let mut job = job(program);
         job.command.env("RUST_TEST_THREADS", "6");
@@ -103,12 +104,12 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     side_by_side::run(jobs, tally, &mut io::stdout())
 }
 
-/// The crate whose tests start programs that mostly wait for each other, so that a processor can do more than one of them at
-/// a time.
+/// The crate whose tests start programs that mostly wait for each other, so that a processor can run more than one of
+/// them at a time.
 const WAITING: &str = "cli";
 
-/// The tests of the kernels' crate, repeated without the processor's vector instructions, but for those that take minutes
-/// then. For the crates above, the transcripts of the step before show that both backends send the same bits.
+/// Repeats the tests of the kernels' crate without the processor's vector instructions, except those that would take
+/// minutes. For the higher crates, the transcripts of the previous step show that both backends send the same bits.
 fn portable(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     assure::portable(repository, &["primitives"], &["for_thousands"], tally)
 }

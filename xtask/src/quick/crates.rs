@@ -1,4 +1,4 @@
-//! The crates of the workspace and what depends on what, as cargo knows them.
+//! The crates of the workspace and their dependencies, according to cargo.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{Failure, named, repository::Repository};
 
-/// Files outside the crates that all crates are built by.
+/// Files outside the crates on which all crates depend.
 const SHARED: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rust-toolchain.toml"];
 
-/// The beginning of the names of most crates.
+/// Prefix of the names of most crates.
 const PREFIX: &str = "vesica-";
 
 /// The crates of the workspace.
@@ -21,16 +21,16 @@ pub struct Crates {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Member {
     name: String,
-    /// Its folder, from the root of the repository.
+    /// Its folder, relative to the root of the repository.
     folder: String,
-    /// The crates that its library and programs are built from.
+    /// The crates that its library and programs depend on.
     needs: Vec<String>,
-    /// The crates that only its tests and benchmarks are built from.
+    /// The crates that only its tests and benchmarks depend on.
     tests_need: Vec<String>,
 }
 
 impl Crates {
-    /// Asks cargo.
+    /// Reads the crates from cargo.
     pub fn of(repository: &Repository) -> Result<Self, Failure> {
         let args = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
         let ran = repository.cargo(&args).output();
@@ -76,8 +76,8 @@ impl Crates {
         self.members.iter().filter(|one| all || owners.contains(&&one.name)).collect()
     }
 
-    /// Adds the crates that are built from these, and those whose tests use one of these. A crate whose tests use only what
-    /// is built from these is not added: through the test kit that would be nearly every crate.
+    /// Adds the crates that depend on these, and those whose tests use one of these. A crate whose tests only use
+    /// crates that depend on these is not added, because through the test kit this would be nearly every crate.
     pub fn with_dependents(&self, chosen: &[&Member]) -> Vec<&Member> {
         let has = |crates: &[&Member], needs: &[String]| {
             crates.iter().any(|one| needs.contains(&one.name))
@@ -97,7 +97,7 @@ impl Crates {
 }
 
 impl Member {
-    /// The last part of its folder.
+    /// Returns the last part of its folder.
     pub fn folder_name(&self) -> &str {
         self.folder.rsplit('/').next().unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl Member {
     }
 }
 
-/// A crate's name without the prefix that most have.
+/// Returns a crate's name without the prefix that most have.
 fn short(name: &str) -> &str {
     name.strip_prefix(PREFIX).unwrap_or(name)
 }
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A package in cargo's metadata. A dependency whose name begins with `dev:` is for tests.
+    /// Builds a package in cargo's metadata. A dependency whose name begins with `dev:` is for tests.
     fn package(name: &str, folder: &str, needs: &[&str]) -> Value {
         let dependencies = needs.iter().map(|needed| match needed.strip_prefix("dev:") {
             Some(needed) => json!({"name": needed, "kind": "dev", "path": "/v"}),
@@ -171,7 +171,7 @@ mod tests {
             ("crates/ot/src/lib.rs", "ot"),
             ("crates/ot/Cargo.toml xtask/src/main.rs crates/ot/benches/cpu/mod.rs", "ot xtask"),
             ("bindings/browser/js/module.mjs", "browser"),
-            // The folder of another, a crate that is gone, and files of no crate.
+            // The folder of another crate, a removed crate, and files of no crate.
             (
                 "crates/vesica-old/src/lib.rs crates/ot2/src/lib.rs docs/reference/cli.md README.md",
                 "",
@@ -206,7 +206,7 @@ mod tests {
         let found = workspace.named(&["vesica-psi", "ot", "vesica", "xtask"]).unwrap();
         assert_eq!(names(&found), "psi ot vesica xtask");
         let said = workspace.named(&["psy"]).unwrap_err();
-        assert!(said.starts_with("there is no crate `psy`; there are `params`, `ot`"), "{said}");
+        assert!(said.starts_with("`psy` is not a crate; choose one of `params`, `ot`"), "{said}");
     }
 
     #[test]

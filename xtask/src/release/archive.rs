@@ -1,16 +1,15 @@
-//! Archives that are equal, byte for byte, whoever packs the same files.
+//! Archives that are reproducible byte for byte from the same files.
 
 use std::{path::Path, process::Command};
 
 use super::tool;
 use crate::Failure;
 
-/// What tar is told so that neither the machine, nor the user, nor the time is in an archive.
+/// The options of tar that keep the machine, the user and the time out of an archive.
 const REPRODUCIBLE: [&str; 5] =
     ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
 
-/// Packs what is called `name` in `folder` (`.`: all that is in it) with gzip, or plainly where the archive's name
-/// ends in `.tar`.
+/// Packs the entry `name` of `folder` (`.` for the whole folder), with gzip unless the archive's name ends in `.tar`.
 pub fn pack(archive: &Path, folder: &Path, name: &str) -> Result<(), Failure> {
     let plain = archive.extension().is_some_and(|extension| extension == "tar");
     let mut command = Command::new("tar");
@@ -18,7 +17,7 @@ pub fn pack(archive: &Path, folder: &Path, name: &str) -> Result<(), Failure> {
     tool::run(command.arg("-C").arg(folder).arg(name), "GNU tar and gzip").map(drop)
 }
 
-/// Unpacks an archive into a folder that is there.
+/// Unpacks an archive into an existing folder.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<(), Failure> {
     let mut command = Command::new("tar");
     tool::run(command.arg("-xf").arg(archive).arg("-C").arg(folder), "GNU tar and gzip").map(drop)

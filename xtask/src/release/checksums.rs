@@ -10,12 +10,12 @@ use crate::Failure;
 /// The name of the list.
 pub const LIST: &str = "SHA256SUMS";
 
-/// The digest in hexadecimal digits.
+/// Returns the digest in hexadecimal digits.
 pub fn of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of a file.
+/// Returns the digest of a file.
 pub fn of_file(path: &Path) -> Result<String, Failure> {
     fs::read(path).map(|bytes| of(&bytes)).map_err(at(path))
 }

@@ -1,4 +1,4 @@
-//! A system with nothing in it, in which a package has to run.
+//! An empty system, in which a package must run.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use crate::Failure;
 pub struct CleanRoot(PathBuf);
 
 impl CleanRoot {
-    /// Makes one at this place, with `/tmp` and `/dev/null` alone, and one link of `/proc`.
+    /// Creates one at this place, with only `/tmp`, `/dev/null` and one link of `/proc`.
     pub fn new(at: &Path) -> Result<Self, Failure> {
         folder::empty(at)?;
         folder::empty(&at.join("tmp"))?;
@@ -23,23 +23,23 @@ impl CleanRoot {
         Ok(Self(at.to_owned()))
     }
 
-    /// The folder, to install into.
+    /// Returns the folder, for an installation.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// Runs a program there and returns what it printed.
+    /// Runs a program there, and returns its output.
     pub fn run(&self, program: &str, args: &[&str]) -> Result<String, Failure> {
         let mut command = Command::new("chroot");
         command.arg(&self.0).arg(program).args(args).env_clear();
-        // Nothing but where `chroot` itself is found.
+        // Only the path of `chroot` itself.
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         tool::run(&mut command, "coreutils").map_err(as_root)
     }
 
     /// Runs the demo there, and checks that it found what it should.
     pub fn demo(&self, program: &str) -> Result<(), Failure> {
-        // The demo starts its program again, and every real system tells it by this link which one that is.
+        // The demo starts its own program again, which every real system names by this link.
         let itself = self.0.join("proc/self");
         folder::empty(&itself)?;
         std::os::unix::fs::symlink(program, itself.join("exe")).map_err(tool::at(&itself))?;

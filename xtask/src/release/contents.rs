@@ -1,4 +1,4 @@
-//! What goes into the packages beside the program.
+//! The contents of the packages besides the program.
 
 use std::{path::Path, process::Command};
 
@@ -9,10 +9,11 @@ use super::{
 };
 use crate::{Failure, licences, repository::Repository};
 
-/// The licences of what the program is built from.
+/// The licences of everything the program is built from.
 pub const LICENCES: &str = "LICENSES-THIRD-PARTY.txt";
 
-/// Where the shells look for completions below `/usr/share` or a prefix's `share`, and what the program calls each shell.
+/// The folders in which shells look for completions, below `/usr/share` or a prefix's `share`, and the program's names
+/// of the shells.
 pub const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "bash-completion/completions/vesica"),
     ("zsh", "zsh/site-functions/_vesica"),
@@ -27,7 +28,7 @@ pub const COMPLETIONS: [(&str, &str); 3] = [
 /// ```
 ///
 /// # Errors
-/// The program does not run on this machine, or a licence is not to be found.
+/// If the program does not run on this machine, or a licence is not found.
 pub fn write(repository: &Repository, program: &Path, into: &Path) -> Result<(), Failure> {
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         folder::copy(&repository.path(name), &into.join(name))?;

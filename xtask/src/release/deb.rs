@@ -10,7 +10,7 @@ use std::{
 use super::{contents::LICENCES, folder, parts::Parts, tool};
 use crate::Failure;
 
-/// The architecture as Debian calls it.
+/// Debian's name of the architecture.
 const ARCHITECTURE: &str = "amd64";
 
 /// Builds the package from the program and the folder of its contents.
@@ -22,7 +22,7 @@ pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
     let share = root.join("usr/share");
     let mut copy = Command::new("cp");
     tool::run(copy.arg("-r").arg(contents.join("share")).arg(&share), "coreutils")?;
-    // zsh of Debian looks elsewhere for what packages bring.
+    // Debian's zsh has another folder for completions of packages.
     let vendor = share.join("zsh/vendor-completions");
     fs::rename(share.join("zsh/site-functions"), &vendor).map_err(tool::at(&vendor))?;
     let pages = share.join("man/man1");
@@ -51,12 +51,12 @@ pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
     Ok(package)
 }
 
-/// Installs the package into a folder that becomes a system's root.
+/// Installs the package into a folder that serves as a system's root.
 pub fn install(package: &Path, root: &Path) -> Result<(), Failure> {
     tool::run(Command::new("dpkg-deb").arg("-x").arg(package).arg(root), "dpkg").map(drop)
 }
 
-/// What dpkg is told of the package; `size` in KiB.
+/// Returns the package's description for dpkg, with `size` in KiB.
 fn control(version: &str, size: u64) -> String {
     format!(
         "Package: vesica\nVersion: {version}\nArchitecture: {ARCHITECTURE}\nMaintainer: The authors of Vesica\n\
@@ -68,7 +68,7 @@ fn control(version: &str, size: u64) -> String {
     )
 }
 
-/// The licences as Debian wants them: in one file.
+/// Returns the licences in one file, as Debian requires.
 fn copyright(mit: &str, apache: &str, others: &str) -> String {
     format!(
         "Vesica is under either of two licences, at your choice: MIT or Apache-2.0.\n\n{mit}\n{}\n{apache}\n{}\n{others}",
@@ -77,7 +77,7 @@ fn copyright(mit: &str, apache: &str, others: &str) -> String {
     )
 }
 
-/// Gives folders and the program the rights to be entered and run by all, and other files those to be read.
+/// Lets everybody enter the folders, run the program, and read the other files.
 fn permit(path: &Path) -> Result<(), Failure> {
     let folder = path.is_dir();
     let mode = if folder || path.ends_with("usr/bin/vesica") { 0o755 } else { 0o644 };

@@ -1,11 +1,11 @@
-//! Folders that are filled.
+//! Creates and fills folders.
 
 use std::{fs, path::Path};
 
 use super::tool::at;
 use crate::Failure;
 
-/// Makes a folder that has nothing in it.
+/// Creates an empty folder.
 pub fn empty(folder: &Path) -> Result<(), Failure> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(at(folder))?;
@@ -13,7 +13,7 @@ pub fn empty(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(at(folder))
 }
 
-/// Writes a file, and the folders above it.
+/// Writes a file, and creates its parent folders.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     if let Some(above) = path.parent() {
         fs::create_dir_all(above).map_err(at(above))?;
@@ -21,7 +21,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     fs::write(path, content).map_err(at(path))
 }
 
-/// Copies a file with its permissions, and makes the folders above it.
+/// Copies a file with its permissions, and creates its parent folders.
 pub fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     if let Some(above) = to.parent() {
         fs::create_dir_all(above).map_err(at(above))?;
@@ -29,7 +29,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::copy(from, to).map(drop).map_err(at(from))
 }
 
-/// The names of what is in a folder, in order.
+/// Returns the names of a folder's entries, in order.
 pub fn names(folder: &Path) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(at(folder))? {
@@ -39,7 +39,7 @@ pub fn names(folder: &Path) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// A folder of a test, gone with it.
+/// A temporary folder of a test.
 #[cfg(test)]
 pub struct Scratch(std::path::PathBuf);
 

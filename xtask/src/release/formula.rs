@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use super::{folder, tool};
 use crate::Failure;
 
-/// The formula, with places for what a release fills in.
+/// The formula, with placeholders that a release fills in.
 const TEMPLATE: &str = include_str!("../../../packaging/vesica.rb.in");
 
 /// Writes the formula for an archive of sources with this digest.
@@ -13,7 +13,7 @@ pub fn write(version: &str, archive: &str, digest: &str, out: &Path) -> Result<(
     folder::write(&out.join("vesica.rb"), filled(version, archive, digest))
 }
 
-/// Lets Ruby read the formula, and says so where there is no Ruby.
+/// Checks that Ruby can read the formula, or reports that Ruby is missing.
 pub fn check(formula: &Path) -> Result<String, Failure> {
     match Command::new("ruby").arg("--version").output() {
         Ok(_) => tool::run(Command::new("ruby").arg("-c").arg(formula), "ruby")

@@ -1,7 +1,7 @@
-//! The image for containers, in the form of the Open Container Initiative (image specification 1.1): one layer that
-//! has the program and `/tmp`.
+//! The container image, in the format of the Open Container Initiative (image specification 1.1): one layer with the
+//! program and `/tmp`.
 //!
-//! packaging/Containerfile makes the same of the same program; this needs no engine.
+//! packaging/Containerfile makes the same image from the same program. This code needs no container engine.
 
 use std::{
     fs,
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 use super::{archive, checksums, contents::LICENCES, folder, parts::Parts, tool::at};
 use crate::{Failure, repository::Repository};
 
-/// The types of the documents and of the layer.
+/// The media types of the documents and of the layer.
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
-/// Nobody in particular, so that a volume need not belong to root.
+/// An unprivileged user, so that a volume need not belong to root.
 const USER: &str = "65532:65532";
 
-/// Where the program is in the image.
+/// The path of the program in the image.
 pub const PROGRAM: &str = "/usr/bin/vesica";
 
-/// Writes the image, as an archive that `podman load` and `skopeo` read.
+/// Writes the image, as an archive for `podman load` and `skopeo`.
 pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
     let Parts { repository, version, program, contents, out } = *parts;
     let root = repository.path("target/release-work/layer");
@@ -47,7 +47,7 @@ pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
     Ok(image)
 }
 
-/// Writes the folder that an image is: `oci-layout`, `index.json` and blobs by their digest.
+/// Writes the folder of an image: `oci-layout`, `index.json`, and blobs named after their digests.
 fn write_layout(layout: &Path, layer: &[u8], version: &str) -> Result<(), Failure> {
     folder::empty(layout)?;
     let blob = |kind: &str, bytes: &[u8]| -> Result<Value, Failure> {
@@ -69,7 +69,7 @@ fn write_layout(layout: &Path, layer: &[u8], version: &str) -> Result<(), Failur
                 "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
             },
         },
-        // Of a layer that is not compressed the digest is the same.
+        // For an uncompressed layer, the digest is the same.
         "rootfs": {"type": "layers", "diff_ids": [layer["digest"]]},
     });
     let config = blob(CONFIG, config.to_string().as_bytes())?;
@@ -83,10 +83,10 @@ fn write_layout(layout: &Path, layer: &[u8], version: &str) -> Result<(), Failur
     folder::write(&layout.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string())
 }
 
-/// Reads an image back, checks every digest and length in it, and unpacks its layers into `root`.
+/// Reads an image back, checks all digests and lengths, and unpacks its layers into `root`.
 ///
 /// # Errors
-/// What in the image differs from what its documents say.
+/// A mismatch between the image and its documents.
 pub fn install(repository: &Repository, image: &Path, root: &Path) -> Result<(), Failure> {
     let layout = repository.path("target/release-work/image-read");
     folder::empty(&layout)?;
@@ -97,7 +97,7 @@ pub fn install(repository: &Repository, image: &Path, root: &Path) -> Result<(),
     Ok(())
 }
 
-/// The layers of an image from the lowest, after every digest was checked.
+/// Returns the layers of an image from the lowest, after all digests have been checked.
 fn layers(layout: &Path) -> Result<Vec<PathBuf>, Failure> {
     let index = layout.join("index.json");
     let index = document(&fs::read(&index).map_err(at(&index))?)?;
@@ -115,7 +115,7 @@ fn document(bytes: &[u8]) -> Result<Value, Failure> {
     serde_json::from_slice(bytes).map_err(|error| format!("a document of the image: {error}"))
 }
 
-/// What a descriptor stands for.
+/// Reads the blob of a descriptor.
 fn blob(layout: &Path, descriptor: &Value) -> Result<(PathBuf, Vec<u8>), Failure> {
     let digest = descriptor["digest"].as_str().and_then(|text| text.strip_prefix("sha256:"));
     let digest = digest.ok_or("a descriptor in the image has no digest")?;
@@ -123,7 +123,7 @@ fn blob(layout: &Path, descriptor: &Value) -> Result<(PathBuf, Vec<u8>), Failure
     let bytes = fs::read(&path).map_err(at(&path))?;
     let length = descriptor["size"].as_u64();
     if checksums::of(&bytes) != digest || length != Some(bytes.len() as u64) {
-        return Err(format!("{} is not what the image says of it", path.display()));
+        return Err(format!("{} does not match its descriptor in the image", path.display()));
     }
     Ok((path, bytes))
 }
@@ -142,7 +142,9 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(fs::read(&found[0]).unwrap(), b"a layer");
         fs::write(&found[0], b"A layer").unwrap();
-        assert!(layers(&layout).unwrap_err().contains("is not what the image says of it"));
+        assert!(
+            layers(&layout).unwrap_err().contains("does not match its descriptor in the image")
+        );
     }
 
     #[test]

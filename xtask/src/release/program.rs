@@ -1,4 +1,4 @@
-//! The program, linked statically: it needs nothing of the system but its kernel.
+//! The statically linked program, which needs only the kernel of the system.
 
 use std::{
     env,
@@ -7,26 +7,26 @@ use std::{
 
 use crate::{Failure, cross, repository::Repository, step::ended};
 
-/// What it is built for.
+/// The target.
 pub const TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// What it has beside the default: nothing yet, so that it is small.
+/// The features in addition to the default: none so far, so that the program is small.
 pub const FEATURES: &str = "";
 
-/// The folder where cargo keeps the sources of packages.
+/// Returns the folder in which cargo stores the sources of packages.
 ///
 /// # Errors
-/// Neither cargo nor the system says where.
+/// If neither cargo nor the system names it.
 pub fn cargo_home() -> Result<PathBuf, Failure> {
     let named = env::var_os("CARGO_HOME").map(PathBuf::from);
     let usual = || env::home_dir().map(|home| home.join(".cargo"));
-    named.or_else(usual).ok_or_else(|| "set CARGO_HOME: this user has no home".to_owned())
+    named.or_else(usual).ok_or_else(|| "set CARGO_HOME: this user has no home directory".to_owned())
 }
 
-/// Builds it, from sources of packages that are under `home`. The bytes depend on neither folder.
+/// Builds it from sources of packages under `home`. The bytes depend on neither folder.
 ///
 /// # Errors
-/// What to install, where the compiler of C or the standard library for the target is missing.
+/// A message that says what to install, if the C compiler or the standard library for the target is missing.
 pub fn build(repository: &Repository, home: &Path) -> Result<PathBuf, Failure> {
     let compiler = "musl-gcc";
     let here = env::var_os("CC_x86_64_unknown_linux_musl").is_some() || on_path(compiler);
@@ -45,17 +45,17 @@ pub fn build(repository: &Repository, home: &Path) -> Result<PathBuf, Failure> {
     Ok(repository.path("target").join(TARGET).join("release/vesica"))
 }
 
-/// Flags for the compiler that name the two folders alike on every machine, in messages of panics above all. Where one
-/// is in the other, the last flag that fits is the one that counts.
+/// Returns compiler flags that give the two folders the same names on every machine, above all in panic messages. If
+/// one is in the other, the last matching flag counts.
 fn remapped(root: &Path, home: &Path) -> String {
     let mut flags = Vec::new();
     for (folder, name) in [(root, "/vesica"), (home, "/cargo")] {
-        // `path("")` ends with a separator, and the compiler's paths go on behind the prefix.
+        // `path("")` ends with a separator, but the rest of the compiler's paths begins with one.
         let folder = folder.components().as_path();
         let mut flag =
             |from: &Path| flags.push(format!("--remap-path-prefix={}={name}", from.display()));
         flag(folder);
-        // The compiler also asks where it is, and is told where links lead.
+        // The compiler also uses its real path, after resolving links.
         if let Some(real) = folder.canonicalize().ok().filter(|real| real != folder) {
             flag(&real);
         }

@@ -1,4 +1,4 @@
-//! The list of everything that the program is built from, for other programs: a software bill of materials in CycloneDX 1.5.
+//! A software bill of materials in CycloneDX 1.5: the list of everything that the program is built from.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Failure, repository::Repository, supply::audits::installed};
 
-/// Writes the list, by `cargo cyclonedx`, of these sources.
+/// Writes the list for these sources, with `cargo cyclonedx`.
 pub fn write(
     repository: &Repository,
     version: &str,
@@ -17,7 +17,7 @@ pub fn write(
     out: &Path,
 ) -> Result<(), Failure> {
     installed(repository, "cyclonedx")?;
-    // It writes a list beside the manifest of every program of the workspace.
+    // It writes a list next to the manifest of every program in the workspace.
     let work = repository.path("target/release-work/sbom");
     folder::empty(&work)?;
     archive::unpack(sources, &work)?;
@@ -34,7 +34,7 @@ pub fn write(
     folder::write(&list, without(&root, &text))
 }
 
-/// Returns the text without the folder in which it was made: crates of the workspace are named by their path.
+/// Removes the build folder from the text. Crates of the workspace are identified by their path.
 fn without(root: &Path, text: &str) -> String {
     text.replace(&format!("file://{}", root.display()), "file://")
 }

@@ -1,4 +1,4 @@
-//! Commands of other programs, which say what to install where they are missing.
+//! Commands of other programs. If one is missing, the error says what to install.
 
 use std::{
     io::ErrorKind,
@@ -8,10 +8,10 @@ use std::{
 
 use crate::Failure;
 
-/// Runs a command and returns what it printed; `package` is what to install where the program is missing.
+/// Runs a command, and returns its output. `package` is what to install if the program is missing.
 ///
 /// # Errors
-/// The program is missing, or it failed: then with what it said.
+/// If the program is missing, or fails. The message then contains its output.
 pub fn run(command: &mut Command, package: &str) -> Result<String, Failure> {
     let Output { status, stdout, stderr } = output(command, package)?;
     match status.success() {
@@ -36,7 +36,7 @@ fn name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
-/// Says what went wrong with a file.
+/// Describes an error of a file.
 pub fn at(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     move |error| format!("{}: {error}", path.display())
 }

@@ -1,4 +1,4 @@
-//! The wheels of a release, each tried where it belongs.
+//! The wheels of a release, each tried on its system.
 
 use std::{
     fs,
@@ -9,15 +9,15 @@ use std::{
 use super::{archive, folder, tool};
 use crate::{Failure, environment::Environment, repository::Repository, step::ended};
 
-/// The emulator of the other processor, and what makes a system for it.
+/// The emulator of the other processor, and the program that creates a system for it.
 const EMULATOR: &str = "qemu-aarch64-static";
 const BOOTSTRAP: &str = "debootstrap";
 
-/// Debian's name of the processor, and the version whose Python is used.
+/// Debian's name of the processor, and the version of Debian whose Python is used.
 const ARCHITECTURE: &str = "arm64";
 const SUITE: &str = "bookworm";
 
-/// Both sides of a run in one process, with tables in files.
+/// Runs both sides in one process, with tables in files.
 const PAIR: &str = r#"
 import concurrent.futures, pathlib, platform, vesica
 for name, begin in (("a.csv", 0), ("b.csv", 7000)):
@@ -34,11 +34,11 @@ for run in runs:
 print("found 3000 on", platform.machine())
 "#;
 
-/// Tries a wheel by what its name says that it is for, and says how; or what is missing to try it.
+/// Tries a wheel on the system in its name, and reports how, or why it could not be tried.
 pub fn check(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
     if name.contains("musllinux") {
-        return Ok("NOT TRIED: no package of Debian is a Python for musl".to_owned());
+        return Ok("NOT TRIED: Debian does not have a package of Python for musl".to_owned());
     }
     if name.contains("aarch64") {
         return emulated(repository, wheel);
@@ -46,7 +46,7 @@ pub fn check(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     here(repository, wheel)
 }
 
-/// Installs the wheel where there is nothing else, imports it, and runs the demo of the command that comes with it.
+/// Installs the wheel in an empty environment, imports it, and runs the demo of its command.
 fn here(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     let folder = repository.path("target/release-work/environment");
     folder::empty(&folder)?;
@@ -58,20 +58,20 @@ fn here(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     Ok("in an empty environment: imported, and the demo ran".to_owned())
 }
 
-/// Unpacks the source distribution, and checks that cargo finds there all that the package is built from.
+/// Unpacks the source distribution, and checks that cargo finds all crates of the package there.
 pub fn check_sources(repository: &Repository, archive: &Path) -> Result<(), Failure> {
     let folder = repository.path("target/release-work/sources");
     folder::empty(&folder)?;
     archive::unpack(archive, &folder)?;
     let [name] = &folder::names(&folder)?[..] else {
-        return Err("the source distribution has not one folder".to_owned());
+        return Err("the source distribution must contain exactly one folder".to_owned());
     };
     let mut cargo = repository.cargo(&["tree", "--locked", "--offline", "-e", "normal,build"]);
     cargo.current_dir(folder.join(name).join("bindings/python"));
     tool::run(&mut cargo, "Rust").map(drop)
 }
 
-/// Runs both sides of an intersection on the other processor, emulated, with the Python of a Debian for it.
+/// Runs both sides of an intersection on the other processor, emulated, with Debian's Python.
 fn emulated(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     for program in [EMULATOR, BOOTSTRAP] {
         if Command::new(program).arg("--version").output().is_err() {
@@ -83,7 +83,7 @@ fn emulated(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     let root = system(repository)?;
     let site = repository.path("target/release-work/wheel");
     folder::empty(&site)?;
-    // It refuses a wheel that is not for such a system.
+    // It refuses a wheel for another system.
     let such = ["--platform", "manylinux2014_aarch64", "--only-binary", ":all:", "--no-deps"];
     let into = ["--no-index", "--python-version", "3.10", "--target"];
     let here = Environment::new(repository.path("target/python/tools"))?;
@@ -94,12 +94,12 @@ fn emulated(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     command.env("PYTHONPATH", &*site).current_dir(&*site);
     let printed = tool::run(&mut command, "qemu-user-static")?;
     match printed.contains("found 3000 on aarch64") {
-        true => Ok("under emulation: imported, and two sides found what they share".to_owned()),
+        true => Ok("under emulation: imported, and two sides found their intersection".to_owned()),
         false => Err(format!("the wheel for AArch64 printed:\n{printed}")),
     }
 }
 
-/// A Debian for the other processor, unpacked but not set up; it is kept.
+/// Creates a Debian system for the other processor, unpacked but not set up. It is kept for later runs.
 fn system(repository: &Repository) -> Result<PathBuf, Failure> {
     let root = repository.path("target/release-work").join(ARCHITECTURE);
     let done = root.join("unpacked");

@@ -1,8 +1,8 @@
-//! Checks of dependencies by records of others: their sources, known faults, and who has read them.
+//! Checks dependencies with records of other people: their sources, known vulnerabilities, and audits.
 
 use crate::{Failure, repository::Repository, step::ended};
 
-/// Checks by `deny.toml` versions and sources, and where its database can be reached, advisories and yanked versions.
+/// Checks versions and sources against `deny.toml` and, if the database can be reached, advisories and yanked versions.
 pub fn deny(repository: &Repository) -> Result<(), Failure> {
     installed(repository, "deny")?;
     cargo(repository, &["deny", "--locked", "check", "bans", "sources"])?;
@@ -11,22 +11,25 @@ pub fn deny(repository: &Repository) -> Result<(), Failure> {
             cargo(repository, &["deny", "--locked", "check", "--disable-fetch", "advisories"])
         }
         Err(_) => {
-            println!("    NOT CHECKED: advisories, whose database (RustSec) cannot be reached");
+            println!(
+                "    NOT CHECKED: advisories, because their database (RustSec) cannot be reached"
+            );
             Ok(())
         }
     }
 }
 
-/// `supply-chain/`: every dependency was audited, by us or by whom we trust, or is exempted by name and version.
+/// Checks `supply-chain/`: every dependency was audited by us or by people we trust, or is exempted by name and
+/// version.
 pub fn vet(repository: &Repository) -> Result<(), Failure> {
     installed(repository, "vet")?;
     cargo(repository, &["vet", "--locked"])
 }
 
-/// Makes sure that cargo has a command.
+/// Checks that a cargo subcommand is installed.
 ///
 /// # Errors
-/// What to install.
+/// A message that says what to install.
 pub fn installed(repository: &Repository, name: &str) -> Result<(), Failure> {
     let asked = repository.cargo(&[name, "--version"]).output();
     match asked.is_ok_and(|asked| asked.status.success()) {

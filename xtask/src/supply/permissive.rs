@@ -1,5 +1,5 @@
-//! The licences of all packages are among those that `deny.toml` allows. `cargo deny` could check that too, but not with
-//! every change: it takes minutes to install.
+//! Checks that `deny.toml` allows the licences of all packages. `cargo deny` could check this, too, but takes minutes
+//! to install, which is too long for every change.
 
 use std::{collections::BTreeSet, fs, iter::Peekable};
 
@@ -26,7 +26,7 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
     }
 }
 
-/// The packages of a workspace whose licence is not allowed, each with it.
+/// Returns the packages of a workspace whose licences are not allowed, with these licences.
 fn refused(metadata: &Value, allowed: &Allowed<'_>) -> Result<Vec<String>, Failure> {
     let packages = metadata["packages"].as_array().filter(|packages| !packages.is_empty());
     let packages = packages.ok_or("cargo's metadata has no packages")?;
@@ -41,17 +41,17 @@ fn refused(metadata: &Value, allowed: &Allowed<'_>) -> Result<Vec<String>, Failu
     Ok(refused)
 }
 
-/// What the rules allow.
+/// The allowed licences.
 struct Allowed<'a> {
-    /// Licences of any package.
+    /// Licences allowed for any package.
     of_all: BTreeSet<&'a str>,
-    /// Those of single packages: the package and the licence.
+    /// Licences allowed for single packages: the package and the licence.
     exceptions: BTreeSet<(&'a str, &'a str)>,
 }
 
 impl<'a> Allowed<'a> {
-    /// Reads the two forms in which the rules name licences, each in one line: `allow = ["A", "B"]`, and
-    /// `{ allow = ["A"], crate = "NAME" }`. What has another form is allowed nothing.
+    /// Parses the two forms of the rules, each in one line: `allow = ["A", "B"]`, and `{ allow = ["A"], crate = "NAME"
+    /// }`. Other forms allow nothing.
     fn read(rules: &'a str) -> Self {
         let mut read = Self { of_all: BTreeSet::new(), exceptions: BTreeSet::new() };
         for line in rules.lines().map(str::trim) {
@@ -68,7 +68,7 @@ impl<'a> Allowed<'a> {
         read
     }
 
-    /// Whether a package may have what this SPDX expression says. `/` is an older form of `OR`.
+    /// Returns whether a package may have this SPDX expression. `/` is an older form of `OR`.
     fn by(&self, package: &str, expression: &str) -> bool {
         let expression = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let mut words = expression.split_whitespace().peekable();
@@ -79,7 +79,7 @@ impl<'a> Allowed<'a> {
     }
 }
 
-/// Alternatives. Nothing where they are malformed.
+/// Parses alternatives. Returns `None` if they are malformed.
 fn any<'a>(
     words: &mut Peekable<impl Iterator<Item = &'a str>>,
     allows: &dyn Fn(&str) -> bool,
@@ -91,7 +91,7 @@ fn any<'a>(
     Some(allowed)
 }
 
-/// Licences that hold together.
+/// Parses licences that apply together.
 fn all<'a>(
     words: &mut Peekable<impl Iterator<Item = &'a str>>,
     allows: &dyn Fn(&str) -> bool,
@@ -103,7 +103,7 @@ fn all<'a>(
     Some(allowed)
 }
 
-/// A licence, with its exception if it has one, or an expression in parentheses.
+/// Parses a licence, with its exception if it has one, or an expression in parentheses.
 fn one<'a>(
     words: &mut Peekable<impl Iterator<Item = &'a str>>,
     allows: &dyn Fn(&str) -> bool,

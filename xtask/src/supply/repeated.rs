@@ -1,8 +1,8 @@
-//! The program of a release, built twice: the bytes do not depend on where.
+//! Builds the program of a release twice, and checks that the bytes do not depend on the folder.
 
 use crate::{Failure, repository::Repository};
 
-/// Builds the program here, where a release has built it already, and in a copy, and compares.
+/// Builds the program here, where a release has already built it, and in a copy, and compares the two.
 #[cfg(unix)]
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     use crate::release::{checksums, program};

@@ -1,12 +1,12 @@
 //! No circle of files: a file whose imports lead back to it cannot be understood without all files of the circle.
 //!
-//! Between crates cargo refuses circles; within one, this does. A file imports the file that *defines* a name it uses, in
-//! a `use` declaration or in a path such as `tree::evaluate`, whichever modules pass the name on. A file does not import a
-//! module by declaring it, nor a name by passing it on. Tests may import what they like.
+//! Cargo refuses circles between crates, and this rule refuses them within a crate. A file imports the file that
+//! *defines* a name it uses, in a `use` declaration or in a path such as `tree::evaluate`, regardless of the modules
+//! that re-export the name. Declaring a module or re-exporting a name does not import it. Tests may import anything.
 //!
-//! One circle is allowed: a module and a module directly in it may import each other, as a trait's file with the table of
-//! its implementations does. The two are one whole, so the parent counts as importing everything that such a child imports
-//! from elsewhere, and no import leads back from there.
+//! One circle is allowed: a module and a module directly in it may import each other, for example a trait's file with
+//! the table of its implementations. The two form a unit: the parent counts as importing everything that such a child
+//! imports from elsewhere, and no import may lead back from there.
 
 mod paths;
 
@@ -19,8 +19,8 @@ use self::paths::{Module, Path};
 use super::{Finding, shipped};
 use crate::repository::Tree;
 
-/// Imports that close a circle and are still to be cut. The list may only shrink: a line that no longer closes a circle
-/// is an error.
+/// Imports that close a circle and are still to be removed. The list may only shrink: a line that no longer closes a
+/// circle is an error.
 const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/cli/src/serve/list.rs", "crates/cli/src/serve/metrics.rs"],
     ["crates/net/src/connect/mod.rs", "crates/net/src/channel.rs"],
@@ -29,10 +29,10 @@ const TO_BE_CUT: &[Edge<'_>] = &[
     ["crates/net/src/connect/reception.rs", "crates/net/src/connect/mod.rs"],
 ];
 
-/// A file and one that it imports.
+/// A file and a file that it imports.
 type Edge<'a> = [&'a str; 2];
 
-/// The files that each file imports, each with the child over which it does so, if that is not the file itself.
+/// The files that each file imports, each with the children that import it on the file's behalf.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a str>>>;
 
 /// The files of one crate.
@@ -46,7 +46,7 @@ pub(super) fn files_form_no_circle(tree: &Tree) -> Vec<Finding> {
     but_for(TO_BE_CUT, tree)
 }
 
-/// Finds the circles that remain without these imports, and the lines among these that close none.
+/// Finds the circles that remain without these imports, and the lines among them that close none.
 fn but_for(to_be_cut: &[Edge<'_>], tree: &Tree) -> Vec<Finding> {
     let crates = crates(tree);
     let mut findings: Vec<Finding> = crates
@@ -64,14 +64,17 @@ fn but_for(to_be_cut: &[Edge<'_>], tree: &Tree) -> Vec<Finding> {
                 && !circles(&one.imports(&others)).is_empty()
         };
         if !crates.values().any(closes) {
-            let what = format!("its import of {} closes no circle: take it from the list", edge[1]);
+            let what = format!(
+                "its import of {} does not close a circle: remove it from the list",
+                edge[1]
+            );
             findings.push(Finding::new(edge[0], 0, what));
         }
     }
     findings
 }
 
-/// The crates of the repository, by their folders, without their tests.
+/// Returns the crates of the repository, by their folders, without their tests.
 fn crates(tree: &Tree) -> BTreeMap<&str, Crate<'_>> {
     let mut crates: BTreeMap<&str, Crate<'_>> = BTreeMap::new();
     for (file, code) in shipped::sources(tree) {
@@ -91,7 +94,7 @@ fn crates(tree: &Tree) -> BTreeMap<&str, Crate<'_>> {
 }
 
 impl<'a> Crate<'a> {
-    /// Collects the imports of its files except some. The parent of a whole has the imports of its children too.
+    /// Collects the imports of its files, except some. The parent of a unit has the imports of its children, too.
     fn imports(&self, but_for: &[Edge<'_>]) -> Imports<'a> {
         let mut imports: Imports<'a> = BTreeMap::new();
         for module in self.modules.values() {
@@ -101,7 +104,7 @@ impl<'a> Crate<'a> {
                 .filter(|file| *file != module.file && !but_for.contains(&[module.file, file]));
             imported.extend(files.map(|file| (file, Vec::new())));
         }
-        // The deepest first: an import from elsewhere counts in every whole around it.
+        // The deepest first, because an import from elsewhere counts in every unit around it.
         let mut parents: Vec<_> = self.modules.iter().collect();
         parents.sort_by_key(|(path, _)| Reverse(path.len()));
         for (path, Module { file: parent, .. }) in parents {
@@ -130,13 +133,13 @@ impl<'a> Crate<'a> {
             .collect()
     }
 
-    /// The files that define the names that a module uses.
+    /// Iterates over the files that define the names that a module uses.
     fn imported(&self, module: &Module<'a>) -> impl Iterator<Item = &'a str> {
         let imports = module.imports.iter().filter(|one| one.is_used).map(|one| &one.path);
         imports.chain(&module.paths).filter_map(|path| self.definition(path, 0))
     }
 
-    /// The file that defines the last name of this path; `None` for a module, or a name of another crate.
+    /// Returns the file that defines the last name of this path, or `None` for a module or a name of another crate.
     fn definition(&self, path: &[String], depth: usize) -> Option<&'a str> {
         let mut ends = (0..=path.len()).rev();
         let (known, module) = ends.find_map(|n| self.modules.get_key_value(&path[..n]))?;
@@ -149,7 +152,7 @@ impl<'a> Crate<'a> {
     }
 }
 
-/// The circles, each beginning with the first of its files.
+/// Returns the circles, each beginning with the first of its files.
 fn circles<'a>(imports: &Imports<'a>) -> Vec<Vec<&'a str>> {
     let mut seen = BTreeSet::new();
     let mut circles = Vec::new();
@@ -165,7 +168,7 @@ fn circles<'a>(imports: &Imports<'a>) -> Vec<Vec<&'a str>> {
     circles
 }
 
-/// The shortest circle through a file, beginning with it.
+/// Returns the shortest circle through a file, beginning with it.
 fn way_back<'a>(imports: &Imports<'a>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut ways = vec![vec![start]];
     let mut seen = BTreeSet::new();
@@ -192,13 +195,13 @@ mod tests {
 
     const FOLDER: &str = "crates/a/src/";
 
-    /// A crate written in one line: its files, each with its code after a colon, with `|` between them.
+    /// Builds a crate from one line: its files, each with its code after a colon, separated by `|`.
     fn crate_of(files: &str) -> Tree {
         let files = files.split(" | ").map(|file| file.split_once(": ").unwrap());
         files.map(|(name, code)| (format!("{FOLDER}{name}"), code.to_owned())).collect()
     }
 
-    /// The circles of such a crate, each in braces.
+    /// Returns the circles of such a crate, each in braces.
     fn circles_of(files: &str) -> String {
         let findings = but_for(&[], &crate_of(files));
         let circles = findings.iter().map(|found| found.what.rsplit(": ").next().unwrap());
@@ -213,7 +216,7 @@ mod tests {
             ("b.rs: fn f() { crate::c::f() } | c.rs: fn f() { super::b::f() }", "{b.rs, c.rs}"),
             ("b.rs: use crate::c; fn f() { c::f() } | c.rs: use crate::b::B;", "{b.rs, c.rs}"),
             ("b.rs: mod i { use crate::c::C; } | c.rs: use crate::b::i::I;", "{b.rs, c.rs}"),
-            // Through what modules pass on.
+            // Through re-exports of modules.
             (
                 "lib.rs: pub use b::B; | b.rs: use crate::c::C; | c.rs: use crate::B;",
                 "{b.rs, c.rs}",
@@ -251,7 +254,7 @@ mod tests {
                 "x.rs: use y::Y; | x/y.rs: use b::B; | x/y/b.rs: use crate::x::X; use super::Y;",
                 "{x.rs, x/y.rs, x/y/b.rs}",
             ),
-            // Between the parts of a whole.
+            // Between the parts of a unit.
             (
                 "x.rs: use b::B; use c::C; | x/b.rs: use super::{X, C}; | x/c.rs: use super::{X, B};",
                 "{x/b.rs, x/c.rs}",
@@ -269,13 +272,13 @@ mod tests {
     #[test]
     fn imports_in_one_direction_are_none() {
         for files in [
-            // A module that passes names on, and parts that use each other's in one direction.
+            // A module with re-exports, and parts that use each other in one direction.
             "x/mod.rs: mod b; pub(crate) use b::B; pub use c::C; | x/b.rs: use super::C; | x/c.rs: use std::fmt; fn f() {}",
-            // A trait, those who implement it, and the table of them.
+            // A trait, its implementations, and the table of them.
             "x.rs: fn f() { b::f(); c::f() } | x/b.rs: use super::X; | x/c.rs: use super::{X, b::B};",
             "x.rs: mod b; pub use b::b; | x/b.rs: use super::c::C; | x/c.rs: use super::X;",
             "x.rs: fn f() { y::f() } | x/y.rs: use super::X; use b::B; | x/y/b.rs: use super::{super::X, Y};",
-            // Names of other crates, which modules of this one may have too.
+            // Names of other crates, which may also be modules of this one.
             "b.rs: use net::c::C; | c.rs: use crate::b::B; | net.rs: use crate::c::C;",
             // A program beside its library, and tests.
             "main.rs: use crate::b::B; | lib.rs: fn f() {} | b.rs: use crate::f;",
@@ -293,7 +296,8 @@ mod tests {
             crate_of("b.rs: use crate::c::C; | c.rs: use crate::b::B; | d.rs: use crate::b::B;");
         assert_eq!(but_for(&[[&b, &c]], &tree), []);
         let said = but_for(&[[&b, &c], [&d, &b]], &tree);
-        let closes_none = format!("its import of {b} closes no circle: take it from the list");
+        let closes_none =
+            format!("its import of {b} does not close a circle: remove it from the list");
         assert_eq!(said, [Finding::new(&d, 0, closes_none)]);
     }
 }

@@ -1,20 +1,20 @@
-//! What a document or a comment cites is there.
+//! Checks that everything cited by a document or a comment exists.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 use crate::repository::Tree;
 
-/// How the path of a cited file ends.
+/// Endings of paths of cited files.
 const ENDINGS: [&str; 7] = [".rs", ".md", ".toml", ".json", ".svg", ".tsv", ".lock"];
 
-/// How a name without a folder ends that cites a file; others may be files that the program writes.
+/// Endings of names without a folder that cite a file. Other names may be files that the program writes.
 const ALONE: [&str; 3] = [".rs", ".md", ".toml"];
 
-/// Folders that, as the first or second part of a path, tell that it is one of the repository.
+/// Folders that, as the first or second part of a path, mark it as a path of the repository.
 const FOLDERS: [&str; 4] = ["crates", "docs", "src", "tests"];
 
-/// Every file or folder that stands between backticks, or that a Markdown link leads to.
+/// Finds files and folders between backticks, or targets of Markdown links, that do not exist.
 pub(super) fn cited_files_are_there(tree: &Tree) -> Vec<Finding> {
     let places = Places::of(tree);
     let mut findings = Vec::new();
@@ -35,22 +35,22 @@ pub(super) fn cited_files_are_there(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What a line says to a reader: all of a document, and of a source its comments.
+/// Returns the readable part of a line: the whole line of a document, and the comments of a source.
 fn prose(line: &str, is_document: bool) -> Option<&str> {
     if is_document { Some(line) } else { line.trim_start().strip_prefix("//") }
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// Where links lead.
+/// Returns the targets of links.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next())
 }
 
-/// Whether a text between backticks names a file or a folder of the repository.
+/// Returns whether a text between backticks names a file or a folder of the repository.
 fn is_path(text: &str) -> bool {
     let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
     let endings = if parts.len() > 1 { &ENDINGS[..] } else { &ALONE[..] };
@@ -59,7 +59,8 @@ fn is_path(text: &str) -> bool {
     parts.iter().all(|part| is_name(part)) && (is_file || is_folder)
 }
 
-/// Whether a part of a path may be a name. Capitals stand for a name, such as KEY, but those of README and its like.
+/// Returns whether a part of a path may be a name. Capitals stand for a placeholder, such as KEY, except in README and
+/// the like.
 fn is_name(part: &str) -> bool {
     let stem = part.trim_end_matches(".md");
     let is_capital = |c: char| c.is_ascii_uppercase();
@@ -68,7 +69,7 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part.chars().all(is_plain) && !stands_for_one
 }
 
-/// Every file and every folder.
+/// All files and folders.
 struct Places<'a>(BTreeSet<&'a str>);
 
 impl<'a> Places<'a> {
@@ -77,13 +78,13 @@ impl<'a> Places<'a> {
         Self(tree.files().flat_map(|(path, _)| ends(path).map(|end| &path[..end])).collect())
     }
 
-    /// Whether a link of a document leads somewhere in the repository, or out of it.
+    /// Returns whether the target of a link exists in the repository or is outside of it.
     fn leads(&self, document: &str, link: &str) -> bool {
         link.is_empty() || link.contains(':') || self.0.contains(beside(document, link).as_str())
     }
 
-    /// Whether there is a cited path, as seen from the root, from the crates, or from where it is cited; or, for a name
-    /// alone, a file of that name.
+    /// Returns whether a cited path exists relative to the root, to the crates, or to the citing file or, for a name
+    /// without a folder, whether any file has that name.
     fn has(&self, from: &str, cited: &str) -> bool {
         let cited = cited.trim_end_matches('/');
         let somewhere = || self.0.iter().any(|place| place.rsplit('/').next() == Some(cited));
@@ -98,7 +99,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// A path as seen from the folder of a file.
+/// Resolves a path relative to the folder of a file.
 fn beside(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_may_be_cited() {
+    fn existing_files_may_be_cited() {
         let text = "`ot/src/base/co15.rs`, `crates/ot/src/base/`, `co15.rs`, `deny.toml`, [a](docs/work.md#x), \
                     [b](https://example.org/x.md), [c](#d), `ot/co15`, `docs/KEY.md`, `1/2`, `out.csv`, `a::b`\n";
         assert!(of("README.md", text).is_empty(), "{:?}", of("README.md", text));
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_found() {
+    fn missing_files_are_found() {
         for (path, text, cited) in [
             ("SECURITY.md", "`ot/src/base/co16.rs`", "ot/src/base/co16.rs"),
             ("SECURITY.md", "`ot/src/pprf/`", "ot/src/pprf/"),

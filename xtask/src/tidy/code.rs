@@ -1,6 +1,6 @@
-//! Rust sources without their comments and texts, so that a rule about code looks at code only.
+//! Rust sources without comments and literals, so that a rule about code only looks at code.
 
-/// The source with every comment, string and character literal blanked out, line by line as it was.
+/// Returns the source with every comment, string and character literal blanked out, with the same lines.
 pub(super) fn without_words(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut code = bytes.to_vec();
@@ -9,7 +9,7 @@ pub(super) fn without_words(source: &str) -> String {
         let end = match skipped(&bytes[at..]) {
             Some(length) => (at + length).min(bytes.len()),
             None => {
-                // A whole word at a time, so that the r of `for"` is not taken for a raw string's.
+                // Skip a whole word at a time, so that the r in `for"` does not count as a raw string's.
                 let word = bytes[at..].iter().take_while(|b| is_word(**b)).count();
                 at += word.max(1);
                 continue;
@@ -22,11 +22,11 @@ pub(super) fn without_words(source: &str) -> String {
         }
         at = end;
     }
-    // Whole literals and comments were blanked, so what is left is whole characters.
+    // Whole literals and comments were blanked, so the rest consists of whole characters.
     String::from_utf8_lossy(&code).into_owned()
 }
 
-/// Removes the items that are compiled only for tests from code without words, line by line as it was.
+/// Removes items that are compiled only for tests, with the same lines.
 pub(super) fn without_tests(code: &str) -> String {
     let mut rest = code.to_owned();
     while let Some(start) = FOR_TESTS.iter().filter_map(|mark| rest.find(mark)).min() {
@@ -37,10 +37,10 @@ pub(super) fn without_tests(code: &str) -> String {
     rest
 }
 
-/// The beginnings of attributes by which an item is compiled only for tests.
+/// The beginnings of attributes that compile an item only for tests.
 const FOR_TESTS: [&str; 2] = ["#[cfg(test", "#[cfg(all(test"];
 
-/// The end of the item that begins at `start`, with its attributes.
+/// Returns the end of the item that begins at `start`, including its attributes.
 pub(super) fn end_of_item(code: &str, start: usize) -> usize {
     let mut depth = 0;
     for (at, byte) in code.bytes().enumerate().skip(start) {
@@ -61,7 +61,7 @@ pub(super) fn end_of_item(code: &str, start: usize) -> usize {
     code.len()
 }
 
-/// The length of the comment or literal that begins here, if one does.
+/// Returns the length of the comment or literal that begins here, if any.
 fn skipped(rest: &[u8]) -> Option<usize> {
     if rest.starts_with(b"//") {
         return Some(rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len()));
@@ -105,7 +105,7 @@ fn raw_string(rest: &[u8], open: usize, hashes: usize) -> usize {
     length.map_or(rest.len(), |length| open + 1 + length + close.len())
 }
 
-/// A string or character literal whose quotation mark stands at `open`.
+/// Returns the length of a string or character literal whose quotation mark is at `open`.
 fn quoted(rest: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while at < rest.len() && rest[at] != rest[open] {
@@ -114,7 +114,7 @@ fn quoted(rest: &[u8], open: usize) -> usize {
     at + 1
 }
 
-/// A character literal, as opposed to a lifetime.
+/// Returns the length of a character literal, as opposed to a lifetime.
 fn character(rest: &[u8], open: usize) -> Option<usize> {
     let inside = std::str::from_utf8(&rest[open + 1..]).ok()?;
     let mut characters = inside.chars();
@@ -127,7 +127,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The words of a line of code, each with what follows it.
+/// Returns the words of a line of code, each with the text after it.
 pub(super) fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -1,18 +1,18 @@
-//! Few names for many types: a reader who sees a name should know which type it is.
+//! Limits the names with many meanings: a reader who sees a name should know which type it is.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, code, shipped};
 use crate::repository::Tree;
 
-/// The number of names that at least [`MANY`] types share. It may only shrink; the goal is 20.
+/// The number of names that at least [`MANY`] types share. It may only shrink. The goal is 20.
 const SHARED: usize = 20;
 
-/// The number of types from which on a name has too many meanings.
+/// The number of types from which a name has too many meanings.
 const MANY: usize = 3;
 
-/// Names with one meaning that many files define on purpose: the roles of two parties and their parts in the files of papers,
-/// types that every crate or command has, and twins of kernels for other processors.
+/// Names with one meaning that many files define on purpose: the roles of two parties and their parts in the files of
+/// papers, types that every crate or command has, and variants of kernels for other processors.
 const BY_DESIGN: [&str; 15] = [
     "Args",
     "Base",
@@ -31,7 +31,7 @@ const BY_DESIGN: [&str; 15] = [
     "Workspace",
 ];
 
-/// No more names than before have many meanings outside tests.
+/// Outside tests, the number of names with many meanings must not grow.
 pub(super) fn few_names_have_many_meanings(tree: &Tree) -> Vec<Finding> {
     at_most(SHARED, tree)
 }
@@ -61,7 +61,7 @@ fn at_most(most: usize, tree: &Tree) -> Vec<Finding> {
     vec![Finding::new("xtask/src/tidy/homonyms.rs", 0, what)]
 }
 
-/// Lists the names of the types that some code defines, without those in a trait or its implementation.
+/// Lists the names of the types that some code defines, except in a trait or its implementation.
 fn defined(code: &str) -> impl Iterator<Item = &str> {
     code.lines().flat_map(|line| {
         let mut words = code::words(line).map(|(word, _)| word);

@@ -1,6 +1,6 @@
 //! Layers: a crate may import only the crates below it.
 //!
-//! Cargo refuses an import that a manifest does not name, so the manifests are where this is decided.
+//! Cargo refuses an import that a manifest does not name, so this rule checks the manifests.
 
 use super::{
     Finding,
@@ -8,22 +8,22 @@ use super::{
 };
 use crate::repository::Tree;
 
-/// A crate of the workspace, and what it may import of the others.
+/// A crate of the workspace, and the crates that it may import.
 struct Layer {
     name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     purpose: &'static str,
-    /// The crates that it may import: those below it.
+    /// The crates that it may import, which are below it.
     below: &'static [&'static str],
-    /// What it must never know.
+    /// Topics that it must not depend on.
     never: &'static str,
 }
 
-/// From the bottom to the top. ARCHITECTURE.md shows this table.
+/// The crates from the bottom to the top. ARCHITECTURE.md shows this table.
 const LAYERS: &[Layer] = &[
     Layer {
         name: "params",
-        purpose: "every number that security rests on, with its bound",
+        purpose: "all numbers on which security depends, with their bounds",
         below: &[],
         never: "anything that runs",
     },
@@ -37,7 +37,7 @@ const LAYERS: &[Layer] = &[
         name: "net",
         purpose: "connections: identities, TLS, transports, and the channel over them",
         below: &["primitives"],
-        never: "what messages mean; cryptography but TLS",
+        never: "the meaning of messages; cryptography other than TLS",
     },
     Layer {
         name: "structures",
@@ -77,13 +77,13 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "psi",
-        purpose: "one file or folder a protocol, methods that compute numbers, and the catalogues of both",
+        purpose: "one file or folder per protocol, methods that compute numbers, and the catalogues of both",
         below: &["params", "primitives", "structures", "list", "net", "ot", "oprf", "circuit"],
         never: "files, sockets, clocks, configuration, rows",
     },
     Layer {
         name: "planner",
-        purpose: "what each protocol is predicted to take, which one to choose, prices",
+        purpose: "the predicted cost of each protocol, the choice among them, prices",
         below: &["net", "psi"],
         never: "measuring, running",
     },
@@ -111,7 +111,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "table",
-        purpose: "tables of every format: typed reading, results that appear whole or not at all",
+        purpose: "tables of every format: typed reading, results that appear only when complete",
         below: &["normalize", "net", "psi", "structures", "core"],
         never: "keys, messages, the terminal",
     },
@@ -123,7 +123,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "list-store",
-        purpose: "published lists: making them, and fetching and asking them from a directory or over HTTP",
+        purpose: "published lists: publishing, fetching and querying them, from a directory or over HTTP",
         below: &["normalize", "list", "net", "psi", "core", "table", "keyset"],
         never: "runs, the terminal",
     },
@@ -200,7 +200,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "vesica",
-        purpose: "the library: one door to the crates below",
+        purpose: "the library: one interface to the crates below",
         below: &[
             "params",
             "primitives",
@@ -230,7 +230,7 @@ const LAYERS: &[Layer] = &[
         name: "list-server",
         purpose: "the service of published lists, over HTTP and WebSocket",
         below: &["net", "list", "list-store", "vesica"],
-        never: "protocols, what is in a table",
+        never: "protocols, the content of tables",
     },
     Layer {
         name: "cli",
@@ -257,19 +257,19 @@ const LAYERS: &[Layer] = &[
         name: "python",
         purpose: "the package for Python, in bindings/python",
         below: &["net", "vesica", "cli"],
-        never: "protocols; what the façade does not show",
+        never: "protocols; anything outside the façade",
     },
     Layer {
         name: "browser",
         purpose: "the client of published lists in a browser, in bindings/browser",
         below: &["primitives", "structures", "normalize", "list"],
-        never: "what has to do with files, sockets or clocks",
+        never: "files, sockets and clocks",
     },
     Layer {
         name: "bindgen",
-        purpose: "what writes the JavaScript around the module for browsers, a workspace of its own in bindings/browser/bindgen",
+        purpose: "the generator of JavaScript around the module for browsers, a separate workspace in bindings/browser/bindgen",
         below: &[],
-        never: "being shipped; anything but calling wasm-bindgen",
+        never: "being shipped; anything except calling wasm-bindgen",
     },
     Layer {
         name: TESTKIT,
@@ -289,26 +289,26 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "fuzz-targets",
-        purpose: "what fuzzers call for every decoder and reader, and the replay of their corpus",
+        purpose: "fuzz targets of every decoder and reader, and the replay of their corpus",
         below: &["params", "primitives", "structures", "list", "net", "planner", "vesica", "cli"],
         never: "protocols; being shipped",
     },
     Layer {
         name: "fuzz",
-        purpose: "the programs of the fuzz targets, a workspace of its own for a nightly toolchain",
+        purpose: "the programs of the fuzz targets, a separate workspace for a nightly toolchain",
         below: &["fuzz-targets"],
-        never: "anything but calling a target",
+        never: "anything except calling a target",
     },
     Layer {
         name: "constant-time",
-        purpose: "what valgrind checks for constant time, in tests/constant-time",
+        purpose: "the constant-time cases that valgrind checks, in tests/constant-time",
         below: &["params", "primitives", "net", "ot", "circuit", "psi"],
         never: "being shipped; the product",
     },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },
 ];
 
-/// The table of layers, from the top to the bottom, as Markdown.
+/// Formats the table of layers, from the top to the bottom, as Markdown.
 pub fn markdown() -> String {
     let mut table = String::from("| crate | purpose | imports | never |\n|---|---|---|---|\n");
     for Layer { name, purpose, below, never } in LAYERS.iter().rev() {
@@ -324,7 +324,7 @@ pub fn markdown() -> String {
 /// The crate that only tests may use.
 const TESTKIT: &str = "testkit";
 
-/// Imports go down, and nothing that is shipped needs the test kit.
+/// Imports go down, and nothing that is shipped depends on the test kit.
 pub(super) fn imports_go_down(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (package, path, text) in tree.manifests() {
@@ -337,7 +337,7 @@ pub(super) fn imports_go_down(tree: &Tree) -> Vec<Finding> {
             if entry.section == "package" && entry.key == "name" {
                 let name = entry.value.trim_matches('"');
                 if crate_of(name).unwrap_or(name) != package {
-                    let what = format!("crate `{name}` does not bear the name of its folder");
+                    let what = format!("crate `{name}` does not have the name of its folder");
                     findings.push(Finding::new(path, entry.line, what));
                 }
             }
@@ -356,7 +356,7 @@ pub(super) fn imports_go_down(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The folder of one of the project's crates.
+/// Returns the folder of one of the project's crates.
 fn crate_of(name: &str) -> Option<&str> {
     if name == "vesica" { Some(name) } else { name.strip_prefix("vesica-") }
 }
@@ -416,7 +416,7 @@ mod tests {
             says(imports_go_down, [("crates/ot/Cargo.toml", "[package]\nname = \"vesica-oto\"\n")]);
         assert_eq!(
             said,
-            ["crates/ot/Cargo.toml:2: crate `vesica-oto` does not bear the name of its folder"]
+            ["crates/ot/Cargo.toml:2: crate `vesica-oto` does not have the name of its folder"]
         );
     }
 }

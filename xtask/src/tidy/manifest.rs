@@ -1,9 +1,9 @@
-//! A reader for the few forms that this repository's manifests take.
+//! A reader for the few forms that this repository's manifests use.
 //!
-//! It does not know TOML. A dependency that is written in a form it does not understand is a breach
-//! of the rule that looks for one, never a way around it.
+//! It does not support all of TOML. A dependency in an unsupported form violates the rule that looks for it, and never
+//! evades it.
 
-/// One `key = value` line and the section it stands in.
+/// A `key = value` line and its section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     pub(super) section: &'a str,
@@ -11,11 +11,11 @@ pub(super) struct Entry<'a> {
     pub(super) line: usize,
     pub(super) key: &'a str,
     pub(super) value: &'a str,
-    /// What stands behind the value.
+    /// The comment after the value.
     pub(super) comment: &'a str,
 }
 
-/// The entries of a manifest, in order. An empty section has one entry with an empty key.
+/// Returns the entries of a manifest, in order. An empty section has one entry with an empty key.
 pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut section = "";
     let mut entries = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     entries
 }
 
-/// A line without its comment, and the comment.
+/// Splits a line into its content and its comment.
 fn split_comment(line: &str) -> (&str, &str) {
     let mut quote = None;
     for (at, c) in line.char_indices() {
@@ -47,7 +47,7 @@ fn split_comment(line: &str) -> (&str, &str) {
     (line.trim(), "")
 }
 
-/// What a crate needs another for.
+/// The purpose of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `[dependencies]` and `[build-dependencies]`.
@@ -57,7 +57,7 @@ pub(super) enum Kind {
 }
 
 impl<'a> Entry<'a> {
-    /// What kind of dependency this is, if it is one or the header of one written as a table.
+    /// Returns the kind of dependency, if this is one or the header of one written as a table.
     pub(super) fn dependency(&self) -> Option<Kind> {
         let table = |name: &str| {
             let within = |part: &str| {
@@ -77,7 +77,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The dependency's name.
+    /// Returns the dependency's name.
     pub(super) fn name(&self) -> &'a str {
         if self.key.is_empty() {
             return self.section.rsplit('.').next().unwrap_or_default();
@@ -85,7 +85,7 @@ impl<'a> Entry<'a> {
         self.key.split('.').next().unwrap_or_default()
     }
 
-    /// Whether the dependency takes its version from the workspace.
+    /// Returns whether the dependency inherits its version from the workspace.
     pub(super) fn is_inherited(&self) -> bool {
         let inline = || {
             let fields = self.value.strip_prefix('{').and_then(|v| v.strip_suffix('}'));

@@ -1,4 +1,4 @@
-//! Manifests: every dependency is named once, in the workspace, with the reason it is there.
+//! Manifests: every dependency is named once, in the workspace, with its purpose.
 
 use super::{Finding, manifest::entries};
 use crate::repository::Tree;
@@ -6,7 +6,7 @@ use crate::repository::Tree;
 /// The workspace's own manifest.
 const ROOT: &str = "Cargo.toml";
 
-/// A crate never names a version of its own.
+/// Crates do not name versions themselves.
 pub(super) fn dependencies_come_from_the_workspace(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, path, text) in tree.manifests() {
@@ -20,20 +20,20 @@ pub(super) fn dependencies_come_from_the_workspace(tree: &Tree) -> Vec<Finding> 
     findings
 }
 
-/// A dependency from outside says what it is for.
+/// External dependencies have a comment with their purpose.
 pub(super) fn dependencies_have_a_reason(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(ROOT).unwrap_or_default();
     let mut findings = Vec::new();
     for entry in entries(text) {
         if entry.section.starts_with("workspace.dependencies.") {
-            let what = "write the dependency in one line, with its reason behind it";
+            let what = "write the dependency on one line, followed by a comment with its purpose";
             findings.push(Finding::new(ROOT, entry.line, what));
         }
         let external = entry.section == "workspace.dependencies"
             && !entry.key.is_empty()
             && !entry.value.contains("path =");
         if external && entry.comment.is_empty() {
-            let what = format!("say behind `{}` what it is for", entry.key);
+            let what = format!("add a comment after `{}` with its purpose", entry.key);
             findings.push(Finding::new(ROOT, entry.line, what));
         }
     }
@@ -73,8 +73,8 @@ mod tests {
         let bad = "[workspace.dependencies]\na = \"1\"\nb = { version = \"1\" } #\n";
         let said = says(dependencies_have_a_reason, [("Cargo.toml", bad)]);
         let wanted = [
-            "Cargo.toml:2: say behind `a` what it is for",
-            "Cargo.toml:3: say behind `b` what it is for",
+            "Cargo.toml:2: add a comment after `a` with its purpose",
+            "Cargo.toml:3: add a comment after `b` with its purpose",
         ];
         assert_eq!(said, wanted);
         let table = "[workspace.dependencies.a] # b\n";

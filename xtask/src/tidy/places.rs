@@ -1,16 +1,15 @@
-//! Nothing here depends on one developer's machine, and packages come from where everybody's do.
+//! Checks that nothing depends on one developer's machine, and that packages come from the usual registry.
 
 use super::Finding;
 use crate::repository::Tree;
 
-/// Folders that exist on a developer's machine. Written in two parts, or this file would break its
-/// own rule.
+/// Folders that exist on a developer's machine, written in two parts so that this file does not violate its own rule.
 const MACHINE: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 
-/// The only registry, as it is written in a lock file.
+/// The only allowed registry, as written in a lock file.
 const CRATES_IO: &str = concat!("regis", "try+https://github.com/rust-lang/crates.io-index\"");
 
-/// How a text names a registry, or redirects to another one.
+/// Ways in which a text names or redirects a registry.
 const REGISTRIES: [&str; 6] = [
     concat!("regis", "try+"),
     concat!("spar", "se+"),
@@ -20,18 +19,18 @@ const REGISTRIES: [&str; 6] = [
     concat!("GOPRO", "XY="),
 ];
 
-/// No absolute path that exists on one machine only.
+/// No absolute path that exists on only one machine.
 pub(super) fn no_path_of_a_developers_machine(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, line, text) in lines(tree) {
         for folder in MACHINE {
-            // Part of a longer path or an address, it is something else.
+            // As part of a longer path or an address, it is something else.
             let stands_alone = |(at, _): (usize, &str)| {
                 let before = text[..at].chars().next_back();
                 !before.is_some_and(|c| c.is_alphanumeric() || "._-~}".contains(c))
             };
             if text.match_indices(folder).any(stands_alone) {
-                let what = format!("`{folder}` is a folder of one machine");
+                let what = format!("`{folder}` exists only on one machine");
                 findings.push(Finding::new(path, line, what));
             }
         }
@@ -52,7 +51,7 @@ pub(super) fn packages_come_from_crates_io(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every line: its file, its number and its text.
+/// Iterates over every line: its file, its number and its text.
 fn lines(tree: &Tree) -> impl Iterator<Item = (&str, usize, &str)> {
     tree.files().flat_map(|(path, text)| {
         (1..).zip(text.lines()).map(move |(line, text)| (path, line, text))
@@ -71,7 +70,7 @@ mod tests {
             for text in [format!("{folder}x"), format!("see `{folder}x`"), format!("\"{folder}x\"")]
             {
                 let said = says(no_path_of_a_developers_machine, [("a.md", &text)]);
-                assert_eq!(said, [format!("a.md:1: `{folder}` is a folder of one machine")]);
+                assert_eq!(said, [format!("a.md:1: `{folder}` exists only on one machine")]);
             }
         }
     }

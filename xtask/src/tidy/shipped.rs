@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::code;
 use crate::repository::Tree;
 
-/// Reads the sources of all crates without tests, benchmarks and examples, and without words; line by line as they were.
+/// Reads the sources of all crates without tests, benchmarks, examples, comments and literals, with the same lines.
 pub(super) fn sources(tree: &Tree) -> BTreeMap<&str, String> {
     let mut sources = BTreeMap::new();
     let mut tests = Vec::new();

@@ -1,18 +1,18 @@
-//! Source files: their size, their names, their first words, and nothing left undone.
+//! Source files: their size, their names, their first comment, and no unfinished work.
 
 use super::{Finding, code};
 use crate::repository::Tree;
 
-/// The most lines a source file may have, tests included.
+/// Maximum number of lines in a source file, including tests.
 const MAX_LINES: usize = 600;
 
-/// Names that say nothing about what is inside, and so collect everything.
+/// Names that say nothing about the content, and so attract everything.
 const NAMES_FOR_ANYTHING: [&str; 6] = ["utils", "util", "common", "helpers", "helper", "misc"];
 
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// The words with which a library's documentation names what it keeps away from.
+/// The words with which a library's documentation names forbidden dependencies.
 const NEVER: &str = "Must never import";
 
 pub(super) fn no_file_is_too_long(tree: &Tree) -> Vec<Finding> {
@@ -21,7 +21,7 @@ pub(super) fn no_file_is_too_long(tree: &Tree) -> Vec<Finding> {
         let lines = text.lines().count();
         if lines > MAX_LINES {
             let what =
-                format!("{lines} lines, more than {MAX_LINES}: it holds more than one thing");
+                format!("{lines} lines, more than {MAX_LINES}: it contains more than one concept");
             findings.push(Finding::new(path, 0, what));
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn no_catch_all_names(tree: &Tree) -> Vec<Finding> {
     for (path, _) in tree.files() {
         let stem = |part: &str| part.split('.').next().unwrap_or_default().to_ascii_lowercase();
         if path.split('/').any(|part| NAMES_FOR_ANYTHING.contains(&stem(part).as_str())) {
-            let what = "name it after what it holds, or move that to where it belongs";
+            let what = "name it after its content, or move the content to where it belongs";
             findings.push(Finding::new(path, 0, what));
         }
     }
@@ -42,7 +42,8 @@ pub(super) fn no_catch_all_names(tree: &Tree) -> Vec<Finding> {
             let words: Vec<&str> = code::words(code).map(|(word, _)| word).collect();
             let named = |pair: &&[&str]| pair[0] == "mod" && NAMES_FOR_ANYTHING.contains(&pair[1]);
             if let Some(pair) = words.windows(2).find(named) {
-                let what = format!("module `{}` says nothing about what it holds", pair[1]);
+                let what =
+                    format!("module `{}` has a name that says nothing about its content", pair[1]);
                 findings.push(Finding::new(path, line, what));
             }
         }
@@ -57,13 +58,9 @@ pub(super) fn libraries_say_what_they_never_import(tree: &Tree) -> Vec<Finding> 
         let Some(text) = tree.text(&library) else { continue };
         let top: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
         if top.is_empty() {
-            findings.push(Finding::new(
-                &library,
-                1,
-                "begin with what this crate is for, after `//!`",
-            ));
+            findings.push(Finding::new(&library, 1, "begin with the crate's purpose, after `//!`"));
         } else if !top.iter().any(|line| line.contains(NEVER)) {
-            let what = format!("say in the first comment what this crate \"{NEVER}\"");
+            let what = format!("state in the first comment what this crate \"{NEVER}\"");
             findings.push(Finding::new(&library, 1, what));
         }
     }
@@ -95,7 +92,7 @@ mod tests {
         let (fits, long) = ("\n".repeat(MAX_LINES), "\n".repeat(MAX_LINES + 1));
         assert!(says(no_file_is_too_long, [("a.rs", &fits), ("a.md", &long)]).is_empty());
         let said = says(no_file_is_too_long, [("a.rs", &long)]);
-        assert_eq!(said, ["a.rs: 601 lines, more than 600: it holds more than one thing"]);
+        assert_eq!(said, ["a.rs: 601 lines, more than 600: it contains more than one concept"]);
     }
 
     #[test]
@@ -114,7 +111,7 @@ mod tests {
             assert_eq!(said.len(), 1, "{path}");
         }
         let said = says(no_catch_all_names, [("a.rs", "fn f() {}\npub(crate) mod  util {}\n")]);
-        assert_eq!(said, ["a.rs:2: module `util` says nothing about what it holds"]);
+        assert_eq!(said, ["a.rs:2: module `util` has a name that says nothing about its content"]);
     }
 
     #[test]
@@ -123,14 +120,11 @@ mod tests {
         let with = |library| [("crates/ot/Cargo.toml", ""), ("crates/ot/src/lib.rs", library)];
         assert!(says(check, with("//! OT.\n//!\n//! **Must never import** psi.\n")).is_empty());
         let said = says(check, with("//! OT.\n\n// Must never import psi.\n"));
-        let wanted = "crates/ot/src/lib.rs:1: say in the first comment what this crate \
+        let wanted = "crates/ot/src/lib.rs:1: state in the first comment what this crate \
                       \"Must never import\"";
         assert_eq!(said, [wanted]);
         let said = says(check, with("pub mod a;\n"));
-        assert_eq!(
-            said,
-            ["crates/ot/src/lib.rs:1: begin with what this crate is for, after `//!`"]
-        );
+        assert_eq!(said, ["crates/ot/src/lib.rs:1: begin with the crate's purpose, after `//!`"]);
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Every test runs somewhere.
+//! Checks that every test runs in some tier.
 
 use super::Finding;
 use crate::{repository::Tree, tiers};
 
-/// How a manifest keeps a target's tests from running.
+/// Keys of a manifest that keep a target's tests from running.
 const SWITCHES: [&str; 4] = ["autotests", "required-features", "test", "doctest"];
 
-/// Packages for other languages. Of some, cargo cannot run tests: they have none in Rust, and say so in their manifest.
+/// The folder of packages for other languages. Some have no tests in Rust, as their manifest says.
 const BINDINGS: &str = "bindings/";
 
-/// How they say it.
+/// The line by which a manifest says so.
 const NONE_IN_RUST: &str = "test = false";
 
-/// No test is ignored without a word on who runs it, and no manifest switches tests off, but for bindings that have none in
+/// Every ignored test says which task runs it, and no manifest disables tests, except for bindings without tests in
 /// Rust.
 pub(super) fn every_test_is_in_a_tier(tree: &Tree) -> Vec<Finding> {
     let ignored = tiers::ignored(tree).filter_map(|test| {
@@ -30,7 +30,7 @@ pub(super) fn every_test_is_in_a_tier(tree: &Tree) -> Vec<Finding> {
     let is_lost = |path: &str| without.iter().any(|folder| path.starts_with(folder));
     let lost = tree.sources().filter(|(path, _)| is_lost(path)).flat_map(|(path, text)| {
         (1..).zip(text.lines()).filter_map(move |(line, text)| {
-            let what = "cargo runs no tests of this package: write it in its language";
+            let what = "cargo does not run tests of this package: write them in its language";
             text.contains("#[test]").then(|| Finding::new(path, line, what))
         })
     });
@@ -38,7 +38,7 @@ pub(super) fn every_test_is_in_a_tier(tree: &Tree) -> Vec<Finding> {
     let switches = manifests.flat_map(|(_, path, text)| {
         (1..).zip(text.lines()).filter_map(move |(line, text)| {
             let (key, _) = text.split_once('=')?;
-            let what = format!("`{}` keeps tests from running", key.trim());
+            let what = format!("`{}` disables tests", key.trim());
             SWITCHES.contains(&key.trim()).then(|| Finding::new(path, line, what))
         })
     });
@@ -68,14 +68,14 @@ mod tests {
     fn a_manifest_that_switches_tests_off_is_found() {
         let manifest = "[package]\nname = \"a\"\nautotests = false\n";
         let said = says(every_test_is_in_a_tier, [("crates/a/Cargo.toml", manifest)]);
-        assert_eq!(said, ["crates/a/Cargo.toml:3: `autotests` keeps tests from running"]);
+        assert_eq!(said, ["crates/a/Cargo.toml:3: `autotests` disables tests"]);
         let of_bindings = |text| says(every_test_is_in_a_tier, [("bindings/x/Cargo.toml", text)]);
         assert!(of_bindings("[lib]\ntest = false\n").is_empty());
         let test = format!("#[te{}st]\nfn lost() {{}}\n", "");
         let source = ("bindings/x/src/lib.rs", test.as_str());
         let manifest = ("bindings/x/Cargo.toml", "[lib]\ntest = false\n");
         let said = says(every_test_is_in_a_tier, [manifest, source]);
-        assert!(said[0].contains("write it in its language"), "{said:?}");
+        assert!(said[0].contains("write them in its language"), "{said:?}");
         let manifest = ("bindings/x/Cargo.toml", "[lib]\n");
         assert!(says(every_test_is_in_a_tier, [manifest, source]).is_empty());
     }

@@ -1,4 +1,4 @@
-//! No tuple as a parameter: values that belong together have a type, whose fields have names.
+//! No tuple parameters: values that belong together form a type with named fields.
 
 use super::{Finding, code, shipped};
 use crate::repository::Tree;
@@ -11,7 +11,7 @@ pub(super) fn no_tuple_is_a_parameter(tree: &Tree) -> Vec<Finding> {
     but_for(STILL_TAKEN, tree)
 }
 
-/// Finds the functions that take tuples in files that have more than are listed, and the lines that list too many.
+/// Finds functions that take tuples in files with more of them than listed, and listed numbers that are too high.
 fn but_for(listed: &str, tree: &Tree) -> Vec<Finding> {
     let listed: Vec<(&str, usize)> = listed.lines().filter_map(line_of_list).collect();
     let mut findings = Vec::new();
@@ -33,12 +33,13 @@ fn but_for(listed: &str, tree: &Tree) -> Vec<Finding> {
     }
     let is_gone = |(path, _): &&(&str, usize)| !sources.contains_key(path);
     let gone = listed.iter().filter(is_gone);
-    findings
-        .extend(gone.map(|(path, _)| Finding::new(path, 0, "is gone: take it from tuples.txt")));
+    findings.extend(
+        gone.map(|(path, _)| Finding::new(path, 0, "does not exist: remove it from tuples.txt")),
+    );
     findings
 }
 
-/// Reads a line such as `2 crates/net/src/lib.rs`.
+/// Parses a line such as `2 crates/net/src/lib.rs`.
 fn line_of_list(line: &str) -> Option<(&str, usize)> {
     let (count, path) = line.split_once(' ')?;
     Some((path, count.parse().ok()?))
@@ -52,13 +53,13 @@ struct FunctionHead<'a> {
     parameters: Vec<&'a str>,
 }
 
-/// Finds the functions that have names.
+/// Finds the named functions.
 fn function_heads(code: &str) -> impl Iterator<Item = FunctionHead<'_>> {
     let mut words = code::words(code);
     std::iter::from_fn(move || {
         loop {
             let (word, after) = words.next()?;
-            // A pointer to a function has no name.
+            // A function pointer has no name.
             if word != "fn" || after.trim_start().starts_with('(') {
                 continue;
             }
@@ -83,14 +84,14 @@ impl FunctionHead<'_> {
     }
 }
 
-/// Splits a parameter at the colon that does not belong to a path. `self` has none.
+/// Splits a parameter at the colon that does not belong to a path. `self` does not have one.
 fn pattern_and_type(parameter: &str) -> Option<(&str, &str)> {
     let without_paths = parameter.replace("::", "..");
     let colon = without_paths.find(':')?;
     Some((&parameter[..colon], &parameter[colon + 1..]))
 }
 
-/// Whether this is a tuple, or a reference to one. Parentheses around one thing do not make a tuple.
+/// Returns whether this is a tuple, or a reference to one. Parentheses around a single type do not make a tuple.
 fn is_tuple(of: &str) -> bool {
     let mut rest = of.trim_start();
     while let Some(referred) = rest.strip_prefix('&').or(rest.strip_prefix("mut ")) {
@@ -103,7 +104,7 @@ fn is_tuple(of: &str) -> bool {
     rest.starts_with('(') && bracketed(rest).is_some_and(|(inside, _)| parts(inside).len() > 1)
 }
 
-/// Splits code at the end of the bracket that it begins with: the code inside it, and the code after it.
+/// Splits code at the end of the bracket with which it begins: the code inside it, and the code after it.
 fn bracketed(code: &str) -> Option<(&str, &str)> {
     let (mut depth, mut before) = (0, ' ');
     for (at, c) in code.char_indices() {
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(lines(&format!("1 {FILE}")), [format!("{FILE}:1"), format!("{FILE}:3")]);
         let expected = format!("{FILE}: 2 functions take tuples: lower the 3 in tuples.txt");
         assert_eq!(found(&format!("3 {FILE}"), code), [expected]);
-        let expected = "crates/b/src/lib.rs: is gone: take it from tuples.txt";
+        let expected = "crates/b/src/lib.rs: does not exist: remove it from tuples.txt";
         assert_eq!(found(&format!("2 {FILE}\n1 crates/b/src/lib.rs"), code), [expected]);
     }
 }

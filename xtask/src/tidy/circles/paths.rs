@@ -1,4 +1,4 @@
-//! The paths by which the code of a crate names things of that crate.
+//! The paths by which the code of a crate refers to names of the same crate.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub type Path = Vec<String>;
 pub struct Module<'a> {
     pub file: &'a str,
     pub imports: Vec<Import>,
-    /// The paths of two names or more outside `use` declarations.
+    /// The paths with at least two names outside `use` declarations.
     pub paths: Vec<Path>,
 }
 
@@ -20,11 +20,11 @@ pub struct Module<'a> {
 pub struct Import {
     pub path: Path,
     pub name: String,
-    /// Whether the module itself needs it. One that is only passed on is not needed.
+    /// Whether the module itself uses it, instead of only re-exporting it.
     pub is_used: bool,
 }
 
-/// Reads the code of a file, from which comments and tests are gone, and adds its modules to `modules`.
+/// Reads the code of a file, without comments and tests, and adds its modules to `modules`.
 pub fn read<'a>(
     file: &'a str,
     mut code: String,
@@ -34,7 +34,7 @@ pub fn read<'a>(
     while let Some((name, block)) = inner_module(&code) {
         let inner = code[block.clone()].to_owned();
         read(file, inner, [&module[..], &[name]].concat(), modules);
-        // A brace is left to end what stands before it.
+        // The closing brace stays, to end the preceding code.
         code.replace_range(block, "");
     }
     let mut declarations = Vec::new();
@@ -57,7 +57,7 @@ pub fn read<'a>(
     modules.insert(module, Module { file, imports, paths });
 }
 
-/// Finds the first module that is written out here: its name and its code.
+/// Finds the first inline module, and returns its name and its code.
 fn inner_module(code: &str) -> Option<(String, std::ops::Range<usize>)> {
     let mut words = code::words(code);
     while let Some((word, _)) = words.next() {
@@ -66,7 +66,7 @@ fn inner_module(code: &str) -> Option<(String, std::ops::Range<usize>)> {
         }
         let (name, after) = words.next()?;
         let block = after.trim_start();
-        // A block that is empty was read before.
+        // An empty block was read before.
         if block.starts_with('{') && !block[1..].starts_with('}') {
             let start = code.len() - block.len();
             let end = code::end_of_item(code, start);
@@ -85,7 +85,7 @@ fn declaration(code: &str) -> Option<(usize, usize)> {
     Some((start, start + code[start..].find(';')?))
 }
 
-/// Whether a text ends with `pub`, restricted or not.
+/// Returns whether a text ends with `pub`, restricted or not.
 fn is_visibility(before: &str) -> bool {
     let before = before.trim_end();
     let before = match before.strip_suffix(')').and_then(|inner| inner.rsplit_once('(')) {
@@ -95,7 +95,7 @@ fn is_visibility(before: &str) -> bool {
     code::words(before).last().is_some_and(|(word, after)| word == "pub" && after.is_empty())
 }
 
-/// The path that a `use` declaration imports, and the name that it gives to it.
+/// Returns the path that a `use` declaration imports, and the name that it assigns.
 fn import(path: &str, module: &[String]) -> (Path, String) {
     let (path, name) = match path.split_once(" as ") {
         Some((path, name)) => (path.trim(), Some(name.trim())),
@@ -109,8 +109,8 @@ fn import(path: &str, module: &[String]) -> (Path, String) {
     (absolute(&parts, module), name.to_owned())
 }
 
-/// Makes a path begin at the root of the crate. One that begins with a name is taken to begin in this module; if it
-/// begins with another crate instead, it leads nowhere.
+/// Makes a path absolute from the root of the crate. A path that begins with a name is assumed to begin in this module.
+/// If it begins with another crate instead, it leads nowhere.
 fn absolute(parts: &[&str], module: &[String]) -> Path {
     let mut path = if parts[0] == "crate" { Vec::new() } else { module.to_vec() };
     for part in parts {
@@ -123,7 +123,7 @@ fn absolute(parts: &[&str], module: &[String]) -> Path {
     path
 }
 
-/// Each path of a tree of imports.
+/// Returns each path of a tree of imports.
 fn expand(tree: &str, before: &[&str], found: &mut dyn FnMut(&str)) {
     let Some((prefix, group)) = tree.split_once('{') else {
         let path = [before, &[tree]].concat().concat();
@@ -148,7 +148,7 @@ fn expand(tree: &str, before: &[&str], found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Every path of two names or more.
+/// Returns every path with at least two names.
 fn paths(code: &str) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
     let mut path = Vec::new();

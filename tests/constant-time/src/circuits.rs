@@ -18,13 +18,13 @@ use crate::{
 /// Bits of each number.
 const WIDTH: usize = 33;
 
-/// More instances than a word has bits, and no multiple of it.
+/// More instances than a word has bits, and not a multiple of that.
 const INSTANCES: usize = 77;
 
-/// A party's inputs, and the answers if they were revealed to it.
+/// A party's inputs, and the answers if they are revealed to it.
 type Ends = (WireBits, Option<WireBits>);
 
-/// Whether numbers are equal, all secret until the answers are revealed to the second party.
+/// Computes whether numbers are equal. Everything is secret until the answers are revealed to the second party.
 fn equality<E: Engine>(engine: &mut E, role: Party, rng: &mut SecretRng) -> Result<Ends, E::Error> {
     let own = WireBits::random(WIDTH, INSTANCES, rng);
     let mut input = |owner| {
@@ -38,7 +38,7 @@ fn equality<E: Engine>(engine: &mut E, role: Party, rng: &mut SecretRng) -> Resu
 }
 
 fn compare_answers((left, _): Ends, (right, answers): Ends) {
-    let answers = answers.expect("the second party is told");
+    let answers = answers.expect("the second party learns the answers");
     [&left, &right, &answers].iter().for_each(|bits| public(bits.words()));
     let equal = left.to_items().into_iter().zip(right.to_items()).map(|(l, r)| l == r);
     assert!((0..INSTANCES).map(|i| answers.get(0, i)).eq(equal), "the answers in the clear");

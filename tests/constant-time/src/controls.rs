@@ -1,4 +1,4 @@
-//! Code that leaks on purpose: a harness that does not report it reports nothing.
+//! Code that leaks on purpose. If a harness does not report it, its silence about other code means nothing.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ use crate::{
     parties,
 };
 
-/// OTs of the protocol that leaks.
+/// Number of OTs in the leaking protocol.
 const LEAKY: usize = 10;
 
 /// Branches on a secret bit.
@@ -24,7 +24,7 @@ pub fn branch() {
     }
 }
 
-/// Not inlined, or the compiler could select instead of branching.
+/// Not inlined, because the compiler could otherwise select instead of branching.
 #[inline(never)]
 fn leaked() -> u32 {
     black_box(7)
@@ -39,7 +39,7 @@ pub fn address() {
     black_box(table[usize::from(place[0])]);
 }
 
-/// Compares two secret blocks as slices are compared, which ends at the first difference.
+/// Compares two secret blocks like slices, which ends at the first difference.
 #[inline(never)]
 pub fn comparison() {
     let mut rng = SecretRng::new(2);
@@ -49,7 +49,8 @@ pub fn comparison() {
     }
 }
 
-/// Two whole parties, of which one branches on what it has received in the end: secrets are followed to the end of a protocol.
+/// Runs two whole parties. One finally branches on its output, which shows that secrets are followed to the end of a
+/// protocol.
 pub fn protocol() {
     parties::run(
         |channel, rng| {

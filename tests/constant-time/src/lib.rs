@@ -1,12 +1,13 @@
 //! Programs whose secrets are marked as undefined for valgrind's memcheck, which then reports every branch and every
-//! address that depends on one. `cargo xtask constant-time` builds and runs them; docs/security/constant-time.md explains it.
+//! address that depends on one. `cargo xtask constant-time` builds and runs them. docs/security/constant-time.md
+//! explains the details.
 //!
-//! `vesica-constant-time list` prints the names of all cases, one a line; with a name this runs that case. Names that begin
-//! with `control/` leak on purpose. `vesica-constant-time-quick` has the cases that run with every change: linking it takes a
-//! third of the time.
+//! `vesica-constant-time list` prints the names of all cases, one per line. With a name as its argument, the program
+//! runs that case. Cases whose names begin with `control/` leak on purpose. `vesica-constant-time-quick` has the cases
+//! that run with every change, because linking it takes a third of the time.
 //!
 //! **Must never import** files, tables or the command line, and must never be shipped.
-// A panic is how a case reports a wrong result.
+// A case reports a wrong result by a panic.
 #![allow(clippy::unwrap_used)]
 
 mod circuits;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 use vesica_ot::base::{co15::Co15, extended::Extended, mr19::Mr19, np01::Np01};
 use vesica_primitives::group::{Ffdhe3072, Ristretto};
 
-/// A name, and what runs.
+/// The name of a case, and its function.
 pub type Case = (String, Box<dyn Fn()>);
 
 /// The controls, and cases that take seconds.
@@ -81,7 +82,7 @@ fn case((name, run): (&str, fn())) -> Case {
     (name.to_owned(), Box::new(run))
 }
 
-/// Lists these cases or runs one of them, as the arguments ask.
+/// Lists these cases or runs one of them, according to the arguments.
 pub fn main(mut cases: impl Iterator<Item = Case>) -> ExitCode {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     if wanted == "list" {
@@ -94,7 +95,7 @@ pub fn main(mut cases: impl Iterator<Item = Case>) -> ExitCode {
     };
     if !marks::are_seen() {
         eprintln!(
-            "vesica-constant-time: only valgrind sees what `{name}` does; see docs/security/constant-time.md"
+            "vesica-constant-time: `{name}` checks nothing without valgrind; see docs/security/constant-time.md"
         );
         return ExitCode::from(2);
     }

@@ -1,4 +1,4 @@
-//! What is secret and what is public, as memcheck sees it: bytes that are undefined or defined.
+//! Marks secret and public data for memcheck, as undefined and defined bytes.
 
 use std::ffi::c_void;
 
@@ -11,13 +11,13 @@ pub fn secret<T: Pod>(values: &mut [T]) {
     mark(bytes.as_mut_ptr().cast(), bytes.len(), State::Secret);
 }
 
-/// Marks the memory of a value as secret, whatever it contains. It must own none elsewhere: its addresses would be
-/// secret too.
+/// Marks the memory of a value as secret, regardless of its content. The value must not own memory elsewhere, because
+/// its addresses would be secret, too.
 pub fn secret_object<T>(object: &mut T) {
     mark((&raw mut *object).cast(), size_of::<T>(), State::Secret);
 }
 
-/// Marks values as public, where they are: the party reveals them.
+/// Marks values as public, in place, because the party reveals them.
 pub fn public<T: Pod>(values: &[T]) {
     let bytes: &[u8] = bytemuck::cast_slice(values);
     mark(bytes.as_ptr().cast_mut().cast(), bytes.len(), State::Public);
@@ -28,14 +28,14 @@ pub fn public_object<T>(object: &T) {
     mark((&raw const *object).cast_mut().cast(), size_of::<T>(), State::Public);
 }
 
-/// The number of bits of these bytes that are secret.
+/// Returns the number of secret bits in these bytes.
 pub fn secret_bits(bytes: &[u8]) -> u64 {
     #[cfg(feature = "memcheck")]
     {
         let mut secret = vec![0u8; bytes.len()];
         let address = bytes.as_ptr().cast_mut().cast();
         let told = crabgrind::memcheck::vbits(address, secret.as_mut_ptr(), bytes.len());
-        told.expect("valgrind tells what it knows of bytes that exist");
+        told.expect("valgrind knows the state of existing bytes");
         secret.iter().map(|bits| u64::from(bits.count_ones())).sum()
     }
     #[cfg(not(feature = "memcheck"))]
@@ -58,16 +58,15 @@ fn mark(address: *mut c_void, len: usize, state: State) {
         State::Secret => MemState::Undefined,
         State::Public => MemState::Defined,
     };
-    // This version of the library takes valgrind's answer of success for an error. That marks work is what the controls
-    // show.
+    // This version of the library takes valgrind's success for an error. The controls show that marks work.
     let _ = mark_mem(address, len, state);
 }
 
-/// Without valgrind nothing is marked.
+/// Without valgrind, nothing is marked.
 #[cfg(not(feature = "memcheck"))]
 fn mark(_address: *mut c_void, _len: usize, _state: State) {}
 
-/// Whether marks mean anything: whether this runs under valgrind.
+/// Returns whether marks have an effect, which is the case under valgrind.
 pub fn are_seen() -> bool {
     #[cfg(feature = "memcheck")]
     return crabgrind::run_mode() == crabgrind::RunMode::Valgrind;
@@ -75,20 +74,20 @@ pub fn are_seen() -> bool {
     return false;
 }
 
-/// A party's randomness, all of it secret.
+/// A party's randomness, which is entirely secret.
 pub struct SecretRng {
     rng: StdRng,
-    /// Bits.
+    /// Number of bits.
     drawn: u64,
 }
 
 impl SecretRng {
-    /// Always the same values for a seed.
+    /// Creates randomness that is always the same for a seed.
     pub fn new(seed: u64) -> Self {
         Self { rng: StdRng::seed_from_u64(seed), drawn: 0 }
     }
 
-    /// The number of bits that were drawn.
+    /// Returns the number of bits drawn.
     pub fn drawn(&self) -> u64 {
         self.drawn
     }

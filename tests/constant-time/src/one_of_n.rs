@@ -18,15 +18,15 @@ use crate::{
     parties::run,
 };
 
-/// OTs of a call: more than a batch of the codes, and no multiple of a block.
+/// OTs of a call: more than a batch of the codes, and not a multiple of a block.
 const OTS: usize = 201;
 
-/// Messages of an OT of chosen ones, and the bytes of each.
+/// Number of messages per chosen-message OT, and their length in bytes.
 const MESSAGES: (usize, usize) = (5, 20);
 
 type Setup<T> = fn(&mut Channel, &mut SecretRng) -> Result<T>;
 
-/// Random OT, OT made ahead and OT of chosen messages.
+/// Random OT, precomputed OT, and chosen-message OT.
 fn every_variant<S, R>(sender: Setup<S>, receiver: Setup<R>)
 where
     S: Sender<Keys: Send>,

@@ -18,10 +18,10 @@ use crate::{
     parties::run,
 };
 
-/// Base OTs of a call: more than one message has.
+/// Base OTs of a call: more than one message contains.
 const BASE: usize = 33;
 
-/// OTs of a call: more than one chunk of rows, and no multiple of a block.
+/// OTs of a call: more than one chunk of rows, and not a multiple of a block.
 const OTS: usize = 1_000;
 
 const FIELD: SmallField = SmallField::new(2);

@@ -18,10 +18,10 @@ use vesica_net::{
 
 use crate::marks::{self, SecretRng, public};
 
-/// Valgrind runs one thread at a time, some fifty times slower than the processor.
+/// A timeout for valgrind, which runs one thread at a time, about fifty times slower than the processor.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// A link on which everything that is sent becomes public. It counts the bits that were secret until then.
+/// A link on which everything sent becomes public. It counts the bits that were secret until then.
 struct Revealing {
     link: Memory,
     revealed: Arc<AtomicU64>,
@@ -45,11 +45,11 @@ impl Write for Revealing {
     }
 }
 
-/// Runs two honest parties and returns the results of both.
+/// Runs two honest parties, and returns the results of both.
 ///
 /// # Panics
-/// If a party that drew secrets sent nothing that depended on them until then: nobody followed them to their use, and
-/// that nothing was reported would mean nothing.
+/// If a party drew secrets but sent nothing that depended on them. In that case the secrets were not followed to their
+/// use, and the absence of reports would mean nothing.
 pub fn run<A: Send, B: Send, E: Debug + Send>(
     left: impl FnOnce(&mut Channel, &mut SecretRng) -> Result<A, E> + Send,
     right: impl FnOnce(&mut Channel, &mut SecretRng) -> Result<B, E> + Send,
@@ -81,7 +81,7 @@ fn party<T, E: Debug>(
     );
     assert!(
         drawn == 0 || revealed > 0,
-        "what the {name} party sends depends on secrets, and nobody followed them"
+        "the messages of the {name} party must depend on its secrets, but none of their bits was secret"
     );
     done
 }

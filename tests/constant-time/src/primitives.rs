@@ -1,4 +1,4 @@
-//! Kernels and structures of `primitives`: everything that they are given is secret, but for lengths.
+//! Kernels and structures of `primitives`. All of their inputs are secret, except lengths.
 
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ use vesica_primitives::{
 
 use crate::marks::{SecretRng, public, public_object, secret_object};
 
-/// More than every kernel takes at a time, and not a multiple of it.
+/// More than every kernel processes at a time, and not a multiple of that.
 const BLOCKS: usize = 77;
 
 fn blocks(n: usize, rng: &mut SecretRng) -> Vec<Block> {
@@ -75,7 +75,7 @@ pub fn bits() {
     black_box(kept);
 }
 
-/// BLAKE3, as it is used for rows, items and digests, with secret keys and inputs.
+/// BLAKE3 for rows, items and digests, with secret keys and inputs.
 pub fn hashes() {
     let mut rng = SecretRng::new(4);
     let mut key = [0; 32];

@@ -1,5 +1,5 @@
-//! Whole runs of protocols: all that a party draws is secret, so are keys that it has for long, values and payloads.
-//! Items are not: how a party places its own in bins and stores depends on them.
+//! Whole runs of protocols. All of a party's randomness is secret, and so are its long-term keys, values and payloads.
+//! Items are not secret, because a party's placement of items in bins and stores depends on them.
 
 use std::{
     collections::HashSet,
@@ -24,13 +24,13 @@ use crate::{
     parties::run,
 };
 
-/// The sizes of the sets; they differ, and none is a power of two.
+/// The sizes of the sets, which differ and are not powers of two.
 const SIZES: Sizes = Sizes { sender: 27, receiver: 41 };
 
-/// Items that both sets have.
+/// Number of items that both sets have.
 const SHARED: usize = 11;
 
-/// Bytes of a payload: more than a block, and no multiple of one.
+/// Bytes of a payload: more than a block, and not a multiple of one.
 const PAYLOAD: usize = 37;
 
 /// The fastest protocol.
@@ -38,8 +38,8 @@ pub fn rr22() {
     intersection(&rr22::FAST);
 }
 
-/// Every other protocol of the catalogue; every protocol with payloads, where it carries them; every number by every method;
-/// shares; and the step that tells the sender.
+/// The cases that take longer: every other protocol of the catalogue, every protocol with payloads (if it supports
+/// them), every number by every method, shares, and revealing the result to the sender.
 pub fn cases() -> impl Iterator<Item = Case> {
     fn case(name: String, run: impl Fn() + 'static) -> Case {
         (name, Box::new(run))
@@ -63,7 +63,7 @@ pub fn cases() -> impl Iterator<Item = Case> {
     protocols.chain(carriers).chain(numbers).chain(others)
 }
 
-/// Both sets, with the positions in the receiver's of what they share.
+/// Returns both sets, with the positions of the shared items in the receiver's.
 fn sets() -> (Set, Set, Vec<u32>) {
     let mut rng = StdRng::seed_from_u64(3);
     let mut draw = |n: usize| -> Vec<[Block; 2]> {
@@ -72,7 +72,7 @@ fn sets() -> (Set, Set, Vec<u32>) {
     let (shared, mut sender) = (draw(SHARED), draw(SIZES.sender - SHARED));
     let mut receiver = draw(SIZES.receiver - SHARED);
     sender.extend(&shared);
-    // At the receiver's they are spread.
+    // The shared items are spread in the receiver's set.
     shared.iter().enumerate().for_each(|(i, item)| receiver.insert(3 * i, *item));
     let owned: HashSet<[Block; 2]> = sender.iter().copied().collect();
     let positions = (0..).zip(&receiver).filter(|(_, item)| owned.contains(*item));
@@ -84,7 +84,7 @@ fn sets() -> (Set, Set, Vec<u32>) {
     (set(sender), set(receiver), positions)
 }
 
-/// A key that was made before, of which all but N is secret.
+/// A precomputed RSA key, which is secret except for N.
 static RSA: LazyLock<Arc<rsa::Key>> = LazyLock::new(|| {
     let mut key = rsa::Key::generate(&mut StdRng::seed_from_u64(1));
     secret_object(&mut key);
@@ -92,7 +92,7 @@ static RSA: LazyLock<Arc<rsa::Key>> = LazyLock::new(|| {
     Arc::new(key)
 });
 
-/// Likewise.
+/// A precomputed Paillier key, which is secret except for N.
 static PAILLIER: LazyLock<Arc<paillier::Key>> = LazyLock::new(|| {
     let mut key = paillier::Key::generate(&mut StdRng::seed_from_u64(2));
     secret_object(&mut key);
@@ -100,7 +100,8 @@ static PAILLIER: LazyLock<Arc<paillier::Key>> = LazyLock::new(|| {
     Arc::new(key)
 });
 
-/// The protocol, with an RSA key from before where it would make one: the search for primes is not in constant time.
+/// Returns the protocol, with a precomputed RSA key if it would generate one, because the search for primes is not in
+/// constant time.
 fn prepared(protocol: &Protocol) -> Protocol {
     match protocol.key {
         "blind-rsa" => Protocol {
@@ -116,7 +117,7 @@ fn prepared(protocol: &Protocol) -> Protocol {
     }
 }
 
-/// The method, with a Paillier key from before.
+/// Returns the method, with a precomputed Paillier key.
 fn prepared_method(method: &Method) -> Method {
     match method.key {
         "dh-sum" => Method {
@@ -153,7 +154,7 @@ fn intersection(protocol: &Protocol) {
 }
 
 fn payloads(protocol: &Protocol) {
-    let carrying = protocol.carrying(PAYLOAD).expect("a carrier, as was asked for");
+    let carrying = protocol.carrying(PAYLOAD).expect("a protocol with payloads");
     let (sender, receiver, shared) = sets();
     let mut bytes: Vec<u8> = (0..SIZES.sender * PAYLOAD).map(|i| (i * i % 251) as u8).collect();
     let of_shared = bytes[(SIZES.sender - SHARED) * PAYLOAD..].to_vec();
@@ -176,7 +177,7 @@ fn payloads(protocol: &Protocol) {
     assert_eq!(received.concat(), of_shared, "the payloads of what both have");
 }
 
-/// What a method is asked: every number that it can compute, with a minimum and with noise if it can.
+/// Returns the queries for a method: every number that it can compute, with a minimum and, if supported, with noise.
 fn questions(method: &'static Method) -> impl Iterator<Item = (String, Query)> {
     let aggregates = [
         ("count", Aggregate::Count),
@@ -197,7 +198,7 @@ fn questions(method: &'static Method) -> impl Iterator<Item = (String, Query)> {
     plain.into_iter().chain(others).filter(|(_, query)| method.answers(query))
 }
 
-/// Values of both signs, secret.
+/// Returns secret values of both signs.
 fn values(n: usize, wanted: bool) -> Vec<i64> {
     let value = |i: usize| (i as i64 - 20) * 1_000_003;
     let mut values: Vec<i64> = if wanted { (0..n).map(value).collect() } else { Vec::new() };
@@ -232,13 +233,13 @@ fn number(method: &Method, query: Query) {
         _ if query.noise.is_some() => return assert!(matches!(output, Output::Noisy(_))),
         Aggregate::Count => Output::Count(SHARED as u64),
         Aggregate::AtLeast(least) => Output::AtLeast(SHARED as u64 >= least),
-        // Values that a party does not bring are 1 here.
+        // A party without values uses 1.
         _ => Output::Sum(pairs.iter().map(|[left, right]| left * right).sum()),
     };
     assert_eq!(output, expected, "the number of the plain intersection");
 }
 
-/// Shares of matches and of both parties' values, which add up to what they share.
+/// Computes shares of matches and of both parties' values, which add up to the result.
 fn both_shares() {
     let (sender, receiver, shared) = sets();
     let outline =
@@ -263,7 +264,7 @@ fn both_shares() {
     assert_eq!(matches.count(), shared.len(), "a match for each item of both");
 }
 
-/// The receiver tells the sender, under a key that is public once it is sent.
+/// The receiver reveals the result to the sender, under a key that is public once it is sent.
 fn told_to_the_sender() {
     let (sender, receiver, shared) = sets();
     let both = receiver.items().at(&shared);

@@ -1,4 +1,4 @@
-//! The cases that run with every change. The linker leaves out what they do not reach.
+//! The cases that run with every change. The linker leaves out unreachable code.
 
 use std::process::ExitCode;
 

@@ -1,1 +1,1 @@
-"""A second implementation of docs/spec, written from that text alone. One module for each of its topics."""
+"""A second implementation of docs/spec, written only from that text. One module for each of its topics."""

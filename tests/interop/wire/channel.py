@@ -42,7 +42,7 @@ class Channel:
         self.stream = stream
         self.session = Session()
         self.last_busy = time.monotonic()
-        # (direction, label, payload) of each message, for whoever wants to know.
+        # (direction, label, payload) of each message, for tests.
         self.log = None
 
     @property

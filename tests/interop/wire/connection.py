@@ -212,7 +212,7 @@ def connect(address, identity, peer, wait=30):
             # Nobody is there yet.
             pass
         except SSL.Error as error:
-            # An alert before the greetings is the end, but for that of a B that has no place at the moment.
+            # An alert before the greetings is fatal, unless B has no free place at the moment.
             if "internal error" not in str(error):
                 raise
         if time.monotonic() > deadline:

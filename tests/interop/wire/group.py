@@ -1,4 +1,4 @@
-"""primitives.md, section 5: ristretto255 (RFC 9496), in plain Python. Not constant time: for tests alone.
+"""primitives.md, section 5: ristretto255 (RFC 9496), in plain Python. Not constant-time, so only for tests.
 
 A point is a tuple (X, Y, Z, T) of extended coordinates on the twisted Edwards curve.
 """
@@ -151,7 +151,7 @@ def multiply(scalar, p):
     result = IDENTITY
     for digit in scalar.to_bytes(32, "big").hex():
         x, y, z, _ = result
-        # Four doublings, of which the last alone needs T.
+        # Four doublings. Only the last needs T.
         for _ in range(3):
             a, b = x * x % P, y * y % P
             h = a + b

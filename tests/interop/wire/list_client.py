@@ -126,7 +126,7 @@ class WebSocket:
         if b" 101 " not in self.reader.readline():
             raise Refused("no WebSocket")
         fields = dict(line.split(": ", 1) for line in iter(lambda: self.reader.readline().decode().strip(), ""))
-        # That of the sample of RFC 6455, section 1.3.
+        # The key of the sample in RFC 6455, section 1.3.
         if {name.lower(): value for name, value in fields.items()}["sec-websocket-accept"] != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=":
             raise Refused("no WebSocket")
 

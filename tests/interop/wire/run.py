@@ -298,7 +298,7 @@ def choose(channel, is_a, terms, sizes, part, committed):
     if len(remaining) == 1:
         return remaining[0], seed
     if is_a:
-        # Any that remains is right; the round trip matters to the program's choice alone.
+        # Any of the remaining ones is right. The round trip only affects the program's choice.
         channel.send("vesica/choice", remaining[0].encode())
         return remaining[0], seed
     choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")

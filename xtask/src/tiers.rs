@@ -1,4 +1,4 @@
-//! Which tests run with every change, and which only with `cargo xtask assure`.
+//! The tests that run with every change, and the tests that run only with `cargo xtask assure`.
 //!
 //! A test runs with every change unless it is marked in one of three ways, which this module finds in the sources:
 //!
@@ -8,16 +8,16 @@
 
 use crate::{repository::Tree, step::Step};
 
-/// Asks tests for everything in the place of a sample.
+/// The variable that makes tests use all cases instead of a sample.
 pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
 
-/// How a test is marked that only `assure` runs.
+/// The mark of a test that only `assure` runs.
 const ASSURE: &str = "assure: ";
 
-/// How a test is marked that another one starts.
+/// The mark of a test that another test starts.
 const STARTED_BY: &str = "started by ";
 
-/// How a test asks for a sample of its cases.
+/// The call by which a test selects a sample of its cases.
 const SAMPLES: &str = "assurance::";
 
 /// A marked test, or a marked function that tests share.
@@ -26,11 +26,11 @@ pub struct Marked<'a> {
     pub path: &'a str,
     pub line: usize,
     pub function: &'a str,
-    /// The reason of an ignored test.
+    /// The reason for ignoring the test.
     pub reason: &'a str,
 }
 
-/// Every ignored test.
+/// Iterates over all ignored tests.
 pub fn ignored(tree: &Tree) -> impl Iterator<Item = Marked<'_>> {
     tree.sources().flat_map(|(path, text)| {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -46,7 +46,7 @@ pub fn ignored(tree: &Tree) -> impl Iterator<Item = Marked<'_>> {
     })
 }
 
-/// The functions that take a sample.
+/// Iterates over the functions that use a sample.
 fn sampling(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     tree.sources().filter(|(path, _)| !path.starts_with("xtask/")).flat_map(|(path, text)| {
         let mut inside = "";
@@ -63,7 +63,7 @@ fn sampling(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The name of the function that a line begins.
+/// Returns the name of the function that begins on a line.
 fn function(line: &str) -> Option<&str> {
     let (before, rest) = line.split_once("fn ")?;
     let is_signature =
@@ -73,17 +73,17 @@ fn function(line: &str) -> Option<&str> {
 }
 
 impl<'a> Marked<'a> {
-    /// Why only `assure` runs it, if that is so.
+    /// Returns the reason why only `assure` runs it, if so.
     fn assured(&self) -> Option<&'a str> {
         self.reason.strip_prefix(ASSURE)
     }
 
-    /// The test that starts it, if one does.
+    /// Returns the test that starts it, if any.
     fn starter(&self) -> Option<&'a str> {
         Some(self.reason.strip_prefix(STARTED_BY)?.split_once(':')?.0)
     }
 
-    /// Whether names of other tests contain that of this one: a test's name is that of its modules and its function.
+    /// Returns whether names of other tests contain this one's. A test's name consists of its modules and its function.
     fn is_part_of_others(&self, tree: &Tree) -> bool {
         let names = tree.sources().flat_map(|(_, text)| text.lines().map(str::trim));
         let names = names.filter_map(|line| function(line).or(line.strip_prefix("mod ")));
@@ -92,7 +92,7 @@ impl<'a> Marked<'a> {
             || tree.sources().any(|(path, _)| has_it(path))
     }
 
-    /// What is wrong with the mark: an ignored test is in neither tier unless its reason says so.
+    /// Describes the fault of a mark: an ignored test is in neither tier unless its reason says so.
     pub fn fault(&self, tree: &Tree) -> Option<String> {
         let calls = |starter: &str| {
             let text = tree.text(self.path).unwrap_or_default();
@@ -101,8 +101,8 @@ impl<'a> Marked<'a> {
         match (self.assured(), self.starter()) {
             (Some(why), _) if !why.is_empty() => None,
             (_, Some(starter)) if calls(starter) && self.is_part_of_others(tree) => Some(format!(
-                "`{}` needs a name that no other function, module or file has in its own: `assure` skips every test \
-                 that has it",
+                "`{}` needs a name that is not part of another function's, module's or file's name: `assure` skips every test \
+                 whose name contains it",
                 self.function
             )),
             (_, Some(starter)) if calls(starter) => None,
@@ -115,55 +115,46 @@ impl<'a> Marked<'a> {
     }
 }
 
-/// The ignored functions that other tests start. [`Marked::fault`] refuses a name that other tests have in their own, since
-/// `--skip` would leave these out too.
+/// Returns the ignored functions that other tests start. [`Marked::fault`] refuses a name that is part of other tests'
+/// names, because `--skip` would leave these out, too.
 pub fn started_by_others(tree: &Tree) -> impl Iterator<Item = String> {
     let started = ignored(tree).filter(|test| test.starter().is_some());
     started.map(|test| test.function.to_owned())
 }
 
-/// What pages of their own tell in full.
+/// A table of long runs, whose details are on other pages.
 const AT_LENGTH: &str = "
 ## What was run at length, and what it found
 
-The pages say with which commands, how much of what, and what was mended.
-
 | what | how much | what it found |
 |---|---|---|
-| whole runs over links and disks that fail ([faults.md](../developing/faults.md)) | 1,011,135 attempts at a run | 4 defects, mended |
+| whole runs over links and disks that fail ([how](../developing/testing.md#links-and-disks-that-fail)) | 1,011,135 attempts at a run | 4 defects, fixed |
 | messages in which bits or structure are changed ([adversaries.md](adversaries.md#mutations-that-have-been-run)) | a million, with 100,000 of each of several protocols | no wrong row, no panic, no hang |
-| fuzzing ([fuzzing.md](../developing/fuzzing.md)) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects, mended, and 5 mistakes of targets and their corpora |
-| code that is changed on purpose ([mutations.md](../developing/mutations.md)) | 2,508 changes of bounds, lists, packed numbers, terms, journals, messages and checks | missing tests, which are there now |
-| constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places, of which 6 were mended, and one does no harm |
+| [fuzzing](../developing/testing.md#fuzzing) | 108 million executions of 32 targets, 8.0 hours of processor time | 5 defects, fixed, and 5 mistakes of targets and their corpora |
+| [mutations of code](../developing/testing.md#mutations-of-code) | 2,508 changes of bounds, lists, packed numbers, terms, journals, messages and checks | missing tests, since added |
+| constant time on compiled code ([constant-time.md](constant-time.md)) | 194 cases, each with the vector instructions and without | 7 places: 6 fixed, one harmless |
 | stores that fail more often, at a probability that can be seen (`clusters_of_a_run_fail_no_more_often_than_promised`) | 2^20 stores at 2^-20, 2^18 at 2^-15, 2^12 at 2^-8 | the bounds held |
 | the program of a release, built in two folders ([supply-chain.md](supply-chain.md#the-same-bytes-again)) | two builds | the bytes are the same |
-| every test, with all of its cases (the first step of `assure`, crate by crate) | 2,239 tests, 2.6 hours of processor time | a key on the wire that nothing used, removed; 4 mistakes in tests, mended |
+| every test, with all of its cases (the first step of `assure`, crate by crate) | 2,239 tests, 2.6 hours of processor time | an unused key on the wire, removed; 4 mistakes in tests, fixed |
 | the second implementation ([tests/interop](../../tests/interop/README.md)) | all test vectors; runs with 0, 1, 257, 10,000 and 70,000 keys | 7 questions, each answered in the specification |
 ";
 
-/// docs/security/assurance.md, with the steps of `cargo xtask assure`.
+/// Generates docs/security/assurance.md, with the steps of `cargo xtask assure`.
 pub fn document(tree: &Tree, assure: &[Step]) -> String {
     let mut text = "\
 # Which tests run when
 
 *For developers and for anyone who wants to know how far the tests go.* Generated by `cargo xtask docs`; do not edit.
 
-`cargo xtask test` runs with every change. From an empty target directory, on two free processors, it took 18 minutes, more than half of
-that for compilation; the goal is 15. It checks format, rules, licences, lints and documents, and runs every test except those in the first table. The tests in the second
-table use a sample of their cases, which is the same each time and covers every step of a protocol and every kind of
-attack.
+`cargo xtask test` runs with every change: format, rules, licences, lints, documents, and every test except those of the first
+table below. The tests of the second table try a sample of their cases, which is the same each time and covers every step of a protocol
+and every kind of attack. From an empty target directory, on two free processors, it took 18 minutes, more than half for
+compilation; the goal is 15.
 
-`cargo xtask assure` runs before a release: every test, including those in the first table, with all cases of those in the
-second. It then repeats the tests of `primitives`, `ot`, `oprf`, `circuit` and `psi` without the processor's vector
-instructions; `cargo xtask test` repeats only those of `primitives`, without polynomials of thousands of points. After that come
-the tests of `primitives`, `ot` and `oprf` for AArch64, with the samples of every change, under emulation by QEMU (`cargo xtask aarch64`), constant time on compiled code
-(`cargo xtask constant-time`, [constant-time.md](constant-time.md)), of which `cargo xtask test` runs a part, the package for Python as it is released,
-with Spark, the package for browsers in Chromium ([browser.md](../guides/browser.md)), a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
-([fuzzing.md](../developing/fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a
-release, and the [supply chain](supply-chain.md) (`cargo xtask supply`). The corpus of the fuzz targets is replayed with every
-change.
+`cargo xtask assure` runs before a release: every test with all of its cases, the tests of `primitives`, `ot`, `oprf`, `circuit` and `psi`
+again without the processor's vector instructions, and the steps below. [Testing](../developing/testing.md) says what they need.
 
-These are the steps, and the minutes that each may take on two processors. One that takes longer says so.
+The minutes that each step may take on two processors; one that takes longer says so:
 
 | step of `assure` | minutes |
 |---|---|
@@ -199,7 +190,7 @@ These are the steps, and the minutes that each may take on two processors. One t
 mod tests {
     use super::*;
 
-    /// With `@` for `#`, or this file would be read as what it describes.
+    /// Contains `@` instead of `#`, so that this file is not itself read as marked.
     const MARKED: &str = r#"
 mod tests {
     @[test]

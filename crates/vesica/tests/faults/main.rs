@@ -163,7 +163,7 @@ fn range(all: u64) -> Range<u64> {
     }
 }
 
-/// Cases that once found a defect: docs/developing/faults.md, finding 4.
+/// Cases that once found a defect: docs/notes/2026-11-27-findings.md, finding 4.
 const FOUND: [u64; 2] = [1163, 4752];
 
 #[test]

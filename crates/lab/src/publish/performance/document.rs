@@ -47,7 +47,7 @@ fn head(measured: &Measured, plan: &Schedule) -> String {
     format!(
         "# Performance
 
-*For users and performance reviewers: what was measured. [rooflines.md](../notes/rooflines.md) explains what bounds the figures,
+*For users and performance reviewers: what was measured. [rooflines.md](rooflines.md) explains what bounds the figures,
 and what was tried.*
 
 ```console

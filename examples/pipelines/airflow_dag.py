@@ -1,7 +1,7 @@
-"""A run every night, and the load of its result.
+"""A nightly run, followed by a load of its result.
 
-The worker has the program `vesica` and the project directory. Airflow's own operator for commands takes codes that skip the
-task: 8, a rule refuses the run, and 9, too few keys are shared.
+The worker needs the program `vesica` and the project directory. Airflow's BashOperator skips a task on given exit codes:
+8 if a policy refuses the run, and 9 if too few keys are shared.
 """
 
 from datetime import datetime, timedelta

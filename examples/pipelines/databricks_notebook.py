@@ -1,5 +1,5 @@
 # Databricks notebook source
-# The cluster has the package: %pip install vesica
+# The cluster needs the package: %pip install vesica
 
 # COMMAND ----------
 import vesica
@@ -8,7 +8,7 @@ identity = vesica.Identity.from_pem(dbutils.secrets.get("psi", "identity"))  # n
 customers = spark.table("crm.customers").select("customer_id", "email").toPandas()  # noqa: F821
 
 # COMMAND ----------
-# The agreement and its ledger are in a volume, which is the same in each run.
+# The agreement and its ledger are in a volume, so that all runs share them.
 run = vesica.intersect(
     customers,
     key="email",

@@ -1,4 +1,4 @@
-//! The parts of documents that are generated from the code, so that the two cannot differ.
+//! Parts of documents that are generated from the code, so that the two always agree.
 
 use std::{
     fs,
@@ -18,13 +18,13 @@ use crate::{
 /// A generated part.
 struct Part {
     path: &'static str,
-    /// The name between the markers `<!-- NAME -->` and `<!-- /NAME -->` that stand around the part,
-    /// or `None` where it is the whole document.
+    /// The name in the markers `<!-- NAME -->` and `<!-- /NAME -->` around the part, or `None` if it is the whole
+    /// document.
     marker: Option<&'static str>,
     generate: fn(&Repository) -> Result<String, Failure>,
 }
 
-/// Documents that need the program come last, because it has to be built.
+/// Documents that need the program come last, because it must be built first.
 const PARTS: [Part; 12] = [
     Part {
         path: "docs/security/assurance.md",
@@ -76,17 +76,17 @@ const PARTS: [Part; 12] = [
     },
 ];
 
-/// The catalogue's table, as the program prints it.
+/// Returns the catalogue's table, as printed by the program.
 fn protocols(repository: &Repository) -> Result<String, Failure> {
     printed(repository, &["protocols", "--markdown"])
 }
 
-/// The JSON Schema of a specification, as the program prints it.
+/// Returns the JSON Schema of a specification, as printed by the program.
 fn schema(repository: &Repository, specification: &str) -> Result<String, Failure> {
     printed(repository, &["reference", "--schema", specification])
 }
 
-/// What the program prints for these arguments.
+/// Runs the program with these arguments, and returns its output.
 fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     // The tests of the program's commands need the program.
     let built = Built::here(repository, &["--test", "program"])?;
@@ -98,10 +98,10 @@ fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     if !printed.status.success() {
         return Err(format!("`vesica {}` ended with {}", args.join(" "), printed.status));
     }
-    String::from_utf8(printed.stdout).map_err(|_| "what it printed is not UTF-8".to_owned())
+    String::from_utf8(printed.stdout).map_err(|_| "the output of `vesica` is not UTF-8".to_owned())
 }
 
-/// A generated document, as it is and as it should be.
+/// A generated document, in its present and its expected form.
 struct Compared {
     path: String,
     current: String,
@@ -109,7 +109,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// Reads a document as it is. `wanted` makes of it what it should be.
+    /// Reads a document. `wanted` converts it to its expected form.
     fn read(
         repository: &Repository,
         path: &str,
@@ -123,7 +123,7 @@ impl Compared {
     }
 }
 
-/// Compares every generated document with the code, one at a time: those first that need no program.
+/// Compares every generated document with the code, one at a time, first those that do not need the program.
 fn compared(
     repository: &Repository,
 ) -> Result<impl Iterator<Item = Result<Compared, Failure>>, Failure> {
@@ -146,7 +146,7 @@ pub fn write(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fails where a generated part is not what the code says now.
+/// Fails if a generated part does not match the code.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     let mut stale = Vec::new();
     for document in compared(repository)? {
@@ -158,7 +158,7 @@ pub fn check(repository: &Repository) -> Result<(), Failure> {
     if stale.is_empty() {
         return Ok(());
     }
-    Err(format!("stale: {}; run `cargo xtask docs` and commit what it writes", stale.join(", ")))
+    Err(format!("stale: {}; run `cargo xtask docs` and commit the result", stale.join(", ")))
 }
 
 impl Part {
@@ -173,7 +173,7 @@ impl Part {
     }
 }
 
-/// The document with what stands between the markers replaced.
+/// Replaces the part of a document between the markers.
 fn replace_between(document: &str, marker: &str, part: &str) -> Option<String> {
     let (open, close) = (format!("<!-- {marker} -->\n"), format!("<!-- /{marker} -->"));
     let (before, rest) = document.split_once(&open)?;
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_between_the_markers_is_replaced_and_nothing_else() {
+    fn only_the_part_between_the_markers_is_replaced() {
         let document = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n";
         let wanted = "a\n<!-- t -->\nnew\n<!-- /t -->\nb\n";
         assert_eq!(replace_between(document, "t", "new\n").as_deref(), Some(wanted));

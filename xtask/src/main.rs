@@ -1,7 +1,7 @@
 //! Tasks of this repository: `cargo xtask TASK`, from any of its folders.
 //!
-//! Nothing here becomes part of what is shipped. Beside the standard library this uses
-//! `vesica-params`, to render its document and a figure, and for releases what reads JSON and computes SHA-256.
+//! Nothing here is shipped. Besides the standard library this uses `vesica-params`, to render its document and a
+//! figure, and libraries for JSON and SHA-256, for releases.
 
 mod aarch64;
 mod assure;
@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use self::{failure::Failure, repository::Repository};
 
-/// Packages are made of the permissions of files, among others.
+/// Packages depend on file permissions, among other things.
 #[cfg(not(unix))]
 mod release {
     use crate::{Failure, repository::Repository};
@@ -54,31 +54,31 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
 tasks:
-  test           every check, and the tests of every change, in the order of cost
-  test STEP      one of these steps, by its name
+  test           every check, and the tests of every change, the fastest first
+  test STEP      one of these steps
   quick [CRATE]...
-                 format, rules, clippy and unit tests of these crates, or of those that changed since the
-                 branch left `main`, and of the crates that depend on them: takes two minutes
-  assure         every test in full, for a release: takes hours
+                 format, rules, clippy and unit tests of these crates, or of crates that changed since the
+                 branch left `main`, and of the crates that depend on them (takes two minutes)
+  assure         every test in full, for a release (takes hours)
   fuzz [--seconds N] [TARGET]
-                 the fuzz targets, or one, for a minute each or so many seconds; needs a nightly toolchain
+                 all fuzz targets or one, for a minute or N seconds each; needs a nightly toolchain
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
   wheels         the package for Python: the wheels of a release
-  browser        the package for browsers and its demo page, which are WebAssembly
+  browser        the package for browsers (WebAssembly) and its demo page
   browser --test the tests of the package for browsers, in Chromium
-  constant-time  whether secrets decide a branch or an address, by valgrind: takes minutes
-  aarch64        the tests of the kernels for AArch64 and of what uses them, under emulation by QEMU
-  cross          whether everything compiles for Windows and macOS
-  supply         what the program is built from: licences, advisories, audits, least versions, and its
-                 build repeated in another folder
-  supply PART    one of these parts, by its name
-  release        every package of a version, from a clean tree that has the version's tag
+  constant-time  a check by valgrind that no branch and no address depends on a secret (takes minutes)
+  aarch64        the tests of the kernels for AArch64 and of their users, emulated by QEMU
+  cross          a check that everything compiles for Windows and macOS
+  supply         the supply chain: licences, advisories, audits, minimum versions, and a repeated build in
+                 another folder
+  supply PART    one of these parts
+  release        every package of a version, from a clean tree with the version's tag
   release --dry-run
-                 every package of what is checked out, each installed in a clean root and tried
+                 every package of the checkout, each installed in an empty root and tried
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
-  docs           write the generated parts of the documents again
-  docs --check   fail where a generated part of a document is stale";
+  docs           update the generated parts of the documents
+  docs --check   fail if a generated part of a document is stale";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -124,12 +124,12 @@ fn main() -> ExitCode {
     ended(Repository::here().and_then(|repository| task(&repository)))
 }
 
-/// Says why a task failed.
+/// Reports why a task failed.
 fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Where the tests' results go too: the last line has to be the last.
+            // Standard output, like the tests' results, so that this is the last line.
             println!("xtask: {failure}");
             ExitCode::FAILURE
         }

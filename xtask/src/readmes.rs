@@ -1,6 +1,7 @@
-//! The README of each crate, made from the first comment of its library.
+//! Generates the README of each crate from the first comment of its library.
 //!
-//! rustdoc resolves links to items; a README shows their text instead. Lines that rustdoc hides are left out of examples.
+//! rustdoc resolves links to items, and a README shows only their text. Lines that rustdoc hides are left out of
+//! examples.
 
 use crate::repository::Tree;
 
@@ -37,8 +38,8 @@ fn package(manifest: &str) -> Option<&str> {
     line.strip_suffix('"')
 }
 
-/// Returns the first comment of a library as a part of a document: headings are a level lower, examples are marked as Rust, and
-/// what rustdoc hides of them is left out.
+/// Returns the first comment of a library as part of a document: headings are one level lower, examples are marked as
+/// Rust, and the lines that rustdoc hides are left out.
 fn header(source: &str) -> String {
     let comment = source.lines().map_while(|line| line.strip_prefix("//!"));
     let mut text = String::new();
@@ -67,7 +68,7 @@ fn header(source: &str) -> String {
     text
 }
 
-/// The block of code that a line is in.
+/// The kind of code block that a line is in.
 #[derive(Clone, Copy)]
 enum Block {
     None,
@@ -75,8 +76,8 @@ enum Block {
     Other,
 }
 
-/// Returns a document with the text of each link to an item in the place of the link. Code stays as it is, and so do links that
-/// lead to files and addresses.
+/// Returns a document in which links to items are replaced by their text. Code and links to files or addresses stay the
+/// same.
 fn plain_links(document: &str) -> String {
     let mut plain = String::new();
     let mut rest = document;
@@ -98,13 +99,13 @@ fn plain_links(document: &str) -> String {
     plain + rest
 }
 
-/// The beginning of a text, and what is shown of it.
+/// The beginning of a text, and its replacement.
 struct Markup<'a> {
     len: usize,
     shown: &'a str,
 }
 
-/// The code that a text begins with: a span or a block.
+/// Returns the code with which a text begins: a span or a block.
 fn code(text: &str) -> Option<Markup<'_>> {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let end = (ticks > 0).then(|| text[ticks..].find(&text[..ticks]))??;
@@ -112,7 +113,7 @@ fn code(text: &str) -> Option<Markup<'_>> {
     Some(Markup { len, shown: &text[..len] })
 }
 
-/// The link that a text begins with, as [`plain_links`] shows it.
+/// Returns the link with which a text begins, as [`plain_links`] shows it.
 fn link(text: &str) -> Option<Markup<'_>> {
     let close = 1 + closing(text.strip_prefix('[')?)?;
     let (shown, after) = (&text[1..close], &text[close + 1..]);
@@ -123,7 +124,7 @@ fn link(text: &str) -> Option<Markup<'_>> {
     Some(Markup { len, shown: if leads_out { &text[..len] } else { shown } })
 }
 
-/// The place of the bracket that closes a link's text, which has no link within it.
+/// Returns the position of the bracket that closes a link's text, which must not contain another link.
 fn closing(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -155,7 +156,7 @@ mod tests {
 //! ```
 
 mod thing;
-//! Not of the header.
+//! Not part of the header.
 ";
 
     const README: &str = "\
@@ -193,7 +194,7 @@ let a = [`b`];
     }
 
     #[test]
-    fn what_is_no_whole_link_stays_as_it_is() {
+    fn incomplete_links_do_not_change() {
         for text in ["a[0", "`a", "a [b [c", "[a](b"] {
             assert_eq!(plain_links(text), text);
         }

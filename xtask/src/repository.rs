@@ -9,7 +9,7 @@ use std::{
 
 use crate::Failure;
 
-/// Features of the workspace that only a build that is asked for them has.
+/// Optional features of the workspace, which a build must request.
 pub const OPTIONAL: &str = "vesica-cli/databases,vesica-cli/stores";
 
 /// The repository that this task runs in.
@@ -18,25 +18,25 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Finds it by what `cargo run` tells a program about itself.
+    /// Finds it through the variables that `cargo run` sets.
     pub fn here() -> Result<Self, Failure> {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").ok_or("run this as `cargo xtask`")?;
         let root = Path::new(&manifest).parent().ok_or("xtask has no parent folder")?;
         Ok(Self { root: root.to_owned() })
     }
 
-    /// The repository at a place.
+    /// Opens the repository at a place.
     #[cfg(test)]
     pub fn at(root: PathBuf) -> Self {
         Self { root }
     }
 
-    /// A file or folder of it.
+    /// Returns the path of a file or folder in it.
     pub fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
     }
 
-    /// A cargo command in its root, by the same cargo that runs this.
+    /// Returns a cargo command in its root, for the same cargo that runs this.
     pub fn cargo(&self, args: &[&str]) -> Command {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -45,7 +45,7 @@ impl Repository {
         command
     }
 
-    /// Runs git in its root and returns what it prints.
+    /// Runs git in its root, and returns its output.
     pub fn git(&self, args: &[&str]) -> Result<String, Failure> {
         let ran = Command::new("git").args(args).current_dir(&self.root).output();
         let ran = ran.map_err(|e| format!("git cannot be started: {e}"))?;
@@ -55,7 +55,7 @@ impl Repository {
         String::from_utf8(ran.stdout).map_err(|_| format!("git {}: not UTF-8", args[0]))
     }
 
-    /// Every file that git knows or would add.
+    /// Reads every file that git tracks or would add.
     pub fn tree(&self) -> Result<Tree, Failure> {
         let mut files = BTreeMap::new();
         for name in self.names()? {
@@ -65,7 +65,7 @@ impl Repository {
         Ok(Tree { files })
     }
 
-    /// A copy of these files in a folder of this repository, which is emptied first.
+    /// Copies these files into a folder of this repository, which is emptied first.
     pub fn copied_to(&self, relative: &str) -> Result<Self, Failure> {
         let root = self.path(relative);
         let at = |error| format!("{}: {error}", root.display());
@@ -80,16 +80,17 @@ impl Repository {
         Ok(Self { root })
     }
 
-    /// The names of every file that git knows or would add.
+    /// Lists the names of all files that git tracks or would add.
     fn names(&self) -> Result<Vec<String>, Failure> {
         let names = self.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
-        // One that was removed but is still in the index is on its way out.
+        // A file that was deleted may still be in the index.
         let there = names.split_terminator('\0').filter(|name| self.path(name).is_file());
         Ok(there.map(str::to_owned).collect())
     }
 }
 
-/// Takes from a command's environment what `cargo run` says of this package. Build scripts look at these variables, and where
+/// Removes the variables that `cargo run` sets for this package from a command's environment. If they differ from the
+/// last time, cargo rebuilds packages whose build scripts read them, and everything that depends on these.
 /// one differs from the last time, cargo builds their packages again, and all above them.
 pub fn forget_this_package(command: &mut Command) {
     for (name, _) in env::vars_os() {
@@ -100,7 +101,7 @@ pub fn forget_this_package(command: &mut Command) {
     }
 }
 
-/// A folder without anything in it.
+/// Creates an empty folder.
 pub fn emptied(folder: PathBuf) -> Result<PathBuf, Failure> {
     let failed = |error| format!("{}: {error}", folder.display());
     if folder.exists() {
@@ -110,25 +111,24 @@ pub fn emptied(folder: PathBuf) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Files by their path from the root, with `/` between folders.
+/// Files by their path relative to the root, with `/` between folders.
 #[derive(Default)]
 pub struct Tree {
     files: BTreeMap<String, String>,
 }
 
 impl Tree {
-    /// Every file: path and text.
+    /// Iterates over every file: path and text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Rust sources.
+    /// Iterates over Rust sources.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files().filter(|(path, _)| path.ends_with(".rs"))
     }
 
-    /// The manifests of the workspace's crates, each with the crate's name: the last part of its
-    /// folder's path.
+    /// Iterates over the manifests of the workspace's crates, each with the last part of its folder's path.
     pub fn manifests(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.files().filter_map(|(path, text)| {
             let folder = path.strip_suffix("/Cargo.toml")?;
@@ -136,7 +136,7 @@ impl Tree {
         })
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }

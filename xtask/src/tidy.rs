@@ -26,11 +26,11 @@ use crate::{
     repository::{Repository, Tree},
 };
 
-/// A breach of a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
-    /// Counted from 1; 0 for the whole file.
+    /// Counted from 1, or 0 for the whole file.
     line: usize,
     what: String,
 }
@@ -50,7 +50,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Finds what breaks it.
+/// Finds the violations of a rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
@@ -95,7 +95,7 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    /// What a rule says of a tree.
+    /// Returns the findings of a rule in a tree.
     pub(super) fn says<const N: usize>(rule: Rule, files: [(&str, &str); N]) -> Vec<String> {
         rule(&Tree::from(files)).iter().map(ToString::to_string).collect()
     }

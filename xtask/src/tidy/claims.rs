@@ -1,12 +1,12 @@
-//! Statements of documents that can be checked agree with the sources.
+//! Checks that statements in documents agree with the sources.
 //!
-//! A statement is a part of a document, word for word, beside a part of a source that makes it true: if either of the two
-//! changes, the other has to follow. Statements about the whole tree are computed from it.
+//! A statement consists of a part of a document, word for word, and the part of a source that makes it true. If either
+//! changes, the other must follow. Statements about the whole tree are computed from it.
 
 use super::{Finding, lints, manifest::entries};
 use crate::repository::Tree;
 
-/// A statement of a document, and the part of a source that makes it true.
+/// A statement in a document, and the part of a source that makes it true.
 struct Statement {
     document: &'static str,
     says: &'static str,
@@ -92,7 +92,7 @@ const STATEMENTS: &[Statement] = &[
     },
 ];
 
-/// A statement of a document that is computed from the tree.
+/// A statement in a document that is computed from the tree.
 struct Computed {
     document: &'static str,
     says: fn(&Tree) -> String,
@@ -104,7 +104,7 @@ const COMPUTED: &[Computed] = &[
     Computed { document: ARCHITECTURE, says: imports_of_runs },
 ];
 
-/// Finds statements that a document no longer makes, or that no longer hold.
+/// Finds statements that a document no longer makes, or that are no longer true.
 pub(super) fn documents_agree_with_sources(tree: &Tree) -> Vec<Finding> {
     check(tree, STATEMENTS, COMPUTED)
 }
@@ -132,13 +132,13 @@ fn check(tree: &Tree, claims: &[Statement], computed: &[Computed]) -> Vec<Findin
     findings
 }
 
-/// Whether a text has a part, wherever its lines are broken.
+/// Returns whether a text contains a part, regardless of line breaks.
 fn is_in(text: &str, part: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     words(text).contains(&words(part))
 }
 
-/// Names between backticks: `a`, `b` and `c`.
+/// Formats names between backticks: `a`, `b` and `c`.
 fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match &quoted[..] {
@@ -147,12 +147,12 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// The places where `unsafe` may stand.
+/// Returns the places where `unsafe` is allowed.
 fn places_of_unsafe(_: &Tree) -> String {
     format!("`unsafe` stands only in {}", list(&lints::FENCES.map(|(_, place)| place)))
 }
 
-/// The crates that are asynchronous: those that depend on tokio.
+/// Returns the asynchronous crates, which depend on tokio.
 fn asynchronous_crates(tree: &Tree) -> String {
     let depends = |text: &str| {
         let mut entries = entries(text).into_iter();
@@ -163,7 +163,7 @@ fn asynchronous_crates(tree: &Tree) -> String {
     format!("{} use tokio", list(&names))
 }
 
-/// The order of the crates of a run, if their manifests have it.
+/// Returns the order of the crates of a run, if their manifests agree with it.
 fn imports_of_runs(tree: &Tree) -> String {
     let imports = |of: &str, other: &str| {
         let manifest = tree.text(&format!("crates/{of}/Cargo.toml")).unwrap_or_default();

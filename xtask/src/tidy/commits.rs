@@ -1,33 +1,34 @@
-//! The subjects of the newest commits are short, begin with a verb in the imperative and end without a period.
+//! Checks that the subjects of the newest commits are short, begin with a verb in the imperative, and do not end with a
+//! period.
 
 use super::Finding;
 use crate::repository::Repository;
 
-/// The number of commits that are looked at.
+/// The number of commits to check.
 const NEWEST: &str = "-20";
 
-/// The greatest length of a subject, in characters.
+/// Maximum length of a subject, in characters.
 const LENGTH: usize = 72;
 
-/// The endings of a first word that is another form than the imperative.
+/// Endings of words that are not imperatives.
 const OTHER_FORMS: [&str; 2] = ["ed", "ing"];
 
-/// First words that end like another form and are imperatives.
+/// Imperatives with such an ending.
 const IMPERATIVES: [&str; 9] =
     ["Bring", "Embed", "Exceed", "Feed", "Need", "Proceed", "Ring", "Seed", "Speed"];
 
-/// Looks at the subjects of the newest commits. In sources without their history it says so and finds nothing.
+/// Checks the subjects of the newest commits. In sources without history, reports this and finds nothing.
 pub(super) fn subjects_can_be_skimmed(repository: &Repository) -> Vec<Finding> {
     match repository.git(&["log", NEWEST, "--no-merges", "--format=%h %s"]) {
         Ok(log) => findings(&log),
         Err(_) => {
-            println!("tidy: there is no history here, so subjects of commits were not checked");
+            println!("tidy: without a history, subjects of commits were not checked");
             Vec::new()
         }
     }
 }
 
-/// Finds the faults of lines that have a commit's name and its subject.
+/// Finds the faults in lines with a commit's name and its subject.
 fn findings(log: &str) -> Vec<Finding> {
     let commits = log.lines().filter_map(|line| line.split_once(' '));
     let faults = commits.flat_map(|(name, subject)| {
@@ -36,7 +37,7 @@ fn findings(log: &str) -> Vec<Finding> {
     faults.map(|(name, what)| Finding::new(&format!("commit {name}"), 0, what)).collect()
 }
 
-/// Lists what is wrong with a subject.
+/// Lists the faults of a subject.
 fn faults(subject: &str) -> impl Iterator<Item = String> {
     let first = subject.split(' ').next().unwrap_or_default();
     let is_other_form =
@@ -48,7 +49,7 @@ fn faults(subject: &str) -> impl Iterator<Item = String> {
         ),
         (
             !first.starts_with(char::is_uppercase) || is_other_form,
-            "the subject begins with no capitalised imperative, such as `Add`".to_owned(),
+            "the subject must begin with a capitalised imperative, such as `Add`".to_owned(),
         ),
         (subject.ends_with('.'), "the subject ends in a period".to_owned()),
     ];
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn other_subjects_are_found() {
-        let imperative = "the subject begins with no capitalised imperative, such as `Add`";
+        let imperative = "the subject must begin with a capitalised imperative, such as `Add`";
         let long = format!("A{}", "ü".repeat(72));
         for (subject, fault) in [
             (long.as_str(), "the subject is longer than 72 characters"),

@@ -5,7 +5,7 @@ use crate::repository::Tree;
 
 const DOCUMENT: &str = "docs/developing/extending.md";
 
-/// Every block of Rust in the document stands in a source, with any indentation.
+/// Every block of Rust code in the document is part of a source, with any indentation.
 pub(super) fn examples_are_in_sources(tree: &Tree) -> Vec<Finding> {
     let Some(document) = tree.text(DOCUMENT) else { return Vec::new() };
     let sources: Vec<_> = tree.sources().map(|(_, text)| plain(text.lines())).collect();
@@ -15,12 +15,12 @@ pub(super) fn examples_are_in_sources(tree: &Tree) -> Vec<Finding> {
     lost.map(|(line, _)| Finding::new(DOCUMENT, line, "this code is in no source")).collect()
 }
 
-/// The lines without indentation, each with a line feed before and after it.
+/// Joins lines without their indentation, each with a line feed before and after it.
 fn plain<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.fold("\n".to_owned(), |text, line| text + line.trim() + "\n")
 }
 
-/// The blocks of Rust, each with the number of the line before it.
+/// Returns the blocks of Rust code, each with the number of the line before it.
 fn blocks(document: &str) -> Vec<(usize, String)> {
     let mut lines = (1..).zip(document.lines());
     let mut blocks = Vec::new();

@@ -1,4 +1,4 @@
-//! Lints, and the two places where `unsafe` may stand.
+//! Lints, and the two places where `unsafe` is allowed.
 
 use super::{
     Finding, code,
@@ -9,8 +9,8 @@ use crate::repository::Tree;
 /// The workspace's own manifest.
 const ROOT: &str = "Cargo.toml";
 
-/// The crates with lints of their own, under which `unsafe` is denied where it is not expressly allowed, and where in each
-/// it may stand: kernels for a processor's instructions, and the capsules in which Python passes tables.
+/// The crates with their own lints, which deny `unsafe` unless it is expressly allowed, and the place in each where it
+/// is allowed: kernels for a processor's instructions, and the capsules in which Python passes tables.
 pub(super) const FENCES: [(&str, &str); 2] =
     [("primitives", "crates/primitives/src/arch/"), ("python", "bindings/python/src/capsule.rs")];
 
@@ -36,7 +36,7 @@ pub(super) fn crates_inherit_lints(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No `unsafe` outside its fences.
+/// No `unsafe` outside of these places.
 pub(super) fn unsafe_stays_in_its_place(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.sources() {

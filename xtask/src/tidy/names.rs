@@ -1,8 +1,8 @@
-//! Vocabulary that a document cites exist: constants, items, flags, commands, tasks, packages and benchmarks.
+//! Checks that names cited in documents exist: constants, items, flags, commands, tasks, packages and benchmarks.
 //!
-//! CodeSpan between backticks and the commands in blocks of code are compared with the sources, with the generated reference of
-//! the program's commands and with the usage of `cargo xtask`. The history of changes and the notes speak of the past, so
-//! they are left out.
+//! Code between backticks and commands in code blocks are compared with the sources, with the generated reference of
+//! the program's commands, and with the usage of `cargo xtask`. The changelog and the notes are about the past, so they
+//! are left out.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,7 +15,7 @@ const REFERENCE: &str = "docs/reference/cli.md";
 /// The source with the usage of `cargo xtask`.
 const TASKS: &str = "xtask/src/main.rs";
 
-/// Documents about the past, and those of other programs.
+/// Documents about the past, and documents of other programs.
 const LEFT_OUT: [&str; 3] = ["CHANGELOG.md", "docs/notes/", "fuzz/corpus/"];
 
 /// The endings of files whose words are names: sources, manifests and scripts.
@@ -37,7 +37,7 @@ const OTHER_FLAGS: &[&str] = &[
     "--skip",
 ];
 
-/// How names begin that the program puts together, or that only libraries read: variables of stores and databases, and
+/// Prefixes of names that the program composes, or that only libraries read: variables of stores and databases, and
 /// metrics.
 const COMPOSED: [&str; 5] = ["AWS_", "AZURE_", "GOOGLE_", "VESICA_ADBC_", "vesica_"];
 
@@ -58,13 +58,13 @@ pub(super) fn cited_names_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// CodeSpan of a document: a span between backticks, or a command in a block.
+/// Code in a document: a span between backticks, or a command in a block.
 struct CodeSpan {
     line: usize,
     text: String,
 }
 
-/// Lists a document's spans of code, which may go over several lines of a paragraph, and the lines of its blocks.
+/// Lists a document's code spans, which may extend over several lines of a paragraph, and the lines of its code blocks.
 fn codes(document: &str) -> Vec<CodeSpan> {
     let mut codes = Vec::new();
     let mut lines = (1..).zip(document.lines()).peekable();
@@ -105,7 +105,7 @@ fn codes(document: &str) -> Vec<CodeSpan> {
     codes
 }
 
-/// Every name that a document may cite.
+/// All names that a document may cite.
 struct Vocabulary<'a> {
     /// The words of all sources.
     words: HashSet<&'a str>,
@@ -115,7 +115,7 @@ struct Vocabulary<'a> {
     /// The tasks of `cargo xtask` and their flags.
     tasks: HashSet<&'a str>,
     packages: HashSet<&'a str>,
-    /// The names of benchmarks, examples and programs of tests, which are those of their files or folders.
+    /// The names of benchmarks, examples and test programs, which equal the names of their files or folders.
     targets: HashSet<&'a str>,
 }
 
@@ -123,7 +123,7 @@ struct Vocabulary<'a> {
 #[derive(Default)]
 struct Command<'a> {
     flags: HashSet<&'a str>,
-    /// Whether it has commands of its own, whose flags the reference does not list.
+    /// Whether it has subcommands, whose flags the reference does not list.
     has_commands: bool,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Vocabulary<'a> {
         names
     }
 
-    /// Says what is wrong with code of a document.
+    /// Describes the unknown names in code of a document.
     fn missing(&self, code: &str) -> Vec<String> {
         let words: Vec<&str> = shell_words(code);
         match &words[..] {
@@ -184,12 +184,12 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// Says what is wrong with a call of the program.
+    /// Describes the faults in a call of the program.
     fn of_program(&self, command: &str, args: &[&str]) -> Vec<String> {
         let is_text =
             args.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let Some(Command { flags, has_commands }) = self.commands.get(command) else {
-            // Strings that separate domains look like commands: `vesica list 2`.
+            // Domain separators look like commands: `vesica list 2`.
             let what = format!("`vesica` has no command `{command}`");
             return if is_text { Vec::new() } else { vec![what] };
         };
@@ -204,7 +204,7 @@ impl<'a> Vocabulary<'a> {
         unknown.map(|flag| format!("`vesica {command}` has no flag `{flag}`")).collect()
     }
 
-    /// Says what is wrong with a call of cargo: a package or a program of one that does not exist.
+    /// Describes the faults in a call of cargo: a package or a program that does not exist.
     fn of_cargo(&self, args: &[&str]) -> Vec<String> {
         let mut missing = Vec::new();
         for pair in args.windows(2) {
@@ -224,7 +224,8 @@ impl<'a> Vocabulary<'a> {
         missing
     }
 
-    /// Whether any command of the program or of `cargo xtask` has the flag, or it is a known one of other programs.
+    /// Returns whether any command of the program or of `cargo xtask` has the flag, or it is a known flag of other
+    /// programs.
     fn has_flag(&self, flag: &str) -> bool {
         let flag = flag.split('=').next().unwrap_or_default();
         self.commands.values().any(|command| command.flags.contains(flag))
@@ -233,7 +234,7 @@ impl<'a> Vocabulary<'a> {
             || OTHER_FLAGS.contains(&flag)
     }
 
-    /// Says that a constant, an item of a crate or a test is in no source.
+    /// Reports a constant, an item of a crate or a test that is in no source.
     fn unknown(&self, cited: &str) -> Option<String> {
         let name = cited.split(['=', '(']).next()?.trim_start_matches('$');
         let parts: Vec<&str> = name.split("::").collect();
@@ -275,7 +276,7 @@ fn commands(reference: &str) -> BTreeMap<&str, Command<'_>> {
     commands
 }
 
-/// The tasks and flags of the usage of `cargo xtask`. A line about a task is indented by two spaces.
+/// Returns the tasks and flags in the usage of `cargo xtask`. A line about a task is indented by two spaces.
 fn tasks(main: &str) -> HashSet<&str> {
     let usage = main.split_once("const USAGE: &str = \"").map_or("", |(_, rest)| rest);
     let usage = usage.split_once("\";").map_or("", |(usage, _)| usage);
@@ -292,7 +293,7 @@ fn tasks(main: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// The benchmark, example or program of tests that a file is, or is the root of.
+/// Returns the benchmark, example or test program whose file, or root file, this is.
 fn target(path: &str) -> Option<&str> {
     let (folder, file) = path.rsplit_once('/')?;
     let stem = file.strip_suffix(".rs")?;
@@ -301,18 +302,18 @@ fn target(path: &str) -> Option<&str> {
     ["benches", "examples", "tests"].contains(&kind).then_some(name)
 }
 
-/// The words of a command, up to a comment or another program.
+/// Returns the words of a command, up to a comment or another program.
 fn shell_words(code: &str) -> Vec<&str> {
     let is_end = |word: &&str| ["#", "|", "&&", ">", "||", "--", "…"].contains(word);
     code.split_whitespace().take_while(|word| !is_end(word)).collect()
 }
 
-/// Whether a word names a command, and is neither an option nor a name that stands for one.
+/// Returns whether a word is a command, and neither an option nor a placeholder.
 fn is_command(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
 }
 
-/// Whether a word is a flag with a long name.
+/// Returns whether a word is a long flag.
 fn is_flag(word: &str) -> bool {
     let name =
         word.strip_prefix("--").map(|name| name.split(['=', '[']).next().unwrap_or_default());
@@ -322,7 +323,7 @@ fn is_flag(word: &str) -> bool {
     })
 }
 
-/// Whether a word may be a name in lower case, rather than one that stands for others.
+/// Returns whether a word may be a name in lower case, and not a placeholder.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
 }
@@ -332,13 +333,13 @@ fn is_identifier(word: &str) -> bool {
     begins && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Whether a name is that of a constant or of a variable of the environment.
+/// Returns whether this is the name of a constant or of an environment variable.
 fn is_constant(name: &str) -> bool {
     name.contains('_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Whether a name is that of a test: a sentence.
+/// Returns whether this is the name of a test, which is a sentence.
 fn is_sentence(name: &str) -> bool {
     name.matches('_').count() > 2 && name.chars().all(|c| !c.is_ascii_uppercase())
 }

@@ -1,4 +1,4 @@
-//! The part of the supply chain's checks that needs no other program: see `cargo xtask supply`.
+//! The checks of the supply chain that need no other program; see `cargo xtask supply`.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ const MANIFEST: &str = "Cargo.toml";
 const TOOLCHAIN: &str = "rust-toolchain.toml";
 const LOCK: &str = "Cargo.lock";
 
-/// What says of a package's version that it was read, by us or by others, or that it is exempted.
+/// The records of packages' versions that we audited, that others audited, or that are exempted.
 const RECORDS: [&str; 3] =
     ["supply-chain/audits.toml", "supply-chain/imports.lock", "supply-chain/config.toml"];
 
-/// The oldest Rust that manifests promise is the one that every test runs with.
+/// The oldest Rust that manifests promise is the one that every test uses.
 pub(super) fn the_oldest_rust_is_the_pinned_one(tree: &Tree) -> Vec<Finding> {
     let value = |path: &str, section: &str, key: &str| {
         let text = tree.text(path).unwrap_or_default();
@@ -30,13 +30,13 @@ pub(super) fn the_oldest_rust_is_the_pinned_one(tree: &Tree) -> Vec<Finding> {
     match pinned.is_some_and(is_of) && !oldest.is_empty() {
         true => Vec::new(),
         false => {
-            let what = format!("`rust-version` must be that of the `channel` in {TOOLCHAIN}");
+            let what = format!("`rust-version` must equal the `channel` in {TOOLCHAIN}");
             vec![Finding::new(MANIFEST, line, what)]
         }
     }
 }
 
-/// Each package in the lock file is recorded with its version. Whether what is recorded suffices, `cargo vet` says.
+/// Each package in the lock file has a record for its version. `cargo vet` checks whether the record suffices.
 pub(super) fn dependencies_are_vetted(tree: &Tree) -> Vec<Finding> {
     let recorded = RECORDS.map(|path| recorded(tree, path));
     let unknown =
@@ -44,14 +44,14 @@ pub(super) fn dependencies_are_vetted(tree: &Tree) -> Vec<Finding> {
     let unknown = locked(tree).into_iter().filter(unknown);
     let finding = |(name, version)| {
         let what = format!(
-            "{name} {version} is in nothing under `supply-chain/`: docs/developing/extending.md says how to record it"
+            "{name} {version} has no record under `supply-chain/`: see docs/developing/extending.md"
         );
         Finding::new(LOCK, 0, what)
     };
     unknown.map(finding).collect()
 }
 
-/// How many packages were read by whom, in words.
+/// Describes how many packages we audited, others audited, and are exempted.
 pub fn counts(tree: &Tree) -> String {
     let locked = locked(tree);
     let [ours, _, exempted] = RECORDS.map(|path| &recorded(tree, path) & &locked);
@@ -66,21 +66,21 @@ pub fn counts(tree: &Tree) -> String {
 /// A package and its version.
 type Package<'a> = (&'a str, &'a str);
 
-/// The packages of others.
+/// Returns the external packages.
 fn locked(tree: &Tree) -> BTreeSet<Package<'_>> {
     let sections = tree.text(LOCK).unwrap_or_default().split("[[package]]").skip(1);
     let package = |section| {
         let entries = entries(section);
         let value =
             |key: &str| entries.iter().find(|e| e.key == key).map(|e| e.value.trim_matches('"'));
-        // A crate of the workspace has no source.
+        // Crates of the workspace have no source.
         value("source").and_then(|_| Some((value("name")?, value("version")?)))
     };
     sections.filter_map(package).collect()
 }
 
-/// The packages and versions of sections such as `[[audits.NAME]]`, `[[audits.WHO.audits.NAME]]` and
-/// `[[exemptions.NAME]]`. A delta leads to a version.
+/// Returns the packages and versions in sections such as `[[audits.NAME]]`, `[[audits.WHO.audits.NAME]]` and
+/// `[[exemptions.NAME]]`. A delta records its target version.
 fn recorded<'a>(tree: &'a Tree, path: &str) -> BTreeSet<Package<'a>> {
     let entries = entries(tree.text(path).unwrap_or_default()).into_iter();
     let package = |entry: Entry<'a>| {
@@ -112,7 +112,7 @@ mod tests {
         for bad in ["1.9", "1.94", "1.96", "1.95.1", ""] {
             let said = says(check, [(MANIFEST, &*manifest(bad)), (TOOLCHAIN, toolchain)]);
             let wanted =
-                "Cargo.toml:2: `rust-version` must be that of the `channel` in rust-toolchain.toml";
+                "Cargo.toml:2: `rust-version` must equal the `channel` in rust-toolchain.toml";
             assert_eq!(said, [wanted], "{bad}");
         }
         assert_eq!(
@@ -136,7 +136,7 @@ mod tests {
             for other in [record.replace("1.0.0", "1.0.1"), record.replace("a]]", "b]]")] {
                 let said = says(check, [(LOCK, lock), (path, &other)]);
                 assert_eq!(said.len(), 1, "{other}");
-                assert!(said[0].starts_with("Cargo.lock: a 1.0.0 is in nothing"), "{said:?}");
+                assert!(said[0].starts_with("Cargo.lock: a 1.0.0 has no record"), "{said:?}");
             }
         }
     }

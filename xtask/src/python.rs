@@ -100,7 +100,7 @@ fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     installed(repository, tally, &args, &[REQUIREMENTS], &[]).map(drop)
 }
 
-/// Works like [`test`] with the package as released, and runs its tests in full. The tests of Spark also run with its
+/// Works like `test` with the package as released, and runs its tests in full. The tests of Spark also run with its
 /// oldest release.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let args = ["build", "--release", "--locked"];

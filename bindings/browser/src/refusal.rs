@@ -32,7 +32,10 @@ impl Refusal {
 
     /// A call that the package never makes.
     pub(crate) fn misuse() -> Self {
-        Self::new("misuse", "the files of this package are from different releases; install it again")
+        Self::new(
+            "misuse",
+            "the files of this package are from different releases; install it again",
+        )
     }
 }
 

@@ -62,7 +62,7 @@ impl Question {
     /// Decodes the answer, and returns the values in the order of the items.
     ///
     /// # Errors
-    /// [`Error::Count`], [`Error::WireElement`], and [`Error::Proof`] if the publisher used another key.
+    /// [`Error::Count`], [`Error::Element`], and [`Error::Proof`] if the publisher used another key.
     pub fn finish(self, answer: &[u8]) -> Result<Vec<Value>> {
         let (proof, elements) = answer.split_first_chunk().ok_or(Error::Count)?;
         let (elements, rest) = elements.as_chunks();
@@ -94,7 +94,7 @@ pub fn items(question_bytes: usize) -> Option<usize> {
 /// Answers a question.
 ///
 /// # Errors
-/// [`Error::Count`] and [`Error::WireElement`].
+/// [`Error::Count`] and [`Error::Element`].
 pub fn answer(key: &ServerKey, question: &[u8], rng: &mut dyn CryptoRng) -> Result<Vec<u8>> {
     items(question.len()).ok_or(Error::Count)?;
     let (elements, _) = question.as_chunks();

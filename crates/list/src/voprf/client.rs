@@ -57,7 +57,7 @@ impl<T: AsRef<[u8]> + Sync> Blinded<T> {
     /// Checks the proof and returns the values (Finalize of the RFC, mode VOPRF).
     ///
     /// # Errors
-    /// [`Error::Count`], [`Error::WireElement`] and [`Error::Proof`].
+    /// [`Error::Count`], [`Error::Element`] and [`Error::Proof`].
     pub fn finalize(
         mut self,
         public: &WireElement,
@@ -76,7 +76,7 @@ impl<T: AsRef<[u8]> + Sync> Blinded<T> {
     /// Returns the values (Finalize of the RFC, mode OPRF). In this mode nothing shows which key the server used.
     ///
     /// # Errors
-    /// [`Error::Count`] and [`Error::WireElement`].
+    /// [`Error::Count`] and [`Error::Element`].
     pub fn finalize_unproved(
         mut self,
         evaluated: &[WireElement],

@@ -47,7 +47,7 @@ pub enum Error {
     Count,
     /// An element has no canonical encoding, or is the identity.
     #[error("element {0} of a batch is not one of the group")]
-    WireElement(usize),
+    Element(usize),
     /// An input is longer than 65,535 bytes, or hashes to the identity, which is infeasible to find.
     #[error("input {0} of a batch has no place in the group")]
     Input(usize),

@@ -53,7 +53,7 @@ impl ServerKey {
     /// Evaluates a batch of blinded elements (BlindEvaluate of the RFC).
     ///
     /// # Errors
-    /// [`Error::Count`] and [`Error::WireElement`].
+    /// [`Error::Count`] and [`Error::Element`].
     pub fn blind_evaluate(
         &self,
         blinded: &[WireElement],
@@ -139,5 +139,5 @@ pub(super) fn decode(elements: &[WireElement]) -> Result<Vec<RistrettoPoint>, Er
         return Err(Error::Count);
     }
     let decoded = elements.par_iter().with_min_len(TASK).enumerate();
-    decoded.map(|(i, element)| Ristretto::decode(element).ok_or(Error::WireElement(i))).collect()
+    decoded.map(|(i, element)| Ristretto::decode(element).ok_or(Error::Element(i))).collect()
 }

@@ -202,8 +202,8 @@ fn another_key_and_a_changed_answer_are_refused() {
     assert_eq!(answer(&key, &|elements, _| elements.swap(0, 1)), Some(Error::Proof));
     assert_eq!(answer(&key, &|elements, _| elements[2] = elements[1]), Some(Error::Proof));
     assert_eq!(answer(&key, &|elements, _| elements.truncate(2)), Some(Error::Count));
-    assert_eq!(answer(&key, &|elements, _| elements[1] = [0; 32]), Some(Error::WireElement(1)));
-    assert_eq!(answer(&key, &|elements, _| elements[1] = [0xff; 32]), Some(Error::WireElement(1)));
+    assert_eq!(answer(&key, &|elements, _| elements[1] = [0; 32]), Some(Error::Element(1)));
+    assert_eq!(answer(&key, &|elements, _| elements[1] = [0xff; 32]), Some(Error::Element(1)));
     for bit in 0..8 * PROOF_BYTES {
         let flip =
             move |_: &mut Vec<WireElement>, proof: &mut Proof| proof[bit / 8] ^= 1 << (bit % 8);
@@ -216,5 +216,5 @@ fn another_key_and_a_changed_answer_are_refused() {
         other.blind_evaluate(&blinded.elements()[599..], &mut rng).unwrap().elements[0];
     let finalized = blinded.finalize(key.public(), &evaluated.elements, &evaluated.proof.unwrap());
     assert_eq!(finalized.err(), Some(Error::Proof));
-    assert_eq!(key.blind_evaluate(&[[0; 32]], &mut rng), Err(Error::WireElement(0)));
+    assert_eq!(key.blind_evaluate(&[[0; 32]], &mut rng), Err(Error::Element(0)));
 }

@@ -108,7 +108,7 @@ impl PcgDimensions {
             + self.corrections() * size_of::<Block>()
     }
 
-    /// NoiseValues that need a correction, and Q_i, each: all blocks, or none.
+    /// Values that need a correction, and Q_i, each: all blocks, or none.
     pub fn corrections(&self) -> usize {
         match self.values {
             NoiseValues::Uniform => self.blocks,

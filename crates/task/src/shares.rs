@@ -1,7 +1,7 @@
 //! Secret shares of the matches and their values, for a later computation of both sides.
 //!
 //! A side's shares are CSV with a header and a line for each bin of the receiver's table, in the same order on both
-//! sides. `docs/guides/computing.md` specifies the columns, and how to combine the two files.
+//! sides. `docs/reference/shares.md` specifies the columns, and how to combine the two files.
 
 use std::io::{self, Write};
 

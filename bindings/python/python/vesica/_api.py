@@ -326,7 +326,7 @@ def shares(
 ) -> Run:
     """Write secret shares of the keys that both sides have, which reveal nothing to either side.
 
-    They are the input of a later joint computation. Their format is in docs/guides/computing.md. A
+    They are the input of a later joint computation. Their format is in docs/reference/shares.md. A
     side may name a column of ``values``.
 
     >>> import vesica

@@ -16,6 +16,8 @@ struct Statement {
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const SECURITY: &str = "SECURITY.md";
+const ASSUMPTIONS: &str = "docs/security/assumptions.md";
+const TESTING: &str = "docs/developing/testing.md";
 
 const STATEMENTS: &[Statement] = &[
     Statement {
@@ -79,16 +81,58 @@ const STATEMENTS: &[Statement] = &[
         has: "libm.workspace = true",
     },
     Statement {
-        document: ARCHITECTURE,
-        says: "places for callers that have not authenticated",
-        source: SECURITY,
-        has: "There are 256 places for callers that have not authenticated",
-    },
-    Statement {
         document: SECURITY,
         says: "all of them together a probability below 2^-37",
         source: "crates/psi/tests/all/bounds.rs",
         has: "= -37.0;",
+    },
+    Statement {
+        document: SECURITY,
+        says: "There are 256 places for callers that have not authenticated",
+        source: "crates/net/src/places.rs",
+        has: "const PLACES: usize = 256;",
+    },
+    Statement {
+        document: SECURITY,
+        says: "fewer if the system lets the program open fewer than 1,024 files",
+        source: "crates/net/src/places.rs",
+        has: "usize::try_from(files / 4)",
+    },
+    Statement {
+        document: SECURITY,
+        says: "κ = 128 bits of computational",
+        source: "crates/params/src/lib.rs",
+        has: "pub const KAPPA: u32 = 128;",
+    },
+    Statement {
+        document: SECURITY,
+        says: "λ = 40 bits of statistical security",
+        source: "crates/params/src/lib.rs",
+        has: "pub const LAMBDA: u32 = 40;",
+    },
+    Statement {
+        document: SECURITY,
+        says: "data from a pipe beyond 64 MiB",
+        source: "crates/table/src/spool.rs",
+        has: "const IN_MEMORY: usize = 1 << 26;",
+    },
+    Statement {
+        document: ASSUMPTIONS,
+        says: "PBKDF2-HMAC-SHA-256 (2^17 rounds)",
+        source: "crates/partner/src/phrase.rs",
+        has: "NonZeroU32::new(1 << 17)",
+    },
+    Statement {
+        document: ASSUMPTIONS,
+        says: "For t = 768",
+        source: "crates/params/src/lpn/mod.rs",
+        has: "blocks: 768,",
+    },
+    Statement {
+        document: TESTING,
+        says: "memory stays below 2 GiB, an allocation below 512 MiB, and an input takes at most a minute",
+        source: "xtask/src/fuzz.rs",
+        has: "[\"-rss_limit_mb=2048\", \"-malloc_limit_mb=512\", \"-timeout=60\"]",
     },
 ];
 

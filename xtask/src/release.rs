@@ -188,6 +188,6 @@ mod tests {
     fn a_release_is_of_a_clean_tree_with_the_tag_of_its_version() {
         assert_eq!(released("1.2.3", "", "latest\nv1.2.3\n"), Ok(()));
         assert!(released("1.2.3", " M README.md\n", "v1.2.3\n").unwrap_err().contains("README.md"));
-        assert!(released("1.2.3", "", "v1.2.30\n").unwrap_err().contains("no tag `v1.2.3`"));
+        assert!(released("1.2.3", "", "v1.2.30\n").unwrap_err().contains("the tag `v1.2.3`"));
     }
 }

@@ -186,6 +186,12 @@ impl<'a> Vocabulary<'a> {
 
     /// Describes the faults in a call of the program.
     fn of_program(&self, command: &str, args: &[&str]) -> Vec<String> {
+        if let [subcommand, args @ ..] = args
+            && let command = format!("{command} {subcommand}")
+            && self.commands.contains_key(command.as_str())
+        {
+            return self.of_program(&command, args);
+        }
         let is_text =
             args.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let Some(Command { flags, has_commands }) = self.commands.get(command) else {
@@ -358,6 +364,10 @@ mod tests {
 
 vesica ledger <COMMAND>
 
+## vesica ledger verify
+
+| `--record <FILE>` | Record |
+
 ## vesica plan
 
 | `<FILE>` | File |
@@ -407,6 +417,7 @@ other --flag
             ("--key a --keys b", "no command has the flag `--keys`"),
             ("vesica runs", "`vesica` has no command `runs`"),
             ("vesica plan --key", "`vesica plan` has no flag `--key`"),
+            ("vesica ledger verify --html", "`vesica ledger verify` has no flag `--html`"),
             ("cargo xtask quack", "`cargo xtask` has no `quack`"),
             ("cargo xtask docs --chuck", "`cargo xtask` has no `--chuck`"),
             (

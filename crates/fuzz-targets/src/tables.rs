@@ -46,7 +46,7 @@ fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result
         Ok(())
     })?;
     assert_eq!(table.len(), rows.len() as u64);
-    let written = written(&table, (0..table.len()).collect())?;
+    let written = written(&table)?;
     Ok(Table { columns, rows, written })
 }
 

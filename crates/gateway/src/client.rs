@@ -359,7 +359,7 @@ impl Gateway {
             match self.ask(&Ask::Found { partition, attempt, matches })? {
                 GatewayReply::Good => {
                     let rows = piece.map(|piece| piece.rows).unwrap_or_default();
-                    return Ok(rows.into_iter().map(|row| row as u32).collect());
+                    return Ok(rows.into_iter().map(|row| row.get() as u32).collect());
                 }
                 GatewayReply::Again | GatewayReply::Wait => {}
                 _ => return Err(unexpected()),

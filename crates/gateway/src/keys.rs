@@ -115,7 +115,7 @@ impl Keys {
         let (_, set, _) = KeySet::read(input.read_columns(read)?, &reading, |_, _| {})?;
         let digests = set.digests();
         set.rows().rows_with_keys(|key, row, _| {
-            all[row as usize] = Some(*digests[key as usize].as_bytes());
+            all[row as usize] = Some(*digests[key.index()].as_bytes());
             Ok(())
         })?;
         Ok(all)

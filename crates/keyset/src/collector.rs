@@ -3,7 +3,7 @@
 use vesica_core::error::Result;
 use vesica_normalize::digest::{Digest, Digester};
 
-use crate::counts::NO_KEY;
+use crate::key_number::KeyNumber;
 
 /// The keys of rows in the order of reading, with repetitions.
 pub struct Collector {
@@ -11,8 +11,8 @@ pub struct Collector {
     /// One digest for each identifier of a row.
     digests: Vec<Digest>,
     digester: Digester,
-    /// [`NO_KEY`] for a missing key, and any other value for a key.
-    keys_of_rows: Vec<u32>,
+    /// `None` for a missing key, and any number for a key.
+    keys_of_rows: Vec<Option<KeyNumber>>,
 }
 
 impl Default for Collector {
@@ -34,12 +34,12 @@ impl Collector {
             Some(key) => self.digester.push(key, &mut self.digests),
             None => self.digests.push(Digest::BLANK),
         }
-        self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
+        self.keys_of_rows.push(key.map(|_| KeyNumber::FIRST));
     }
 
     /// Returns the least memory, in bytes, that the set of the keys so far takes.
     pub(super) fn bytes(&self) -> u64 {
-        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
+        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<KeyNumber>();
         (self.digests.len() * OF_A_KEY) as u64
     }
 
@@ -71,12 +71,12 @@ impl Collector {
         self.digester.settle(&mut self.digests);
         let keys = std::mem::take(&mut self.digests).into_iter();
         let mut keys = keys.zip(std::mem::take(&mut self.keys_of_rows)).zip(0..);
-        keys.try_for_each(|((digest, key), place)| show(place, (key != NO_KEY).then_some(&digest)))
+        keys.try_for_each(|((digest, key), place)| show(place, key.map(|_| &digest)))
     }
 
-    /// Returns the digests, one for each identifier of a row; whether each is a key's, as [`NO_KEY`] or any other
-    /// value; and the number of identifiers of a row.
-    pub(super) fn finish(mut self) -> (Vec<Digest>, Vec<u32>, usize) {
+    /// Returns the digests, one for each identifier of a row; whether each is a key's, as `None` or any number; and the
+    /// number of identifiers of a row.
+    pub(super) fn finish(mut self) -> (Vec<Digest>, Vec<Option<KeyNumber>>, usize) {
         self.digester.settle(&mut self.digests);
         (self.digests, self.keys_of_rows, self.identifiers)
     }

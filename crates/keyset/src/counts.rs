@@ -1,8 +1,5 @@
 //! The numbers of a table's rows with and without keys.
 
-/// The number in place of a key's in rows without a key.
-pub(crate) const NO_KEY: u32 = u32::MAX;
-
 /// The numbers of rows by outcome. If a row has one identifier, `read` is the sum of the others; with several
 /// identifiers, a row may have several keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]

@@ -8,9 +8,9 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_normalize::normalize::Normalize;
-use vesica_table::rows::Table;
+use vesica_table::{row_number::RowNumber, rows::Table};
 
-use crate::counts::{NO_KEY, RowCounts};
+use crate::{counts::RowCounts, key_number::KeyNumber};
 
 /// The findings about a table. They contain none of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -108,9 +108,8 @@ pub(crate) struct Tally {
     capitals: u64,
     keys_changed: u64,
     keys_merged: u64,
-    /// Keys of at least [`LEAST`] rows, which may turn out to be frequent: the first row, counted from 0, and the
-    /// number of rows.
-    repeated: Vec<(u64, u32)>,
+    /// Keys of at least [`LEAST`] rows, which may turn out to be frequent: the first row, and the number of rows.
+    repeated: Vec<(RowNumber, u32)>,
 }
 
 /// The least number of rows with one key that forms a pattern.
@@ -228,33 +227,34 @@ impl Tally {
     /// and `changed` has positions in `keys`.
     pub(crate) fn group(
         &mut self,
-        keys: &[u32],
+        keys: &[Option<KeyNumber>],
         used: u64,
-        mut changed: Vec<(u32, u32)>,
-        row: impl Fn(usize) -> u64,
+        changed: Vec<(u32, u32)>,
+        row: impl Fn(usize) -> RowNumber,
     ) {
         let mut rows_of_key = vec![0u32; used as usize];
-        keys.iter().filter(|key| **key != NO_KEY).for_each(|key| rows_of_key[*key as usize] += 1);
+        keys.iter().flatten().for_each(|key| rows_of_key[key.index()] += 1);
         let mut left = rows_of_key.iter().filter(|count| **count >= LEAST).count();
         // Keys are numbered in the order of the first rows that have them.
-        let mut next = 0;
+        let mut next = KeyNumber::FIRST;
         for (place, key) in keys.iter().enumerate() {
             if left == 0 {
                 break;
             }
-            if *key != next || *key == NO_KEY {
+            if *key != Some(next) {
                 continue;
             }
-            next += 1;
-            let count = rows_of_key[*key as usize];
+            let count = rows_of_key[next.index()];
+            next = next.next();
             if count >= LEAST {
                 self.repeated.push((row(place), count));
                 left -= 1;
             }
         }
         self.drop_infrequent();
-        changed.iter_mut().for_each(|(place, _)| *place = keys[*place as usize]);
-        self.keys_merged += merged(changed, &rows_of_key);
+        let changed = changed.into_iter();
+        let changed = changed.filter_map(|(place, form)| Some((keys[place as usize]?, form)));
+        self.keys_merged += merged(changed.collect(), &rows_of_key);
     }
 
     /// Returns the findings, once all keys are counted.
@@ -284,23 +284,23 @@ impl Tally {
 
 /// Returns the number of keys lost by the normalisation. `changed` has, for each row that it changes, the number of its
 /// key and a hash of the original key.
-fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
+fn merged(mut changed: Vec<(KeyNumber, u32)>, rows_of_key: &[u32]) -> u64 {
     changed.sort_unstable();
     let of_one_key = changed.chunk_by(|(one, _), (other, _)| one == other);
     let extra = of_one_key.map(|forms| {
         let different = forms.chunk_by(|one, other| one == other).count();
-        let as_it_is = rows_of_key[forms[0].0 as usize] as usize > forms.len();
+        let as_it_is = rows_of_key[forms[0].0.index()] as usize > forms.len();
         different + usize::from(as_it_is) - 1
     });
     extra.sum::<usize>() as u64
 }
 
 /// Returns the keys of more than 1 % of the rows, the most frequent first.
-fn frequent(rows: u64, mut repeated: Vec<(u64, u32)>, table: &Table) -> Vec<FrequentKey> {
+fn frequent(rows: u64, mut repeated: Vec<(RowNumber, u32)>, table: &Table) -> Vec<FrequentKey> {
     repeated.retain(|(_, count)| u64::from(*count) * ONE_IN > rows);
     repeated.sort_unstable_by_key(|(first, count)| (std::cmp::Reverse(*count), *first));
     let found = repeated.into_iter().map(|(first, count)| {
-        let Place { row, line } = table.place(first as usize);
+        let Place { row, line } = table.place(first);
         FrequentKey { first_row: row, line, rows: count.into() }
     });
     found.collect()

@@ -2,12 +2,13 @@
 
 use vesica_core::error::Result;
 use vesica_psi::payload::Payloads;
-use vesica_table::sent_columns::SentColumns;
+use vesica_table::{row_number::RowNumber, sent_columns::SentColumns};
 
 use crate::{
     brought::Brought,
-    counts::{NO_KEY, RowCounts},
+    counts::RowCounts,
     key::Duplicates,
+    key_number::KeyNumber,
     places::{Hashed, Places},
     profile::Profiling,
 };
@@ -18,7 +19,7 @@ pub struct KeyRows {
     /// The number of identifiers of a row, at least 1.
     identifiers: usize,
     /// For each row, the number of the key of each of its identifiers.
-    keys_of_rows: Vec<u32>,
+    keys_of_rows: Vec<Option<KeyNumber>>,
     counts: RowCounts,
     /// The number of keys, including those that no row has.
     all: usize,
@@ -34,10 +35,10 @@ pub struct KeyRows {
 
 impl KeyRows {
     /// Numbers the distinct keys, and returns them in the order of their numbers. `keys` has one for each identifier of
-    /// a row; `keys_of_rows` is [`NO_KEY`] for a missing key and any other value for a key.
+    /// a row; `keys_of_rows` has `None` for a missing key and any number for a key.
     pub(crate) fn distinct<K: Hashed>(
         mut keys: Vec<K>,
-        mut keys_of_rows: Vec<u32>,
+        mut keys_of_rows: Vec<Option<KeyNumber>>,
         identifiers: usize,
     ) -> (Vec<K>, Self) {
         /// The distance at which the place of a key is prefetched before it is looked for.
@@ -50,7 +51,7 @@ impl KeyRows {
             let (mut is_keyed, mut is_new) = (false, false);
             // A key moves to the place of its number, which never comes after the row.
             for at in row * identifiers..(row + 1) * identifiers {
-                if keys_of_rows[at] == NO_KEY {
+                if keys_of_rows[at].is_none() {
                     continue;
                 }
                 is_keyed = true;
@@ -59,12 +60,12 @@ impl KeyRows {
                 }
                 let hashed = keys[at];
                 keys[used] = hashed;
-                let key = places.find_or_insert(&hashed, used as u32, &keys);
-                if key as usize == used {
+                let key = places.find_or_insert(&hashed, KeyNumber::at(used), &keys);
+                if key.index() == used {
                     used += 1;
                     is_new = true;
                 }
-                keys_of_rows[at] = key;
+                keys_of_rows[at] = Some(key);
             }
             counts.null += u64::from(!is_keyed);
             counts.duplicate += u64::from(is_keyed && !is_new);
@@ -101,7 +102,7 @@ impl KeyRows {
     }
 
     /// Returns the number of the key of each identifier of each row.
-    pub(crate) fn numbers(&self) -> &[u32] {
+    pub(crate) fn numbers(&self) -> &[Option<KeyNumber>] {
         &self.keys_of_rows
     }
 
@@ -116,7 +117,7 @@ impl KeyRows {
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), usize> {
+    ) -> std::result::Result<(), RowNumber> {
         match brought {
             Brought::Nothing => {}
             Brought::Number => {
@@ -136,14 +137,15 @@ impl KeyRows {
     /// Any error of `show`.
     pub fn rows_with_keys(
         &self,
-        mut show: impl FnMut(u32, u64, &[u8]) -> Result<()>,
+        mut show: impl FnMut(KeyNumber, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let len = self.brought.len();
         let nothing = vec![0; len];
         let mut rows = vec![0; if len > 0 { self.all } else { 0 }];
-        let keyed = self.keys_of_rows.iter().zip(0..).filter(|(key, _)| **key != NO_KEY);
+        let keyed =
+            self.keys_of_rows.iter().zip(0..).filter_map(|(key, place)| Some(((*key)?, place)));
         for (key, place) in keyed {
-            let at = *key as usize;
+            let at = key.index();
             let nth = rows.get_mut(at).map_or(0, |rows| std::mem::replace(rows, *rows + 1));
             let number = self.values.get(at).filter(|_| nth == 0).map(|value| value.to_le_bytes());
             let brings = match (&self.brought, &number) {
@@ -154,7 +156,7 @@ impl KeyRows {
                 }
                 _ => &nothing[..],
             };
-            show(*key, place, brings)?;
+            show(key, place, brings)?;
         }
         Ok(())
     }
@@ -162,15 +164,15 @@ impl KeyRows {
     /// Adds the features of the keys to a profile. `kinds` has one entry for each row and column.
     pub(crate) fn profile(&self, profiling: &mut Profiling, kinds: &[u16]) {
         let columns = profiling.columns();
-        let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
-        self.first_rows().into_iter().for_each(|row| profiling.add(of_row(row).copied()));
+        let of_row = |row: RowNumber| kinds.iter().skip(row.index() * columns).take(columns);
+        self.first_rows().iter().for_each(|row| profiling.add(of_row(row).copied()));
     }
 
     /// Gives each key the sum of its rows' numbers. `numbers` has one for each row with a key.
     fn add_up(&mut self, numbers: impl Iterator<Item = i64>) {
         self.values = vec![0; self.all];
-        let keyed = self.keys_of_rows.iter().filter(|key| **key != NO_KEY);
-        keyed.zip(numbers).for_each(|(key, number)| self.values[*key as usize] += number);
+        let keyed = self.keys_of_rows.iter().flatten();
+        keyed.zip(numbers).for_each(|(key, number)| self.values[key.index()] += number);
     }
 
     /// Gives each key a payload, from the places of all rows with a key, or returns the first row that is one too many.
@@ -179,7 +181,7 @@ impl KeyRows {
         mut places: Vec<u8>,
         sent: &SentColumns,
         duplicates: Duplicates,
-    ) -> std::result::Result<(), usize> {
+    ) -> std::result::Result<(), RowNumber> {
         let (len, bytes) = (sent.payload_len(), sent.bytes as usize);
         self.payload_len = len;
         if sent.rows == 1 && self.counts.duplicate == 0 {
@@ -189,24 +191,26 @@ impl KeyRows {
         }
         self.payloads = vec![0; self.all * len];
         let mut rows = vec![0u32; self.all];
-        let keyed = self.keys_of_rows.iter().enumerate().filter(|(_, key)| **key != NO_KEY);
+        let keyed =
+            self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
         for ((row, key), place) in keyed.zip(places.chunks_exact(bytes)) {
-            let rows = &mut rows[*key as usize];
+            let rows = &mut rows[key.index()];
             if *rows < sent.rows {
-                let at = *key as usize * len + *rows as usize * bytes;
+                let at = key.index() * len + *rows as usize * bytes;
                 self.payloads[at..at + bytes].copy_from_slice(place);
                 *rows += 1;
             } else if duplicates == Duplicates::All {
-                return Err(row);
+                return Err(RowNumber::at(row));
             }
         }
         Ok(())
     }
 
     /// Returns the first row with the same key as this row.
-    pub(crate) fn first_row_like(&self, row: usize) -> usize {
-        let key = self.keys_of_rows[row];
-        self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
+    pub(crate) fn first_row_like(&self, row: RowNumber) -> RowNumber {
+        let key = self.keys_of_rows[row.index()];
+        let first = self.keys_of_rows.iter().position(|other| *other == key);
+        first.map_or(row, RowNumber::at)
     }
 
     /// Returns the bytes of each key's payload; 0 if no columns are sent.
@@ -222,9 +226,9 @@ impl KeyRows {
         Payloads::new(self.payload_len, &self.payloads)
     }
 
-    /// Returns the number of a row's key, counted from 0; `None` if it has none.
-    pub fn key_of(&self, row: u64) -> Option<u32> {
-        Some(self.keys_of_rows[row as usize]).filter(|key| *key != NO_KEY)
+    /// Returns the number of a row's key; `None` if it has none.
+    pub fn key_of(&self, row: RowNumber) -> Option<KeyNumber> {
+        self.keys_of_rows[row.index()]
     }
 
     /// Returns the value of each distinct key, in the order of their numbers; empty if no column of values was read.
@@ -232,62 +236,94 @@ impl KeyRows {
         &self.values
     }
 
-    /// Returns the rows, counted from 0 and in order, that have one of these keys. The keys are given by their numbers.
-    pub fn rows_of(&self, keys: &[u32]) -> Vec<u64> {
+    /// Returns the rows, in order, that have one of these keys.
+    pub fn rows_of(&self, keys: impl Iterator<Item = KeyNumber>) -> Vec<RowNumber> {
         let wanted = self.wanted(keys);
-        let matches = |key: &u32| *key != NO_KEY && wanted[*key as usize];
-        let rows = (0u64..).zip(self.keys_of_rows.chunks_exact(self.identifiers));
-        rows.filter(|(_, keys)| keys.iter().any(matches)).map(|(row, _)| row).collect()
+        let matches = |key: &KeyNumber| wanted[key.index()];
+        let rows = self.keys_of_rows.chunks_exact(self.identifiers).enumerate();
+        let found = rows.filter(|(_, keys)| keys.iter().flatten().any(matches));
+        found.map(|(row, _)| RowNumber::at(row)).collect()
     }
 
     /// Returns the number of these keys that belong to each identifier.
-    pub fn keys_of_identifiers(&self, keys: &[u32]) -> Vec<u64> {
+    pub fn keys_of_identifiers(&self, keys: impl Iterator<Item = KeyNumber>) -> Vec<u64> {
         let wanted = self.wanted(keys);
         let mut counts = vec![0; self.identifiers];
-        for (key, at) in self.first_places().zip(0u32..).map(|(at, key)| (key, at)) {
-            counts[at % self.identifiers] += u64::from(wanted[key as usize]);
+        for (at, is_wanted) in self.first_places().zip(wanted) {
+            counts[at % self.identifiers] += u64::from(is_wanted);
         }
         counts
     }
 
-    fn wanted(&self, keys: &[u32]) -> Vec<bool> {
+    fn wanted(&self, keys: impl Iterator<Item = KeyNumber>) -> Vec<bool> {
         let mut wanted = vec![false; self.all];
-        keys.iter().for_each(|key| wanted[*key as usize] = true);
+        keys.for_each(|key| wanted[key.index()] = true);
         wanted
     }
 
     /// Returns the first place of each key among the keys of all rows, in the order of their numbers.
     fn first_places(&self) -> impl Iterator<Item = usize> {
-        let mut next = 0;
+        let mut next = KeyNumber::FIRST;
         self.keys_of_rows.iter().enumerate().filter_map(move |(at, key)| {
             // Keys are numbered in the order of the first rows that have them.
-            let is_first = *key == next && *key != NO_KEY;
-            next += u32::from(is_first);
-            is_first.then_some(at)
+            let is_first = *key == Some(next);
+            is_first.then(|| {
+                next = next.next();
+                at
+            })
         })
     }
 
-    /// Returns the first row of each key, counted from 0, in the order of their numbers.
-    pub fn first_rows(&self) -> Vec<u32> {
+    /// Returns the first row of each key.
+    pub fn first_rows(&self) -> FirstRows {
         let mut rows = Vec::with_capacity(self.counts.used as usize);
         rows.extend(self.first_places().map(|at| (at / self.identifiers) as u32));
-        rows
+        FirstRows(rows)
     }
 
-    /// Returns the first row that repeats an earlier row's key, after that earlier row.
-    pub(crate) fn first_repetition(&self) -> Option<(usize, usize)> {
+    /// Returns the first row that repeats an earlier row's key.
+    pub(crate) fn first_repetition(&self) -> Option<Repetition> {
         // Keys are numbered in order, so a row with a new key has the next number.
-        let mut next = 0;
+        let mut next = KeyNumber::FIRST;
         for (at, key) in self.keys_of_rows.iter().enumerate() {
-            match *key {
-                NO_KEY => {}
-                key if key == next => next += 1,
-                key => {
-                    let first = self.keys_of_rows.iter().position(|k| *k == key)?;
-                    return Some((first / self.identifiers, at / self.identifiers));
+            match key {
+                None => {}
+                Some(key) if *key == next => next = next.next(),
+                Some(_) => {
+                    let row = |at: usize| RowNumber::at(at / self.identifiers);
+                    let first = self.keys_of_rows.iter().position(|other| other == key)?;
+                    return Some(Repetition { first: row(first), again: row(at) });
                 }
             }
         }
         None
     }
+}
+
+/// Two rows with the same key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repetition {
+    /// The first row with the key.
+    pub(crate) first: RowNumber,
+    /// A later one.
+    pub(crate) again: RowNumber,
+}
+
+/// The first row of each key. It takes four bytes a key, because a set in memory has fewer than 2^32 rows.
+pub struct FirstRows(Vec<u32>);
+
+impl FirstRows {
+    /// Returns the first row of this key; `None` if no row has it.
+    pub fn of(&self, key: KeyNumber) -> Option<RowNumber> {
+        self.0.get(key.index()).copied().map(row_of_u32)
+    }
+
+    /// Returns the first rows of all keys, in the order of the keys' numbers.
+    pub fn iter(&self) -> impl Iterator<Item = RowNumber> {
+        self.0.iter().copied().map(row_of_u32)
+    }
+}
+
+fn row_of_u32(row: u32) -> RowNumber {
+    RowNumber::new(row.into())
 }

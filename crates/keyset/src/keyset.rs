@@ -2,13 +2,13 @@
 
 use vesica_core::error::{InputFault, Result};
 use vesica_normalize::digest::Digest;
-use vesica_table::rows::Table;
+use vesica_table::{row_number::RowNumber, rows::Table};
 
 use crate::{
     brought::Brought,
     collector::Collector,
     counts::RowCounts,
-    key_rows::KeyRows,
+    key_rows::{KeyRows, Repetition},
     profile::Profile,
     sketch::{Sketch, SketchSecret},
     survey::ColumnFindings,
@@ -43,10 +43,10 @@ impl KeySet {
     }
 
     pub(super) fn refuse_duplicates(&self, table: &Table) -> Result<()> {
-        let Some((first, second)) = self.rows.first_repetition() else { return Ok(()) };
+        let Some(Repetition { first, again }) = self.rows.first_repetition() else { return Ok(()) };
         let fault = InputFault::DuplicateKey {
             first: table.place(first),
-            second: table.place(second),
+            second: table.place(again),
             rows: self.counts().duplicate,
         };
         Err(table.fault(fault))
@@ -74,7 +74,7 @@ impl KeySet {
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), usize> {
+    ) -> std::result::Result<(), RowNumber> {
         self.rows.bring(brought, of_rows)
     }
 
@@ -111,9 +111,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        counts::NO_KEY,
         findings::{Findings, FrequentKey},
         key::{Duplicates, KeyColumn, Nulls},
+        key_number::KeyNumber,
         reading::Reading,
     };
 
@@ -226,6 +226,14 @@ mod tests {
         assert!(message.contains("holds more than 256.0 KiB"), "{message}");
     }
 
+    fn rows_of(rows: &KeyRows, keys: &[u32]) -> Vec<u64> {
+        rows.rows_of(KeyNumber::at_all(keys)).into_iter().map(RowNumber::get).collect()
+    }
+
+    fn first_rows(rows: &KeyRows) -> Vec<u64> {
+        rows.first_rows().iter().map(RowNumber::get).collect()
+    }
+
     #[test]
     fn every_row_is_counted_once() {
         let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
@@ -236,11 +244,11 @@ mod tests {
     #[test]
     fn every_row_with_a_matched_key_matches() {
         let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
-        assert_eq!(set.rows().rows_of(&[0]), [0, 3, 7]);
-        assert_eq!(set.rows().rows_of(&[1, 2]), [1, 4, 5]);
-        assert_eq!(set.rows().rows_of(&[]), [0; 0]);
-        assert_eq!(set.rows().rows_of(&[0, 1, 2]), [0, 1, 3, 4, 5, 7]);
-        assert_eq!(set.rows().first_rows(), [0, 1, 4]);
+        assert_eq!(rows_of(set.rows(), &[0]), [0, 3, 7]);
+        assert_eq!(rows_of(set.rows(), &[1, 2]), [1, 4, 5]);
+        assert_eq!(rows_of(set.rows(), &[]), [0; 0]);
+        assert_eq!(rows_of(set.rows(), &[0, 1, 2]), [0, 1, 3, 4, 5, 7]);
+        assert_eq!(first_rows(set.rows()), [0, 1, 4]);
     }
 
     /// Reads keys of two identifiers: a mail address, and a name with a number.
@@ -263,13 +271,13 @@ mod tests {
         let (set, findings) = several(text, Nulls::Skip, Duplicates::First).unwrap();
         // Keys: a@x, (ann, 1), b@x.
         assert_eq!(set.counts(), RowCounts { read: 7, null: 1, duplicate: 4, used: 3 });
-        assert_eq!(set.rows().rows_of(&[0]), [0, 2, 5]);
-        assert_eq!(set.rows().rows_of(&[1]), [0, 1, 5, 6]);
-        assert_eq!(set.rows().rows_of(&[2]), [3, 6]);
-        assert_eq!(set.rows().rows_of(&[0, 2]), [0, 2, 3, 5, 6]);
-        assert_eq!(set.rows().keys_of_identifiers(&[0, 1, 2]), [2, 1]);
-        assert_eq!(set.rows().keys_of_identifiers(&[1]), [0, 1]);
-        assert_eq!(set.rows().first_rows(), [0, 0, 3]);
+        assert_eq!(rows_of(set.rows(), &[0]), [0, 2, 5]);
+        assert_eq!(rows_of(set.rows(), &[1]), [0, 1, 5, 6]);
+        assert_eq!(rows_of(set.rows(), &[2]), [3, 6]);
+        assert_eq!(rows_of(set.rows(), &[0, 2]), [0, 2, 3, 5, 6]);
+        assert_eq!(set.rows().keys_of_identifiers(KeyNumber::at_all(&[0, 1, 2])), [2, 1]);
+        assert_eq!(set.rows().keys_of_identifiers(KeyNumber::at_all(&[1])), [0, 1]);
+        assert_eq!(first_rows(set.rows()), [0, 0, 3]);
         assert_eq!(findings.null_values, 1);
         let refused =
             |text, nulls, duplicates| several(text, nulls, duplicates).err().unwrap().to_string();
@@ -320,10 +328,11 @@ mod tests {
         };
         let (x, y) = (forged(1), forged(2));
         let keys = vec![y, x, y, x, x];
-        let (digests, rows) = KeyRows::distinct(keys, vec![0, 0, 0, NO_KEY, 0], 1);
+        let key = Some(KeyNumber::FIRST);
+        let (digests, rows) = KeyRows::distinct(keys, [key, key, key, None, key].to_vec(), 1);
         assert_eq!(rows.counts(), RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
         assert_eq!(digests, [y, x]);
-        assert_eq!(rows.rows_of(&[0]), [0, 2]);
-        assert_eq!(rows.rows_of(&[1]), [1, 4]);
+        assert_eq!(rows_of(&rows, &[0]), [0, 2]);
+        assert_eq!(rows_of(&rows, &[1]), [1, 4]);
     }
 }

@@ -9,6 +9,7 @@ pub mod counts;
 pub mod findings;
 mod holding;
 pub mod key;
+pub mod key_number;
 pub mod key_rows;
 pub mod keyset;
 mod maker;

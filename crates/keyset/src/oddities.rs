@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn kinds_by_table() {
         for (profile, value, expected) in [
-            ("none", "=\"001\"", Some("with a formula")),
+            ("none", "=\"001\"", Some("with a spreadsheet formula")),
             ("none", "\"ann@x.org\"", Some("in quotation marks")),
             ("lower", "\u{201c}Ann\u{201d}", Some("in quotation marks")),
             ("none", "4.4098E+17", Some("with a number that was rounded")),

@@ -12,11 +12,13 @@ use vesica_core::error::{Error, Result};
 use vesica_normalize::digest::Digest;
 use vesica_params::{LAMBDA, bins::simple};
 use vesica_psi::{DigestLength, Set};
+use vesica_table::row_number::RowNumber;
 use zeroize::Zeroizing;
 
 use crate::{
     brought::Brought,
     buckets::{Buckets, Filling, Sorted, Unsorted},
+    key_number::KeyNumber,
     key_rows::KeyRows,
     seed::{Image, Seed},
     spilled::PLACE,
@@ -87,7 +89,7 @@ fn filled(
     rng: &mut dyn CryptoRng,
 ) -> Result<(Vec<Image>, KeyRows)> {
     let rows = images.len();
-    let (mut images, mut set) = KeyRows::distinct(images, vec![0; rows], 1);
+    let (mut images, mut set) = KeyRows::distinct(images, vec![Some(KeyNumber::FIRST); rows], 1);
     if images.len() > capacity {
         return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
     }
@@ -156,19 +158,23 @@ pub struct PartitionRows {
 }
 
 impl PartitionRows {
-    /// Returns the row of the table, counted from 0.
-    pub fn row(&self, row: u64) -> u64 {
-        self.places[row as usize] / self.identifiers as u64
+    /// Returns the row of the table that this row of the partition stands for.
+    pub fn row(&self, row: RowNumber) -> RowNumber {
+        RowNumber::new(self.places[row.index()] / self.identifiers as u64)
     }
 
     /// Returns the identifier of each of these keys.
-    pub fn identifiers_of(&self, set: &KeyRows, keys: &[u32]) -> Vec<usize> {
+    pub fn identifiers_of(
+        &self,
+        set: &KeyRows,
+        keys: impl Iterator<Item = KeyNumber>,
+    ) -> Vec<usize> {
         if self.identifiers == 1 {
-            return vec![0; keys.len()];
+            return keys.map(|_| 0).collect();
         }
         let first_rows = set.first_rows();
-        let place = |key: &u32| self.places[first_rows[*key as usize] as usize];
-        keys.iter().map(|key| place(key) as usize % self.identifiers).collect()
+        let places = keys.filter_map(|key| Some(self.places[first_rows.of(key)?.index()]));
+        places.map(|place| place as usize % self.identifiers).collect()
     }
 }
 
@@ -269,7 +275,7 @@ impl TableKeys {
             Self::Held(set) => {
                 let mut keys = Keys::default();
                 set.rows().rows_with_keys(|key, place, brought| {
-                    keys.push(set.digests()[key as usize], place, brought);
+                    keys.push(set.digests()[key.index()], place, brought);
                     match keys.digests.len() {
                         CHUNK => sorter.settle(&mut keys, &mut filling),
                         _ => Ok(()),

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use vesica_normalize::digest::Digest;
 use vesica_primitives::arch::prefetch;
 
-use crate::{counts::NO_KEY, seed::Image};
+use crate::{key_number::KeyNumber, seed::Image};
 
 /// A key whose first 64 bits are as good as random.
 pub(crate) trait Hashed: Copy + PartialEq {
@@ -28,7 +28,7 @@ impl Hashed for Image {
 /// The digests so far: a hash table of their numbers.
 pub(crate) struct Places {
     /// A number, with bits of its digest that make most comparisons of digests unnecessary.
-    slots: Vec<(u32, u32)>,
+    slots: Vec<(Option<KeyNumber>, u32)>,
     shift: u32,
     /// A random factor, so that nobody can choose keys that crowd in one place.
     factor: u64,
@@ -39,7 +39,7 @@ impl Places {
     pub(crate) fn new(most: usize) -> Self {
         let slots = (2 * most).next_power_of_two().max(2);
         let factor = RandomState::new().hash_one(0) | 1;
-        Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
+        Self { slots: vec![(None, 0); slots], shift: 64 - slots.ilog2(), factor }
     }
 
     /// Prefetches the first slot of a digest, so that several are on their way at a time.
@@ -59,19 +59,21 @@ impl Places {
     pub(crate) fn find_or_insert<K: Hashed>(
         &mut self,
         digest: &K,
-        next: u32,
+        next: KeyNumber,
         digests: &[K],
-    ) -> u32 {
+    ) -> KeyNumber {
         let spread = self.spread(digest);
         let check = spread as u32;
         let mut place = self.first_place(spread);
         loop {
             match self.slots[place] {
-                (NO_KEY, _) => {
-                    self.slots[place] = (next, check);
+                (None, _) => {
+                    self.slots[place] = (Some(next), check);
                     return next;
                 }
-                (key, bits) if bits == check && digests[key as usize] == *digest => return key,
+                (Some(key), bits) if bits == check && digests[key.index()] == *digest => {
+                    return key;
+                }
                 _ => place = (place + 1) & (self.slots.len() - 1),
             }
         }

@@ -11,13 +11,15 @@ use std::{
 use rayon::prelude::*;
 use vesica_core::error::{Error, Result};
 use vesica_normalize::digest::Digest;
+use vesica_table::row_number::RowNumber;
 
 use crate::{
     brought::Brought,
     buckets::{Buckets, Filling, Sorted, Unsorted},
     counts::RowCounts,
     findings::Tally,
-    key_rows::KeyRows,
+    key_number::KeyNumber,
+    key_rows::{KeyRows, Repetition},
     maker::Made,
     profile::{Profile, Profiling},
     sketch::{Sketch, SketchSecret},
@@ -84,14 +86,13 @@ pub struct SpilledKeys {
     sketch: Option<Sketch>,
 }
 
-/// The faults in a table: for each, the first such row, after an earlier row with the same key. Rows are counted from
-/// 0.
+/// The faults in a table: for each, the first such row, and an earlier row with the same key.
 #[derive(Default)]
 pub(super) struct Repetitions {
     /// The first row that repeats an earlier row's key.
-    pub(super) any: Option<(u64, u64)>,
+    pub(super) any: Option<Repetition>,
     /// The first row that is one too many to be sent.
-    pub(super) too_many: Option<(u64, u64)>,
+    pub(super) too_many: Option<Repetition>,
 }
 
 /// A record of a bucket.
@@ -123,8 +124,8 @@ impl<'a> Record<'a> {
 struct RowBits(Vec<u64>);
 
 impl RowBits {
-    fn set(&mut self, row: u64) {
-        let (word, bit) = ((row / 64) as usize, row % 64);
+    fn set(&mut self, row: RowNumber) {
+        let (word, bit) = (row.index() / 64, row.get() % 64);
         if word >= self.0.len() {
             self.0.resize(word + 1, 0);
         }
@@ -312,15 +313,15 @@ struct BucketCounts {
     repetitions: Repetitions,
     profiling: Profiling,
     /// Rows with a new key, if rows have several identifiers.
-    with_new_key: Vec<u64>,
+    with_new_key: Vec<RowNumber>,
     sketch: Sketch,
     tally: Tally,
 }
 
 impl Repetitions {
     fn take(&mut self, other: Self) {
-        let first = |one: Option<(u64, u64)>, other| {
-            one.into_iter().chain(other).min_by_key(|(_, second)| *second)
+        let first = |one: Option<Repetition>, other| {
+            one.into_iter().chain(other).min_by_key(|repetition| repetition.again)
         };
         self.any = first(self.any, other.any);
         self.too_many = first(self.too_many, other.too_many);
@@ -337,7 +338,6 @@ impl SpilledKeys {
         secret: Option<&SketchSecret>,
     ) -> Result<BucketCounts> {
         let Self { buckets, identifiers, brought, .. } = self;
-        let row = |place: u64| place / *identifiers as u64;
         let records = buckets.records(bucket);
         let (mut digests, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
         let (mut changed, mut of_rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
@@ -352,13 +352,17 @@ impl SpilledKeys {
             kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
             Ok(())
         })?;
-        let (digests, mut set) = KeyRows::distinct(digests, vec![0; records], 1);
-        let rows = |(first, second): (usize, usize)| (row(places[first]), row(places[second]));
+        let (digests, mut set) =
+            KeyRows::distinct(digests, vec![Some(KeyNumber::FIRST); records], 1);
+        let row = |record: RowNumber| RowNumber::new(places[record.index()] / *identifiers as u64);
+        let rows =
+            |Repetition { first, again }| Repetition { first: row(first), again: row(again) };
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) = brought
-            && let Err(at) = set.bring(brought, of_rows)
+            && let Err(again) = set.bring(brought, of_rows)
         {
-            repetitions.too_many = Some(rows((set.first_row_like(at), at)));
+            repetitions.too_many =
+                Some(rows(Repetition { first: set.first_row_like(again), again }));
         }
         let mut profiling = Profiling::new(columns);
         if columns > 0 {
@@ -366,9 +370,9 @@ impl SpilledKeys {
         }
         let with_new_key = match identifiers {
             1 => Vec::new(),
-            _ => set.first_rows().into_iter().map(|at| row(places[at as usize])).collect(),
+            _ => set.first_rows().iter().map(row).collect(),
         };
-        tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
+        tally.group(set.numbers(), set.counts().used, changed, |at| row(RowNumber::at(at)));
         let RowCounts { used, duplicate, .. } = set.counts();
         let sketch = secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &digests));
         Ok(BucketCounts { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })

@@ -1,13 +1,17 @@
 //! The keys of a table, in memory or, if they are too many, on disk.
 
 use vesica_core::error::{Error, InputFault, Result};
-use vesica_table::rows::{Scan, Table};
+use vesica_table::{
+    row_number::RowNumber,
+    rows::{Scan, Table},
+};
 
 use crate::{
     counts::RowCounts,
     findings::Findings,
     holding::{Held, Holding},
     key::Duplicates,
+    key_rows::Repetition,
     keyset::KeySet,
     maker::{Made, Maker},
     profile::{Profile, Profiling},
@@ -56,7 +60,7 @@ impl TableKeys {
             let (keys, repetitions) =
                 spilling.finish(&mut tally, memory, reading.sketch.as_ref())?;
             let counts = keys.counts();
-            let places = |(first, second)| [first, second].map(|row| table.place(row as usize));
+            let places = |Repetition { first, again }| [first, again].map(|row| table.place(row));
             if let (Some(rows), Some(sent)) = (repetitions.too_many, &reading.sends) {
                 let ([first, place], rows) = (places(rows), sent.rows);
                 return Err(table.fault(InputFault::TooManyRowsToSend { place, first, rows }));
@@ -92,7 +96,7 @@ impl TableKeys {
         let (counts, changed) = (set.counts(), tally.take_changed());
         let identifiers = reading.number_of_identifiers();
         tally.group(set.rows().numbers(), counts.used, changed, |place| {
-            (place / identifiers) as u64
+            RowNumber::at(place / identifiers)
         });
         let findings = tally.finish(width, counts, &table);
         Ok((table, Self::Held(set), findings))
@@ -204,6 +208,7 @@ mod tests {
     use super::*;
     use crate::{
         key::{KeyColumn, Nulls},
+        key_number::KeyNumber,
         partitions::{self, Partitions},
         seed::Seed,
     };
@@ -262,7 +267,7 @@ mod tests {
     }
 
     /// A key's value, payload, rows and identifier.
-    type OfKey = (Option<i64>, Vec<u8>, Vec<u64>, usize);
+    type OfKey = (Option<i64>, Vec<u8>, Vec<RowNumber>, usize);
 
     /// Returns the data of every item, from all partitions.
     fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], OfKey> {
@@ -271,10 +276,10 @@ mod tests {
         for part in 0..4 {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
             let (set, rows) = (&loaded.set, &loaded.rows);
-            let identifiers: Vec<u32> = (0..set.counts().used as u32).collect();
-            let identifiers = rows.identifiers_of(set, &identifiers);
-            for row in 0..set.counts().read {
-                let key = set.key_of(row).unwrap() as usize;
+            let keys = (0..set.counts().used as usize).map(KeyNumber::at);
+            let identifiers = rows.identifiers_of(set, keys);
+            for row in RowNumber::all(set.counts().read) {
+                let key = set.key_of(row).unwrap().index();
                 let item = loaded.items.items().low_halves()[key].to_bytes();
                 let brought = all.entry(item).or_insert_with(|| {
                     let payload = match set.brought().len() {
@@ -416,13 +421,13 @@ mod tests {
     }
 
     /// Returns the rows of each item, and its partition.
-    fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<u64>)> {
+    fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<RowNumber>)> {
         let mut all = BTreeMap::new();
         for part in 0..count {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
             assert_eq!(loaded.items.len(), partitions::capacity(35_751, count));
-            for row in 0..loaded.set.counts().read {
-                let key = loaded.set.key_of(row).unwrap() as usize;
+            for row in RowNumber::all(loaded.set.counts().read) {
+                let key = loaded.set.key_of(row).unwrap().index();
                 let item = loaded.items.items().low_halves()[key].to_bytes();
                 let (of, rows) = all.entry(item).or_insert_with(|| (part, Vec::new()));
                 assert_eq!(*of, part);

@@ -10,6 +10,7 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key::{Duplicates, KeyColumn, Nulls},
+    key_number::KeyNumber,
     keyset::KeySet,
     reading::Reading,
 };
@@ -20,6 +21,7 @@ use vesica_table::{
     formulas::{ColumnFormulas, Findings, Formulas},
     input::Columns,
     output::{Access, Output},
+    row_number::RowNumber,
     sent_columns::SentColumns,
     source::{Dialect, Source},
     stage,
@@ -214,12 +216,12 @@ fn matched(
     labels: Option<SentColumns>,
     all: bool,
 ) -> Matched {
-    let key_of = |row: u64| set.rows().key_of(row).filter(|key| found[*key as usize].is_some());
-    let rows: Vec<u64> =
-        (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
+    let key_of = |row: RowNumber| set.rows().key_of(row).filter(|key| found[key.index()].is_some());
+    let rows: Vec<_> =
+        RowNumber::all(set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
     let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
     // A row without a key is not looked up.
-    let is_member = |row: &u64| set.rows().key_of(*row).map(|_| key_of(*row).is_some());
+    let is_member = |row: &RowNumber| set.rows().key_of(*row).map(|_| key_of(*row).is_some());
     let members = all.then(|| rows.iter().map(is_member).collect());
     let received = (all || labels.is_some()).then(|| {
         let of_labels = labels.iter().flat_map(|sent| sent.columns.iter().cloned());
@@ -236,7 +238,7 @@ struct Labelled {
     members: Option<Vec<Option<bool>>>,
     sent: Option<SentColumns>,
     /// The key of each row whose key is in the list.
-    of_rows: Vec<Option<u32>>,
+    of_rows: Vec<Option<KeyNumber>>,
     found: Vec<Option<Match>>,
 }
 
@@ -248,7 +250,7 @@ impl Received for Labelled {
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
         let word = |is: bool| Cow::Borrowed(if is { "true" } else { "false" });
         let member = self.members.as_ref().map(|members| members[nth].map(word));
-        let found = self.of_rows[nth].and_then(|key| self.found[key as usize].as_ref());
+        let found = self.of_rows[nth].and_then(|key| self.found[key.index()].as_ref());
         let label = found.and_then(|found| found.label.as_ref());
         let labels = self.sent.iter().flat_map(|sent| {
             let values = label.and_then(|label| sent.row(label, 0));

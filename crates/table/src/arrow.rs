@@ -27,6 +27,7 @@ use crate::{
     header::Header,
     ingest::Reader,
     row::Row,
+    row_number::RowNumber,
     stored::Stored,
     typed,
     written::{Unwritten, Written, ascending},
@@ -255,7 +256,7 @@ impl Arrow {
     }
 
     /// Gives `to` these rows of the selected columns, ascending, batch by batch.
-    fn copy(&self, rows: &[u64], select: &[usize], to: &mut Take<'_>) -> Done {
+    fn copy(&self, rows: &[RowNumber], select: &[usize], to: &mut Take<'_>) -> Done {
         let wanted = in_order(select);
         // The reader gives the columns in the order of the schema.
         let order: Vec<usize> = select
@@ -268,9 +269,9 @@ impl Arrow {
             let after = || self.damaged(format!("the part after row {first}"));
             let batch = batch.map_err(|_| after())?;
             let end = first + batch.num_rows() as u64;
-            let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
+            let (here, later) = rest.split_at(rest.partition_point(|row| row.get() < end));
             if !here.is_empty() {
-                let places = here.iter().map(|row| (row - first) as u32);
+                let places = here.iter().map(|row| (row.get() - first) as u32);
                 let places = UInt32Array::from_iter_values(places);
                 let taken = batch
                     .project(&order)
@@ -300,7 +301,7 @@ impl Arrow {
     }
 
     /// Copies rows like [`Arrow::copy`], but in any order. The table is read once for every `GATHERED` rows.
-    fn copy_in_any_order(&self, rows: &[u64], select: &[usize], to: &mut Take<'_>) -> Done {
+    fn copy_in_any_order(&self, rows: &[RowNumber], select: &[usize], to: &mut Take<'_>) -> Done {
         const GATHERED: usize = 1 << 20;
         const BATCH: usize = 1 << 16;
         for rows in rows.chunks(GATHERED) {
@@ -442,8 +443,8 @@ impl Content for Arrow {
         self.digest.as_ref()
     }
 
-    fn place(&self, row: u64) -> Place {
-        Place { row: row + 1, line: None }
+    fn place(&self, row: RowNumber) -> Place {
+        row.place()
     }
 
     fn write(

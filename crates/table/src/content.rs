@@ -8,6 +8,7 @@ use crate::{
     arrow::memory::ArrowTable,
     digest::InputDigest,
     row::Row,
+    row_number::RowNumber,
     text::Text,
     written::{Unwritten, Written},
 };
@@ -29,8 +30,8 @@ pub(crate) trait Content: Send {
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64>;
 
-    /// Returns the place of a row that was shown, counted from 0.
-    fn place(&self, row: u64) -> Place;
+    /// Returns the place of a row that was shown.
+    fn place(&self, row: RowNumber) -> Place;
 
     /// Writes a table of these rows and columns. Reports from time to time the number of rows written.
     ///

@@ -21,6 +21,7 @@ use crate::{
     ingest::{Reader, Texts},
     records::{Records, TextRecord},
     row::{Fields, Origin, Row},
+    row_number::RowNumber,
     stored::Stored,
     text::{Lines, Text, TextSurvey, show_rows},
     written::{Unwritten, Written},
@@ -282,16 +283,15 @@ impl Content for Csv {
         Ok(number)
     }
 
-    fn place(&self, row: u64) -> Place {
+    fn place(&self, row: RowNumber) -> Place {
         let offset = || {
             let mut records = self.records(false).ok()?;
-            for _ in 0..row {
+            for _ in 0..row.get() {
                 records.next().ok()??;
             }
             Some(records.next().ok()??.offset)
         };
-        let unknown = Place { row: row + 1, line: None };
-        offset().map_or(unknown, |offset| self.text.place(row + 1, offset))
+        offset().map_or(row.place(), |offset| self.text.place(row.ordinal(), offset))
     }
 
     fn write(
@@ -405,7 +405,10 @@ mod tests {
 
     fn written(table: &Csv, rows: &[u64], select: Option<&[usize]>) -> String {
         let mut out = Vec::new();
-        let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
+        let matched = Matched {
+            rows: rows.iter().copied().map(RowNumber::new).collect(),
+            ..Matched::default()
+        };
         table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -515,7 +518,7 @@ mod tests {
         let (rows, table) = table(text).unwrap();
         assert_eq!(rows, [["1"], ["2"], ["3"]]);
         assert_eq!(lines(&table), [&b"1\n"[..], b"2\r\n", b"3\n"]);
-        assert_eq!(Content::place(&table, 2).line, Some(10));
+        assert_eq!(Content::place(&table, RowNumber::new(2)).line, Some(10));
         let (rows, _) = self::table("a\n\"\"\n1\n").unwrap();
         assert_eq!(rows, [[""], ["1"]]);
     }

@@ -13,6 +13,7 @@ use crate::{
     header::Header,
     ingest::Texts,
     row::{Fields, Origin, Row},
+    row_number::RowNumber,
     stored::Stored,
     written::{Unwritten, Written},
 };
@@ -118,8 +119,8 @@ impl Content for FixedWidth {
         Ok(self.rows)
     }
 
-    fn place(&self, row: u64) -> Place {
-        Place { row: row + 1, line: None }
+    fn place(&self, row: RowNumber) -> Place {
+        row.place()
     }
 
     fn write(
@@ -138,7 +139,7 @@ impl Content for FixedWidth {
             columns.iter().map(|(name, width)| format!(" {name} {width}")).collect();
         writeln!(out, "FIX1{}", words.concat())?;
         for (nth, row) in what.rows().iter().enumerate() {
-            let fields = self.fields(*row)?;
+            let fields = self.fields(row.get())?;
             for (column, (_, width)) in own.iter().zip(&columns) {
                 let mut field = fields[*column].clone();
                 field.resize(*width, b' ');
@@ -168,7 +169,7 @@ fn rows_of_fixed_width_are_read_and_written() {
     assert_eq!(read.unwrap(), 2);
     assert_eq!(rows, [[&b"a"[..], b"Bern"], [b"b", b"Olten"]]);
     let mut out = Vec::new();
-    let matched = Matched { rows: vec![1], ..Matched::default() };
+    let matched = Matched { rows: vec![RowNumber::new(1)], ..Matched::default() };
     let what = Written { matched: &matched, select: Some(&[1]) };
     table.write(&what, &mut out, &mut |_| {}).unwrap();
     assert_eq!(out, b"FIX1 city 5\nOlten");

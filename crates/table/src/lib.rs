@@ -31,6 +31,7 @@ pub mod pieces;
 pub(crate) mod records;
 pub mod remote;
 pub mod row;
+pub mod row_number;
 pub mod rows;
 pub mod sent_columns;
 pub mod sent_types;

@@ -22,6 +22,7 @@ use crate::{
     header::Header,
     ingest::{Reader, Texts},
     row::{Fields, Origin, Row},
+    row_number::RowNumber,
     text::{Blocks, Lines, Text, TextSurvey, show_rows},
     written::{AddedNames, Unwritten, Written},
 };
@@ -267,16 +268,15 @@ impl Content for Ndjson {
         Ok(number)
     }
 
-    fn place(&self, row: u64) -> Place {
+    fn place(&self, row: RowNumber) -> Place {
         let offset = || {
             let mut lines = self.lines(false).ok()?;
-            for _ in 0..row {
+            for _ in 0..row.get() {
                 lines.next_line().ok()??;
             }
             Some(lines.find().ok()??.0)
         };
-        let unknown = Place { row: row + 1, line: None };
-        offset().map_or(unknown, |offset| self.text.place(row + 1, offset))
+        offset().map_or(row.place(), |offset| self.text.place(row.ordinal(), offset))
     }
 
     fn write(
@@ -471,10 +471,13 @@ mod tests {
                 ["0", "1e3"]
             ]
         );
-        assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
+        assert_eq!(table.place(RowNumber::new(1)), Place { row: 2, line: Some(3) });
         let written = |rows: &[u64], select: Option<&[usize]>| {
             let mut out = Vec::new();
-            let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
+            let matched = Matched {
+                rows: rows.iter().copied().map(RowNumber::new).collect(),
+                ..Matched::default()
+            };
             table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();
             String::from_utf8(out).unwrap()
         };
@@ -538,7 +541,7 @@ mod tests {
             table.read(&[0], &mut |_| Ok(())).map(|_| table)
         };
         let mut out = Vec::new();
-        let matched = Matched { rows: vec![0, 1, 2], ..Matched::default() };
+        let matched = Matched { rows: RowNumber::all(3).collect(), ..Matched::default() };
         let what = Written { matched: &matched, select: Some(&[1, 0]) };
         table(&["late"]).unwrap().write(&what, &mut out, &mut |_| {}).unwrap();
         assert_eq!(out, b"{\"k\":1}\n{\"late\":[3],\"k\":2}\n{\"late\":null,\"k\":4}\n");

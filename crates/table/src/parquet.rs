@@ -55,6 +55,7 @@ use crate::{
     header::Header,
     ingest::Reader,
     row::Row,
+    row_number::RowNumber,
     stored::Stored,
     typed,
     written::{Unwritten, Written, ascending},
@@ -259,9 +260,9 @@ impl Parquet {
         for metadata in self.file().row_groups() {
             let len = metadata.num_rows() as u64;
             first += len;
-            let end = rows.partition_point(|row| *row < first);
+            let end = rows.partition_point(|row| row.get() < first);
             // A group ends with this one of the input only if it takes rows from it.
-            let is_ended = end > start && rows[end - 1] >= first - len;
+            let is_ended = end > start && rows[end - 1].get() >= first - len;
             if is_ended && end - start >= FEW.min(len as usize) {
                 groups.push(start..end);
                 start = end;
@@ -272,11 +273,11 @@ impl Parquet {
     }
 
     /// Assigns these rows, ascending and each once, to the row groups of the input.
-    fn pieces<'a>(&self, rows: &'a [u64]) -> Vec<Piece<'a>> {
+    fn pieces<'a>(&self, rows: &'a [RowNumber]) -> Vec<Piece<'a>> {
         let (mut pieces, mut first, mut rest) = (Vec::new(), 0u64, rows);
         for (group, metadata) in self.file().row_groups().iter().enumerate() {
             let len = metadata.num_rows() as u64;
-            let here = rest.partition_point(|row| *row < first + len);
+            let here = rest.partition_point(|row| row.get() < first + len);
             let (wanted, after) = rest.split_at(here);
             if !wanted.is_empty() {
                 pieces.push(Piece { group, first, len, wanted });
@@ -466,8 +467,8 @@ impl Content for Parquet {
         self.digest.as_ref()
     }
 
-    fn place(&self, row: u64) -> Place {
-        Place { row: row + 1, line: None }
+    fn place(&self, row: RowNumber) -> Place {
+        row.place()
     }
 
     fn write(

@@ -14,6 +14,7 @@ use crate::{
     format::Format,
     header::Header,
     row::{Origin, Row},
+    row_number::RowNumber,
     text::{LineEnds, Text},
     written::{Matched, Unwritten, Written},
 };
@@ -117,9 +118,9 @@ impl Table {
         }
     }
 
-    /// Returns the place of a row, counted from 0.
-    pub fn place(&self, row: usize) -> Place {
-        self.content.place(row as u64)
+    /// Returns the place of a row.
+    pub fn place(&self, row: RowNumber) -> Place {
+        self.content.place(row)
     }
 
     /// Returns the digest of the input before unpacking.

@@ -17,6 +17,7 @@ use crate::{
     digest::{Hashing, InputDigest, Seen},
     foreign::BOM,
     remote,
+    row_number::RowNumber,
     stored::Stored,
     written::{Unwritten, ascending},
 };
@@ -369,14 +370,14 @@ pub(crate) trait Lines {
     fn into_blocks(self) -> Blocks;
 }
 
-/// Shows the lines of these rows, counted from 0, in the requested order, each with its position in that order. `lines`
+/// Shows the lines of these rows in the requested order, each with its position in that order. `lines`
 /// is at the first row of a text for which an earlier reading found `facts`.
 ///
 /// # Errors
 /// As for [`Blocks::finish_again`], and any error of `show`.
 pub(crate) fn show_rows(
     lines: impl Lines,
-    rows: &[u64],
+    rows: &[RowNumber],
     facts: &TextSurvey,
     mut show: impl FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten>,
 ) -> std::result::Result<(), Unwritten> {
@@ -403,7 +404,7 @@ type Show<'a> = dyn FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten> + 
 /// Shows rows like [`show_rows`], if they are in order. A row may occur several times.
 fn show_ascending(
     mut lines: impl Lines,
-    rows: &[u64],
+    rows: &[RowNumber],
     facts: &TextSurvey,
     show: &mut Show<'_>,
 ) -> std::result::Result<(), Unwritten> {
@@ -411,7 +412,7 @@ fn show_ascending(
     while nth < rows.len() {
         // A missing row changes the checksum, too.
         let Some(line) = lines.next_line()? else { break };
-        while rows.get(nth) == Some(&row) {
+        while rows.get(nth) == Some(&RowNumber::new(row)) {
             show(nth, line)?;
             nth += 1;
         }

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use vesica_core::error::{Error, Result};
 
-use crate::{append, sent_types::SentType};
+use crate::{append, row_number::RowNumber, sent_types::SentType};
 
 /// The name of the column with the numbers of matches.
 const MATCH_ID: &str = "match_id";
@@ -31,8 +31,8 @@ pub trait Received: Send {
 /// Rows of a table for the output, with the columns added to them.
 #[derive(Default)]
 pub struct Matched {
-    /// The rows, counted from 0, in the order of the output. A row may occur several times.
-    pub rows: Vec<u64>,
+    /// The rows in the order of the output. A row may occur several times.
+    pub rows: Vec<RowNumber>,
     /// The number of each row's match, for a first column.
     pub ids: Option<Vec<u64>>,
     /// Columns to add at the end.
@@ -76,8 +76,8 @@ pub(crate) struct AddedNames {
 }
 
 impl<'a> Written<'a> {
-    /// Returns the rows, counted from 0, in the order of the output.
-    pub(crate) fn rows(&self) -> &'a [u64] {
+    /// Returns the rows in the order of the output.
+    pub(crate) fn rows(&self) -> &'a [RowNumber] {
         &self.matched.rows
     }
 
@@ -180,11 +180,11 @@ impl<'a> Written<'a> {
 }
 
 /// Returns these rows ascending and each once, and the position there of each of the given rows.
-pub(crate) fn ascending(rows: &[u64]) -> (Vec<u64>, Vec<u32>) {
+pub(crate) fn ascending(rows: &[RowNumber]) -> (Vec<RowNumber>, Vec<u32>) {
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let place = |row: &u64| sorted.partition_point(|other| other < row) as u32;
+    let place = |row: &RowNumber| sorted.partition_point(|other| other < row) as u32;
     let places = rows.iter().map(place).collect();
     (sorted, places)
 }
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn rows_are_found_again_after_they_are_sorted() {
-        let rows = [7, 3, 3, 9, 0, 7];
+        let rows = [7, 3, 3, 9, 0, 7].map(RowNumber::new);
         let (sorted, places) = ascending(&rows);
-        assert_eq!(sorted, [0, 3, 7, 9]);
+        assert_eq!(sorted, [0, 3, 7, 9].map(RowNumber::new));
         assert_eq!(places.iter().map(|place| sorted[*place as usize]).collect::<Vec<_>>(), rows);
         assert_eq!(ascending(&[]), (vec![], vec![]));
     }
@@ -223,7 +223,11 @@ mod tests {
     fn added_columns_have_unique_names() {
         let tiers = ["tier", "match_id", "k"].map(str::to_owned).to_vec();
         let received: Option<Box<dyn Received>> = Some(Box::new(Tiers(tiers)));
-        let matched = Matched { rows: vec![4, 1, 1], ids: Some(vec![1, 2, 2]), received };
+        let matched = Matched {
+            rows: [4, 1, 1].map(RowNumber::new).to_vec(),
+            ids: Some(vec![1, 2, 2]),
+            received,
+        };
         let written = Written { matched: &matched, select: None };
         assert!(!written.is_plain() && !written.is_ascending());
         let names = written.names(&["k".to_owned(), "tier".to_owned()]);
@@ -259,7 +263,7 @@ mod tests {
         writer.finish().unwrap();
         drop(writer);
         let matched = Matched {
-            rows: (0..ROWS as u64).rev().collect(),
+            rows: (0..ROWS as u64).rev().map(RowNumber::new).collect(),
             ids: Some((1..=ROWS as u64).collect()),
             received: None,
         };

@@ -3,9 +3,9 @@
 //! Keys are sorted by their items. An item is a hash of the key under the seed of the run, which neither side could
 //! choose. So the order is the same on both sides and reveals nothing about the keys; both sides know the matched ones.
 
-use vesica_keyset::key_rows::KeyRows;
+use vesica_keyset::{key_number::KeyNumber, key_rows::KeyRows};
 use vesica_psi::Items;
-use vesica_table::written::Matched;
+use vesica_table::{row_number::RowNumber, written::Matched};
 
 /// Returns the rows with these keys, which are given by their positions.
 pub(super) fn matched(
@@ -16,7 +16,7 @@ pub(super) fn matched(
 ) -> Matched {
     match is_aligned {
         true => aligned(matches, items, set),
-        false => Matched { rows: set.rows_of(matches), ..Matched::default() },
+        false => Matched { rows: set.rows_of(KeyNumber::at_all(matches)), ..Matched::default() },
     }
 }
 
@@ -29,8 +29,9 @@ fn aligned(matches: &[u32], items: Items<'_>, set: &KeyRows) -> Matched {
     for (id, key) in (1..).zip(keys) {
         ids[key as usize] = id;
     }
-    let id = |row: u64| set.key_of(row).map_or(0, |key| ids[key as usize]);
-    let mut rows: Vec<_> = set.rows_of(matches).into_iter().map(|row| (id(row), row)).collect();
+    let id = |row: RowNumber| set.key_of(row).map_or(0, |key| ids[key.index()]);
+    let rows = set.rows_of(KeyNumber::at_all(matches)).into_iter();
+    let mut rows: Vec<_> = rows.map(|row| (id(row), row)).collect();
     rows.sort_unstable();
     let (ids, rows): (Vec<u64>, _) = rows.into_iter().unzip();
     Matched { rows, ids: Some(ids), received: None }

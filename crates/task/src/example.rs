@@ -11,7 +11,7 @@ use vesica_keyset::key_rows::KeyRows;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Status};
-use vesica_table::{output::Access, written::Matched};
+use vesica_table::{output::Access, row_number::RowNumber, written::Matched};
 
 use crate::{
     disclosure::{Fact, Scenario, Secret},
@@ -140,19 +140,22 @@ impl Party for Rest {
 /// Returns the other rows of a table with this many rows.
 fn others(found: Found, rows: u64) -> Found {
     let Some(Content::Rows(matched)) = found.content else { return found };
-    let is_other = |row: &u64| matched.rows.binary_search(row).is_err();
-    let rows: Vec<_> = (0..rows).filter(is_other).collect();
+    let is_other = |row: &RowNumber| matched.rows.binary_search(row).is_err();
+    let rows: Vec<_> = RowNumber::all(rows).filter(is_other).collect();
     let outcome = Outcome { rows_written: Some(rows.len() as u64), ..found.outcome };
     Found { outcome, content: Some(Content::Rows(Matched { rows, ..Matched::default() })) }
 }
 
 #[test]
 fn the_other_rows_are_written() {
-    let matched = Matched { rows: vec![1, 2], ..Matched::default() };
+    let matched = Matched { rows: [1, 2].map(RowNumber::new).to_vec(), ..Matched::default() };
     let outcome = Outcome { matches: Some(2), rows_written: Some(2), ..Outcome::default() };
     let found = others(Found { outcome, content: Some(Content::Rows(matched)) }, 5);
     let Some(Content::Rows(written)) = found.content else { panic!("rows are written") };
-    assert_eq!((written.rows, found.outcome.rows_written), (vec![0, 3, 4], Some(3)));
+    assert_eq!(
+        (written.rows, found.outcome.rows_written),
+        ([0, 3, 4].map(RowNumber::new).to_vec(), Some(3))
+    );
     let context = Context {
         keys: 1_000,
         number: 0,

@@ -7,6 +7,7 @@ use vesica_keyset::{buckets::Filling, partitions::Partition};
 use vesica_psi::payload::Opened;
 use vesica_table::{
     pieces::read_exact,
+    row_number::RowNumber,
     sent_columns::SentColumns,
     sent_types::SentType,
     spill::{Spill, Spilled},
@@ -37,11 +38,11 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
     let matches = opened.positions().len() as u64;
     let mut records = Zeroizing::new(Vec::new());
     let bytes = sent.bytes as usize;
-    for row in 0..set.counts().read {
-        let Some((nth, senders)) = set.key_of(row).and_then(|key| payloads[key as usize]) else {
+    for row in RowNumber::all(set.counts().read) {
+        let Some((nth, senders)) = set.key_of(row).and_then(|key| payloads[key.index()]) else {
             continue;
         };
-        let row = rows.row(row).to_le_bytes();
+        let row = rows.row(row).get().to_le_bytes();
         for place in opened.payload(nth).chunks(bytes).take(senders.unwrap_or(1)) {
             records.extend_from_slice(&row);
             match senders {
@@ -71,7 +72,8 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
         matches += piece.matches;
         unreadable += piece.unreadable;
         for record in piece.records.chunks_exact(record) {
-            let bucket = u128::from(row_of(record)) * u128::from(BUCKETS) / u128::from(table_rows);
+            let bucket =
+                u128::from(row_of(record).get()) * u128::from(BUCKETS) / u128::from(table_rows);
             filling.push(bucket as usize, record)?;
         }
     }
@@ -101,10 +103,10 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
 }
 
 /// Adds every other row of a table once, and returns the positions of the earlier rows.
-fn with_others(rows: &mut Vec<u64>, table_rows: u64) -> Vec<u64> {
+fn with_others(rows: &mut Vec<RowNumber>, table_rows: u64) -> Vec<u64> {
     let mut found = std::mem::take(rows).into_iter().peekable();
     let mut before = Vec::new();
-    for row in 0..table_rows {
+    for row in RowNumber::all(table_rows) {
         if found.peek() != Some(&row) {
             rows.push(row);
         }
@@ -157,14 +159,15 @@ mod tests {
 
     #[test]
     fn unmatched_rows_are_added_in_order() {
+        let numbered = |rows: &[u64]| rows.iter().copied().map(RowNumber::new).collect::<Vec<_>>();
         for (found, all, before) in [
             (&[][..], &[0, 1, 2][..], &[][..]),
             (&[0, 2], &[0, 1, 2], &[0, 2]),
             (&[1, 1, 1], &[0, 1, 1, 1, 2], &[1, 2, 3]),
         ] {
-            let mut rows = found.to_vec();
+            let mut rows = numbered(found);
             assert_eq!(with_others(&mut rows, 3), before);
-            assert_eq!(rows, all);
+            assert_eq!(rows, numbered(all));
         }
     }
 }

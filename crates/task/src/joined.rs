@@ -6,6 +6,7 @@ use vesica_core::error::Result;
 use vesica_keyset::key_rows::KeyRows;
 use vesica_psi::payload::Opened;
 use vesica_table::{
+    row_number::RowNumber,
     sent_columns::SentColumns,
     sent_types::SentType,
     written::{Matched, Received},
@@ -62,8 +63,8 @@ pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
         payloads[*key as usize] = Some((nth as u32, rows));
     }
     let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
-    for row in 0..set.counts().read {
-        match set.key_of(row).and_then(|key| payloads[key as usize]) {
+    for row in RowNumber::all(set.counts().read) {
+        match set.key_of(row).and_then(|key| payloads[key.index()]) {
             Some((payload, Some(senders))) => {
                 rows.extend(std::iter::repeat_n(row, senders));
                 of_rows.extend((0..senders as u32).map(|sender| (payload, sender)));

@@ -7,6 +7,7 @@ use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::item_bytes;
 use vesica_primitives::Block;
 use vesica_psi::{DigestLength, MAX_ITEMS, Set, aggregate::Share};
+use vesica_table::row_number::RowNumber;
 use zeroize::Zeroizing;
 
 use crate::interface::Call;
@@ -45,8 +46,8 @@ pub struct RowsPiece {
     pub matches: u64,
     /// The number of matches of each identifier.
     pub of_identifiers: Vec<u64>,
-    /// The rows with the matching keys, counted from 0.
-    pub rows: Vec<u64>,
+    /// The rows with the matching keys.
+    pub rows: Vec<RowNumber>,
     /// The number of each row's match, counted from 1 in each partition, if matches are numbered.
     pub ids: Option<Vec<u64>>,
     /// The items of the matches, if this side has yet to reveal them.
@@ -91,7 +92,8 @@ impl Piece for RowsPiece {
         let Self { matches, of_identifiers, rows, ids, unrevealed } = self;
         let mark = if unrevealed.is_some() { UNREVEALED } else { 0 };
         let numbers = [matches | mark].into_iter().chain(of_identifiers);
-        let numbers = numbers.chain(rows).chain(ids.into_iter().flatten());
+        let numbers =
+            numbers.chain(rows.into_iter().map(RowNumber::get)).chain(ids.into_iter().flatten());
         let mut bytes = Zeroizing::new(numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
         if let Some(set) = unrevealed {
             let halves = set.items().low_halves().iter().chain(set.items().high_halves());
@@ -105,7 +107,7 @@ impl Piece for RowsPiece {
         let matches = marked & !UNREVEALED;
         let count = usize::try_from(matches).ok().filter(|count| *count <= MAX_ITEMS)?;
         let (of_identifiers, rest) = rest.split_at_checked(layout.identifiers.checked_mul(8)?)?;
-        let of_identifiers = numbers(of_identifiers)?;
+        let of_identifiers: Vec<_> = numbers(of_identifiers)?.collect();
         let in_all = of_identifiers.iter().try_fold(0u64, |sum, some| sum.checked_add(*some));
         let (rest, unrevealed) = match marked & UNREVEALED {
             0 => (rest, None),
@@ -115,12 +117,15 @@ impl Piece for RowsPiece {
                 (rest, Some(set(items, count, layout.items)))
             }
         };
-        let mut rows = numbers(rest)?;
-        let ids = layout.numbered.then(|| rows.split_off(rows.len().div_ceil(2)));
+        let all = rest.len() / size_of::<u64>();
+        let rows = if layout.numbered { all.div_ceil(2) } else { all };
+        let (rows, ids) = rest.split_at(rows * size_of::<u64>());
+        let rows: Vec<_> = numbers(rows)?.map(RowNumber::new).collect();
+        let ids = Some(numbers(ids)?.collect::<Vec<_>>()).filter(|_| layout.numbered);
         let are_ids = ids.as_ref().is_none_or(|ids| {
             ids.len() == rows.len() && ids.iter().all(|id| (1..=matches).contains(id))
         });
-        let is_sound = in_all == Some(matches) && rows.iter().all(|row| *row < layout.rows);
+        let is_sound = in_all == Some(matches) && rows.iter().all(|row| row.get() < layout.rows);
         (is_sound && are_ids).then_some(Self { matches, of_identifiers, rows, ids, unrevealed })
     }
 }
@@ -177,7 +182,7 @@ impl Piece for JoinPiece {
         let (matches, rest) = number(bytes)?;
         let (unreadable, records) = number(rest)?;
         let mut all = records.chunks_exact(layout.record());
-        let are_rows = all.all(|record| row_of(record) < layout.rows);
+        let are_rows = all.all(|record| row_of(record).get() < layout.rows);
         let is_whole = records.len().is_multiple_of(layout.record());
         let is_sound = unreadable <= matches && matches <= MAX_ITEMS as u64;
         let records = Zeroizing::new(records.to_vec());
@@ -186,8 +191,8 @@ impl Piece for JoinPiece {
 }
 
 /// Returns the row of a record of a [`JoinPiece`].
-pub(crate) fn row_of(record: &[u8]) -> u64 {
-    number(record).map_or(u64::MAX, |(row, _)| row)
+pub(crate) fn row_of(record: &[u8]) -> RowNumber {
+    RowNumber::new(number(record).map_or(u64::MAX, |(row, _)| row))
 }
 
 /// A share of the number that a partition adds to the result.
@@ -242,9 +247,9 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Reads numbers to the end.
-fn numbers(bytes: &[u8]) -> Option<Vec<u64>> {
+fn numbers(bytes: &[u8]) -> Option<impl Iterator<Item = u64>> {
     let (numbers, []) = bytes.as_chunks() else { return None };
-    Some(numbers.iter().map(|number| u64::from_le_bytes(*number)).collect())
+    Some(numbers.iter().map(|number| u64::from_le_bytes(*number)))
 }
 
 #[cfg(test)]
@@ -283,7 +288,10 @@ mod tests {
         let counted = RowsPiece::counted(5);
         assert_eq!(*counted.encode(), words(&[5, 5]));
         let piece = RowsPiece::decode(&words(&[2, 2, 7, 8, 3, 1, 1, 2]), &numbered).unwrap();
-        assert_eq!((piece.rows, piece.ids), (vec![7, 8, 3], Some(vec![1, 1, 2])));
+        assert_eq!(
+            (piece.rows, piece.ids),
+            ([7, 8, 3].map(RowNumber::new).to_vec(), Some(vec![1, 1, 2]))
+        );
     }
 
     #[test]
@@ -294,7 +302,7 @@ mod tests {
             let bytes = [words(&[2 | UNREVEALED, 2, 3]), items.clone()].concat();
             goes_round::<RowsPiece>(&bytes, &layout);
             let piece = RowsPiece::decode(&bytes, &layout).unwrap();
-            assert_eq!((piece.matches, &piece.rows[..]), (2, &[3][..]));
+            assert_eq!((piece.matches, &piece.rows[..]), (2, &[RowNumber::new(3)][..]));
             let set = piece.unrevealed.unwrap();
             assert_eq!(set.items().low_halves()[1].to_bytes(), items[16..32]);
             assert!(RowsPiece::decode(&bytes[..bytes.len() - 16], &layout).is_none());
@@ -328,7 +336,7 @@ mod tests {
         goes_round::<JoinPiece>(&words(&[2, 1, 9, 77, 9, 78]), &layout);
         goes_round::<JoinPiece>(&words(&[0, 0]), &layout);
         let piece = JoinPiece::decode(&words(&[2, 1, 9, 77]), &layout).unwrap();
-        assert_eq!((piece.matches, piece.unreadable, row_of(&piece.records)), (2, 1, 9));
+        assert_eq!((piece.matches, piece.unreadable, row_of(&piece.records).get()), (2, 1, 9));
         for (why, numbers) in [
             ("a row that is not in the table", &[1, 0, 10, 77][..]),
             ("half a record", &[1, 0, 9]),

@@ -5,10 +5,10 @@
 
 use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
-use vesica_keyset::partitions::Partition;
+use vesica_keyset::{key_number::KeyNumber, partitions::Partition};
 use vesica_net::Channel;
 use vesica_psi::reveal;
-use vesica_table::written::Matched;
+use vesica_table::{row_number::RowNumber, written::Matched};
 
 use crate::{
     aligned::matched,
@@ -27,7 +27,7 @@ pub(super) fn piece(
 ) -> RowsPiece {
     let Partition { set, items, rows, .. } = partition;
     let mut of_identifiers = vec![0u64; call.sides.identifiers];
-    let identifiers = rows.identifiers_of(set, matches);
+    let identifiers = rows.identifiers_of(set, KeyNumber::at_all(matches));
     identifiers.into_iter().for_each(|identifier| of_identifiers[identifier] += 1);
     let matched = matched(matches, call.aligned, items.items(), set);
     RowsPiece {
@@ -79,7 +79,7 @@ pub(super) struct Gathered {
     matches: Option<u64>,
     /// The number of matches of each identifier.
     of_identifiers: Vec<u64>,
-    rows: Vec<u64>,
+    rows: Vec<RowNumber>,
     /// The number of each row, if matches are numbered.
     ids: Option<Vec<u64>>,
 }

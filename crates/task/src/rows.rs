@@ -8,6 +8,7 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_keyset::{
+    key_number::KeyNumber,
     key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
@@ -211,7 +212,8 @@ impl Party for PreparedMethod<Intersecting> {
             }
             let count = matches.as_ref().map(|matches| matches.len() as u64);
             let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
-            let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
+            let matches_of_identifiers =
+                several.map(|matches| set.keys_of_identifiers(KeyNumber::at_all(matches)));
             let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
             let outcome = Outcome {
                 matches: count,

@@ -13,6 +13,7 @@ use vesica_core::{
     words::counted,
 };
 use vesica_keyset::{
+    key_number::KeyNumber,
     key_rows::KeyRows,
     partitions::{Partition, Partitions},
 };
@@ -25,7 +26,7 @@ use vesica_psi::{
         shares::{Outline, SHARING, Sharer, Shares, Sharing},
     },
 };
-use vesica_table::output::Access;
+use vesica_table::{output::Access, row_number::RowNumber};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -161,9 +162,10 @@ impl Party for PreparedMethod<InShares> {
         let shares = party.run(Valued::new(items, set.values()), channel, rng)?;
         let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
-        let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
+        let rows = shares.items.is_some().then(|| set.first_rows());
         let receiver = call.receiver();
-        let write: WriteText = Box::new(move |out| write(&shares, receiver, &rows, out));
+        let row = move |key| rows.as_ref()?.of(key);
+        let write: WriteText = Box::new(move |out| write(&shares, receiver, &row, out));
         Ok(Unrevealed::complete(found(bins, write)))
     }
 }
@@ -196,13 +198,13 @@ impl ByPartitions for InShares {
         let Partition { set, items, rows, .. } = partition;
         let receiver = self.call.receiver();
         let shares = party.run(Valued::new(items.items(), set.values()), channel, rng)?;
-        let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
+        let first_rows = shares.items.is_some().then(|| set.first_rows());
         // Items that fill up the partition do not belong to a row.
-        let row = |item: u32| Some(rows.row((*first_rows.get(item as usize)?).into()));
+        let row = |key| Some(rows.row(first_rows.as_ref()?.of(key)?));
         let mut lines = Zeroizing::new(Vec::new());
         // Writing to a vector cannot fail.
         let _ = (0..shares.members.len())
-            .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
+            .try_for_each(|bin| write_rest(&shares, receiver, bin, &row, &mut *lines));
         Ok(Some(BinsPiece { lines }))
     }
 
@@ -218,7 +220,8 @@ impl ByPartitions for InShares {
         let bins = (outline.bins() * request.partitions) as u64;
         let (receives, receiver) = (self.call.receives(), self.call.receiver());
         let write = move |out: &mut dyn Write| {
-            write_header(receives, receiver, (outline.of_receiver, outline.of_sender), out)?;
+            let values = OfParties { receiver: outline.of_receiver, sender: outline.of_sender };
+            write_header(receives, receiver, values, out)?;
             let mut bin = 0u64;
             for piece in pieces.of_all() {
                 let BinsPiece { lines } = piece.map_err(io::Error::other)?;
@@ -239,23 +242,38 @@ fn found(bins: u64, write: WriteText) -> Found {
     Found { outcome, content: Some(Content::Text(write)) }
 }
 
-/// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row with each of this
-/// side's keys, counted from 0; only the receiver needs it.
-fn write(shares: &Shares, receiver: Role, rows: &[u32], out: &mut dyn Write) -> io::Result<()> {
-    let are_there = (shares.of_receiver.is_some(), shares.of_sender.is_some());
+/// The first row with a key; `None` if no row has it.
+type FirstRow<'a> = dyn Fn(KeyNumber) -> Option<RowNumber> + 'a;
+
+/// Writes shares of a run in which `receiver` was the protocol's receiver. Only the receiver has rows to write.
+fn write(
+    shares: &Shares,
+    receiver: Role,
+    row: &FirstRow<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let are_there =
+        OfParties { receiver: shares.of_receiver.is_some(), sender: shares.of_sender.is_some() };
     write_header(shares.items.is_some(), receiver, are_there, out)?;
-    let row = |item: u32| Some(rows[item as usize].into());
     (0..shares.members.len()).try_for_each(|bin| {
         write!(out, "{bin}")?;
         write_rest(shares, receiver, bin, row, out)
     })
 }
 
-/// Returns the data of the receiver and the sender as sides A and B.
-fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
-    match receiver {
-        Role::A => [of_receiver, of_sender],
-        Role::B => [of_sender, of_receiver],
+/// The data of both parties of the protocol.
+struct OfParties<T> {
+    receiver: T,
+    sender: T,
+}
+
+impl<T> OfParties<T> {
+    /// Returns the data of side A and of side B.
+    fn of_sides(self, receiver: Role) -> [T; 2] {
+        match receiver {
+            Role::A => [self.receiver, self.sender],
+            Role::B => [self.sender, self.receiver],
+        }
     }
 }
 
@@ -263,10 +281,10 @@ fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
 fn write_header(
     receives: bool,
     receiver: Role,
-    values: (bool, bool),
+    values: OfParties<bool>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let [of_a, of_b] = as_sides(receiver, values);
+    let [of_a, of_b] = values.of_sides(receiver);
     let row = if receives { ",row" } else { "" };
     let a = if of_a { ",value_a" } else { "" };
     let b = if of_b { ",value_b" } else { "" };
@@ -278,18 +296,18 @@ fn write_rest(
     shares: &Shares,
     receiver: Role,
     bin: usize,
-    row: impl Fn(u32) -> Option<u64>,
+    row: &FirstRow<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if let Some(items) = &shares.items {
-        match items[bin].and_then(row) {
-            Some(row) => write!(out, ",{}", row + 1)?,
+        match items[bin].and_then(|item| row(KeyNumber::at(item as usize))) {
+            Some(row) => write!(out, ",{}", row.ordinal())?,
             None => write!(out, ",")?,
         }
     }
     write!(out, ",{}", u8::from(shares.members[bin]))?;
-    let values = as_sides(receiver, (&shares.of_receiver, &shares.of_sender));
-    for values in values.into_iter().flatten() {
+    let values = OfParties { receiver: &shares.of_receiver, sender: &shares.of_sender };
+    for values in values.of_sides(receiver).into_iter().flatten() {
         write!(out, ",{:016x}", values[bin])?;
     }
     writeln!(out)
@@ -299,9 +317,10 @@ fn write_rest(
 mod tests {
     use super::*;
 
-    fn written(shares: &Shares, receiver: Role, rows: &[u32]) -> String {
+    fn written(shares: &Shares, receiver: Role, rows: &[u64]) -> String {
         let mut out = Vec::new();
-        write(shares, receiver, rows, &mut out).unwrap();
+        let row = |key: KeyNumber| Some(RowNumber::new(rows[key.index()]));
+        write(shares, receiver, &row, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -18,18 +18,20 @@ use vesica_partner::{
 };
 use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
 use vesica_table::{
+    row_number::RowNumber,
     rows::Table,
     written::{Matched, Unwritten},
 };
 
 pub use vesica_gateway::decoders::{answer as gateway_answer, question as gateway_question};
 
-/// Writes these rows of a table, counted from 0.
+/// Writes all rows of a table.
 ///
 /// # Errors
 /// The errors of the second reading of a table.
-pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
+pub fn written(table: &Table) -> Result<Vec<u8>> {
     let mut out = Vec::new();
+    let rows = RowNumber::all(table.len()).collect();
     let matched = Matched { rows, ..Matched::default() };
     match table.write(&matched, None, &mut out, |_| {}) {
         Ok(()) => Ok(out),

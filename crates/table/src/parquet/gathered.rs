@@ -10,6 +10,7 @@ use parquet::{
 };
 
 use super::BATCH;
+use crate::row_number::RowNumber;
 
 /// The wanted rows of one row group of the input.
 pub(super) struct Piece<'a> {
@@ -19,7 +20,7 @@ pub(super) struct Piece<'a> {
     /// The number of rows in the group.
     pub(super) len: u64,
     /// The wanted rows, ascending and each once.
-    pub(super) wanted: &'a [u64],
+    pub(super) wanted: &'a [RowNumber],
 }
 
 /// The rows of one row group of the output.
@@ -83,7 +84,7 @@ impl Piece<'_> {
         let mut at = 0;
         while !rest.is_empty() {
             let span = at..(at + BATCH as u64).min(self.len);
-            let here = rest.partition_point(|row| row - self.first < span.end);
+            let here = rest.partition_point(|row| row.get() - self.first < span.end);
             let (wanted, after) = rest.split_at(here);
             let records = (span.end - span.start) as usize;
             if wanted.is_empty() {
@@ -93,7 +94,7 @@ impl Piece<'_> {
                 }
             } else {
                 chunk.read(&mut from, records).ok_or_else(|| self.unreadable())?;
-                chunk.keep(wanted.iter().map(|row| row - self.first - span.start));
+                chunk.keep(wanted.iter().map(|row| row.get() - self.first - span.start));
                 to(&mut chunk)?;
             }
             (rest, at) = (after, span.end);

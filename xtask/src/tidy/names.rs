@@ -12,6 +12,9 @@ use crate::repository::Tree;
 /// The generated reference of the program's commands.
 const REFERENCE: &str = "docs/reference/cli.md";
 
+/// The section of the reference on flags that limit what a run may reveal.
+const POLICY: &str = "Policy";
+
 /// The source with the usage of `cargo xtask`.
 const TASKS: &str = "xtask/src/main.rs";
 
@@ -125,6 +128,8 @@ struct Command<'a> {
     flags: HashSet<&'a str>,
     /// Whether it has subcommands, whose flags the reference does not list.
     has_commands: bool,
+    /// Whether it also has the flags of the section on policies.
+    has_policy: bool,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -194,7 +199,7 @@ impl<'a> Vocabulary<'a> {
         }
         let is_text =
             args.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-        let Some(Command { flags, has_commands }) = self.commands.get(command) else {
+        let Some(Command { flags, has_commands, has_policy }) = self.commands.get(command) else {
             // Domain separators look like commands: `vesica list 2`.
             let what = format!("`vesica` has no command `{command}`");
             return if is_text { Vec::new() } else { vec![what] };
@@ -204,9 +209,13 @@ impl<'a> Vocabulary<'a> {
         }
         let flag = |word: &&str| word.split('=').next().unwrap_or_default().to_owned();
         let cited = args.iter().filter(|word| is_flag(word)).map(flag);
-        let unknown = cited.filter(|flag| {
-            !flags.contains(flag.as_str()) && !EVERY_COMMAND.contains(&flag.as_str())
-        });
+        let policy = self.commands.get(POLICY).filter(|_| *has_policy);
+        let is_known = |flag: &str| {
+            flags.contains(flag)
+                || EVERY_COMMAND.contains(&flag)
+                || policy.is_some_and(|policy| policy.flags.contains(flag))
+        };
+        let unknown = cited.filter(|flag| !is_known(flag));
         unknown.map(|flag| format!("`vesica {command}` has no flag `{flag}`")).collect()
     }
 
@@ -268,13 +277,17 @@ fn commands(reference: &str) -> BTreeMap<&str, Command<'_>> {
     let mut commands: BTreeMap<&str, Command<'_>> = BTreeMap::new();
     let mut name = "";
     for line in reference.lines() {
-        if let Some(heading) = line.strip_prefix("## vesica ") {
-            name = heading;
+        if line.starts_with("##") {
+            let heading = line.trim_start_matches(['#', ' ']);
+            name = heading.strip_prefix("vesica ").unwrap_or(heading);
         }
         let command = commands.entry(name).or_default();
         command.has_commands |= line.starts_with("vesica ") && line.ends_with("<COMMAND>");
-        if let Some(row) = line.strip_prefix("| `") {
-            let words = row.split(' ').map(|word| word.trim_matches(['`', ',', '|']));
+        command.has_policy |= line.contains("(#policy)");
+        let is_list = line.starts_with("As in [vesica ");
+        if is_list || line.starts_with("| `") {
+            let words = line.split([' ', '|']).map(|word| word.trim_matches(['`', ',', '.']));
+            let words = words.skip_while(|word| is_list && !is_flag(word) || word.is_empty());
             let words = words.take_while(|word| word.starts_with(['-', '<']));
             command.flags.extend(words.filter(|word| is_flag(word)));
         }
@@ -368,10 +381,20 @@ vesica ledger <COMMAND>
 
 | `--record <FILE>` | Record |
 
-## vesica plan
+## Tools
+
+### vesica plan
 
 | `<FILE>` | File |
 | `--all` | All |
+
+As in [vesica run](#vesica-run): `--wait`, `--threads`.
+
+Also the options of a [policy](#policy).
+
+## Policy
+
+| `--max-runs <N>` | Runs |
 ";
 
     const FILES: [(&str, &str); 6] = [
@@ -398,7 +421,7 @@ vesica ledger <COMMAND>
 `cargo xtask quick psi`, `cargo xtask docs --check`, `cargo bench -p vesica-table --bench okvs -- --all-of-it`, `cargo
 run -p vesica-table --example load`, `vesica_table::disk`, `table::disk`, `Method::splits`, `std::fs`,
 `a_table_is_read_once`, `KEY`, `key_id`, `vesica ledger page --html a`, `AWS_REGION_OF_IT`, `vesica list 2`, `vesica
-plan --all`.
+plan --all --wait --threads --max-runs 3`.
 
 ```sh
 $ vesica run \\
@@ -416,6 +439,7 @@ other --flag
             ("--keys", "no command has the flag `--keys`"),
             ("--key a --keys b", "no command has the flag `--keys`"),
             ("vesica runs", "`vesica` has no command `runs`"),
+            ("vesica run --max-runs", "`vesica run` has no flag `--max-runs`"),
             ("vesica plan --key", "`vesica plan` has no flag `--key`"),
             ("vesica ledger verify --html", "`vesica ledger verify` has no flag `--html`"),
             ("cargo xtask quack", "`cargo xtask` has no `quack`"),

@@ -18,7 +18,7 @@ use bytemuck::Pod;
 use crate::{
     AbortReason, CancelToken, Clock, Deviation, Error, Fingerprint, Gate, Meter, Result, SessionId,
     Transport,
-    connect::parallel::Parallel,
+    connect::connection::Parallel,
     meter::Flight,
     patience::{Deadlines, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
     turns::Turns,

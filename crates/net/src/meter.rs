@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 /// The phase of a run that has not named one yet; making the connection belongs to it.
 pub(crate) const CONNECT: &str = "connect";
 
+/// The phase of making another connection for a run.
+pub(crate) const PARALLEL: &str = "parallel";
+
 /// The cost of one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Phase {

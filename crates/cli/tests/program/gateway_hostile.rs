@@ -416,7 +416,7 @@ fn a_peer_that_spoils_attempts() {
         let mut peer = Peer::connect(&sides, address, None);
         assert!(peer.open(&sides, &hash).is_ok());
         let (connection, theirs) = peer.begin(0, &task, 1).unwrap();
-        let inside = connection.inside((&task, &theirs), true, PATIENCE, &cancel).unwrap();
+        let inside = connection.inside(&task, &theirs, true, PATIENCE, &cancel).unwrap();
         let mut channel = inside.into_channel().unwrap();
         channel.send("psi/nonsense", &[0xff; 64]).and_then(|()| channel.flush()).unwrap();
         while peer.turn(&turn(json!([]))).is_some() {}

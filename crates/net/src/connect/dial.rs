@@ -2,15 +2,23 @@
 
 use std::{
     mem::discriminant,
+    thread,
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, LAST_CHANCE, Meeting, open, parallel::Parallel, rest};
-use crate::{Error, Result, transport::tls::Credentials};
+use super::{
+    Event, LAST_CHANCE, Meeting,
+    connection::{Connection, Connections, Parallel},
+    open, rest,
+};
+use crate::{CancelToken, Error, Proxy, Result, transport::tls::Credentials};
 
 /// The pause after the first failed attempt; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The pause between two calls for another connection.
+const PARALLEL_PAUSE: Duration = Duration::from_millis(10);
 
 /// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Retries until both have
 /// authenticated: a forwarder or a proxy in between may accept connections before the other side does, and close them.
@@ -51,10 +59,42 @@ fn attempt(
     let patience = meeting.stall.min(left.max(LAST_CHANCE));
     let socket = tcp.handle().ok();
     let tls = credentials.client(tcp)?.complete(patience, meeting.cancel)?;
-    let (address, credentials) = (address.to_owned(), Box::new(credentials.clone()));
-    let proxy = meeting.proxy.cloned();
-    let parallel = Some(Parallel::Dialling { address, proxy, credentials });
-    Ok(Connection { tls, parallel, socket })
+    let (address, proxy) = (address.to_owned(), meeting.proxy.cloned());
+    let caller = Redial { address, proxy, credentials: credentials.clone() };
+    Ok(Connection { tls, parallel: Some(Parallel::of(true, caller)), socket })
+}
+
+/// Calls the same party again.
+struct Redial {
+    /// The address at which the other side listens.
+    address: String,
+    /// The proxy to dial through.
+    proxy: Option<Proxy>,
+    /// The credentials of the handshake.
+    credentials: Credentials,
+}
+
+impl Connections for Redial {
+    fn next(
+        &mut self,
+        patience: Duration,
+        cancel: &CancelToken,
+        is_there: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Connection> {
+        let started = Instant::now();
+        loop {
+            let tcp = open(&self.address, self.proxy.as_ref(), patience, cancel)?;
+            let socket = tcp.handle().ok();
+            match self.credentials.parallel(tcp)?.complete(patience, cancel) {
+                // The other side is not expecting it yet.
+                Err(Error::InARun) if started.elapsed() < patience => {
+                    is_there()?;
+                    thread::sleep(PARALLEL_PAUSE);
+                }
+                ended => return Ok(Connection { tls: ended?, parallel: None, socket }),
+            }
+        }
+    }
 }
 
 /// Whether another attempt may succeed.

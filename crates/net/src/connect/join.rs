@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Connection;
+use super::connection::Connection;
 use crate::{CancelToken, Error, Fingerprint, Identity, Result, Tls, tls, transport::is_blocked};
 
 const JOIN: &str = "join";
@@ -153,7 +153,8 @@ impl Connection {
     /// Same as [`tls::client`].
     pub fn inside(
         self,
-        (me, peer): (&Identity, &Fingerprint),
+        me: &Identity,
+        peer: &Fingerprint,
         first: bool,
         patience: Duration,
         cancel: &CancelToken,

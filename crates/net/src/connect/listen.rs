@@ -3,8 +3,8 @@
 use std::{thread, time::Instant};
 
 use super::{
-    Connection, Event, Meeting,
-    parallel::Parallel,
+    Event, Meeting,
+    connection::{Connection, Parallel},
     porter::Porter,
     reception::{Admitted, PAUSE, Reception},
 };
@@ -44,8 +44,7 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
             }
         });
         if let Some(Admitted { connection, .. }) = admitted {
-            let parallel = Porter::start(reception)
-                .map(|(porter, admitted)| Parallel::Listening { porter, admitted });
+            let parallel = Porter::start(reception).map(|porter| Parallel::of(false, porter));
             return Ok(Connection { parallel, ..connection });
         }
         thread::sleep(PAUSE);

@@ -6,24 +6,25 @@
 //! Each of the first four returns when the two sides have authenticated each other, or with the reason why they
 //! could not. Events until then are reported to an observer as they happen.
 
+pub(crate) mod connection;
 mod dial;
 mod exchange;
 mod join;
 mod listen;
-pub(crate) mod parallel;
+mod parallel;
 mod porter;
 mod reception;
 mod relayed;
 mod serve;
 
 use std::{
-    io::{self, Read, Write},
     net::SocketAddr,
     thread,
     time::{Duration, Instant},
 };
 
 pub use self::{
+    connection::Connection,
     dial::dial,
     exchange::exchange,
     listen::listen,
@@ -31,9 +32,8 @@ pub use self::{
     serve::{Server, Visit},
 };
 
-use self::parallel::Parallel;
 use crate::{
-    CancelToken, Channel, Error, Fingerprint, Identity, Proxy, Result, Tls,
+    CancelToken, Channel, Error, Fingerprint, Identity, Proxy, Result,
     meter::CONNECT,
     transport::{
         POLL_INTERVAL,
@@ -108,15 +108,6 @@ pub enum Event<'a> {
     },
 }
 
-/// An authenticated connection between two parties.
-pub struct Connection {
-    tls: Tls,
-    /// The means to open more connections.
-    parallel: Option<Parallel>,
-    /// The socket underneath, if it has one of its own.
-    socket: Option<Tcp>,
-}
-
 impl Connection {
     /// A channel over this connection, whose session is bound to it, and which knows the party at the other end.
     ///
@@ -142,28 +133,6 @@ impl Channel {
     /// The party at the other end; `None` if it is not authenticated.
     pub fn peer(&self) -> Option<Fingerprint> {
         self.peer
-    }
-}
-
-impl From<Tls> for Connection {
-    fn from(tls: Tls) -> Self {
-        Self { tls, parallel: None, socket: None }
-    }
-}
-
-impl Read for Connection {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.tls.read(buf)
-    }
-}
-
-impl Write for Connection {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.tls.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.tls.flush()
     }
 }
 

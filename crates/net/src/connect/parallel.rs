@@ -4,94 +4,8 @@
 //! message of a connection is its number and the [session](crate::SessionId) of the run, so that it belongs to only
 //! this run.
 
-use std::{
-    sync::mpsc::{Receiver, RecvTimeoutError},
-    thread,
-    time::{Duration, Instant},
-};
-
-use super::{Connection, open, porter::Porter};
-use crate::{
-    CancelToken, Channel, Error, Meter, Proxy, Result, Transport,
-    transport::{POLL_INTERVAL, tls::Credentials},
-};
-
-const PARALLEL: &str = "parallel";
-
-/// The interval between two calls.
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// The way in which another connection is made.
-pub(crate) enum Parallel {
-    /// By calling again.
-    Dialling {
-        /// The address at which the other side listens.
-        address: String,
-        /// The proxy to dial through.
-        proxy: Option<Proxy>,
-        /// The credentials of the handshake.
-        credentials: Box<Credentials>,
-    },
-    /// By answering.
-    Listening {
-        /// Answers callers; gone with this.
-        porter: Porter,
-        /// The connections that were admitted.
-        admitted: Receiver<Connection>,
-    },
-    /// Over existing transports. They are channels rather than connections, so [`Channel::another`] has none.
-    Ready {
-        /// Whether this party names the connection to the other.
-        calls: bool,
-        /// The transports, one for each call.
-        transports: Box<dyn Iterator<Item = Box<dyn Transport>> + Send>,
-    },
-}
-
-impl Parallel {
-    /// Makes another connection, waiting up to this long and as long as the other side `is_there`.
-    fn next(
-        &mut self,
-        patience: Duration,
-        cancel: &CancelToken,
-        mut is_there: impl FnMut() -> Result<()>,
-    ) -> Result<Connection> {
-        match self {
-            Self::Dialling { address, proxy, credentials } => {
-                let started = Instant::now();
-                loop {
-                    let tcp = open(address, proxy.as_ref(), patience, cancel)?;
-                    let socket = tcp.handle().ok();
-                    match credentials.parallel(tcp)?.complete(patience, cancel) {
-                        // The other side is not expecting it yet.
-                        Err(Error::InARun) if started.elapsed() < patience => {
-                            is_there()?;
-                            thread::sleep(PAUSE);
-                        }
-                        ended => return Ok(Connection { tls: ended?, parallel: None, socket }),
-                    }
-                }
-            }
-            Self::Listening { porter, admitted } => {
-                porter.expect_parallel();
-                let started = Instant::now();
-                loop {
-                    if cancel.is_cancelled() {
-                        return Err(Error::Cancelled { phase: PARALLEL });
-                    }
-                    match admitted.recv_timeout(POLL_INTERVAL) {
-                        Ok(connection) => return Ok(connection),
-                        Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {
-                            is_there()?
-                        }
-                        Err(_) => return Err(Error::Stalled { phase: PARALLEL, after: patience }),
-                    }
-                }
-            }
-            Self::Ready { .. } => Err(Error::Closed { phase: PARALLEL }),
-        }
-    }
-}
+use super::connection::{Connection, Parallel, ParallelSource};
+use crate::{Channel, Error, Meter, Result, Transport, meter::PARALLEL};
 
 impl Channel {
     /// Allows as many [more](Self::parallel) as there are transports to the other party; exactly one of the two parties
@@ -101,8 +15,8 @@ impl Channel {
         calls: bool,
         transports: impl IntoIterator<Item = Box<dyn Transport>, IntoIter: Send + 'static>,
     ) -> Self {
-        let transports = Box::new(transports.into_iter());
-        self.parallel = Some(Parallel::Ready { calls, transports });
+        let source = ParallelSource::Transports(Box::new(transports.into_iter()));
+        self.parallel = Some(Parallel { calls, source });
         self
     }
 
@@ -122,7 +36,7 @@ impl Channel {
     /// If it [does not support any](Self::has_parallel).
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
         let (mut channel, calls) = match &mut self.parallel {
-            Some(Parallel::Ready { calls, transports }) => {
+            Some(Parallel { calls, source: ParallelSource::Transports(transports) }) => {
                 let next = transports.next().ok_or(Error::Closed { phase: PARALLEL })?;
                 (Channel::new(next), *calls)
             }
@@ -150,9 +64,15 @@ impl Channel {
     /// Returns another connection, and whether this party called.
     fn next(&mut self) -> (Result<Connection>, bool) {
         let mut more = self.parallel.take().expect("a channel that can have more");
-        let calls = matches!(more, Parallel::Dialling { .. });
         let (patience, cancel) = (self.stall, self.cancel_token());
-        let next = more.next(patience, &cancel, || self.keep_alive());
+        let next = match &mut more.source {
+            ParallelSource::Connections(connections) => {
+                connections.next(patience, &cancel, &mut || self.keep_alive())
+            }
+            // They are channels, not connections.
+            ParallelSource::Transports(_) => Err(Error::Closed { phase: PARALLEL }),
+        };
+        let calls = more.calls;
         self.parallel = Some(more);
         (next, calls)
     }

@@ -5,32 +5,34 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc::{self, Receiver},
+        mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
-    Connection,
+    connection::{Connection, Connections},
     reception::{Admitted, PAUSE, Reception},
 };
+use crate::{CancelToken, Error, Result, meter::PARALLEL, transport::POLL_INTERVAL};
 
 /// The interval between two polls of the listener during a run while nobody calls.
 const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
 
 /// Answers callers during a run, until it is dropped.
-pub(crate) struct Porter {
+pub(super) struct Porter {
     stop: Arc<AtomicBool>,
     /// The number of connections that are still expected.
     expected: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
+    /// The connections that were admitted.
+    admitted: Receiver<Connection>,
 }
 
 impl Porter {
-    /// Starts the porter, and returns it with the connections that it admits; `None` if no thread can be started, and
-    /// then callers find the port closed.
-    pub(super) fn start(mut reception: Reception) -> Option<(Self, Receiver<Connection>)> {
+    /// Starts the porter; `None` if no thread can be started, and then callers find the port closed.
+    pub(super) fn start(mut reception: Reception) -> Option<Self> {
         let (stop, expected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (stopped, more) = (stop.clone(), expected.clone());
         let (admit, admitted) = mpsc::channel();
@@ -47,13 +49,35 @@ impl Porter {
             }
         };
         let thread = thread::Builder::new().name("vesica-porter".to_owned()).spawn(answer).ok()?;
-        Some((Self { stop, expected, thread: Some(thread) }, admitted))
+        Some(Self { stop, expected, thread: Some(thread), admitted })
     }
 
     /// Admits the other side once more.
-    pub(super) fn expect_parallel(&self) {
+    fn expect_parallel(&self) {
         self.expected.fetch_add(1, Ordering::Relaxed);
         self.thread.iter().for_each(|thread| thread.thread().unpark());
+    }
+}
+
+impl Connections for Porter {
+    fn next(
+        &mut self,
+        patience: Duration,
+        cancel: &CancelToken,
+        is_there: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Connection> {
+        self.expect_parallel();
+        let started = Instant::now();
+        loop {
+            if cancel.is_cancelled() {
+                return Err(Error::Cancelled { phase: PARALLEL });
+            }
+            match self.admitted.recv_timeout(POLL_INTERVAL) {
+                Ok(connection) => return Ok(connection),
+                Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => is_there()?,
+                Err(_) => return Err(Error::Stalled { phase: PARALLEL, after: patience }),
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Connection;
+use super::connection::Connection;
 use crate::{
     Clock, Error, Fingerprint, Pace, Result, Tls,
     pace::Paces,
@@ -169,7 +169,9 @@ impl Reception {
             (true, None) if self.parallel > 0 => Expects::Parallel,
             (true, None) => Expects::Nobody,
         };
-        match caller.turn(&self.credentials, (expects, self.guests.as_ref()), self.patience) {
+        let admission =
+            Admission { credentials: &self.credentials, expects, guests: self.guests.as_ref() };
+        match caller.turn(admission, self.patience) {
             ReadOutcome::Stays => self.callers.push(caller),
             ReadOutcome::Gone => {}
             ReadOutcome::TurnedAway(why) => {
@@ -248,6 +250,17 @@ enum Expects {
     Nobody,
 }
 
+/// The conditions on which a caller is admitted.
+#[derive(Clone, Copy)]
+struct Admission<'a> {
+    /// This party's credentials, and the parties that it expects.
+    credentials: &'a Credentials,
+    /// The role that the caller may have.
+    expects: Expects,
+    /// The parties that are in a run, if several may be at a time.
+    guests: Option<&'a Guests>,
+}
+
 /// The outcome of reading from a caller once.
 enum ReadOutcome {
     Stays,
@@ -267,17 +280,13 @@ impl Caller {
         }
     }
 
-    fn turn(
-        &mut self,
-        credentials: &Credentials,
-        (expects, guests): (Expects, Option<&Guests>),
-        patience: Duration,
-    ) -> ReadOutcome {
+    fn turn(&mut self, admission: Admission<'_>, patience: Duration) -> ReadOutcome {
+        let Admission { credentials, expects, guests } = admission;
         let failed = match &mut self.stage {
             Stage::Silent => match self.tcp.peek() {
                 Ok(()) => {
                     return match self.speak(credentials) {
-                        Ok(()) => self.turn(credentials, (expects, guests), patience),
+                        Ok(()) => self.turn(admission, patience),
                         Err(error) => ReadOutcome::TurnedAway(error),
                     };
                 }

@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeSet, VecDeque},
+    io::{self, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Mutex,
@@ -388,13 +389,13 @@ fn joined_connections_pass_on_their_bytes() {
         let there = scope.spawn(move || far.join(theirs, PATIENCE, cancel, |_, _| {}));
         let (me_print, it_print) = (me.fingerprint(), it.fingerprint());
         let end = scope.spawn(move || {
-            let inside = its_task.inside((&it, &me_print), false, PATIENCE, cancel).unwrap();
+            let inside = its_task.inside(&it, &me_print, false, PATIENCE, cancel).unwrap();
             let mut channel = inside.into_channel().unwrap();
             let received = channel.recv_len("all", 2_000_000).unwrap();
             channel.finish().unwrap();
             (received, channel.session())
         });
-        let inside = task.inside((&me, &it_print), true, PATIENCE, cancel).unwrap();
+        let inside = task.inside(&me, &it_print, true, PATIENCE, cancel).unwrap();
         let mut channel = inside.into_channel().unwrap();
         channel.send("all", &sent).unwrap();
         channel.finish().unwrap();

@@ -186,7 +186,7 @@ pub fn channel(
     cancel: &CancelToken,
 ) -> Result<Channel> {
     let inside =
-        connection.inside((attempt.me, attempt.peer), attempt.role == Role::A, stall, cancel)?;
+        connection.inside(attempt.me, attempt.peer, attempt.role == Role::A, stall, cancel)?;
     let channel = inside.into_channel()?;
     let mut channel = channel.with_stall_timeout(stall).with_cancel_token(cancel.clone());
     let of = [&attempt.partition.to_le_bytes()[..], &[attempt.attempt], attempt.session].concat();

@@ -82,7 +82,10 @@ fn a_report_that_cannot_be_written_undoes_nothing() {
         let [failed, other] = run_in_shell(&lab, party, "exec VESICA", &report, &[]);
         failed.assert(
             7,
-            &["the result is complete and in place, but the report could not be written", "/dev/full"],
+            &[
+                "the result is complete and in place, but the report could not be written",
+                "/dev/full",
+            ],
         );
         other.assert(0, &[]);
         assert_eq!(lab.output(party), lab.output(party.other()));

@@ -427,7 +427,8 @@ fn a_partner_that_keeps_a_service_waiting_loses_its_turn_to_others() {
     let slow = slow(&mut service);
     town.run(1, &[]).end().assert(0, &[]);
     town.assert_right(1);
-    slow.end().assert(4, &["others are waiting for it, and this side kept it waiting; try again later"]);
+    slow.end()
+        .assert(4, &["others are waiting for it, and this side kept it waiting; try again later"]);
     let said = service.until("\"event\":\"failed\",\"job\":\"p0\"");
     assert!(said.contains("the other side lost its turn"), "{said}");
 }

@@ -33,9 +33,18 @@ const EXCEPTIONS: &str = "tests/constant-time/exceptions.supp";
 /// Cases that leak on purpose.
 const CONTROL: &str = "control/";
 
-/// The backends of a case, and the value of `VESICA_PORTABLE` for each. Valgrind does not support VAES and AVX-512, and
-/// hides them from programs.
-const BACKENDS: [(&str, &str); 2] = [("AVX2", "0"), ("portable", "1")];
+/// The backends of a case. Valgrind does not support VAES and AVX-512, and hides them from programs.
+const BACKENDS: [CheckedBackend; 2] = [
+    CheckedBackend { name: "AVX2", portable: "0" },
+    CheckedBackend { name: "portable", portable: "1" },
+];
+
+/// A backend on which cases run.
+struct CheckedBackend {
+    name: &'static str,
+    /// The value of `VESICA_PORTABLE`.
+    portable: &'static str,
+}
 
 /// Runs every case on every backend, and fails if valgrind is not installed.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
@@ -91,7 +100,7 @@ fn cases(repository: &Repository, program: &str, tally: &mut Tally) -> Result<()
     let listed = listed.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
     ended(&format!("{program} list"), Ok(listed.status))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
-    let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (*backend, case)));
+    let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (backend, case)));
     let (waiting, results) = (Mutex::new(runs), Mutex::new((Tally::default(), Vec::new())));
     let next = || waiting.lock().ok()?.next();
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -128,21 +137,21 @@ fn case_on(
     repository: &Repository,
     program: &str,
     case: &str,
-    (backend, portable): (&str, &str),
+    backend: &CheckedBackend,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let ran = valgrind(repository, program, case).env("VESICA_PORTABLE", portable).output();
+    let ran = valgrind(repository, program, case).env("VESICA_PORTABLE", backend.portable).output();
     let output = ran.map_err(|error| format!("{case}: valgrind cannot be started: {error}"))?;
     let verdict = verdict(case, output.status.code());
     let seconds = started.elapsed().as_secs_f64();
     let said = verdict.err().unwrap_or("ok");
-    let mut text = format!("    {case}, {backend}: {said} in {seconds:.1} s\n").into_bytes();
+    let mut text = format!("    {case}, {}: {said} in {seconds:.1} s\n", backend.name).into_bytes();
     if verdict.is_err() {
         text.extend([output.stdout, output.stderr].concat());
     }
     // The receiver may be gone.
     let _ = io::stdout().lock().write_all(&text);
-    verdict.map_err(|_| format!("{case} ({backend})"))
+    verdict.map_err(|_| format!("{case} ({})", backend.name))
 }
 
 fn valgrind(repository: &Repository, program: &str, case: &str) -> Command {

@@ -80,7 +80,10 @@ impl ListCopy {
                 let missing = self.parts.iter().enumerate().find_map(|(part, provided)| {
                     Some((part, provided.0.borrow_mut().missing.take()?))
                 });
-                Ok(missing.map(numbers).ok_or_else(Refusal::misuse)?.to_vec())
+                Ok(missing
+                    .map(|(part, range)| numbers(part, &range))
+                    .ok_or_else(Refusal::misuse)?
+                    .to_vec())
             }
             Err(error) => Err(error.into()),
         }
@@ -103,7 +106,11 @@ impl ListCopy {
     /// A [`Refusal`] if the list is not open.
     pub fn wanted(&self, values: &KeyValues) -> Result<Vec<f64>, Refusal> {
         let list = self.list.as_ref().ok_or_else(Refusal::misuse)?;
-        Ok(list.ranges(&values.values).into_iter().flat_map(numbers).collect())
+        Ok(list
+            .ranges(&values.values)
+            .into_iter()
+            .flat_map(|(part, range)| numbers(part, &range))
+            .collect())
     }
 
     /// Looks up values, and drops the provided bytes. The answer is JSON: for each key whether it is valid, whether it
@@ -137,6 +144,6 @@ impl ListCopy {
     }
 }
 
-fn numbers((part, Range { start, end }): (usize, Range<u64>)) -> [f64; 3] {
-    [part as f64, start as f64, end as f64]
+fn numbers(part: usize, range: &Range<u64>) -> [f64; 3] {
+    [part as f64, range.start as f64, range.end as f64]
 }

@@ -112,7 +112,7 @@ impl Publisher {
         }
         let tags: Vec<_> = into.iter().map(|(value, _)| tag(value)).collect();
         let (file, entry) =
-            write_part(Cursor::new(Vec::new()), header, &out, (&tags, &labels)).unwrap();
+            write_part(Cursor::new(Vec::new()), header, &out, &tags, &labels).unwrap();
         self.files.push(file.into_inner());
         self.head.parts.push(entry);
         self.head.items += added.len() as u64;

@@ -33,18 +33,20 @@ pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
-/// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The sizes are the number
-/// of keys on this side, of keys on the other side and of lookups. The round trip is in milliseconds.
+/// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The numbers
+/// are those of keys on this side, of keys on the other side and of lookups. The round trip is in milliseconds.
 ///
 /// # Errors
 /// The package's exceptions.
 #[pyfunction]
 pub fn plan(
     options: &Bound<'_, PyDict>,
-    sizes: (usize, usize, u64),
+    mine: usize,
+    theirs: usize,
+    runs: u64,
     round_trip: f64,
 ) -> PyResult<String> {
-    let (py, (mine, theirs, runs)) = (options.py(), sizes);
+    let py = options.py();
     let job: spec::Job = request::specified(options)?;
     let planned = || -> spec::Result<_> {
         Ok(vesica::plan(&Prospect {

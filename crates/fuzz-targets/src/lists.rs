@@ -10,7 +10,7 @@ use vesica_list::{
     head::{Head, MEDIA_TYPE},
     hex::Hex,
     label::{self, Place},
-    log::{self, Line, LogEnd},
+    log::{self, Line, LogEnd, LoggedState},
     part::{self, CHUNK, Entry, HEADER_BYTES, Header, Part, Side},
     signed,
     table::MAX_LABEL,
@@ -77,7 +77,8 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
             for known in [None, Some(&LogEnd { entries: 1, digest: Hex([0; 32]) })] {
                 let end = LogEnd { entries: 1, digest: Hex::default() };
                 // It is infeasible to find a text whose hash is zero.
-                let error = log::check(text, (end, Hex::default()), known).expect_err("a hash");
+                let error = log::check(text, LoggedState { end, state: Hex::default() }, known)
+                    .expect_err("a hash");
                 tells_no_secret(&error);
             }
         }
@@ -106,13 +107,16 @@ pub fn list_log(data: &[u8], valid: &mut Valid) {
     let end = ends[ends.len() - 1];
     let known = &ends[known_after % ends.len()];
     if ends.len() > 1 {
-        assert_eq!(log::check(&text, (end, state), Some(known)), Ok(()));
+        assert_eq!(log::check(&text, LoggedState { end, state }, Some(known)), Ok(()));
         valid.note("log");
         let mut other = text.into_bytes();
         let place = place % other.len();
         other[place] ^= change;
         if let (Ok(other), true) = (String::from_utf8(other), change != 0) {
-            assert!(log::check(&other, (end, state), Some(known)).is_err(), "a changed log");
+            assert!(
+                log::check(&other, LoggedState { end, state }, Some(known)).is_err(),
+                "a changed log"
+            );
         }
     }
 }
@@ -127,7 +131,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
         let number = |bytes: &mut Bytes<'_>| u64::from_le_bytes(bytes.array());
         let (removed, added) = (number(&mut bytes), number(&mut bytes));
         let label = label.min(MAX_LABEL);
-        let header = header((removed, added), bits, label);
+        let header = header(removed, added, bits, label);
         let content = [&header.encode()[..], bytes.0].concat();
         let (file, entry) = filed(&content, &header);
         open(&file, &entry, &header, &[0, 1, u128::MAX >> (128 - bits)]);
@@ -145,7 +149,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
         tags
     };
     let (removed, added) = (tags(&mut bytes, 64), tags(&mut bytes, 512));
-    let header = header((removed.len() as u64, added.len() as u64), bits, label);
+    let header = header(removed.len() as u64, added.len() as u64, bits, label);
     let key = [7; 16];
     let mut labels = vec![9; added.len() * label as usize];
     for sealed in labels.chunks_mut((label as usize).max(1)) {
@@ -153,10 +157,10 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
             label::seal(sealed, &key, PLACE);
         }
     }
-    let (file, entry) = write_part(Cursor::new(Vec::new()), header, &removed, (&added, &labels))
+    let (file, entry) = write_part(Cursor::new(Vec::new()), header, &removed, &added, &labels)
         .expect("tags in order");
     let file = file.into_inner();
-    checked(&file, (&entry, &header), step).expect("a part that was written");
+    checked(&file, &entry, &header, step).expect("a part that was written");
     let expected = [count(&removed), count(&added)];
     let mut asked: Vec<u128> = removed.iter().chain(&added).copied().collect();
     asked.sort_unstable();
@@ -170,7 +174,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
     let mut other = file.clone();
     let place = place % other.len();
     other[place] ^= change;
-    assert!(checked(&other, (&entry, &header), step).is_err(), "a changed byte is accepted");
+    assert!(checked(&other, &entry, &header, step).is_err(), "a changed byte is accepted");
     if mode == 2 {
         // If a publisher signs an invalid part, the part is refused or read as some valid part.
         let front = 32 * part::chunks(entry.bytes) as usize;
@@ -181,7 +185,7 @@ pub fn list_part(data: &[u8], valid: &mut Valid) {
 
 const PLACE: Place = Place { epoch: 1, sequence: 2 };
 
-fn header((removed, added): (u64, u64), tag_bits: u32, label: u32) -> Header {
+fn header(removed: u64, added: u64, tag_bits: u32, label: u32) -> Header {
     let Place { epoch, sequence } = PLACE;
     Header { epoch, sequence, removed, added, tag_bits, label, previous: [3; 32] }
 }
@@ -203,7 +207,7 @@ fn filed(content: &[u8], header: &Header) -> (Vec<u8>, Entry) {
 }
 
 /// Checks a file whose bytes arrive in pieces of this length.
-fn checked(file: &[u8], (entry, header): (&Entry, &Header), step: usize) -> Result<(), Error> {
+fn checked(file: &[u8], entry: &Entry, header: &Header, step: usize) -> Result<(), Error> {
     let mut checker = Checker::new(entry, header);
     for piece in file.chunks(step) {
         let before = checker.verified();
@@ -225,7 +229,7 @@ fn open(
         return None;
     }
     // A part that is accepted when it arrives never fails a lookup.
-    let is_accepted = checked(file, (entry, header), 1 << 16).is_ok();
+    let is_accepted = checked(file, entry, header, 1 << 16).is_ok();
     let part = match Part::open(file, entry, header) {
         Ok(part) => part,
         Err(error) => {

@@ -72,7 +72,7 @@ impl AnswerContext {
 
     /// Waits for the turn of a client that sends something.
     pub(crate) async fn turn(&self, client: Client) -> Result<(), Refused> {
-        let wait = self.visitors.turn(client, (Allowance::Request, 1), Instant::now());
+        let wait = self.visitors.turn(client, Allowance::Request, 1, Instant::now());
         let wait = wait.ok_or(Refused::Limit(Rejection::Client(visitors::PATIENCE)))?;
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
@@ -84,7 +84,7 @@ impl AnswerContext {
     pub(crate) async fn pace(&self, client: Client, bytes: usize) {
         let turns = bytes.div_ceil(1 << 10) as u32;
         loop {
-            match self.visitors.turn(client, (Allowance::Kilobyte, turns), Instant::now()) {
+            match self.visitors.turn(client, Allowance::Kilobyte, turns, Instant::now()) {
                 Some(wait) => return tokio::time::sleep(wait).await,
                 None => tokio::time::sleep(Duration::from_secs(1)).await,
             }
@@ -102,8 +102,8 @@ impl AnswerContext {
         let now = Instant::now();
         let count = self.count(epoch, bytes.unwrap_or(ELEMENT_BYTES))?;
         self.visitors.look(client, count, now).map_err(Refused::Limit)?;
-        let room = (Holding::Bytes, 2 * bytes.unwrap_or(LONGEST));
-        self.visitors.place(client, room, now).ok_or(Refused::Busy)
+        let room = 2 * bytes.unwrap_or(LONGEST);
+        self.visitors.place(client, Holding::Bytes, room, now).ok_or(Refused::Busy)
     }
 
     /// Returns the number of items in a question of this length about this epoch.

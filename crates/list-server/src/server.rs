@@ -120,9 +120,9 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
                 Err(_) => continue,
             };
             let (client, now) = (Client::at(address.ip()), Instant::now());
-            let place = visitors.place(client, (Holding::Connection, 1), now);
+            let place = visitors.place(client, Holding::Connection, 1, now);
             let place = place.and_then(|place| {
-                visitors.turn(client, (Allowance::Arrival, 1), now).map(|wait| (place, wait))
+                visitors.turn(client, Allowance::Arrival, 1, now).map(|wait| (place, wait))
             });
             let Some((place, wait)) = place else {
                 counts.turned_away.inc();

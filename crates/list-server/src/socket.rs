@@ -108,7 +108,7 @@ fn room(
     address: IpAddr,
 ) -> Result<(Client, Taken), Refused> {
     let client = asking.client(fields, address)?;
-    let place = asking.visitors.place(client, (Holding::Socket, 1), Instant::now());
+    let place = asking.visitors.place(client, Holding::Socket, 1, Instant::now());
     Ok((client, place.ok_or(Refused::Busy)?))
 }
 

@@ -129,7 +129,8 @@ impl Visitors {
     pub(crate) fn place(
         self: &Arc<Self>,
         client: Client,
-        (place, amount): (Holding, usize),
+        place: Holding,
+        amount: usize,
         now: Instant,
     ) -> Option<Taken> {
         let mut state = self.state();
@@ -150,7 +151,8 @@ impl Visitors {
     pub(crate) fn turn(
         &self,
         client: Client,
-        (turn, turns): (Allowance, u32),
+        turn: Allowance,
+        turns: u32,
         now: Instant,
     ) -> Option<Duration> {
         if self.is_proxied && turn == Allowance::Arrival {
@@ -260,7 +262,7 @@ mod tests {
         let now = Instant::now();
         let visitors = visitors(false, now);
         let (one, other) = (Client::Named(1), Client::Named(2));
-        let arrive = |client, now| visitors.turn(client, (Allowance::Arrival, 1), now);
+        let arrive = |client, now| visitors.turn(client, Allowance::Arrival, 1, now);
         for _ in 0..=64 {
             assert_eq!(arrive(one, now), Some(Duration::ZERO));
         }
@@ -275,7 +277,7 @@ mod tests {
         // A file of 1 GiB takes a quarter of a minute.
         let mut at = now;
         for _ in 0..1 << 12 {
-            at += visitors.turn(one, (Allowance::Kilobyte, 256), at).unwrap();
+            at += visitors.turn(one, Allowance::Kilobyte, 256, at).unwrap();
         }
         assert!((15..17).contains(&(at - now).as_secs()), "{:?}", at - now);
     }
@@ -284,7 +286,7 @@ mod tests {
     fn places_are_bounded_for_one_client_and_in_all() {
         let now = Instant::now();
         let visitors = visitors(false, now);
-        let connect = |client| visitors.place(Client::Named(client), (Holding::Connection, 1), now);
+        let connect = |client| visitors.place(Client::Named(client), Holding::Connection, 1, now);
         let mut taken: Vec<_> = (0..64).map(|_| connect(0).unwrap()).collect();
         assert!(connect(0).is_none());
         taken.pop();
@@ -307,18 +309,18 @@ mod tests {
         let visitors = visitors(true, now);
         let proxy = Client::Named(0);
         let taken: Vec<_> = (0..10_000)
-            .filter_map(|_| visitors.place(proxy, (Holding::Connection, 1), now))
+            .filter_map(|_| visitors.place(proxy, Holding::Connection, 1, now))
             .collect();
         assert_eq!(taken.len(), 1 << 13);
-        assert!((0..10_000).all(|_| visitors.turn(proxy, (Allowance::Arrival, 1), now).is_some()));
-        assert!(visitors.place(proxy, (Holding::Bytes, 1 << 23), now).is_none());
+        assert!((0..10_000).all(|_| visitors.turn(proxy, Allowance::Arrival, 1, now).is_some()));
+        assert!(visitors.place(proxy, Holding::Bytes, 1 << 23, now).is_none());
     }
 
     #[test]
     fn memory_is_bounded() {
         let now = Instant::now();
         let visitors = visitors(false, now);
-        let ask = |client, now| visitors.turn(Client::Named(client), (Allowance::Request, 1), now);
+        let ask = |client, now| visitors.turn(Client::Named(client), Allowance::Request, 1, now);
         assert!((0..MOST_CLIENTS as u32).all(|client| ask(client, now).is_some()));
         assert_eq!(ask(u32::MAX, now), None);
         assert_eq!(ask(0, now), Some(Duration::ZERO));

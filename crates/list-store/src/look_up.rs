@@ -170,7 +170,7 @@ pub fn look_up(
     let rows = matched.rows.len() as u64;
     let done = |done| observer.progress(Progress::of(done, rows, Unit::Rows));
     let formulas = stage::watch_formulas(&job.output, &table, &mut matched, job.formulas);
-    let staged = stage::rows(&job.output, output, &table, (&matched, None), done)?;
+    let staged = stage::rows(&job.output, output, &table, &matched, None, done)?;
     staged.commit()?;
     answered.forget();
     let beyond_promise = keys > list.head().queries;

@@ -353,7 +353,7 @@ impl Publishing<'_> {
             let labels = delta.added.iter().map(|(_, at)| &delta.labels[*at..][..label]);
             let labels = labels.collect::<Vec<_>>().concat();
             let (_, entry) =
-                write_part(draft.as_file(), header, &removed, (&added, &labels)).map_err(failed)?;
+                write_part(draft.as_file(), header, &removed, &added, &labels).map_err(failed)?;
             (draft, entry, false)
         };
         head.parts.push(entry);

@@ -98,7 +98,7 @@ impl Scratch {
     fn ask(&self, keys: &[&str]) -> Vec<Option<Option<String>>> {
         let (head, rng) = (self.head(), &mut StdRng::seed_from_u64(2));
         let log = fs::read_to_string(self.path().join("public").join(LOG)).unwrap();
-        vesica_list::log::check(&log, (head.log, head.state), None).unwrap();
+        vesica_list::log::check(&log, head.logged(), None).unwrap();
         let files = head.headers().map(|(entry, header)| {
             let file = fs::read(self.path().join("public").join(entry.file_name())).unwrap();
             let mut checker = Checker::new(entry, &header);

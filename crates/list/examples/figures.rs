@@ -52,7 +52,7 @@ fn main() {
             Entry { sequence: 0, removed: 0, added: items, bytes: 0, digest: Hex::default() };
         let header = head.header(&entry, [0; 32]);
         let ((file, entry), time) = timed(|| {
-            write_part(Cursor::new(Vec::new()), header, &[], (&tags, &[])).expect("memory suffices")
+            write_part(Cursor::new(Vec::new()), header, &[], &tags, &[]).expect("memory suffices")
         });
         drop(tags);
         head.parts.push(entry);

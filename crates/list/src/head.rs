@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     hex::Hex,
     label,
-    log::{self, Line, LogEnd},
+    log::{self, Line, LogEnd, LoggedState},
     part::{self, Entry, HEADER_BYTES, Hash, Header},
     signed::{self, Unverified},
     table,
@@ -164,7 +164,7 @@ impl Head {
     pub fn headers(&self) -> impl Iterator<Item = (&Entry, Header)> {
         self.parts.iter().scan(self.terms(), |state, entry| {
             let header = self.header(entry, *state);
-            *state = part::state(state, &entry.digest.0, (self.epoch, entry.sequence));
+            *state = part::state(state, &entry.digest.0, self.version(entry));
             Some((entry, header))
         })
     }
@@ -182,16 +182,26 @@ impl Head {
         }
     }
 
+    /// Returns the end of the log and the state.
+    pub fn logged(&self) -> LoggedState {
+        LoggedState { end: self.log, state: self.state }
+    }
+
     /// Returns the line of this head in the log.
     pub fn line(&self) -> Line {
         let Self { epoch, issued, state, .. } = *self;
         Line { epoch, sequence: self.sequence(), issued, state }
     }
 
+    /// Returns the version of the list after a part.
+    fn version(&self, entry: &Entry) -> part::Version {
+        part::Version { epoch: self.epoch, sequence: entry.sequence }
+    }
+
     /// Computes the state after the listed parts.
     pub fn computed_state(&self) -> Hash {
         self.parts.iter().fold(self.terms(), |state, entry| {
-            part::state(&state, &entry.digest.0, (self.epoch, entry.sequence))
+            part::state(&state, &entry.digest.0, self.version(entry))
         })
     }
 
@@ -340,7 +350,7 @@ impl Head {
     pub fn unread_log(&self, known: Option<&Self>) -> Option<log::Checker> {
         let is_known =
             known.is_some_and(|known| (known.state, known.log) == (self.state, self.log));
-        (!is_known).then(|| log::Checker::new((self.log, self.state), known.map(|known| known.log)))
+        (!is_known).then(|| log::Checker::new(self.logged(), known.map(|known| known.log)))
     }
 }
 

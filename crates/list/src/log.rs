@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, Result},
     hex::Hex,
+    part::Version,
 };
 
 /// Maximum length of a log, in bytes: about two million lines.
@@ -26,6 +27,15 @@ pub struct LogEnd {
     pub entries: u64,
     /// Hash of the last line.
     pub digest: Hex,
+}
+
+/// The end of a log, and the state of the list in its last line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedState {
+    /// The end of the log.
+    pub end: LogEnd,
+    /// The state of the list.
+    pub state: Hex,
 }
 
 /// The content of a line.
@@ -59,21 +69,21 @@ impl LogEnd {
 /// are allowed after it, because a newer head may be in publication.
 pub struct Checker {
     /// The end of the log and the state, according to the head.
-    now: (LogEnd, Hex),
+    now: LoggedState,
     known: Option<LogEnd>,
     bytes: usize,
     /// The incomplete last line.
     line: Vec<u8>,
     end: LogEnd,
-    /// Epoch and part number of the last line.
-    version: Option<(u64, u64)>,
+    /// The version in the last line.
+    version: Option<Version>,
     was_met: bool,
     is_met: bool,
 }
 
 impl Checker {
     /// Creates a checker for the log end and state of a head, and the log end seen before, if any.
-    pub fn new(now: (LogEnd, Hex), known: Option<LogEnd>) -> Self {
+    pub fn new(now: LoggedState, known: Option<LogEnd>) -> Self {
         let was_met = known.is_none_or(|known| known.entries == 0);
         let (line, end) = (Vec::new(), LogEnd::default());
         Self { now, known, bytes: 0, line, end, version: None, was_met, is_met: false }
@@ -109,13 +119,13 @@ impl Checker {
         if expected != text {
             return Err(Error::Log("a line does not follow the one before"));
         }
-        let version = Some((line.epoch, line.sequence));
+        let version = Some(Version { epoch: line.epoch, sequence: line.sequence });
         if version <= self.version {
             return Err(Error::Log("a version is in it twice, or after a later one"));
         }
         (self.end, self.version) = (next, version);
         self.was_met |= self.known == Some(self.end);
-        self.is_met |= self.was_met && self.now == (self.end, line.state);
+        self.is_met |= self.was_met && self.now == LoggedState { end: self.end, state: line.state };
         Ok(())
     }
 
@@ -137,7 +147,7 @@ impl Checker {
 ///
 /// # Errors
 /// [`Error::Log`].
-pub fn check(text: &str, now: (LogEnd, Hex), known: Option<&LogEnd>) -> Result<()> {
+pub fn check(text: &str, now: LoggedState, known: Option<&LogEnd>) -> Result<()> {
     let mut checker = Checker::new(now, known.copied());
     checker.push(text.as_bytes())?;
     checker.finish()

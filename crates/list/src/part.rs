@@ -164,8 +164,18 @@ pub fn digest(content_bytes: u64, chunk_digests: &[u8]) -> Hash {
     *hasher.finalize().as_bytes()
 }
 
+/// The version of a list. A later one compares as greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The epoch.
+    pub epoch: u64,
+    /// The number of the last part in the epoch.
+    pub sequence: u64,
+}
+
 /// Computes the state of a list after a part. A state identifies all parts so far, and the terms.
-pub fn state(previous: &Hash, part: &Hash, (epoch, sequence): (u64, u64)) -> Hash {
+pub fn state(previous: &Hash, part: &Hash, version: Version) -> Hash {
+    let Version { epoch, sequence } = version;
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list state");
     hasher.update(previous).update(part);
     hasher.update(&epoch.to_le_bytes()).update(&sequence.to_le_bytes());

@@ -12,7 +12,7 @@ use crate::{
     head::{Expectation, Head, Labels, SUITE, VERSION, tag_bits},
     hex::Hex,
     label::{self, OVERHEAD, Place},
-    log::{self, Line, LogEnd},
+    log::{self, Line, LogEnd, LoggedState},
     lookup::List,
     part::{self, CHUNK, Entry, HEADER_BYTES, Hash, Header},
     signed,
@@ -105,7 +105,7 @@ impl Publisher {
         }
         let tags: Vec<_> = into.iter().map(|(value, _)| tag(value)).collect();
         let (file, entry) =
-            write_part(Cursor::new(Vec::new()), header, &out, (&tags, &labels)).unwrap();
+            write_part(Cursor::new(Vec::new()), header, &out, &tags, &labels).unwrap();
         self.files.push(file.into_inner());
         removed.iter().for_each(|key| assert!(self.set.remove(key).is_some()));
         self.set.extend(added.iter().copied());
@@ -398,7 +398,7 @@ fn a_returning_client_refuses_what_contradicts_what_it_saw() {
 fn the_log_cannot_lose_a_line() {
     let publisher = published(false);
     let text = &publisher.log;
-    let head = (publisher.head.log, publisher.head.state);
+    let head = publisher.head.logged();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     assert_eq!(lines.len(), 5);
     assert_eq!(log::check(text, head, None), Ok(()));
@@ -413,8 +413,8 @@ fn the_log_cannot_lose_a_line() {
     for repeated in [(1, 4), (1, 2), (0, 9)] {
         let (epoch, sequence) = repeated;
         let state = Hex([7; 32]);
-        let (line, end) = head.0.append(&Line { epoch, sequence, issued: 1000, state });
-        let refused = log::check(&(text.clone() + &line), (end, state), None);
+        let (line, end) = head.end.append(&Line { epoch, sequence, issued: 1000, state });
+        let refused = log::check(&(text.clone() + &line), LoggedState { end, state }, None);
         assert!(matches!(refused, Err(Error::Log(_))), "{repeated:?}");
     }
     for wrong in [
@@ -436,9 +436,9 @@ fn the_log_cannot_lose_a_line() {
     // The log may continue while another head is being published, but it may not get shorter.
     later.change(&[], &[(77_777, *b"more")]);
     assert_eq!(log::check(&later.log, head, Some(&older)), Ok(()));
-    let newest = (later.head.log, later.head.state);
+    let newest = later.head.logged();
     assert_eq!(log::check(&later.log, newest, Some(&older)), Ok(()));
-    assert!(matches!(log::check(&later.log, head, Some(&newest.0)), Err(Error::Log(_))));
+    assert!(matches!(log::check(&later.log, head, Some(&newest.end)), Err(Error::Log(_))));
     assert!(matches!(log::check(text, newest, None), Err(Error::Log(_))));
 }
 

@@ -119,7 +119,8 @@ pub fn write_part<W: Write + Seek>(
     out: W,
     header: Header,
     removed: &[u128],
-    (added, labels): (&[u128], &[u8]),
+    added: &[u128],
+    labels: &[u8],
 ) -> io::Result<(W, Entry)> {
     let wrong = |_: Fault| io::Error::from(io::ErrorKind::InvalidInput);
     let shapes = header.shapes().map_err(wrong)?;

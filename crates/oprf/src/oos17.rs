@@ -81,7 +81,8 @@ impl Functions {
         &self,
         first: usize,
         starts: &[u32],
-        (points, which): (&Encoded, impl Fn(usize) -> usize + Sync),
+        points: &Encoded,
+        which: impl Fn(usize) -> usize + Sync,
         values: &mut [Block],
     ) {
         let last = starts.len() - 1;

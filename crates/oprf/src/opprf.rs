@@ -112,15 +112,8 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        let programmed = (points, values);
-        programmable::program::<oprf::Oprf<O, A>, O>(
-            self.oprf,
-            self.hint,
-            &[],
-            programmed,
-            channel,
-            rng,
-        )
+        let Self { hint, oprf } = self;
+        programmable::program::<oprf::Oprf<O, A>, O>(oprf, hint, &[], points, values, channel, rng)
     }
 }
 

@@ -122,7 +122,8 @@ pub fn program<F: Oprf, O: ByteStrings>(
     oprf: F::Sender,
     hint: Hint,
     starts: &[u32],
-    (points, values): (&[Block], &[u8]),
+    points: &[Block],
+    values: &[u8],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {

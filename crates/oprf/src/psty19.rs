@@ -81,7 +81,7 @@ impl<O: ByteStrings> Sender<O> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         let Self { hint, oprf, .. } = self;
-        programmable::program::<kkrt16::Oprf, O>(oprf, hint, starts, (points, values), channel, rng)
+        programmable::program::<kkrt16::Oprf, O>(oprf, hint, starts, points, values, channel, rng)
     }
 }
 

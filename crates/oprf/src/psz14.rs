@@ -89,7 +89,8 @@ impl Sender {
     /// If strings have no letters or more than [`MAX_LETTERS`].
     pub fn evaluate<'a>(
         mut self,
-        (instances, letters): (usize, usize),
+        instances: usize,
+        letters: usize,
         points: impl Fn(usize) -> &'a [Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -274,7 +275,8 @@ mod tests {
             |channel, rng| {
                 let mut shown = vec![Vec::new(); words.len()];
                 Sender::setup(channel, rng)?.evaluate(
-                    (words.len(), letters),
+                    words.len(),
+                    letters,
                     |instance| &sets[instance],
                     channel,
                     rng,
@@ -302,7 +304,7 @@ mod tests {
                 let mut shown = Vec::new();
                 let points = |_| &rectangle[..];
                 let show = |_, values: &[Block]| shown.extend_from_slice(values);
-                Sender::setup(channel, rng)?.evaluate((1, 2), points, channel, rng, show)?;
+                Sender::setup(channel, rng)?.evaluate(1, 2, points, channel, rng, show)?;
                 Ok::<_, vesica_net::Error>(shown)
             },
             |channel, rng| Receiver::setup(channel, rng)?.evaluate(&[Block(7)], 2, channel, rng),

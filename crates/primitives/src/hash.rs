@@ -63,8 +63,8 @@ impl RowHash {
                 *input = bytemuck::cast(*row);
             }
             let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
-            let key = (&self.wide_key, HASH_KEYED);
-            let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
+            let (key, numbers) = (&self.wide_key, &[0; HASH_LANES]);
+            let digests = self.backend.hash(key, HASH_KEYED, &inputs, &lens, numbers);
             for (row, digest) in rows.iter_mut().zip(digests) {
                 let [low, high]: [Block; 2] = bytemuck::cast(digest);
                 *row = [low, high, Block::ZERO, Block::ZERO];
@@ -93,8 +93,7 @@ impl RowHash {
                 (*input, *number) = (bytemuck::cast(*row), *index);
             }
             let lens = [size_of::<[Block; ROW_BLOCKS]>() as u32; HASH_LANES];
-            let digests =
-                self.backend.hash((&self.place_key, HASH_KEYED), &inputs, &lens, &numbers);
+            let digests = self.backend.hash(&self.place_key, HASH_KEYED, &inputs, &lens, &numbers);
             for (out, digest) in out.iter_mut().zip(digests) {
                 let [low, _]: [Block; 2] = bytemuck::cast(digest);
                 *out = low;
@@ -114,8 +113,8 @@ impl RowHash {
                 *input = bytemuck::cast(row.0);
             }
             let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
-            let key = (&self.key, HASH_KEYED);
-            let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
+            let (key, numbers) = (&self.key, &[0; HASH_LANES]);
+            let digests = self.backend.hash(key, HASH_KEYED, &inputs, &lens, numbers);
             for (out, digest) in out.iter_mut().zip(digests) {
                 let [low, _]: [Block; 2] = bytemuck::cast(digest);
                 *out = low;
@@ -190,8 +189,8 @@ impl ShortHash {
             if filled == 0 {
                 return;
             }
-            let key = (&self.key, self.mode);
-            let digests = self.backend.hash(key, &blocks, &lens, &[0; HASH_LANES]);
+            let (key, numbers) = (&self.key, &[0; HASH_LANES]);
+            let digests = self.backend.hash(key, self.mode, &blocks, &lens, numbers);
             digests[..filled].iter().for_each(|digest| show(bytemuck::cast(*digest)));
         }
     }

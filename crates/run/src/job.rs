@@ -573,7 +573,7 @@ fn stage(
                 found = stage::watch_formulas(&to, &table, &mut rows, formulas);
                 let all = rows.rows.len() as u64;
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
-                stage::rows(&to, output, &table, (&rows, select.as_deref()), done)
+                stage::rows(&to, output, &table, &rows, select.as_deref(), done)
             }
             (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
             (Content::Text(write), _) => output.stage(|out| write(out)),

@@ -9,7 +9,8 @@ use crate::head;
 pub(crate) fn write<'a>(
     record: &[u8],
     more: impl Iterator<Item = &'a str>,
-    (delimiter, line_end): (u8, &[u8]),
+    delimiter: u8,
+    line_end: &[u8],
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     let own = head::line_end(record);
@@ -52,7 +53,7 @@ mod tests {
 
     fn appended(record: &str, more: &[&str]) -> String {
         let mut out = Vec::new();
-        write(record.as_bytes(), more.iter().copied(), (b';', b"\n"), &mut out).unwrap();
+        write(record.as_bytes(), more.iter().copied(), b';', b"\n", &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

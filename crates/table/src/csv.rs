@@ -168,8 +168,8 @@ impl DelimitedHeader {
         more: impl Iterator<Item = Option<&'a str>>,
         out: &mut (dyn Write + Send),
     ) -> io::Result<()> {
-        let form = (self.delimiter, self.line_end());
-        append::write(record, more.map(Option::unwrap_or_default), form, out)
+        let more = more.map(Option::unwrap_or_default);
+        append::write(record, more, self.delimiter, self.line_end(), out)
     }
 
     /// Returns a record with only the selected fields, in the requested order and with unchanged bytes.

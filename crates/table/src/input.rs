@@ -184,7 +184,7 @@ impl Opening {
             reader = unpacked.map_err(|error| self.fault(InputFault::Io(error)))?;
             (head, ended) = (Vec::new(), false);
         }
-        self.read_header((head, ended), reader, raw, packing)
+        self.read_header(head, ended, reader, raw, packing)
     }
 
     fn fault(&self, fault: InputFault) -> Error {
@@ -194,7 +194,8 @@ impl Opening {
     /// Reads the header of a text. The beginning, whether that is all of it, and a reader of the rest are given.
     fn read_header(
         self,
-        (mut head, mut ended): (Vec<u8>, bool),
+        mut head: Vec<u8>,
+        mut ended: bool,
         mut rest: Box<dyn Read + Send>,
         raw: Raw,
         packing: Option<Compression>,

@@ -401,16 +401,17 @@ impl Parquet {
         let column = self.file().file_metadata().schema_descr().column(leaf);
         let pages = Box::new(SerializedPageWriter::new(&mut bytes));
         let mut to = get_column_writer(column, properties.clone(), pages);
-        let from = (input, leaf);
         let copied = guarded(|| match &mut to {
-            ColumnWriter::BoolColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::Int32ColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::Int64ColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::Int96ColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::FloatColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::DoubleColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::ByteArrayColumnWriter(to) => self.copy_values(from, source, to),
-            ColumnWriter::FixedLenByteArrayColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::BoolColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::Int32ColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::Int64ColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::Int96ColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::FloatColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::DoubleColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::ByteArrayColumnWriter(to) => self.copy_values(input, leaf, source, to),
+            ColumnWriter::FixedLenByteArrayColumnWriter(to) => {
+                self.copy_values(input, leaf, source, to)
+            }
         });
         copied.unwrap_or_else(|| Err(self.damaged("a column").into()))?;
         let closed = to.close().map_err(unwritten)?;
@@ -419,7 +420,8 @@ impl Parquet {
 
     fn copy_values<T: DataType>(
         &self,
-        (input, leaf): (&SerializedFileReader<Pages>, usize),
+        input: &SerializedFileReader<Pages>,
+        leaf: usize,
         source: &Gathered<'_>,
         to: &mut ColumnWriterImpl<'_, T>,
     ) -> std::result::Result<(), Unwritten> {

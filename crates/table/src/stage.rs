@@ -62,7 +62,8 @@ pub fn rows(
     to: &Destination,
     output: Output,
     table: &Table,
-    (rows, select): (&Matched, Option<&[String]>),
+    rows: &Matched,
+    select: Option<&[String]>,
     mut done: impl FnMut(u64),
 ) -> Result<Staged> {
     let mut fault = None;

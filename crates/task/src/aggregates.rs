@@ -487,8 +487,7 @@ impl ByPartitions for Adding {
             total.add(&share);
             all_clamped += clamped;
         }
-        let Randomness { rng, noise } = randomness;
-        let opened = open(query, call.receives(), &total, channel, (rng, noise));
+        let opened = open(query, call.receives(), &total, channel, randomness);
         let answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
         Ok(unrevealed(number, query, call, answer, all_clamped))
     }

@@ -21,6 +21,7 @@ use vesica_keyset::{
 };
 use vesica_net::Channel;
 use vesica_planner::Candidate;
+pub use vesica_psi::aggregate::Randomness;
 use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
 use vesica_table::{
     pieces::Pieces, sent_columns::SentColumns, sent_types::SentType, written::Matched,
@@ -282,15 +283,6 @@ pub trait Gather: Send + Sync {
         channel: &mut Channel,
         randomness: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>>;
-}
-
-/// The randomness of a run's end.
-pub struct Randomness<'a> {
-    /// Fresh randomness.
-    pub rng: &'a mut dyn CryptoRng,
-    /// The randomness of a number's noise. It is the same when the end of a run is repeated: otherwise each repetition
-    /// would show the number with other noise.
-    pub noise: &'a mut dyn CryptoRng,
 }
 
 /// The moment at which a side that finds matches in a partition reveals them, if both sides learn.

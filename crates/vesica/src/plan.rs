@@ -13,7 +13,7 @@ use vesica_core::{
     words::bytes,
 };
 use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
-use vesica_psi::Status;
+use vesica_psi::{Status, lookup::Asking};
 use vesica_task::query::Query;
 
 pub use published_list::ListPlan;
@@ -130,7 +130,10 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     let priced = *prices != Prices::default();
     let one_asks = offer.query == Query::ROWS && matches!(offer.learns, Learns::Me | Learns::Peer);
     let published_list = (one_asks && sender > receiver)
-        .then(|| ListPlan::of(&ranking, first, (receiver, sender), (*runs).max(1)))
+        .then(|| {
+            let asking = Asking { items: sender, keys: receiver, times: (*runs).max(1) };
+            ListPlan::of(&ranking, first, asking)
+        })
         .flatten();
     Ok(Plan {
         receiver_items: receiver,

@@ -22,7 +22,10 @@ const WIDTH: usize = 33;
 const INSTANCES: usize = 77;
 
 /// A party's inputs, and the answers if they are revealed to it.
-type Ends = (WireBits, Option<WireBits>);
+struct Ends {
+    own: WireBits,
+    answers: Option<WireBits>,
+}
 
 /// Computes whether numbers are equal. Everything is secret until the answers are revealed to the second party.
 fn equality<E: Engine>(engine: &mut E, role: Party, rng: &mut SecretRng) -> Result<Ends, E::Error> {
@@ -34,11 +37,12 @@ fn equality<E: Engine>(engine: &mut E, role: Party, rng: &mut SecretRng) -> Resu
     let both = [input(Party::First)?, input(Party::Second)?];
     let inputs = vesica_circuit::Values::stack(&both.each_ref());
     let equal = engine.run(&compare::equality(WIDTH), &inputs)?;
-    Ok((own, engine.reveal(&equal, Party::Second)?))
+    Ok(Ends { own, answers: engine.reveal(&equal, Party::Second)? })
 }
 
-fn compare_answers((left, _): Ends, (right, answers): Ends) {
-    let answers = answers.expect("the second party learns the answers");
+fn compare_answers(first: Ends, second: Ends) {
+    let (left, right) = (first.own, second.own);
+    let answers = second.answers.expect("the second party learns the answers");
     [&left, &right, &answers].iter().for_each(|bits| public(bits.words()));
     let equal = left.to_items().into_iter().zip(right.to_items()).map(|(l, r)| l == r);
     assert!((0..INSTANCES).map(|i| answers.get(0, i)).eq(equal), "the answers in the clear");

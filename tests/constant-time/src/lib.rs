@@ -40,7 +40,7 @@ pub fn quick() -> impl Iterator<Item = Case> {
         ("circuit/garbling", circuits::garbling),
         ("psi/rr22", psi::rr22),
     ];
-    cases.into_iter().map(case)
+    cases.into_iter().map(|(name, run)| case(name, run))
 }
 
 /// Every case.
@@ -75,10 +75,10 @@ pub fn every() -> impl Iterator<Item = Case> {
         ("circuit/gmw-alsz13", circuits::gmw_alsz13),
         ("circuit/gmw-silent", circuits::gmw_silent),
     ];
-    quick().chain(others.into_iter().map(case)).chain(psi::cases())
+    quick().chain(others.into_iter().map(|(name, run)| case(name, run))).chain(psi::cases())
 }
 
-fn case((name, run): (&str, fn())) -> Case {
+fn case(name: &str, run: fn()) -> Case {
     (name.to_owned(), Box::new(run))
 }
 

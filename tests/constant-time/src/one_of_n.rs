@@ -2,7 +2,7 @@
 
 use vesica_net::{Channel, Error, Result};
 use vesica_ot::one_of_n::{
-    Keys, Receiver, Sender, kk13, kkrt16,
+    Keys, MessageShape, Receiver, Sender, kk13, kkrt16,
     matrix::{self, Pieces, checked, unchecked},
     oos17,
     precomputed::{Drawn, Prepared},
@@ -22,7 +22,7 @@ use crate::{
 const OTS: usize = 201;
 
 /// Number of messages per chosen-message OT, and their length in bytes.
-const MESSAGES: (usize, usize) = (5, 20);
+const MESSAGES: MessageShape = MessageShape { n: 5, len: 20 };
 
 type Setup<T> = fn(&mut Channel, &mut SecretRng) -> Result<T>;
 
@@ -32,7 +32,7 @@ where
     S: Sender<Keys: Send>,
     R: Receiver,
 {
-    let (n, len) = MESSAGES;
+    let MessageShape { n, len } = MESSAGES;
     let ((own, theirs), (words, received)) = run(
         |channel, rng| {
             let mut ot = sender(channel, rng)?;

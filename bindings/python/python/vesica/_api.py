@@ -415,5 +415,5 @@ def plan(
     size = arguments.whole(0)
     sizes = (size("mine", mine), size("theirs", theirs), arguments.whole(1)("runs", runs))
     delay = arguments.milliseconds("round_trip", round_trip)
-    planned: dict[str, Any] = json.loads(_native.plan(arguments.options(given), sizes, delay))
+    planned: dict[str, Any] = json.loads(_native.plan(arguments.options(given), *sizes, delay))
     return planned

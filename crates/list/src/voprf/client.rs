@@ -67,7 +67,7 @@ impl<T: AsRef<[u8]> + Sync> Blinded<T> {
         let points = self.decode(evaluated)?;
         let key = Ristretto::decode(public).ok_or(Error::Proof)?;
         let batch = Batch { public, blinded: (&self.elements, &self.points), evaluated };
-        match batch.verify((&key, &points), proof) {
+        match batch.verify(&key, &points, proof) {
             true => Ok(self.unblind(&points)),
             false => Err(Error::Proof),
         }

@@ -76,7 +76,8 @@ impl Batch<'_> {
     /// Returns whether a proof is valid. `public` and `evaluated` are the decoded elements.
     pub(super) fn verify(
         &self,
-        (public, evaluated): (&RistrettoPoint, &[RistrettoPoint]),
+        public: &RistrettoPoint,
+        evaluated: &[RistrettoPoint],
         proof: &Proof,
     ) -> bool {
         let (halves, _) = proof.as_chunks::<32>();

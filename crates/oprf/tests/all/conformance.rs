@@ -36,7 +36,8 @@ fn psz14() {
         |starts, points, channel, rng| {
             let mut values = Vec::with_capacity(points.len());
             psz14::Sender::setup(channel, rng)?.evaluate(
-                (starts.len() - 1, psz14::MAX_LETTERS),
+                starts.len() - 1,
+                psz14::MAX_LETTERS,
                 |instance| &points[starts[instance] as usize..starts[instance + 1] as usize],
                 channel,
                 rng,

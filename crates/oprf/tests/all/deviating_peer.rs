@@ -49,8 +49,7 @@ fn receive_kkrt16(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
 fn send_psz14(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let points = points();
     let sender = psz14::Sender::setup(channel, rng)?;
-    let dimensions = (POINTS as usize, 3);
-    sender.evaluate(dimensions, |j| &points[j..=j], channel, rng, |_, _| {})
+    sender.evaluate(POINTS as usize, 3, |j| &points[j..=j], channel, rng, |_, _| {})
 }
 
 fn receive_psz14(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {

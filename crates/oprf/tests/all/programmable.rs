@@ -127,7 +127,8 @@ fn parties<'a, F: Setup>(
     (
         move |channel: &mut Channel, rng: &mut StdRng| {
             let sender = F::sender(agreed, channel, rng)?;
-            program::<F, Rr22>(sender, hint, &starts, programmed, channel, rng)
+            let (points, values) = programmed;
+            program::<F, Rr22>(sender, hint, &starts, points, values, channel, rng)
         },
         move |channel: &mut Channel, rng: &mut StdRng| {
             let receiver = F::receiver(agreed, channel, rng)?;

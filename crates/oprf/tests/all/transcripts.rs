@@ -36,7 +36,7 @@ fn psz14(words: &[Block]) -> Transcripts {
         |channel, rng| {
             let points = |j| std::slice::from_ref(&words[j]);
             let sender = psz14::Sender::setup(channel, rng)?;
-            sender.evaluate((words.len(), 5), points, channel, rng, |_, _| {})
+            sender.evaluate(words.len(), 5, points, channel, rng, |_, _| {})
         },
         |channel, rng| {
             psz14::Receiver::setup(channel, rng)?.evaluate(words, 5, channel, rng)?;

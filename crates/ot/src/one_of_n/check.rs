@@ -37,7 +37,8 @@ pub(super) fn bytes<C: LinearCode>() -> Bytes {
 
 /// Steps 3 to 5, for the rows followed by the mask rows.
 pub(super) fn verify<C: LinearCode>(
-    (code, delta): (&C, &C::Row),
+    code: &C,
+    delta: &C::Row,
     rows: &[C::Row],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,

@@ -84,7 +84,7 @@ impl super::Sender for Sender {
         _: &mut dyn CryptoRng,
     ) -> Result<Self::Keys> {
         // 2 and 3.
-        let keys = RowKeys::receive((&self.function, &mut self.columns), self.next, ots, channel)?;
+        let keys = RowKeys::receive(&self.function, &mut self.columns, self.next, ots, channel)?;
         self.next += ots as u64;
         Ok(keys)
     }
@@ -97,8 +97,8 @@ impl super::Sender for Sender {
         show: impl FnMut(&Self::Keys),
     ) -> Result<()> {
         // 2 and 3.
-        let columns = (&self.function, &mut self.columns);
-        RowKeys::receive_pieces(columns, self.next, ots, channel, show)?;
+        let (function, columns) = (&self.function, &mut self.columns);
+        RowKeys::receive_pieces(function, columns, self.next, ots, channel, show)?;
         self.next += ots as u64;
         Ok(())
     }
@@ -133,8 +133,8 @@ impl super::Receiver for Receiver {
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 2 and 3.
-        let rows = (&WalshHadamard, &mut self.columns, &self.hash);
-        rows::receive_keys(rows, self.next, words, keys, channel)?;
+        let (columns, hash) = (&mut self.columns, &self.hash);
+        rows::receive_keys(&WalshHadamard, columns, hash, self.next, words, keys, channel)?;
         self.next += words.len() as u64;
         Ok(())
     }

@@ -96,7 +96,7 @@ impl super::Sender for Sender {
         // 2.
         let function = self.draw_code(channel, rng)?;
         // 3 and 4.
-        let keys = RowKeys::receive((&function, &mut self.columns), self.next, ots, channel)?;
+        let keys = RowKeys::receive(&function, &mut self.columns, self.next, ots, channel)?;
         self.next += ots as u64;
         Ok(keys)
     }
@@ -111,8 +111,8 @@ impl super::Sender for Sender {
         // 2.
         let function = self.draw_code(channel, rng)?;
         // 3 and 4.
-        let columns = (&function, &mut self.columns);
-        RowKeys::receive_pieces(columns, self.next, ots, channel, show)?;
+        let columns = &mut self.columns;
+        RowKeys::receive_pieces(&function, columns, self.next, ots, channel, show)?;
         self.next += ots as u64;
         Ok(())
     }
@@ -150,8 +150,8 @@ impl super::Receiver for Receiver {
         channel.recv_slice(CODE_KEY, &mut key)?;
         let code = PseudoRandomCode::new(&Seed::new(key[0]), self.width);
         // 3 and 4.
-        let rows = (&code, &mut self.columns, &RowHash::new(key[0]));
-        rows::receive_keys(rows, self.next, words, keys, channel)?;
+        let (columns, hash) = (&mut self.columns, &RowHash::new(key[0]));
+        rows::receive_keys(&code, columns, hash, self.next, words, keys, channel)?;
         self.next += words.len() as u64;
         Ok(())
     }

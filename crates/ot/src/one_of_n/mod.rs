@@ -137,7 +137,7 @@ pub trait Sender {
         Ok(values)
     }
 
-    /// OT of chosen messages: `messages` holds the `n` messages of each OT one after another, all of `len`
+    /// OT of chosen messages: `messages` holds the n messages of each OT one after another, all of `len`
     /// bytes. Costs n·len bytes per OT in addition to the random OT.
     ///
     /// # Panics
@@ -146,15 +146,16 @@ pub trait Sender {
     fn send_chosen(
         &mut self,
         messages: &[u8],
-        (n, len): (usize, usize),
+        shape: MessageShape,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        assert_messages(n, len, Self::WORD_BITS);
+        let MessageShape { n, len } = shape;
+        shape.check(Self::WORD_BITS);
         assert!(messages.len().is_multiple_of(n * len), "{n} messages of {len} bytes an OT");
         let ots = messages.len() / (n * len);
         let keys = self.send_random(ots, channel, rng)?;
-        let per_chunk = ots_per_chunk(n, len);
+        let per_chunk = shape.ots_per_chunk();
         let mut masks = Zeroizing::new(vec![Block::ZERO; per_chunk.min(ots) * n]);
         for (i, messages) in messages.chunks(per_chunk * n * len).enumerate() {
             let (first, count) = (i * per_chunk, messages.len() / len);
@@ -213,11 +214,12 @@ pub trait Receiver {
     fn receive_chosen(
         &mut self,
         choices: &[u8],
-        (n, len): (usize, usize),
+        shape: MessageShape,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
-        assert_messages(n, len, Self::WORD_BITS);
+        let MessageShape { n, len } = shape;
+        shape.check(Self::WORD_BITS);
         // Choices are secret; that there is a message for each is not.
         let outside = |choice: &u8| u8::from(usize::from(*choice) >= n);
         let some = choices.iter().fold(0, |some, choice| some | outside(choice));
@@ -226,7 +228,7 @@ pub trait Receiver {
         let words: Zeroizing<Vec<Block>> = Zeroizing::new(words.collect());
         let keys = Zeroizing::new(self.receive_random(&words, channel, rng)?);
         let mut chosen = vec![0; choices.len() * len];
-        let per_chunk = ots_per_chunk(n, len);
+        let per_chunk = shape.ots_per_chunk();
         let chunks = chosen.chunks_mut(per_chunk * len).zip(choices.chunks(per_chunk));
         for ((out, choices), keys) in chunks.zip(keys.chunks(per_chunk)) {
             let mut masked = vec![0; n * out.len()];
@@ -241,16 +243,29 @@ pub trait Receiver {
     }
 }
 
-fn assert_messages(n: usize, len: usize, word_bits: usize) {
-    assert!(
-        len > 0 && (1..=MAX_MESSAGES).contains(&n),
-        "1 to {MAX_MESSAGES} messages, which have a length"
-    );
-    assert!(n <= 1 << word_bits.min(8), "a word for each message");
+/// The messages of an OT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageShape {
+    /// The number of messages, from 1 to [`MAX_MESSAGES`].
+    pub n: usize,
+    /// The bytes of a message, at least 1.
+    pub len: usize,
 }
 
-fn ots_per_chunk(n: usize, len: usize) -> usize {
-    (MESSAGE_CHUNK_BYTES / (n * len)).max(1)
+impl MessageShape {
+    /// Asserts that words of this many bits can name the messages.
+    fn check(self, word_bits: usize) {
+        assert!(
+            self.len > 0 && (1..=MAX_MESSAGES).contains(&self.n),
+            "1 to {MAX_MESSAGES} messages, which have a length"
+        );
+        assert!(self.n <= 1 << word_bits.min(8), "a word for each message");
+    }
+
+    /// Returns the number of OTs whose messages are sent together.
+    fn ots_per_chunk(self) -> usize {
+        (MESSAGE_CHUNK_BYTES / (self.n * self.len)).max(1)
+    }
 }
 
 /// Writes the message with this number to `out`, which must be 0; reads all of them.

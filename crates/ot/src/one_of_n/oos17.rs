@@ -119,14 +119,14 @@ impl<C: LinearCode> super::Sender for Sender<C> {
             return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }));
         }
         if ots == 0 {
-            return RowKeys::receive((&self.function, &mut self.columns), self.next, 0, channel);
+            return RowKeys::receive(&self.function, &mut self.columns, self.next, 0, channel);
         }
         // 2.
-        let columns = (&self.function, &mut self.columns);
-        let mut keys = RowKeys::receive(columns, self.next, ots + SUMS, channel)?;
+        let (function, columns) = (&self.function, &mut self.columns);
+        let mut keys = RowKeys::receive(function, columns, self.next, ots + SUMS, channel)?;
         // 3 to 5.
-        let code = (&self.function.code, &*self.function.delta);
-        let verified = check::verify(code, keys.rows(), channel, rng);
+        let Function { code, delta, .. } = &*self.function;
+        let verified = check::verify(code, delta, keys.rows(), channel, rng);
         self.is_refused = verified.is_err();
         verified?;
         // 6.
@@ -188,8 +188,8 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         // 2.
         let masked = with_masks::<C>(words, rng);
         let mut rows = ZeroizingVec::zeros(masked.len() * C::Row::BLOCKS);
-        let machine = (&self.code, &mut self.columns);
-        rows::send_rows(machine, &masked, &mut rows, &mut RowBuffers::default(), channel)?;
+        let (code, columns) = (&self.code, &mut self.columns);
+        rows::send_rows(code, columns, &masked, &mut rows, &mut RowBuffers::default(), channel)?;
         let rows: &[C::Row] = bytemuck::cast_slice(&rows);
         // 3 and 4.
         check::prove(&masked, rows, channel)?;
@@ -336,8 +336,8 @@ mod tests {
         let words = with_masks::<C>(&attempt.words, rng);
         let mut rows = vec![Block::ZERO; words.len() * C::Row::BLOCKS];
         let code = Falsely { code: &receiver.code, attempt };
-        let machine = (&code, &mut receiver.columns);
-        rows::send_rows(machine, &words, &mut rows, &mut RowBuffers::default(), channel).unwrap();
+        let (columns, buffers) = (&mut receiver.columns, &mut RowBuffers::default());
+        rows::send_rows(&code, columns, &words, &mut rows, buffers, channel).unwrap();
         let rows: &mut [C::Row] = bytemuck::cast_slice_mut(&mut rows);
         let challenge = receive_challenge(channel).unwrap();
         let right = answer(&words, &*rows, challenge);

@@ -61,7 +61,8 @@ pub struct RowKeys<C: Code> {
 impl<C: Code> RowKeys<C> {
     /// S's side of the next rows, with numbers from `first` on.
     pub(super) fn receive(
-        (function, columns): (&Arc<Function<C>>, &mut columns::Sender),
+        function: &Arc<Function<C>>,
+        columns: &mut columns::Sender,
         first: u64,
         ots: usize,
         channel: &mut Channel,
@@ -75,7 +76,8 @@ impl<C: Code> RowKeys<C> {
     /// Like [`RowKeys::receive`], but passes on the keys piece by piece as soon as they are available, in
     /// memory that stays in the cache.
     pub(super) fn receive_pieces(
-        (function, columns): (&Arc<Function<C>>, &mut columns::Sender),
+        function: &Arc<Function<C>>,
+        columns: &mut columns::Sender,
         first: u64,
         ots: usize,
         channel: &mut Channel,
@@ -242,7 +244,8 @@ pub(super) struct RowBuffers {
 
 /// R's side of the next rows: fills `rows`, one for each word, with t.
 pub(super) fn send_rows<C: Code>(
-    (code, columns): (&C, &mut columns::Receiver),
+    code: &C,
+    columns: &mut columns::Receiver,
     words: &[Block],
     rows: &mut [Block],
     RowBuffers { codewords, t }: &mut RowBuffers,
@@ -268,7 +271,9 @@ pub(super) fn send_rows<C: Code>(
 /// # Panics
 /// If the numbers of keys and words differ.
 pub(super) fn receive_keys<C: Code>(
-    (code, columns, hash): (&C, &mut columns::Receiver, &RowHash),
+    code: &C,
+    columns: &mut columns::Receiver,
+    hash: &RowHash,
     first: u64,
     words: &[Block],
     keys: &mut [Block],
@@ -280,7 +285,7 @@ pub(super) fn receive_keys<C: Code>(
     let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
     for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
         let rows = &mut rows[..words.len() * C::Row::BLOCKS];
-        send_rows((code, columns), words, rows, &mut scratch, channel)?;
+        send_rows(code, columns, words, rows, &mut scratch, channel)?;
         chosen_keys::<C::Row>(hash, code.width(), first, bytemuck::cast_slice(rows), keys);
     }
     Ok(())

@@ -12,7 +12,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{BinaryVector, Block, CacheLine, threads};
 use zeroize::Zeroizing;
 
-use super::{PcgDimensions, Receiver, Sender, complete, correction};
+use super::{PcgDimensions, PieceMessages, Receiver, Sender, complete, correction};
 use crate::{
     ZeroizingVec,
     pprf::{self, half_tree::Trees},
@@ -208,7 +208,7 @@ impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
         let taken = taken.collect::<Result<Vec<_>>>()?;
         let pieces = pieces.zip(&taken);
         let made: Vec<Zeroizing<Vec<Block>>> = of_blocks(trees, lines, |i, leaves, lines| {
-            let lanes = pieces.clone().enumerate().map(|(lane, (piece, (masked, sums)))| {
+            let lanes = pieces.clone().enumerate().map(|(lane, (piece, PieceMessages { masked, sums }))| {
                 masked.grow_one(i, noise.places(piece), noise.keys(piece), leaves);
                 complete(leaves, noise.places(piece)[i], sums[i]);
                 let made = (self.keep)(piece * trees.trees() + i, leaves);

@@ -341,25 +341,25 @@ impl<'a> Receiver<'a> {
     fn grow<T: Default + Send>(
         &self,
         piece: usize,
-        (masked, sums): (MaskedSums, Zeroizing<Vec<Block>>),
+        messages: PieceMessages,
         leaves: &mut [Block],
         keep: &(impl Fn(usize, &mut [Block]) -> T + Sync),
     ) -> Vec<T> {
         let first = piece * self.dimensions.piece_blocks();
+        let PieceMessages { masked, sums } = messages;
         masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves| {
             complete(leaves, self.places[first + i], sums[i]);
             keep(first + i, leaves)
         })
     }
 
-    /// Receives S's messages for a piece in steps P2 and P3. The second result is for each block the sum of all
-    /// its leaves, plus the value that is added to the missing one: for correlated leaves, Δ twice.
+    /// Receives S's messages for a piece in steps P2 and P3.
     fn take_in(
         &self,
         piece: usize,
         shares: &[Block],
         channel: &mut Channel,
-    ) -> Result<(MaskedSums, Zeroizing<Vec<Block>>)> {
+    ) -> Result<PieceMessages> {
         let dimensions = self.dimensions;
         let masked = MaskedSums::receive(dimensions.trees, dimensions.leaves(), channel)?;
         let shares = dimensions.shares(piece, shares);
@@ -369,7 +369,7 @@ impl<'a> Receiver<'a> {
             channel.recv_slice(CORRECTIONS, corrected)?;
             add_to(corrected, shares);
         }
-        Ok((masked, sums))
+        Ok(PieceMessages { masked, sums })
     }
 
     /// The places of a piece.
@@ -383,6 +383,15 @@ impl<'a> Receiver<'a> {
         let ots = self.dimensions.trees.ots();
         &self.keys[piece * ots..][..ots]
     }
+}
+
+/// S's messages for a piece in steps P2 and P3.
+struct PieceMessages {
+    /// The sums of a tree's levels, masked.
+    masked: MaskedSums,
+    /// For each block the sum of all its leaves, plus the value that is added to the missing one: for correlated leaves,
+    /// Δ twice.
+    sums: Zeroizing<Vec<Block>>,
 }
 
 /// A block's correction.

@@ -4,7 +4,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_ot::{
     Bytes, Error, Malicious, Result,
-    one_of_n::{Receiver, Sender, kk13, kkrt16, oos17},
+    one_of_n::{MessageShape, Receiver, Sender, kk13, kkrt16, oos17},
 };
 use vesica_params::Adversary;
 use vesica_primitives::{
@@ -63,7 +63,7 @@ mod conform {
 }
 
 /// The number of messages per OT in [`chosen`], and their length in bytes.
-const MESSAGES: (usize, usize) = (5, 40);
+const MESSAGES: MessageShape = MessageShape { n: 5, len: 40 };
 
 /// Chosen messages, which exercise the random variant. `setup` makes both parties, with the code of this key in
 /// tests that cover all extensions.

@@ -133,17 +133,18 @@ impl Backend {
     /// extended output with the given number; a digest belongs to block 0.
     pub fn hash(
         self,
-        (key, mode): (&[u32; 8], u32),
+        key: &[u32; 8],
+        mode: u32,
         inputs: &[[u32; 16]; HASH_LANES],
         lens: &[u32; HASH_LANES],
         numbers: &[u64; HASH_LANES],
     ) -> [[u32; 8]; HASH_LANES] {
         kernel!(
             self,
-            _ => portable::blake3::hash((key, mode), inputs, lens, numbers),
-            "x86_64" Avx2 | Vaes => x86_64::blake3::hash((key, mode), inputs, lens, numbers),
-            "x86_64" Avx512 => x86_64::blake3::hash_long((key, mode), inputs, lens, numbers),
-            "aarch64" Neon => aarch64::blake3::hash((key, mode), inputs, lens, numbers),
+            _ => portable::blake3::hash(key, mode, inputs, lens, numbers),
+            "x86_64" Avx2 | Vaes => x86_64::blake3::hash(key, mode, inputs, lens, numbers),
+            "x86_64" Avx512 => x86_64::blake3::hash_long(key, mode, inputs, lens, numbers),
+            "aarch64" Neon => aarch64::blake3::hash(key, mode, inputs, lens, numbers),
         )
     }
 
@@ -466,9 +467,9 @@ mod tests {
             let numbers =
                 std::array::from_fn(|lane| [0, 1, 7 << 29, 1 << 57][(lane + first as usize) % 4]);
             for backend in Backend::available() {
-                let extended = backend.hash((&key_words, HASH_KEYED), words, &lens, &numbers);
-                let keyed = backend.hash((&key_words, HASH_KEYED), words, &lens, &[0; HASH_LANES]);
-                let plain = backend.hash((&HASH_IV, 0), words, &lens, &[0; HASH_LANES]);
+                let extended = backend.hash(&key_words, HASH_KEYED, words, &lens, &numbers);
+                let keyed = backend.hash(&key_words, HASH_KEYED, words, &lens, &[0; HASH_LANES]);
+                let plain = backend.hash(&HASH_IV, 0, words, &lens, &[0; HASH_LANES]);
                 for (lane, input) in bytes.chunks(64).enumerate() {
                     let input = &input[..lens[lane] as usize];
                     let mut output = blake3::Hasher::new_keyed(&key).update(input).finalize_xof();

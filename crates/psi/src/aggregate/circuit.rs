@@ -46,7 +46,7 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{Aggregate, ByPartitions, Method, Output, Query, Share, Valued};
+use super::{Aggregate, ByPartitions, Method, Output, Query, Randomness, Share, Valued};
 use crate::{
     Adversary, Leakage, Result, Status,
     circuit_psi::{
@@ -338,7 +338,8 @@ fn repeat(matches: &WireBits, times: usize) -> Bits {
 fn conclude<N: Number>(
     program: &CircuitProgram<N>,
     role: Party,
-    (share, triples): (&Share, Triples),
+    share: &Share,
+    triples: Triples,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Output>> {
@@ -402,7 +403,7 @@ impl<M: Construction, N: Number> crate::Party<Valued<'_>, ()> for SumSender<M, N
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let (program, share, triples) = self.share(input, channel, rng)?;
-        conclude(&program, Party::First, (&share, triples), channel, rng).map(drop)
+        conclude(&program, Party::First, &share, triples, channel, rng).map(drop)
     }
 }
 
@@ -492,7 +493,7 @@ impl<M: Construction, N: Number> crate::Party<Valued<'_>, Output> for SumReceive
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
         let (program, share, triples) = self.share(input, channel, rng)?;
-        let answer = conclude(&program, Party::Second, (&share, triples), channel, rng)?;
+        let answer = conclude(&program, Party::Second, &share, triples, channel, rng)?;
         Ok(answer.expect("shown to the receiver"))
     }
 }
@@ -567,14 +568,14 @@ fn open<N: Number>(
     role: Party,
     total: &Share,
     channel: &mut Channel,
-    (rng, noise): (&mut dyn CryptoRng, &mut dyn CryptoRng),
+    randomness: &mut Randomness<'_>,
 ) -> Result<Option<Output>> {
     let program = CircuitProgram::<N>::new(query);
     let triples = match program.circuit() {
-        Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, rng)?,
+        Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, randomness.rng)?,
         None => Triples::default(),
     };
-    conclude(&program, role, (total, triples), channel, noise)
+    conclude(&program, role, total, triples, channel, randomness.noise)
 }
 
 fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {

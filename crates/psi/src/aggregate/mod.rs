@@ -184,15 +184,18 @@ pub struct ByPartitions {
     pub open: Open,
 }
 
-/// Opens a total; the receiver gets the output. The first generator is fresh. The second makes this party's part of
-/// the noise: with the same one, a repeated opening gives the same number.
-pub type Open = fn(
-    Query,
-    receives: bool,
-    &Share,
-    &mut Channel,
-    (&mut dyn CryptoRng, &mut dyn CryptoRng),
-) -> Result<Option<Output>>;
+/// The randomness of an opening.
+pub struct Randomness<'a> {
+    /// Fresh randomness.
+    pub rng: &'a mut dyn CryptoRng,
+    /// The randomness of this party's part of the noise. It is the same when an opening is repeated: otherwise each
+    /// repetition would show the number with other noise.
+    pub noise: &'a mut dyn CryptoRng,
+}
+
+/// Opens a total; the receiver gets the output.
+pub type Open =
+    fn(Query, receives: bool, &Share, &mut Channel, &mut Randomness<'_>) -> Result<Option<Output>>;
 
 /// A method that computes aggregates.
 #[derive(Debug, Clone, Copy)]

@@ -130,8 +130,8 @@ mod tests {
         let entry =
             Entry { sequence: 0, removed: 0, added: head.items, bytes: 0, digest: Hex::default() };
         let header = head.header(&entry, head.terms());
-        let (file, entry) = write_part(Cursor::new(Vec::new()), header, &[], (&tags, &[]))
-            .expect("memory suffices");
+        let (file, entry) =
+            write_part(Cursor::new(Vec::new()), header, &[], &tags, &[]).expect("memory suffices");
         head.parts.push(entry);
         let (written, expected) = (file.get_ref().len() as f64, predicted.list_bytes);
         match asking.items {

@@ -54,7 +54,8 @@ pub(crate) fn seated_by<'a>(
 /// function. `values` has one for each entry of the table.
 pub(crate) fn send(
     labels: &[&'static str],
-    (table, values): (&Table, &[Block]),
+    table: &Table,
+    values: &[Block],
     items: Items<'_>,
     setting: Setting,
     channel: &mut Channel,

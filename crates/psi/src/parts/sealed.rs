@@ -143,7 +143,12 @@ pub(crate) fn receive(
         found.extend(places);
     }
     found.sort_unstable_by_key(|found: &Place| found.place);
-    let bytes = recv_sealed((SEALED, payload_len, count), &found, &keys, channel)?;
+    let bytes = recv_sealed(
+        SealedMessages { label: SEALED, len: payload_len, count },
+        &found,
+        &keys,
+        channel,
+    )?;
     let positions = found.into_iter().map(|found| found.position).collect();
     Ok(Opened::new(positions, payload_len, bytes))
 }
@@ -233,14 +238,24 @@ fn send_sealed(
     Ok(())
 }
 
-/// Receives `count` messages of `len` bytes, and returns the contents of those at the given places, one after
-/// another. Places are in ascending order; `keys` holds the key of the item at each position.
+/// Messages that a sender sealed under the keys of its items.
+struct SealedMessages {
+    label: &'static str,
+    /// The bytes of a message.
+    len: usize,
+    /// The number of messages.
+    count: usize,
+}
+
+/// Receives messages, and returns the contents of those at the given places, one after another. Places are in
+/// ascending order; `keys` holds the key of the item at each position.
 fn recv_sealed(
-    (label, len, count): (&'static str, usize, usize),
+    messages: SealedMessages,
     found: &[Place],
     keys: &[Block],
     channel: &mut Channel,
 ) -> Result<Zeroizing<Vec<u8>>> {
+    let SealedMessages { label, len, count } = messages;
     let mut opened = Zeroizing::new(vec![0; found.len() * len]);
     let (mut sealed, mut left, mut out) = (Vec::new(), found, &mut opened[..]);
     for first in (0..count).step_by(together(len)) {
@@ -267,7 +282,8 @@ fn unwrap(
     keys: &mut [Block],
     channel: &mut Channel,
 ) -> Result<()> {
-    let opened = recv_sealed((WRAPPED, WRAPPED_LEN, count), found, keys, channel)?;
+    let wrapped = SealedMessages { label: WRAPPED, len: WRAPPED_LEN, count };
+    let opened = recv_sealed(wrapped, found, keys, channel)?;
     for (found, message) in found.iter_mut().zip(opened.chunks_exact(WRAPPED_LEN)) {
         let (key, place) = message.split_first_chunk().expect("a key comes first");
         // Declassified: which of S's items R has is R's result, as with the tags of the first list.

@@ -147,7 +147,7 @@ impl Party<Items<'_>, ()> for Sender {
         let setting = self.setting;
         let (table, values) = self.evaluate(items, channel, rng)?;
         // 4.
-        lists::send(&LISTS, (&table, &values), items, setting, channel)
+        lists::send(&LISTS, &table, &values, items, setting, channel)
     }
 }
 

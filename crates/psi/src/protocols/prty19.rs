@@ -219,7 +219,7 @@ impl<V: Variant> Party<Items<'_>, ()> for Sending<V> {
         let values = self.oprf.evaluate(seed, table.starts(), point, channel)?;
         // 4.
         channel.phase("lists");
-        lists::send(V::LISTS, (&table, &values), items, self.setting, channel)
+        lists::send(V::LISTS, &table, &values, items, self.setting, channel)
     }
 }
 

@@ -12,7 +12,7 @@ use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Aggregate, METHODS, Method, Output, Query, Share, Valued,
+        Aggregate, METHODS, Method, Output, Query, Randomness, Share, Valued,
         circuit::RS21,
         dh::COUNT,
         dh_sum::{Owner, SUM},
@@ -502,7 +502,8 @@ fn over_partitions(
     }
     let open = RS21.partitions.unwrap().open;
     let mut noise = StdRng::seed_from_u64(0);
-    Ok((shares, open(query, receives, &total, channel, (rng, &mut noise))?))
+    let mut randomness = Randomness { rng, noise: &mut noise };
+    Ok((shares, open(query, receives, &total, channel, &mut randomness)?))
 }
 
 /// Only the total over all partitions is opened, and only to the receiver.

@@ -8,7 +8,8 @@ use vesica_params::Laplace;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Aggregate, METHODS, Output, Query, Share, Valued, circuit::RS21, learn, receive, send, tell,
+        Aggregate, METHODS, Output, Query, Randomness, Share, Valued, circuit::RS21, learn,
+        receive, send, tell,
     },
 };
 use vesica_testkit::{
@@ -155,7 +156,8 @@ fn noise_is_added_once_to_the_total_of_partitions() {
                 total.add(&adder.run(Valued::new(set.items(), values), channel, rng)?);
             }
             let mut noise = StdRng::from_rng(&mut *rng);
-            (RS21.partitions.unwrap().open)(query, receives, &total, channel, (rng, &mut noise))
+            let mut randomness = Randomness { rng, noise: &mut noise };
+            (RS21.partitions.unwrap().open)(query, receives, &total, channel, &mut randomness)
         };
         let (nothing, answer) = two_party::run::<_, _, Error>(
             Link::Memory,
@@ -175,7 +177,8 @@ fn an_opening_that_is_repeated_gives_the_same_number() {
         move |channel: &mut Channel, rng: &mut StdRng| {
             let total = Share { count: if receives { 40 } else { 0 }, sum: 0 };
             let mut noise = StdRng::seed_from_u64(seed + u64::from(receives));
-            (RS21.partitions.unwrap().open)(query, receives, &total, channel, (rng, &mut noise))
+            let mut randomness = Randomness { rng, noise: &mut noise };
+            (RS21.partitions.unwrap().open)(query, receives, &total, channel, &mut randomness)
         }
     };
     let opened = |seed: u64| {

@@ -175,7 +175,7 @@ impl Fact {
                 }
             }
             Self::Number { of, minimum, noise, answer } => {
-                number(*of, *minimum, *noise, *answer, (learner, names))
+                number(*of, *minimum, *noise, *answer, learner, names)
             }
             Self::ThresholdFirst { keys } => {
                 format!(
@@ -208,7 +208,8 @@ fn number(
     minimum: u64,
     noise: Option<Noise>,
     answer: Answer,
-    (learner, names): (Role, &Names),
+    learner: Role,
+    names: &Names,
 ) -> String {
     let share = |bound: &str, keys| format!("that the two sides share {bound} {}", of_keys(keys));
     if answer == Answer::TooFew {

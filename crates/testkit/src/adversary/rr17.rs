@@ -74,8 +74,8 @@ fn evaluate(
 ) -> Vec<Vec<Block>> {
     let value = |bin: usize, point: Block, slot: usize| {
         let mut value = [Block::ZERO];
-        let point = (&functions.encode(&[point]), |_| 0);
-        functions.evaluate(slot * bins + bin, &[0, 1], point, &mut value);
+        let point = functions.encode(&[point]);
+        functions.evaluate(slot * bins + bin, &[0, 1], &point, |_| 0, &mut value);
         value[0]
     };
     places.iter().map(|(bin, point)| (0..slots).map(|s| value(*bin, *point, s)).collect()).collect()

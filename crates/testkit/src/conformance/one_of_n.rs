@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Result};
-use vesica_ot::one_of_n::{Keys, Receiver, Sender};
+use vesica_ot::one_of_n::{Keys, MessageShape, Receiver, Sender};
 use vesica_primitives::Block;
 
 use super::ot::Setup;
@@ -56,7 +56,7 @@ enum OneOfNCall {
     /// With this many messages per OT and bytes per message.
     Chosen {
         ots: usize,
-        messages: (usize, usize),
+        messages: MessageShape,
     },
 }
 
@@ -69,7 +69,9 @@ fn calls(bits: usize) -> Vec<OneOfNCall> {
             ots * n * len <= MOST_MESSAGE_BYTES && *n <= 1 << bits.min(8)
         };
         let messages = MESSAGES.into_iter().filter(fits);
-        calls.extend(messages.map(|messages| OneOfNCall::Chosen { ots, messages }));
+        calls.extend(
+            messages.map(|(n, len)| OneOfNCall::Chosen { ots, messages: MessageShape { n, len } }),
+        );
     }
     calls
 }
@@ -188,10 +190,10 @@ impl OneOfNCall {
                 })?;
                 OneOfNSent::Pieces(keys)
             }
-            Self::Chosen { ots, messages: (n, len) } => {
+            Self::Chosen { ots, messages: shape @ MessageShape { n, len } } => {
                 let mut messages = vec![0; ots * n * len];
                 StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
-                ot.send_chosen(&messages, (n, len), channel, rng)?;
+                ot.send_chosen(&messages, shape, channel, rng)?;
                 OneOfNSent::Messages(messages)
             }
         })
@@ -213,7 +215,7 @@ impl OneOfNCall {
                 OneOfNReceived::Keys(ot.receive_random(&words, channel, rng)?)
             }
             Self::Chosen { ots, messages } => {
-                let choices = choices(ots, messages.0);
+                let choices = choices(ots, messages.n);
                 OneOfNReceived::Messages(ot.receive_chosen(&choices, messages, channel, rng)?)
             }
         })
@@ -256,7 +258,7 @@ impl OneOfNCall {
                 assert!(keys.iter().all(|key| seen.insert(*key)), "{self:?}: a key comes twice");
             }
             (
-                Self::Chosen { ots, messages: (n, len) },
+                Self::Chosen { ots, messages: MessageShape { n, len } },
                 OneOfNSent::Messages(messages),
                 OneOfNReceived::Messages(chosen),
             ) => {

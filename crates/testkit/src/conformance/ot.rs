@@ -103,16 +103,18 @@ pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup
         let mut ot = receiver(channel, rng)?;
         calls().into_iter().map(|call| call.receive(&mut ot, channel)).collect::<Result<Vec<_>>>()
     };
-    check(two_party::run(Link::Memory, send, receive));
-    check(two_party::run(Link::Tcp, send, receive));
-    let (received, sent) = two_party::run(Link::Tcp, receive, send);
-    check((sent, received));
+    for link in [Link::Memory, Link::Tcp] {
+        let ((delta, sent), received) = two_party::run(link, send, receive);
+        check(delta, &sent, &received);
+    }
+    let (received, (delta, sent)) = two_party::run(Link::Tcp, receive, send);
+    check(delta, &sent, &received);
 }
 
-fn check(((delta, sent), received): ((Block, Vec<OtSent>), Vec<Received>)) {
+fn check(delta: Block, sent: &[OtSent], received: &[Received]) {
     assert!(delta.0.count_ones() > 20, "Δ looks random");
     let mut seen = HashSet::new();
-    for ((call, sent), received) in calls().into_iter().zip(&sent).zip(&received) {
+    for ((call, sent), received) in calls().into_iter().zip(sent).zip(received) {
         call.check(delta, sent, received, &mut seen);
     }
 }

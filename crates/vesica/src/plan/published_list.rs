@@ -71,14 +71,8 @@ pub struct ListPlan {
 
 impl ListPlan {
     /// Returns the cost of a list instead of runs like this one; `None` if no list can replace them.
-    pub(super) fn of(
-        planner: &Planner,
-        run: &Prediction,
-        (keys, items): (usize, usize),
-        runs: u64,
-    ) -> Option<Self> {
+    pub(super) fn of(planner: &Planner, run: &Prediction, asking: Asking) -> Option<Self> {
         let lookup = LOOKUPS.iter().find(|lookup| lookup.adversary >= run.candidate.adversary)?;
-        let asking = Asking { items, keys, times: runs };
         let list = planner.predict_lookup(lookup, asking)?;
         Some(Self::new(lookup, &list, run, planner.prices != Default::default()))
     }

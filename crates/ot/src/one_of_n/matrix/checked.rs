@@ -60,7 +60,7 @@ impl<C: LinearCode> Sender<C> {
         for rows in rows.chunks_mut(pieces.rows * C::Row::BLOCKS).chain([masks]) {
             unchecked::fill::<C>(&mut self.columns, rows, &mut scratch, channel)?;
         }
-        check::verify((&self.code, &*self.delta), bytemuck::cast_slice(&q), channel, rng)?;
+        check::verify(&self.code, &self.delta, bytemuck::cast_slice(&q), channel, rng)?;
         Ok(q)
     }
 }
@@ -128,7 +128,7 @@ impl<C: LinearCode> Receiver<C> {
         let rows = self.done..self.done + words.len();
         self.words[rows.clone()].copy_from_slice(words);
         let t = &mut self.t[rows.start * C::Row::BLOCKS..rows.end * C::Row::BLOCKS];
-        rows::send_rows((&self.code, &mut self.columns), words, t, &mut self.scratch, channel)?;
+        rows::send_rows(&self.code, &mut self.columns, words, t, &mut self.scratch, channel)?;
         self.done = rows.end;
         Ok(rows)
     }
@@ -254,8 +254,8 @@ mod tests {
         for words in of_pieces.chunks(PIECES.rows).chain([masks]) {
             let t = &mut t[first * Row::BLOCKS..(first + words.len()) * Row::BLOCKS];
             let code = Falsely { code: &receiver.code, attempt, first };
-            let machine = (&code, &mut receiver.columns);
-            rows::send_rows(machine, words, t, &mut RowBuffers::default(), channel).unwrap();
+            let (columns, buffers) = (&mut receiver.columns, &mut RowBuffers::default());
+            rows::send_rows(&code, columns, words, t, buffers, channel).unwrap();
             first += words.len();
         }
         let challenge = check::receive_challenge(channel).unwrap();

@@ -111,8 +111,8 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
 
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]> {
         assert_eq!(self.t.len(), words.len() * C::Row::BLOCKS, "a word for each row of a piece");
-        let machine = (&self.code, &mut self.columns);
-        rows::send_rows(machine, words, &mut self.t, &mut self.scratch, channel)?;
+        let (code, columns) = (&self.code, &mut self.columns);
+        rows::send_rows(code, columns, words, &mut self.t, &mut self.scratch, channel)?;
         Ok(bytemuck::cast_slice(&self.t))
     }
 

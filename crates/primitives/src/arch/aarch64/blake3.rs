@@ -61,7 +61,8 @@ macro_rules! round {
 /// The processor must have NEON.
 #[target_feature(enable = "neon")]
 pub unsafe fn hash(
-    (key, mode): (&[u32; 8], u32),
+    key: &[u32; 8],
+    mode: u32,
     inputs: &[[u32; 16]; LANES],
     lens: &[u32; LANES],
     numbers: &[u64; LANES],
@@ -70,7 +71,7 @@ pub unsafe fn hash(
     let inputs = inputs.as_chunks::<WIDTH>().0.iter().zip(lens.as_chunks::<WIDTH>().0);
     let inputs = inputs.zip(numbers.as_chunks::<WIDTH>().0);
     for (out, ((inputs, lens), numbers)) in out.as_chunks_mut::<WIDTH>().0.iter_mut().zip(inputs) {
-        *out = hash_vector((key, mode), inputs, lens, numbers);
+        *out = hash_vector(key, mode, inputs, lens, numbers);
     }
     out
 }
@@ -78,7 +79,8 @@ pub unsafe fn hash(
 #[target_feature(enable = "neon")]
 #[inline]
 fn hash_vector(
-    (key, mode): (&[u32; 8], u32),
+    key: &[u32; 8],
+    mode: u32,
     inputs: &[[u32; 16]; WIDTH],
     lens: &[u32; WIDTH],
     numbers: &[u64; WIDTH],

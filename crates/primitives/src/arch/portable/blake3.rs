@@ -56,7 +56,8 @@ const fn schedule() -> [[usize; 16]; ROUNDS] {
 /// `mode` is [`KEYED`], or 0 with the key [`IV`]. The hash is taken from the block of the output (§2.6) whose
 /// number is given for the input.
 pub fn hash(
-    (key, mode): (&[u32; 8], u32),
+    key: &[u32; 8],
+    mode: u32,
     inputs: &[[u32; 16]; LANES],
     lens: &[u32; LANES],
     numbers: &[u64; LANES],

@@ -76,7 +76,8 @@ macro_rules! compiled {
         #[doc = $needs]
         #[target_feature(enable = $features)]
         pub unsafe fn $name(
-            (key, mode): (&[u32; 8], u32),
+            key: &[u32; 8],
+            mode: u32,
             inputs: &[[u32; 16]; LANES],
             lens: &[u32; LANES],
             numbers: &[u64; LANES],

@@ -167,13 +167,20 @@ impl<const H: usize, S: Seating<H>> Party<Items<'_>, ()> for Sender<H, S> {
             let bin = instance / shape.seats;
             &strings[starts[bin] as usize..starts[bin + 1] as usize]
         };
-        let dimensions = (shape.instances(), shape.letters);
-        self.oprf.evaluate(dimensions, of_bin, channel, rng, |instance, values| {
-            let (bin, seat) = (instance / shape.seats, instance % shape.seats);
-            for (entry, value) in table.bin(bin).iter().zip(values) {
-                lists[list_of(entry.hash(), seat, shape)].push(tags.of(*value));
-            }
-        })?;
+        let Shape { letters, .. } = shape;
+        self.oprf.evaluate(
+            shape.instances(),
+            letters,
+            of_bin,
+            channel,
+            rng,
+            |instance, values| {
+                let (bin, seat) = (instance / shape.seats, instance % shape.seats);
+                for (entry, value) in table.bin(bin).iter().zip(values) {
+                    lists[list_of(entry.hash(), seat, shape)].push(tags.of(*value));
+                }
+            },
+        )?;
         // 4.
         channel.phase("lists");
         lists.into_iter().try_for_each(|list| {

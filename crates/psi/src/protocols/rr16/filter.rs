@@ -26,7 +26,7 @@ impl Filter {
 
     /// Fills `cells` with an item's cells, one in each part: a random oracle on the whole item. A cell derives
     /// from 32 bits and so has its probability up to a factor of 1 ± part·2^-32.
-    fn cells(&self, (low, high): (&Block, &Block), cells: &mut [u32]) {
+    fn cells(&self, low: &Block, high: &Block, cells: &mut [u32]) {
         let part = self.shape.part as u64;
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&low.to_bytes()).update(&high.to_bytes());
@@ -47,8 +47,8 @@ impl Filter {
         {
             let cells = &mut cells[..weight * low_halves.len()];
             let items = low_halves.par_iter().zip(high_halves).with_min_len(MIN_ITEMS);
-            cells.par_chunks_mut(weight).zip(items).for_each(|(cells, item)| {
-                self.cells(item, cells);
+            cells.par_chunks_mut(weight).zip(items).for_each(|(cells, (low, high))| {
+                self.cells(low, high, cells);
             });
             cells.iter().for_each(|cell| filter.set(*cell as usize, 1));
         }
@@ -58,15 +58,16 @@ impl Filter {
     /// Appends, for each item, the sum of the values at its cells.
     pub(super) fn sums(
         &self,
-        (low_halves, high_halves): (&[Block], &[Block]),
+        low_halves: &[Block],
+        high_halves: &[Block],
         string: impl Fn(usize) -> Block + Sync,
         sums: &mut Vec<Block>,
     ) {
         let items = low_halves.par_iter().zip(high_halves).with_min_len(MIN_ITEMS);
         sums.par_extend(items.map_init(
             || vec![0; self.shape.weight],
-            |cells, item| {
-                self.cells(item, cells);
+            |cells, (low, high)| {
+                self.cells(low, high, cells);
                 cells.iter().fold(Block::ZERO, |sum, cell| sum ^ string(*cell as usize))
             },
         ));
@@ -82,7 +83,7 @@ mod tests {
 
     fn cells(seed: u128, low: u128, high: u128) -> [u32; 4] {
         let mut cells = [0; 4];
-        Filter::new(SHAPE, Block(seed)).cells((&Block(low), &Block(high)), &mut cells);
+        Filter::new(SHAPE, Block(seed)).cells(&Block(low), &Block(high), &mut cells);
         cells
     }
 
@@ -118,7 +119,8 @@ mod tests {
         let string = |cell: usize| Block(1 << (cell % 128) ^ cell as u128);
         let expected = (0..200).filter(|cell| is_set.get(*cell) == 1).map(string);
         let mut sums = Vec::new();
-        filter.sums((set.items().low_halves(), set.items().high_halves()), string, &mut sums);
+        let items = set.items();
+        filter.sums(items.low_halves(), items.high_halves(), string, &mut sums);
         assert_eq!(sums, [expected.fold(Block::ZERO, |sum, string| sum ^ string)]);
         assert_eq!(is_set.iter().filter(|bit| *bit == 1).count(), 4);
     }

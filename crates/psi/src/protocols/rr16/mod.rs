@@ -147,7 +147,7 @@ fn values(
         items.low_halves().chunks(filter::CHUNK).zip(items.high_halves().chunks(filter::CHUNK));
     for (low_halves, high_halves) in chunks {
         let first = values.len();
-        filter.sums((low_halves, high_halves), &string, &mut values);
+        filter.sums(low_halves, high_halves, &string, &mut values);
         let items = low_halves.par_chunks(BATCH).zip(high_halves.par_chunks(BATCH));
         values[first..].par_chunks_mut(BATCH).zip(items).for_each(
             |(sums, (low_halves, high_halves))| {

@@ -247,7 +247,7 @@ impl Binned {
             let starts: Vec<u32> =
                 (0..count).flat_map(of_slot).chain([(count * n) as u32]).collect();
             let values = &mut values[..count * n];
-            functions.evaluate(slot * bins, &starts, (&points, |point| point % n), values);
+            functions.evaluate(slot * bins, &starts, &points, |point| point % n, values);
             show(slot, values);
             channel.keep_alive()?;
         }

@@ -136,7 +136,7 @@ impl Publisher {
         }
         let tags: Vec<_> = into.iter().map(|(value, _)| value.tag(bits)).collect();
         let (file, entry) =
-            write_part(Cursor::new(Vec::new()), header, &out, (&tags, &labels)).unwrap();
+            write_part(Cursor::new(Vec::new()), header, &out, &tags, &labels).unwrap();
         self.files.push(file.into_inner());
         self.head.parts.push(entry);
         self.head.items = self.set.len() as u64;

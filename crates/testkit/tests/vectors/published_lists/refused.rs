@@ -272,7 +272,7 @@ fn fork_text(publisher: &Publisher, fork: &Head) -> String {
 
 pub fn logs_refused(publisher: &Publisher) -> Json {
     let text = &publisher.log;
-    let now = (publisher.head.log, publisher.head.state);
+    let now = publisher.head.logged();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let foreign = LogEnd { entries: 2, digest: Hex([5; 32]) };
     // The publisher writes another state of the last version after the published one.

@@ -62,8 +62,8 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     ended(&format!("cargo {}", args.join(" ")), status)
 }
 
-/// The crates whose work depends on the processor's backend, which hides the portable one from every test except those
-/// of the kernels.
+/// The crates whose work depends on the processor's backend, which hides the portable one from every test but the
+/// kernels' own.
 const COMPUTING: [&str; 5] = ["primitives", "ot", "oprf", "circuit", "psi"];
 
 fn computing(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {

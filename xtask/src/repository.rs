@@ -91,7 +91,6 @@ impl Repository {
 
 /// Removes the variables that `cargo run` sets for this package from a command's environment. If they differ from the
 /// last time, cargo rebuilds packages whose build scripts read them, and everything that depends on these.
-/// one differs from the last time, cargo builds their packages again, and all above them.
 pub fn forget_this_package(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();

@@ -34,7 +34,7 @@ pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<
 }
 
 /// Predicts, as JSON, the cost of a run with these options and the cost of a published list. The numbers
-/// are those of keys on this side, of keys on the other side and of lookups. The round trip is in milliseconds.
+/// count the keys on this side, the keys on the other side and the lookups. The round trip is in milliseconds.
 ///
 /// # Errors
 /// The package's exceptions.

@@ -1,9 +1,9 @@
 //! The point from which an interrupted run resumes.
 //!
-//! Both sides always state whether they keep a journal, and of which run: by a hash of the facts agreed on when it
-//! began, and by the number of partitions that are done. A run resumes after the partitions that both have done. A side
-//! may not go back behind partitions that it has reported as done, because it could use other keys in the partitions
-//! that are compared again. The messages use a connection on which each side has proven its identity.
+//! Both sides always state whether they keep a journal. They name its run by a hash of the facts agreed on when it
+//! began, and state the number of partitions that are done. A run resumes after the partitions that both have done. A
+//! side may not go back behind partitions that it has reported as done, because it could use other keys in the
+//! partitions that are compared again. The messages use a connection on which each side has proven its identity.
 
 use serde::{Deserialize, Serialize};
 use vesica_core::{

@@ -91,8 +91,8 @@ pub fn offer(data: &[u8], valid: &mut Valid) {
     }
 }
 
-/// The call of a relay: any bytes, or a party's call with at most one changed byte. A relay only accepts a party that is
-/// admitted and has signed its challenge.
+/// The call of a relay: any bytes, or a party's call with at most one changed byte. A relay only accepts a party that
+/// is admitted and has signed its challenge.
 pub fn relay_call(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
     let (mode, challenge) = (bytes.byte() % 3, bytes.array());

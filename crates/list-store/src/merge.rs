@@ -90,7 +90,7 @@ impl Delta {
     }
 }
 
-/// The known records of a partition: the list's, and those of an interrupted publication.
+/// The known records of a partition: the list's, and an interrupted publication's.
 pub(super) struct KnownRecords {
     pub(super) listed: Vec<Record>,
     pub(super) evaluated: Vec<Record>,

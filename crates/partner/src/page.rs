@@ -203,7 +203,7 @@ fn keys(record: &Record, names: &Names) -> String {
     };
     match record.identifiers.len() {
         0 => said,
-        several => format!("{said}; {several} identifiers, any of which may match"),
+        several => format!("{said}; {several} identifiers, and any of them may match"),
     }
 }
 

@@ -45,8 +45,8 @@ pub struct Partnership {
 }
 
 impl Partnership {
-    /// Binds this identity to the agreement, with the ledger at this path. Rules of `own` apply in addition to those of
-    /// the agreement.
+    /// Binds this identity to the agreement, with the ledger at this path. The rules of `own` apply in addition to the
+    /// agreement's.
     ///
     /// # Errors
     /// [`Error::Usage`] if the identity is not a party of the agreement, or has not signed it.

@@ -1,7 +1,7 @@
 //! Limits on what runs under an agreement reveal, and how often.
 //!
 //! Each side's own program checks its policy before a run, and again before a result is revealed. A side may have its
-//! own policy in addition to that of the agreement; the stricter rule applies.
+//! own policy in addition to the agreement's; the stricter rule applies.
 
 use std::fmt;
 
@@ -104,7 +104,7 @@ impl Past {
         let has_rule = policies.iter().any(|policy| policy.min_change.is_some());
         let change = self.least_change(sketch).filter(|change| *change < FEW && !has_rule)?;
         Some(format!(
-            "this side's set differs by about {} from that of an earlier run: the two results together may reveal \
+            "this side's set differs by about {} from an earlier run's: the two results together may reveal \
              whether the other side has these; --min-change refuses such runs",
             counted(change, "key")
         ))
@@ -186,7 +186,7 @@ impl Policy {
             None => Ok(()),
             Some(change) => {
                 let reason = format!(
-                    "this side's set differs by about {} from that of an earlier run, so that the two results \
+                    "this side's set differs by about {} from an earlier run's, so that the two results \
                      together could name them; it must differ by at least {}, or not at all",
                     counted(change, "key"),
                     grouped(least)

@@ -35,7 +35,7 @@ impl Summary {
         Self { names, ..self }
     }
 
-    /// Adds the reader's own rules to those of the agreement.
+    /// Adds the reader's own rules to the agreement's.
     pub(super) fn with_rules(mut self, own: Policy) -> Self {
         self.rules.push(own);
         self

@@ -1,7 +1,7 @@
 //! The gain from a second thread for one party that has two processors to itself:
 //! `cargo bench -p vesica-psi --bench threads -- [PROTOCOL [ITEMS [REPEATS]]]`.
 //!
-//! Both parties run once, with reproducible randomness. Then each repeats its run alone on the messages that it
+//! Both parties run once, with reproducible randomness. Then each repeats its run by itself on the messages that it
 //! received, alternately with one thread and with two. Shown are the milliseconds of each phase in the fastest of these
 //! runs, how often two threads go into one, and the part of the whole run that a phase spends where a second thread has
 //! nothing to do, by Amdahl's law.

@@ -8,8 +8,8 @@
 //! **Colliding nodes.** Among many keys two may have the same narrow node, and no polynomial takes two values
 //! there. A narrow slice therefore has a few additional spare columns a_1, …, a_s, shared by all bins: a key
 //! with the node u and the other half h of its hash reads P(u) + Σ_j a_j h^j. Of the keys that collide in a
-//! bin, all but the first are *excess*: the difference from the first is an equation in the spare columns
-//! alone. `vesica_params::slices` has the bound on their number.
+//! bin, all but the first are *excess*: the difference from the first is an equation in only the spare
+//! columns. `vesica_params::slices` has the bound on their number.
 //!
 //! **Distribution.** Everything that no equation determines is uniformly random: spare columns, and, by way of the
 //! values at dummy nodes, coefficients of bins that are not full. The equations are independent. So each solution has

@@ -15,8 +15,8 @@ pub fn trials(with_every_change: usize, in_full: usize) -> usize {
     if is_in_full() { in_full } else { with_every_change }
 }
 
-/// Returns whether to try deviation `way` at place `place`. Each place gets one in `one_in` deviations, and neighbouring
-/// places get different ones, so that `one_in` places together get all of them.
+/// Returns whether to try deviation `way` at place `place`. Each place gets one in `one_in` deviations, and
+/// neighbouring places get different ones, so that `one_in` places together get all of them.
 pub fn tries(place: usize, way: usize, one_in: usize) -> bool {
     is_in_full() || (place + way).is_multiple_of(one_in)
 }

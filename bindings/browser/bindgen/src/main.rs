@@ -1,5 +1,5 @@
-//! `bindgen MODULE DIRECTORY`: writes the module for browsers and its JavaScript into a directory. The types of the package
-//! are written by hand, and so none are.
+//! `bindgen MODULE DIRECTORY`: writes the module for browsers and its JavaScript into a directory. It writes no types,
+//! because the package's types are written by hand.
 
 use std::{env, path::PathBuf, process::ExitCode};
 

@@ -1,8 +1,8 @@
 //! The oblivious pseudo-random functions of RFC 9497, modes OPRF and VOPRF, for the suite ristretto255-SHA512.
 //!
-//! F(k, x) = H(x, k · P(x)), for a hash P to the group. The client multiplies P(x) by a random r and sends it; the server
-//! multiplies by k; the client divides by r and hashes. In the mode VOPRF the server proves that it used the k of its
-//! public key, with one proof for a whole batch.
+//! F(k, x) = H(x, k · P(x)), for a hash P to the group. The client multiplies P(x) by a random r and sends it; the
+//! server multiplies by k; the client divides by r and hashes. In the mode VOPRF the server proves that it used the k
+//! of its public key, with one proof for a whole batch.
 //!
 //! Each call, on either side, processes a batch. Names are taken from the RFC if it has one.
 

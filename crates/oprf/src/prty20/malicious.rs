@@ -20,8 +20,8 @@
 //!   fn is_construction<M: Construction>() {}
 //!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
-//! - S → R at the beginning of step O1: a session. It is hashed with R's seed, so that neither party alone chooses rows
-//!   or hashes, and R's knowledge of h from one session is useless in another.
+//! - S → R at the beginning of step O1: a session. It is hashed with R's seed, so that neither party chooses rows or
+//!   hashes by itself, and R's knowledge of h from one session is useless in another.
 //! - Points are digests of 256 bits. The OKVS key is made from both halves, and h and H are random oracles
 //!   (BLAKE3) on the whole point: H(u, y), for the row u.
 //! - h gives 128 bits, so the code is one with words of 128 bits.

@@ -2,8 +2,9 @@
 //!
 //! - S → R at the beginning: a commitment to w_S. R sends its own share w_R with the OKVS seed in step O2;
 //!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
-//! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party alone chooses rows
-//!   or h. R may try many seeds before it sends one; the bound on its inputs counts its queries under all of them.
+//! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses rows
+//!   or h by itself. R may try many seeds before it sends one; the bound on its inputs counts its queries under all
+//!   of them.
 //! - Points are digests of 256 bits, in two halves. The row belongs to the OKVS key low ⊕ π(high) ⊕ high, with an ideal
 //!   cipher π under a public key of the session, so that points that share one half have unrelated rows. h is BLAKE3 of
 //!   OKVS key and high half, keyed by the session: a random oracle on the *whole* point. (If h were computed from a

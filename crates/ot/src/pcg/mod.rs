@@ -389,8 +389,8 @@ impl<'a> Receiver<'a> {
 struct PieceMessages {
     /// The sums of a tree's levels, masked.
     masked: MaskedSums,
-    /// For each block the sum of all its leaves, plus the value that is added to the missing one: for correlated leaves,
-    /// Δ twice.
+    /// For each block the sum of all its leaves, plus the value that is added to the missing one: for correlated
+    /// leaves, Δ twice.
     sums: Zeroizing<Vec<Block>>,
 }
 

@@ -1,4 +1,5 @@
-//! The parties of `prty20-malicious` and `prty20-malicious-paxos`, which differ in their OKVS, with each step replaceable.
+//! The parties of `prty20-malicious` and `prty20-malicious-paxos`, which differ in their OKVS. Each step is
+//! replaceable.
 
 use std::{
     collections::HashSet,

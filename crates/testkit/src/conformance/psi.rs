@@ -401,8 +401,8 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// With each filter in place of the list: the same matches, and the number of bytes in the catalogue. With every change,
-/// each filter with some of the sizes.
+/// With each filter in place of the list: the same matches, and the number of bytes in the catalogue. With every
+/// change, each filter with some of the sizes.
 pub fn filters(protocol: &Protocol, budget: Budget) {
     let filtered = List::FILTERS.into_iter().filter_map(|list| protocol.with_list(list));
     for (i, filtered) in filtered.enumerate() {

@@ -37,7 +37,7 @@ fn vectors() {
     check("okvs", &json!({ "decoded": decoded, "encoded": encoded }));
 }
 
-/// Keys, some of which decode from random columns.
+/// Decodes keys, some from random columns.
 fn decode<O: Codec<Block>>(protocol: &str, items: usize, shape: Shape) -> Value {
     let name = format!("okvs/decoded/{protocol}/{items}");
     let mut draws = Draws::new(&name);

@@ -94,7 +94,7 @@ fn offers() -> Value {
             offer.to_string()
         }),
         ("a protocol's name with a space", with("protocol", json!("r r"))),
-        ("an agreement that is no hash", with("agreement", json!("x"))),
+        ("an agreement that is not a hash", with("agreement", json!("x"))),
         (
             "columns in a query for rows",
             with("sends", json!({ "columns": ["x"], "bytes": 9, "rows": 1 })),
@@ -140,7 +140,7 @@ fn terms() -> Value {
             offer(&["email"], Learns::Both),
             offer(&["email:plain"], Learns::Both),
         ),
-        ("both learn alone", offer(&["email"], Learns::Me), offer(&["email"], Learns::Me)),
+        ("each wants to be the only one to learn", offer(&["email"], Learns::Me), offer(&["email"], Learns::Me)),
         (
             "a protocol that is not secure enough",
             Offer { protocol: Some("dh".into()), ..offer(&["email"], Learns::Both) },

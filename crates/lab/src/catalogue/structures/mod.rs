@@ -247,7 +247,7 @@ const RR22: &str = "Raghuraman, Rindal (CCS 2022)";
 const BPSY23: &str = "Bienstock, Patel, Seo, Yeo (USENIX 2023)";
 const PSTY19: &str = "Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019)";
 
-/// No bound on the size, except that of the counter.
+/// No bound on the size except the counter's.
 const ANY: usize = usize::MAX;
 
 type MakePlan = fn(usize, u32) -> Option<Box<dyn Plan>>;

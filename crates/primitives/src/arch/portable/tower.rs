@@ -58,7 +58,7 @@ const fn by_generator(a: u128, log: u32) -> u128 {
 pub const fn pattern(factor: u32) -> Pattern {
     let (mut pattern, mut from) = (0, 0);
     while from < 4 {
-        // Where the product takes each byte of the element.
+        // The places to which the product takes each byte of the element.
         let column = multiply(factor as u128, 1 << (8 * from), 2);
         let mut to = 0;
         while to < 4 {

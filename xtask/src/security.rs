@@ -2,30 +2,52 @@
 
 use crate::Failure;
 
-/// The entries of one protocol in the catalogue's table.
+/// The promises of one protocol in the catalogue.
 #[derive(Debug, PartialEq, Eq)]
 struct Row<'a> {
     key: &'a str,
     status: &'a str,
+    promise: Promise<'a>,
+}
+
+/// The promise of all protocols of a table, in the sentences before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Promise<'a> {
     against: &'a str,
     receiver_learns: &'a str,
     sender_learns: &'a str,
 }
 
-impl<'a> Row<'a> {
+impl<'a> Promise<'a> {
     fn read(line: &'a str) -> Option<Self> {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [key, _, status, against, receiver_learns, sender_learns, ..] = cells[..] else {
-            return None;
-        };
-        Some(Self { key, status, against, receiver_learns, sender_learns })
+        let (against, rest) =
+            line.strip_prefix("Secure against: **")?.split_once("**. The receiver learns ")?;
+        let (receiver_learns, sender_learns) = rest.split_once(". The sender learns ")?;
+        let sender_learns = sender_learns.strip_suffix('.')?;
+        Some(Self { against, receiver_learns, sender_learns })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// Reads all rows of the catalogue's tables.
+    fn all(catalogue: &'a str) -> Vec<Self> {
+        let mut promise = None;
+        let mut rows = Vec::new();
+        for line in catalogue.lines() {
+            promise = Promise::read(line).or(promise);
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            if let ([key, _, status, ..], Some(promise)) = (&cells[..], promise)
+                && key.starts_with('`')
+            {
+                rows.push(Self { key, status, promise });
+            }
+        }
+        rows
     }
 
     /// Returns whether both can be on one line.
     fn is_like(&self, other: &Self) -> bool {
-        let told =
-            |row: &Self| [row.against, row.receiver_learns, row.sender_learns].map(str::to_owned);
-        told(self) == told(other) && self.is_for_use() == other.is_for_use()
+        self.promise == other.promise && self.is_for_use() == other.is_for_use()
     }
 
     fn is_for_use(&self) -> bool {
@@ -33,9 +55,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Returns the protocols of the catalogue's table, grouped by their promises.
+/// Returns the protocols of the catalogue's tables, grouped by their promises.
 pub fn protocols(catalogue: &str) -> Result<String, Failure> {
-    let rows: Vec<Row<'_>> = catalogue.lines().skip(2).filter_map(Row::read).collect();
+    let rows = Row::all(catalogue);
     let mut groups: Vec<Vec<&Row<'_>>> = Vec::new();
     for row in &rows {
         match groups.iter_mut().find(|group| group[0].is_like(row)) {
@@ -44,7 +66,7 @@ pub fn protocols(catalogue: &str) -> Result<String, Failure> {
         }
     }
     if groups.is_empty() {
-        return Err("the catalogue has no protocols; has the format of its table changed?".into());
+        return Err("the catalogue has no protocols; has the format of its tables changed?".into());
     }
     let mut text =
         "| secure against | protocols | receiver learns | sender learns |\n|---|---|---|---|\n"
@@ -53,7 +75,8 @@ pub fn protocols(catalogue: &str) -> Result<String, Failure> {
         let first = group[0];
         let note = if first.is_for_use() { String::new() } else { format!(" ({})", first.status) };
         let keys: Vec<&str> = group.iter().map(|row| row.key).collect();
-        let (keys, Row { against, receiver_learns, sender_learns, .. }) = (keys.join(", "), first);
+        let Promise { against, receiver_learns, sender_learns } = first.promise;
+        let keys = keys.join(", ");
         text += &format!("| {against}{note} | {keys} | {receiver_learns} | {sender_learns} |\n");
     }
     Ok(text)
@@ -64,12 +87,19 @@ mod tests {
     use super::*;
 
     const CATALOGUE: &str = "\
-| protocol | what it is | status | secure against | receiver learns | sender learns | MB | paper |
-|---|---|---|---|---|---|---|---|
-| `a` | one | sound | semi-honest | the intersection | the size | 1 | A |
-| `b` | two | insecure | none | everything | the size | 1 | B |
-| `c` | three | recommended | semi-honest | the intersection | the size | 1 | C |
-| `d` | four | research | semi-honest | the intersection | the size | 1 | D |
+Secure against: **semi-honest**. The receiver learns the intersection. The sender learns the size.
+
+| protocol | construction | status | MB | paper |
+|---|---|---|---|---|
+| `a` | one | sound | 1 | A |
+| `c` | three | recommended | 1 | C |
+| `d` | four | research | 1 | D |
+
+Secure against: **none**. The receiver learns everything. The sender learns the size.
+
+| protocol | construction | status | MB | paper |
+|---|---|---|---|---|
+| `b` | two | insecure | 1 | B |
 ";
 
     #[test]
@@ -78,8 +108,8 @@ mod tests {
 | secure against | protocols | receiver learns | sender learns |
 |---|---|---|---|
 | semi-honest | `a`, `c` | the intersection | the size |
-| none (insecure) | `b` | everything | the size |
 | semi-honest (research) | `d` | the intersection | the size |
+| none (insecure) | `b` | everything | the size |
 ";
         assert_eq!(protocols(CATALOGUE).as_deref(), Ok(wanted));
         assert!(protocols("").is_err());

@@ -116,6 +116,11 @@ impl Entry {
         }
     }
 
+    /// Returns the security, and what receiver and sender learn.
+    fn disclosure(&self) -> [&'static str; 3] {
+        [self.secure_against, self.receiver_learns, self.sender_learns]
+    }
+
     /// Megabytes both ways together.
     fn megabytes(&self) -> String {
         let bytes = self.cost.bytes_to_sender + self.cost.bytes_to_receiver;
@@ -143,20 +148,34 @@ fn json(entries: &[Entry]) -> Result<String, Failure> {
     text.map(|text| text + "\n").map_err(|_| Failure::bug("the catalogue has no JSON"))
 }
 
+/// Formats a table for each security and disclosure, the largest first.
 fn markdown(entries: &[Entry]) -> String {
-    let mut text = "| protocol | what it is | status | secure against | receiver learns | sender \
-                    learns | MB at 2^20 | payload of b bytes | paper |\n\
-                    |---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+    let mut groups: Vec<Vec<&Entry>> = Vec::new();
     for entry in entries {
+        match groups.iter_mut().find(|group| group[0].disclosure() == entry.disclosure()) {
+            Some(group) => group.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups.iter().map(|group| section(group)).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats the table of entries that share security and disclosure.
+fn section(group: &[&Entry]) -> String {
+    let [secure_against, receiver_learns, sender_learns] = group[0].disclosure();
+    let mut text = format!(
+        "Secure against: **{secure_against}**. The receiver learns {receiver_learns}. The sender learns \
+         {sender_learns}.\n\n\
+         | protocol | construction | status | MB at 2^20 | payload of b bytes | paper |\n\
+         |---|---|---|---|---|---|\n"
+    );
+    for entry in group {
         text += &format!(
-            "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            "| `{}` | {} | {} | {} | {} | {} |\n",
             entry.protocol,
             entry.title,
             entry.status,
-            entry.secure_against,
-            entry.receiver_learns,
-            entry.sender_learns,
             entry.megabytes(),
             entry.payload(),
             entry.citation,

@@ -13,6 +13,7 @@ mod manifest;
 mod manifests;
 mod names;
 mod places;
+mod prose;
 mod shipped;
 mod sources;
 pub mod supply;
@@ -75,6 +76,7 @@ const RULES: &[Rule] = &[
     tiers::every_test_is_in_a_tier,
     tuples::no_tuple_is_a_parameter,
     homonyms::few_names_have_many_meanings,
+    prose::sentences_are_plain,
 ];
 
 /// Applies every rule.

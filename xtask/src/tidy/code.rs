@@ -1,29 +1,37 @@
 //! Rust sources without comments and literals, so that a rule about code only looks at code.
 
+use std::ops::Range;
+
 /// Returns the source with every comment, string and character literal blanked out, with the same lines.
 pub(super) fn without_words(source: &str) -> String {
-    let bytes = source.as_bytes();
-    let mut code = bytes.to_vec();
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = match skipped(&bytes[at..]) {
-            Some(length) => (at + length).min(bytes.len()),
-            None => {
-                // Skip a whole word at a time, so that the r in `for"` does not count as a raw string's.
-                let word = bytes[at..].iter().take_while(|b| is_word(**b)).count();
-                at += word.max(1);
-                continue;
-            }
-        };
-        for byte in &mut code[at..end] {
+    let mut code = source.as_bytes().to_vec();
+    for text in texts(source) {
+        for byte in &mut code[text] {
             if *byte != b'\n' {
                 *byte = b' ';
             }
         }
-        at = end;
     }
     // Whole literals and comments were blanked, so the rest consists of whole characters.
     String::from_utf8_lossy(&code).into_owned()
+}
+
+/// Finds the comments, strings and character literals of a source.
+pub(super) fn texts(source: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = source.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            if let Some(length) = skipped(&bytes[at..]) {
+                let text = at..(at + length).min(bytes.len());
+                at = text.end;
+                return Some(text);
+            }
+            // Skip a whole word at a time, so that the r in `for"` does not count as a raw string's.
+            at += bytes[at..].iter().take_while(|b| is_word(**b)).count().max(1);
+        }
+        None
+    })
 }
 
 /// Removes items that are compiled only for tests, with the same lines.

@@ -3,6 +3,8 @@
 //! A machine is paid for by the hour, and its outgoing traffic by the GiB. The price of traffic depends on the
 //! sender's region, and on whether the other machine is in the cloud too.
 
+use std::{fmt, str::FromStr};
+
 use crate::Prices;
 
 /// The date of these prices, which CM20 printed for on-demand machines.
@@ -73,7 +75,41 @@ pub fn region(name: &str) -> Option<&'static Region> {
     REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the regions at the ends of a link.
+/// The machine of one side in a region, and that of the other side if it is paid for too.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Machines {
+    /// The region of this side's machine.
+    pub mine: &'static Region,
+    /// The region of the other side's machine, if it is paid for.
+    pub theirs: Option<&'static Region>,
+}
+
+impl FromStr for Machines {
+    type Err = String;
+
+    /// Reads one region, or two with a comma between them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let region = |name: &str| {
+            region(name).ok_or_else(|| {
+                let names = REGIONS.map(|region| region.name).join(", ");
+                format!("no prices are known for `{name}`; the regions with prices, of {DATE}, are {names}")
+            })
+        };
+        Ok(match text.split_once(',') {
+            None => Self { mine: region(text)?, theirs: None },
+            Some((mine, theirs)) => Self { mine: region(mine)?, theirs: Some(region(theirs)?) },
+        })
+    }
+}
+
+impl fmt::Display for Machines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mine.name)?;
+        self.theirs.map_or(Ok(()), |theirs| write!(f, ",{}", theirs.name))
+    }
+}
+
+/// The regions at the ends of a link.
 pub fn regions(line: &str) -> Option<[&'static Region; 2]> {
     LINES.iter().find(|(name, _)| *name == line).map(|(_, ends)| *ends)
 }

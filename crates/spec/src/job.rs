@@ -19,7 +19,7 @@ use crate::{
         basic::{Amount, Count, File, Flag, Maybe, Mbits, Parsed, Seconds, Text, Whole, Word},
         domain::{
             AnswerForm, Columns, Join, KeyForm, NullValuesForm, Profiles, Progress, ProtocolForm,
-            ProxyForm, Repeats, RepeatsForm,
+            ProxyForm, Repeats, RepeatsForm, TableFile,
         },
     },
     options::{options, sections},
@@ -55,19 +55,27 @@ options! {
     pub struct Parties in "Parties and agreement" {
         /// This party's identity, created by `vesica keygen`.
         "FILE" identity: Maybe<File> = None;
-        /// The other party's fingerprint, which you received from it over a trusted channel.
-        "FINGERPRINT" peer: Maybe<Parsed<Fingerprint>> = None;
-        /// The agreement with the other party, which names it and settles the terms.
+        /// The other party's fingerprint.
         ///
-        /// `vesica invite` and `vesica accept` make agreements. Options that an agreement settles are left out.
+        /// Get it from the other party over a channel that you trust.
+        "FINGERPRINT" peer: Maybe<Parsed<Fingerprint>> = None;
+        /// The agreement with the other party, which settles the terms.
+        ///
+        /// `vesica invite` and `vesica accept` make agreements. Leave out the options that an agreement settles.
         "FILE" agreement: Maybe<File> = None;
-        /// The hash of the agreement, as shown by `vesica agreement`; a file with a different hash is refused.
+        /// The hash of the agreement; a file with another one is refused.
+        ///
+        /// `vesica agreement` shows the hash.
         "HASH" agreement_hash: Maybe<Text> = None;
         /// This side's name for the other party, on pages and in lists.
         "NAME" partner: Maybe<Text> = None;
-        /// Under an agreement: the ledger of all runs [default: vesica.ledger beside the agreement].
+        /// The ledger of all runs under agreements.
+        ///
+        /// [default: vesica.ledger beside the agreement]
         "FILE" ledger: Maybe<File> = None;
-        /// Under an agreement: the file for the record that both sides sign.
+        /// The file for the record of a run under an agreement.
+        ///
+        /// Both sides sign the record.
         "FILE" record: Maybe<File> = None;
     }
 }
@@ -75,35 +83,40 @@ options! {
 options! {
     /// The way between the two sides, and the times to wait.
     pub struct Connection in "Connection" {
-        /// Listen for the other side at this address, as in 0.0.0.0:7788; port 0 takes a free port and prints it.
+        /// Listen for the other side at this address, as in 0.0.0.0:7788.
+        ///
+        /// Port 0 takes a free port and prints it.
         "ADDR" listen: Maybe<Text> = None;
         /// Connect to the other side, as in partner.example.org:7788.
         "ADDR" connect: Maybe<Text> = None;
-        /// Meet the other side at the relay with this address, to which both sides connect.
+        /// Meet the other side at this relay, to which both sides connect.
         ///
         /// See docs/guides/partners.md.
         "ADDR" relay: Maybe<Text> = None;
-        /// Exchange files in this directory, or objects of a store, as in s3://BUCKET/PREFIX.
+        /// Exchange files in this directory instead of connecting.
         ///
-        /// The directory must exist, and both sides must be able to read and write in it.
+        /// The directory must exist, and both sides must be able to read and write in it. It may be a prefix of an
+        /// object store, as in s3://BUCKET/PREFIX.
         "DIR" exchange_dir: Maybe<File> = None;
-        /// With --exchange-dir: this side's role; the other side has the other role [default: derived from the two
-        /// fingerprints].
-        "SIDE" side: Maybe<Word<Role>> = None;
-        /// The bandwidth of the link in Mbit/s, for choosing a protocol [default: 1000 if the round trip is below
-        /// 2 ms, else 100].
+        /// With --exchange-dir: this side's role, a or b.
         ///
-        /// The value of the connecting side applies.
+        /// The other side has the other role [default: derived from the two fingerprints].
+        "SIDE" side: Maybe<Word<Role>> = None;
+        /// The bandwidth of the link in Mbit/s, for choosing a protocol.
+        ///
+        /// The value of the connecting side applies [default: 1000 if the round trip is below 2 ms, else 100].
         "MBIT" bandwidth: Maybe<Mbits> = None;
         /// Wait this long for the other side to appear.
         "SECONDS" wait: Seconds = Duration::from_secs(300);
-        /// Give up on the other side after this long without a sign of life.
+        /// Give up after this long without a sign of life.
         "SECONDS" stall_timeout: Seconds = Duration::from_secs(60);
-        /// Stop the run if it lasts longer than this after the connection was made; the default is a day.
-        "SECONDS" deadline: Seconds = Duration::from_secs(86_400);
-        /// Dial out through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT.
+        /// Stop a run that lasts longer than this after connecting.
         ///
-        /// NAME:PASSWORD@ before the host logs in.
+        /// The default is a day.
+        "SECONDS" deadline: Seconds = Duration::from_secs(86_400);
+        /// Dial out through this proxy, as in socks5://HOST:PORT.
+        ///
+        /// http://HOST:PORT is a proxy with CONNECT. NAME:PASSWORD@ before the host logs in.
         "URL" proxy: Maybe<ProxyForm> = None;
     }
 }
@@ -111,28 +124,33 @@ options! {
 options! {
     /// This side's table and its keys.
     pub struct Table in "Table" {
-        /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC.
+        /// This side's table: a file, a database, or - for standard input.
         ///
-        /// `-` is standard input, and adbc:DRIVER or adbc:DRIVER#TABLE a database.
-        "FILE" input: Maybe<File> = None;
-        /// The query for the rows, if the table is a database: adbc:DRIVER.
+        /// A file of text begins with a header row. A database is adbc:DRIVER or adbc:DRIVER#TABLE.
+        "FILE" input: Maybe<TableFile> = None;
+        /// The query for the rows, if the table is in a database.
+        ///
+        /// The input is then adbc:DRIVER.
         "SQL" query: Maybe<Text> = None;
         /// A file with that query.
         "FILE" query_file: Maybe<File> = None;
-        /// The table's format [default: recognised by its content, or else its name].
+        /// The format of the table.
+        ///
+        /// [default: recognised by the content, or else the name]
         "FORMAT" format: Maybe<Word<Format>> = None;
-        /// The separator of the fields [default: a tab if the name ends in .tsv or .tab, a bar if it ends in .psv, and
-        /// else a comma].
+        /// The separator of the fields.
         ///
-        /// `auto` takes the separator that the first rows agree on.
+        /// `auto` takes the one that the first rows agree on [default: a tab if the name ends in .tsv or .tab, a bar if
+        /// it ends in .psv, and else a comma].
         "DELIMITER" delimiter: Maybe<Word<Delimiter>> = None;
-        /// The columns that make up the key, by name, separated by commas; the other side may use other names.
+        /// The columns that make up the key, separated by commas.
         ///
-        /// A name with a comma is written in quotes: '"last, first",birthday'. If the option is given more than once,
-        /// each is a separate identifier. A row matches if any of its identifiers matches the identifier of the other
-        /// side at the same position: --key email --key last,phone
+        /// The other side may have other names. A name with a comma is written in quotes: '"last, first",birthday'.
+        /// If the option is given more than once, each is a
+        /// separate identifier. A row matches if any of its identifiers matches the other side's at the same position:
+        /// --key email --key last,phone
         "COLS" key: KeyForm = Vec::new();
-        /// The treatment of rows without a key: skip them, or treat them as an error.
+        /// The treatment of rows without a key: skip or error.
         "HOW" nulls: Word<Nulls> = Nulls::Skip;
         /// The treatment of rows that repeat a key: first, error or all:N.
         ///
@@ -148,67 +166,74 @@ options! {
 options! {
     /// The terms of a run, on which both sides must agree.
     pub struct Terms in "Terms" {
-        /// The question, the same on both sides: rows, count, sum:COL, products:COL, threshold:K or shares.
+        /// The answer: rows, count, sum:COL, threshold:K and others.
         ///
-        /// These are the answers:
+        /// It is the same on both sides. These are the answers:
         "WHAT" answer: AnswerForm = Query::ROWS.into();
-        /// The side that learns the result.
+        /// The side that learns the result: me, peer, both or nobody.
+        ///
+        /// Required without an agreement.
         "WHO" learns: Maybe<Word<Learns>> = None;
-        /// The profile by which keys are made comparable: one for all columns, or one per column, separated by commas.
+        /// The normalisation of keys: one profile, or one per column.
         ///
-        /// Both sides must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: also lower
-        /// case; text: also single spaces, full case folding; email, email:plain (without the rules of gmail.com);
-        /// phone:CC, in the country CC if a number does not begin with +; date:%d.%m.%Y, or date for ISO dates; number;
-        /// name; postcode:CC; sha256:PROFILE if the other side has digests and uses hashed:PROFILE. See
-        /// docs/guides/keys.md.
+        /// One profile is for all columns; commas separate several. Both sides must agree. none: bytes as they are;
+        /// trim: Unicode NFC, no white space around; lower: and lower case; text: and single spaces, full case folding;
+        /// email, email:plain (without the rules of gmail.com); phone:CC, in the country CC if a number does not begin
+        /// with +; date:%d.%m.%Y, or date for ISO dates; number; name; postcode:CC; sha256:PROFILE if the other side
+        /// has digests and says hashed:PROFILE. See docs/guides/keys.md.
         "HOW" normalize: Profiles = vec![Normalize::None];
-        /// Values that count as empty in normalised key columns, separated by commas [default: NULL, NA, N/A, none,
-        /// unknown, - and similar ones].
+        /// Values that count as empty in normalised key columns.
         ///
-        /// Upper and lower case are the same. Both sides must name the same values; '' stands for none.
+        /// Commas separate them, and their case does not matter. They are the same on both sides; '' is for none
+        /// [default: NULL, NA, N/A, none, unknown, - and others like them].
         "VALUES" null_values: Maybe<NullValuesForm> = None;
-        /// Join: send these columns of matching rows to the other side, which uses --receive and learns.
+        /// Join: send these columns of matching rows to the other side.
         ///
-        /// Of several rows with the same key the first is sent, unless --duplicates says otherwise.
-        /// docs/guides/computing.md explains what each side learns.
+        /// The other side says --receive, and learns. Of several rows with one key the first is sent, unless
+        /// --duplicates says otherwise. docs/guides/joins.md says what each side learns.
         "COLS" send: Maybe<Columns> = None;
-        /// With --send: bytes that a row's values are padded to; each value takes its length plus 2.
+        /// With --send: bytes that a row's values are padded to.
         ///
-        /// The other side receives this number of bytes for each key.
+        /// Each value takes its length plus 2. The other side receives this number of bytes for each key.
         "N" send_bytes: Whole<u32, 1> = DEFAULT_BYTES;
-        /// Join: add the columns that the other side sends to this side's matched rows.
+        /// Join: add the columns that the other side sends to matched rows.
         "" receive: Flag = false;
-        /// Write the matched rows of both sides in the same order, numbered in a first column `match_id`.
+        /// Write the matched rows of both sides in one order.
         ///
-        /// The two outputs then correspond line by line. Both sides must use this option and learn; see
-        /// docs/guides/computing.md.
+        /// A first column `match_id` numbers them, so that the two outputs fit together. Both sides must ask for it and
+        /// learn; see docs/guides/joins.md.
         "" align: Flag = false;
-        /// Decimal places of the values for sums, products and shares: with 2, a value may be 12.50.
+        /// Decimal places of the values for sums, products and shares.
         ///
-        /// They must be the same on both sides. A sum has this number of places, and a sum of products twice that
-        /// number.
+        /// With 2, a value may be 12.50. They are the same on both sides. A sum has the same number of places, and a
+        /// sum of products twice that number.
         "PLACES" scale: Whole<u8, 0, { MAX_SCALE as u64 }> = 0;
         /// For numbers: if fewer keys than this are shared, reveal nothing else.
         ///
         /// The larger minimum of the two sides applies.
         "N" minimum: Count = 0;
-        /// For counts and sums: add noise that hides any single key, for differential privacy with this ε, as in 0.5.
+        /// For counts and sums: add noise that hides any single key.
         ///
-        /// It must be the same on both sides. Nobody learns the number without the noise; see docs/guides/computing.md.
+        /// It is the noise of differential privacy with this ε, for example 0.5, the same on both sides. Nobody learns
+        /// the number without the noise; see docs/guides/noise.md.
         "E" epsilon: Maybe<Parsed<Epsilon>> = None;
-        /// With --epsilon, for sums: the maximum magnitude with which the value of a key counts, a whole number.
+        /// With --epsilon, for sums: the largest magnitude of a value.
+        ///
+        /// It is a whole number. The value of a key beyond it counts as this much.
         "N" clamp: Maybe<Count> = None;
         /// A protocol of `vesica protocols`, or auto.
         ///
         /// auto takes the recommended protocol that the other side names, or the one that `vesica plan` would choose
         /// for the sizes and the round trip. A protocol that is not recommended must be named on both sides.
         "NAME" protocol: ProtocolForm = None;
-        /// The minimum security; the stricter of the two sides applies.
+        /// The least security accepted: semi-honest or malicious.
+        ///
+        /// The stricter of the two sides applies.
         "LEVEL" security: Word<Security> = Security::SemiHonest;
         /// Find out why nothing matches, if the other side wants that too.
         ///
         /// The sides compare what their keys look like, in coarse shares (white space, case, length).
-        /// docs/guides/diagnose.md explains what this reveals.
+        /// docs/guides/diagnose.md says exactly what this reveals.
         "" diagnose: Flag = false;
         /// The maximum number of distinct keys of the other side.
         "N" max_peer_rows: Count = 100_000_000;
@@ -218,18 +243,23 @@ options! {
 }
 
 options! {
-    /// Limits on what runs under an agreement may reveal. In an invitation they apply to both sides; in a run they
-    /// apply in addition to the limits of the agreement.
+    /// Limits on what runs under an agreement may reveal.
+    ///
+    /// In an invitation they apply to both sides; in a run they apply beside the limits of the agreement.
     pub struct Limits in "Policy" {
         /// The minimum number of distinct keys on either side.
         "N" min_set: Maybe<Count> = None;
-        /// If fewer keys than this are shared, the side that finds out withholds the result.
-        "N" min_result: Maybe<Count> = None;
-        /// In an invitation, for rows, with --min-result: compute first whether that many keys are shared.
+        /// The minimum number of shared keys that a run may reveal.
         ///
-        /// Both sides do so by circuit PSI, and compare rows only if enough are shared.
+        /// With fewer, the side that finds out keeps the result back.
+        "N" min_result: Maybe<Count> = None;
+        /// For rows: compute first whether --min-result keys are shared.
+        ///
+        /// In an invitation. Both sides do so by circuit PSI, and compare rows only if they are.
         "" threshold_first: Flag = false;
-        /// The maximum number of shared keys that a run may reveal; above it, nothing is revealed.
+        /// The maximum number of shared keys that a run may reveal.
+        ///
+        /// With more, nothing is revealed.
         "N" max_result: Maybe<Count> = None;
         /// The maximum number of shared keys that all runs together may reveal.
         "N" max_result_total: Maybe<Count> = None;
@@ -241,13 +271,15 @@ options! {
         "N" max_runs_per_day: Maybe<Count> = None;
         /// The maximum number of runs in total.
         "N" max_runs: Maybe<Count> = None;
-        /// The maximum number of times that a run may begin to compare one partition, after interruptions [default: 3].
-        "N" max_attempts: Maybe<Count> = None;
-        /// The minimum number of keys by which a set differs from each earlier one, unless the two are equal.
+        /// The maximum number of attempts to compare one partition.
         ///
-        /// Two runs whose sets differ by a few keys can expose those keys.
+        /// A run attempts it again after an interruption [default: 3].
+        "N" max_attempts: Maybe<Count> = None;
+        /// The minimum number of keys by which a set differs from earlier ones.
+        ///
+        /// Equal sets are allowed. Two runs whose sets differ by a few keys can expose those keys.
         "N" min_change: Maybe<Count> = None;
-        /// The hours of a day at which runs may begin, in UTC, as in 08:00-18:00.
+        /// The hours at which runs may begin, in UTC, as in 08:00-18:00.
         "HOURS" hours: Maybe<Parsed<Hours>> = None;
         /// The last day on which a run may begin, in UTC, as in 2027-12-31.
         "DAY" expires: Maybe<Parsed<Day>> = None;
@@ -257,20 +289,23 @@ options! {
 options! {
     /// The result of this side.
     pub struct Outputs in "Result" {
-        /// The file for this side's matched rows, its number or its shares [default for a number: standard output].
+        /// The file for matched rows, a number or shares; - for standard output.
         ///
-        /// `-` is standard output, and adbc:DRIVER#TABLE a new table of a database. Rows have the format of the input;
-        /// CSV and NDJSON are compressed if the name ends in .gz or .zst.
+        /// adbc:DRIVER#TABLE is a new table of a database. Rows have the format of the input; CSV and NDJSON are
+        /// compressed if the name ends in .gz or .zst [default for a number: standard output].
         "FILE" output: Maybe<File> = None;
-        /// The columns of the matched rows to write, in this order, separated by commas [default: all].
+        /// The columns of the matched rows to write, in this order.
+        ///
+        /// Commas separate them [default: all].
         "COLS" select: Maybe<Columns> = None;
-        /// With --receive: write only the matched rows (inner), or all rows of this side (left).
+        /// With --receive: write matched rows (inner), or all rows (left).
         ///
         /// Unmatched rows have no values in the added columns.
         "JOIN" join: Word<Join> = Join::Inner;
-        /// In a join, on the receiving side: the treatment of texts in CSV that a spreadsheet would take for formulas.
+        /// For CSV: keep texts that look like formulas, or escape them.
         ///
-        /// keep leaves them as they are, and escape puts an apostrophe before each.
+        /// A spreadsheet would evaluate such a text of the other side. escape puts an apostrophe before each; keep
+        /// leaves them as they are.
         "FORMULAS" formulas: Word<Formulas> = Formulas::Keep;
     }
 }
@@ -278,27 +313,28 @@ options! {
 options! {
     /// The resources of the machine, and the files for data that does not fit or must not be lost.
     pub struct Resources in "Memory and interruptions" {
-        /// The maximum memory that the run may use on this side, as in 2G or 512M [default: three quarters of what the
-        /// machine, its control group or ulimit allow].
+        /// The maximum memory to use, as in 2G or 512M.
         ///
         /// Sets that would use more are compared in partitions, or refused before the run begins if that is not
-        /// possible.
+        /// possible [default: three quarters of what the machine, its control group or ulimit allow].
         "SIZE" memory: Maybe<Amount> = None;
-        /// Compare the sets in at least this number of partitions, rounded up to a power of two [default: 1].
+        /// Compare the sets in at least this number of partitions.
         ///
-        /// More are used automatically if memory requires it.
+        /// It is rounded up to a power of two [default: 1]. More are used automatically if memory requires it.
         "N" partitions: Whole<u32, 1> = 1;
-        /// The directory for data that does not fit into memory [default: the directory of the output, or else the
-        /// system's directory of temporary files].
+        /// The directory for data that does not fit into memory.
         ///
-        /// It holds encrypted files without a name, only during the run: input from a pipe above 64 MiB, and keys that
-        /// take more than an eighth of the memory.
+        /// It holds, encrypted, without a name and only during the run: what comes through a pipe and is more than 64
+        /// MiB, and keys that take more than an eighth of the memory [default: the directory of the output, or else the
+        /// system's directory of temporary files].
         "DIR" spill: Maybe<File> = None;
-        /// A journal, from which the same command resumes the run if either side is interrupted.
+        /// A journal, from which the same command resumes a broken run.
         ///
         /// Both sides must name one. It is encrypted for this identity, and removed when both sides have their results.
         "FILE" resume: Maybe<File> = None;
-        /// Threads to compute with [default: one per processor].
+        /// Threads to compute with.
+        ///
+        /// [default: one per processor]
         "N" threads: Whole<usize, 0, 65_536> = 0;
     }
 }
@@ -311,9 +347,13 @@ options! {
         /// It has the terms, sizes, bytes, seconds, who learned what, and why the run failed; no identifiers.
         /// docs/reference/report.schema.json describes it.
         "FILE" report: Maybe<File> = None;
-        /// Print that report on standard output, instead of the summary and of a number.
+        /// Print that report on standard output, instead of the summary.
+        ///
+        /// A number is printed as part of it.
         "" json: Flag = false;
-        /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off.
+        /// Show progress: auto, plain or off.
+        ///
+        /// auto shows it on a terminal; plain prints a line for each phase, more in long ones.
         "HOW" progress: Word<Progress> = Progress::Auto;
         /// Print only errors and warnings.
         "" quiet: Flag = false;

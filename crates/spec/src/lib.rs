@@ -1,4 +1,5 @@
-//! The specification of what Vesica does: a [`Job`], a [`Project`] of jobs, a [`List`] to publish, a [`Service`].
+//! The specification of what Vesica does: a [`Job`], a [`Project`] of jobs, a [`List`] to publish, a [`Service`] and so
+//! on.
 //!
 //! Every option is defined once, in a table such as [`Terms`]: its name, its documentation, the [`Form`] of its values
 //! and its default. The flags of the program, the keys of `vesica.toml`, the arguments of the Python package and the
@@ -21,41 +22,52 @@
 //!
 //! **Must never import** a terminal or a language's runtime. No error repeats the value of an option.
 
+mod acceptance;
+mod check;
 mod error;
 mod fault;
 mod form;
+mod gateway;
 mod job;
 mod list;
+mod lookup;
 mod names;
 mod numbers;
 mod options;
+mod planned;
 mod project;
 mod rules;
+mod selection;
 mod service;
 mod stamp;
 mod to_run;
 
 pub use self::{
+    acceptance::{Acceptance, Invited, JobTable, PartnerJob},
+    check::{Check, CheckedTable, KeyTerms, MemoryLimit},
     error::{Error, Result},
     fault::Fault,
     form::{
         Form, Kind,
         basic::{
-            Amount, Count, File, Flag, Items, Maybe, Mbits, Parsed, Seconds, Text, Whole, Word,
-            Words,
+            Amount, AmountFrom, Count, Decimal, File, Flag, Items, Maybe, Mbits, Parsed, Seconds,
+            Text, Whole, Word, Words,
         },
         domain::{
             Answer, AnswerForm, Columns, Join, KeyForm, NullValuesForm, Profiles, Progress,
-            ProtocolForm, ProxyForm, Repeats, RepeatsForm,
+            ProtocolForm, ProxyForm, Repeats, RepeatsForm, TableFile,
         },
     },
+    gateway::Gateway,
     job::{Connection, Job, Limits, Messages, Outputs, Parties, Resources, Table, Terms, WAYS},
     list::{List, PlainName, Validity},
+    lookup::{Lookup, PublishMessages},
     names::names,
     numbers::{amount, whole},
     options::{Described, Given, Options, is_file},
+    planned::Planned,
     project::{IDENTITY, Project},
-    service::{LogForm, Service},
+    service::{ListService, LogForm, Service},
     stamp::Stamp,
     to_run::{Around, LEDGER, identifiers, profiles, read_agreement},
 };

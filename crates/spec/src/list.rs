@@ -19,7 +19,7 @@ use crate::{
     form::{
         Form,
         basic::{Amount, File, Flag, Maybe, Text, Whole, Word},
-        domain::{Columns, NullValuesForm, Profiles},
+        domain::{Columns, NullValuesForm, Profiles, TableFile},
     },
     options::options,
     to_run::{profiles, queried},
@@ -28,9 +28,13 @@ use crate::{
 options! {
     /// A list that others query, as `vesica publish` makes it.
     pub struct List in "" {
-        /// The table with the items: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input.
-        "FILE" input: Maybe<File> = None;
-        /// The query for the rows, if the table is a database: adbc:DRIVER.
+        /// The table with the items: a file, a database, or - for standard input.
+        ///
+        /// A file of text begins with a header row. A database is adbc:DRIVER or adbc:DRIVER#TABLE.
+        "FILE" input: Maybe<TableFile> = None;
+        /// The query for the rows, if the table is in a database.
+        ///
+        /// The input is then adbc:DRIVER.
         "SQL" query: Maybe<Text> = None;
         /// A file with that query.
         "FILE" query_file: Maybe<File> = None;
@@ -38,43 +42,62 @@ options! {
         ///
         /// DIR/public is for everyone and can be copied to any web server or store; DIR/private is secret.
         "DIR" list: Maybe<File> = None;
-        /// The publisher's identity, created by `vesica keygen`, which signs the list.
-        "FILE" identity: Maybe<File> = None;
-        /// The columns that make up the key, by name, separated by commas.
-        "COLS" key: Maybe<Columns> = None;
-        /// The profile by which keys are made comparable, as in `run`: one for all columns, or one per column.
-        "HOW" normalize: Profiles = vec![Normalize::None];
-        /// Values that count as empty in normalised key columns, as in `run`.
-        "VALUES" null_values: Maybe<NullValuesForm> = None;
-        /// Return these columns, from the first row with a key, to clients that look the key up.
-        "COLS" labels: Maybe<Columns> = None;
-        /// With --labels: bytes that a row's values are padded to; each value takes its length plus 2.
+        /// The publisher's identity, created by `vesica keygen`.
         ///
-        /// The list grows by this number of bytes for each item.
+        /// It signs the list.
+        "FILE" identity: Maybe<File> = None;
+        /// The columns that make up the key, separated by commas.
+        ///
+        /// A name with a comma is written in quotes: '"last, first",birthday'.
+        "COLS" key: Maybe<Columns> = None;
+        /// The normalisation of keys: one profile, or one per column.
+        ///
+        /// It takes the profiles of `run`.
+        "HOW" normalize: Profiles = vec![Normalize::None];
+        /// Values that count as empty in normalised key columns.
+        ///
+        /// They are written as in `run`.
+        "VALUES" null_values: Maybe<NullValuesForm> = None;
+        /// Return these columns to clients that look the key up.
+        ///
+        /// They are from the first row with the key.
+        "COLS" labels: Maybe<Columns> = None;
+        /// With --labels: bytes that a row's values are padded to.
+        ///
+        /// Each value takes its length plus 2. The list grows by this number of bytes for each item.
         "N" label_bytes: Whole<u32, 1> = DEFAULT_BYTES;
         /// The name of the list.
         "NAME" name: PlainName = String::new();
-        /// The number of lookups per client and epoch that the bound on false positives (--lambda) covers.
+        /// Lookups of a client in an epoch that --lambda covers.
         "N" queries: Whole<u64, 1> = DEFAULT_QUERIES;
-        /// Bound the chance of any false positive among these lookups to 2^-BITS.
+        /// Bound the chance of any false positive among them to 2^-BITS.
         "BITS" lambda: Whole<u32, 10, 80> = DEFAULT_LAMBDA;
-        /// The maximum number of items of the list before the next epoch [default: the next power of two].
+        /// The maximum number of items before the next epoch.
+        ///
+        /// [default: the next power of two]
         "N" capacity: Maybe<Whole<u64, 1>> = None;
         /// The number of hours for which the list is valid.
         ///
         /// Publish it again before that, even if nothing has changed.
         "HOURS" valid: Validity = Duration::from_secs(7 * 24 * 3600);
-        /// Begin a new epoch, with a new key: all items are evaluated again, and clients fetch the whole list.
+        /// Begin a new epoch, with a new key.
+        ///
+        /// All items are evaluated again, and clients fetch the whole list.
         "" new_epoch: Flag = false;
-        /// The table's format [default: recognised by its content, or else its name].
+        /// The format of the table.
+        ///
+        /// [default: recognised by the content, or else the name]
         "FORMAT" format: Maybe<Word<Format>> = None;
-        /// The separator of the fields [default: a tab if the name ends in .tsv or .tab, a bar if it ends in .psv, and
-        /// else a comma].
+        /// The separator of the fields.
+        ///
+        /// `auto` takes the one that the first rows agree on [default: a tab if the name ends in .tsv or .tab, a bar if
+        /// it ends in .psv, and else a comma].
         "DELIMITER" delimiter: Maybe<Word<Delimiter>> = None;
         /// Accept a table without rows, which is otherwise an error.
         "" allow_empty: Flag = false;
-        /// The maximum memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group
-        /// or ulimit allow].
+        /// The maximum memory to use, as in 2G or 512M.
+        ///
+        /// [default: three quarters of what the machine, its control group or ulimit allow]
         "SIZE" memory: Maybe<Amount> = None;
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 pub struct Described {
     /// The name, as in JSON, in TOML and after the two hyphens of a flag.
     pub name: &'static str,
-    /// The documentation, in paragraphs. The first one suffices for a short help.
+    /// The documentation, in paragraphs. The first one is a short help.
     pub doc: String,
     /// The name of the value in a help text.
     pub value: &'static str,
@@ -39,6 +39,12 @@ pub struct Described {
 }
 
 impl Described {
+    /// Returns the first paragraph of the documentation, without the period at its end, as a short help has it.
+    pub fn short(&self) -> &str {
+        let short = self.doc.split("\n\n").next().unwrap_or_default();
+        short.strip_suffix('.').unwrap_or(short)
+    }
+
     pub(crate) fn of<F: Form>(
         name: &'static str,
         doc: &str,

@@ -15,6 +15,17 @@ const EXCLUDES: &[(&str, &str)] = &[
     ("align", "send"),
     ("align", "receive"),
     ("epsilon", "minimum"),
+    ("address", "relay"),
+    ("columns", "key"),
+    ("columns", "json"),
+    ("value", "input"),
+    ("value", "key"),
+    ("check", "mine"),
+    ("check", "theirs"),
+    ("check", "json"),
+    ("tls-certificate", "identity"),
+    ("no-tls", "identity"),
+    ("no-tls", "tls-certificate"),
 ];
 
 /// Options that require another one.
@@ -24,6 +35,8 @@ const REQUIRES: &[(&str, &str)] = &[
     ("send-bytes", "send"),
     ("clamp", "epsilon"),
     ("label-bytes", "labels"),
+    ("tls-certificate", "tls-key"),
+    ("tls-key", "tls-certificate"),
 ];
 
 /// Options that require another one, unless an agreement sets it.
@@ -88,11 +101,26 @@ pub(crate) fn check(named: &[&'static str]) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Job, List, Options, Service, Terms};
+    use crate::{
+        Acceptance, Check, Gateway, Invited, Job, List, ListService, Lookup, Options, Planned,
+        Service, Terms,
+    };
 
     #[test]
     fn rules_name_only_existing_options() {
-        let all = [Job::described(), List::described(), Service::described()].concat();
+        let all = [
+            Job::described(),
+            List::described(),
+            Service::described(),
+            ListService::described(),
+            Lookup::described(),
+            Check::described(),
+            Planned::described(),
+            Gateway::described(),
+            Invited::described(),
+            Acceptance::described(),
+        ];
+        let all = all.concat();
         let alternatives = ALTERNATIVES.concat();
         let pairs = EXCLUDES.iter().chain(REQUIRES).chain(REQUIRES_OR_AGREEMENT);
         let named = pairs.flat_map(|(one, other)| [*one, *other]).chain(alternatives);

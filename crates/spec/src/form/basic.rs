@@ -131,13 +131,13 @@ where
     }
 }
 
+/// The form of an amount, in bytes. A bare number that is smaller than `LEAST` lacks its unit.
+pub struct AmountFrom<const LEAST: u64>;
+
 /// The form of an amount of memory, in bytes.
-pub struct Amount;
+pub type Amount = AmountFrom<{ 1 << 20 }>;
 
-/// The minimum of an amount without a unit. A smaller number probably lacks its unit.
-const LEAST: u64 = 1 << 20;
-
-impl Form for Amount {
+impl<const LEAST: u64> Form for AmountFrom<LEAST> {
     type Value = u64;
 
     fn schema() -> Value {
@@ -161,7 +161,7 @@ impl Form for Amount {
             .find(|(_, bits)| value.is_multiple_of(1 << bits));
         match unit {
             Some((unit, bits)) => format!("{}{unit}", value >> bits).into(),
-            None if *value >= LEAST => (*value).into(),
+            None if *value >= LEAST.max(1) => (*value).into(),
             None => format!("{}K", *value as f64 / 1024.0).into(),
         }
     }
@@ -214,6 +214,27 @@ impl Form for Mbits {
 /// Returns a number, without a fraction if it has none.
 fn number(number: f64) -> Value {
     if number.fract() == 0.0 { (number as u64).into() } else { number.into() }
+}
+
+/// The form of a number that need not be whole, and is not negative.
+pub struct Decimal;
+
+impl Form for Decimal {
+    type Value = f64;
+
+    fn schema() -> Value {
+        json!({ "type": ["number", "string"], "minimum": 0, "maximum": 1_000_000 })
+    }
+
+    fn read(value: &Value) -> Result<f64, String> {
+        let parsed = number_text(value).and_then(|text| text.parse().ok());
+        let within = parsed.filter(|number: &f64| (0.0..=1e6).contains(number));
+        within.ok_or_else(|| "a number from 0 to 1000000".to_owned())
+    }
+
+    fn write(value: &f64) -> Value {
+        number(*value)
+    }
 }
 
 /// The form of an option that may be left out.
@@ -286,6 +307,12 @@ impl<T: Words> Form for Word<T> {
 
     fn words() -> Vec<(&'static str, &'static str)> {
         T::all().into_iter().map(|(_, word, meaning)| (word, meaning)).collect()
+    }
+
+    fn more() -> String {
+        let meant = Self::words().into_iter().filter(|(_, meaning)| !meaning.is_empty());
+        let meant: Vec<_> = meant.map(|(word, meaning)| format!("{word}: {meaning}")).collect();
+        if meant.is_empty() { String::new() } else { format!("\n\n{}.", meant.join("; ")) }
     }
 
     fn schema() -> Value {

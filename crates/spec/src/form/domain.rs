@@ -1,6 +1,6 @@
 //! Forms of values that are specific to Vesica.
 
-use std::ffi::OsStr;
+use std::{ffi::OsStr, path::PathBuf};
 
 use serde_json::{Value, json};
 use vesica_core::parties::{Learns, Role, Security};
@@ -10,7 +10,10 @@ use vesica_normalize::{normalize::Normalize, null_values::NullValues};
 use vesica_table::{format::Format, formulas::Formulas, source::Delimiter};
 use vesica_task::query::Query;
 
-use super::{Form, Kind, basic::Words};
+use super::{
+    Form, Kind,
+    basic::{File, Words},
+};
 use crate::{
     names::{columns, names},
     whole,
@@ -22,6 +25,36 @@ fn text(value: &Value) -> Option<String> {
 
 fn listed(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
+}
+
+/// The form of the place of a table.
+pub struct TableFile;
+
+impl Form for TableFile {
+    type Value = PathBuf;
+    const IS_PATH: bool = true;
+
+    fn more() -> String {
+        let titles = Format::ALL.map(Format::title);
+        let (last, others) = titles.split_last().unwrap_or((&"", &[]));
+        format!(" The formats are {} and {last}.", others.join(", "))
+    }
+
+    fn schema() -> Value {
+        File::schema()
+    }
+
+    fn read(value: &Value) -> Result<PathBuf, String> {
+        File::read(value)
+    }
+
+    fn texts(texts: &[&OsStr]) -> Result<PathBuf, String> {
+        File::texts(texts)
+    }
+
+    fn write(value: &PathBuf) -> Value {
+        File::write(value)
+    }
 }
 
 /// The form of names of columns.

@@ -1,0 +1,118 @@
+//! The specification of this side's part in an agreement.
+
+use crate::{
+    form::basic::{File, Flag, Maybe, Text},
+    job::{Limits, Table, Terms},
+    options::{options, sections},
+    selection::selection,
+};
+
+sections! {
+    /// An invitation to an agreement, as `vesica invite` makes it, but for its name.
+    pub struct Invited {
+        /// The project, and the partner in it.
+        partner: PartnerJob,
+        /// The place where the two sides meet.
+        place: Meeting,
+        /// The relay in its place.
+        relay: MeetingRelay,
+        /// This side's table.
+        table: JobTable,
+        /// The terms that are proposed.
+        terms: Terms,
+        /// The limits that are proposed.
+        limits: Limits,
+    }
+}
+
+sections! {
+    /// The acceptance of an invitation, as `vesica accept` makes it.
+    pub struct Acceptance {
+        /// The project, and the partner in it.
+        partner: PartnerJob,
+        /// The place where the two sides meet.
+        place: Meeting,
+        /// This side's table.
+        table: JobTable,
+        /// The terms that are this side's own.
+        terms: AcceptedTerms,
+        /// The consent.
+        consent: Consent,
+    }
+}
+
+options! {
+    /// The entry for a partner in the project of this side.
+    pub struct PartnerJob in "Parties and agreement" {
+        /// The project file.
+        ///
+        /// [default: vesica.toml]
+        "FILE" project: Maybe<File> = None;
+        /// This side's name for the other party, on pages and in lists.
+        "NAME" partner: Maybe<Text> = None;
+        /// The file for this side's result.
+        ///
+        /// It is for a side that learns [default: named like the job, in the format of the input].
+        "FILE" output: Maybe<File> = None;
+    }
+}
+
+options! {
+    /// The place where the two sides meet.
+    pub struct Meeting in "Connection" {
+        /// The address at which the other side reaches this one.
+        ///
+        /// This side listens there, as in data.example.org:7788. One of the two sides listens.
+        "ADDR" address: Maybe<Text> = None;
+    }
+}
+
+options! {
+    /// The relay at which the two sides meet.
+    pub struct MeetingRelay in "Connection" {
+        /// The relay to which both sides connect, if neither can listen.
+        "ADDR" relay: Maybe<Text> = None;
+    }
+}
+
+selection! {
+    /// The table of a job under an agreement.
+    pub struct JobTable of Table { "input", "delimiter", "key" }
+}
+
+sections! {
+    /// The terms that are the accepting side's own.
+    pub struct AcceptedTerms {
+        /// The terms of a run.
+        run: OwnTerms,
+        /// The values.
+        values: OwnValues,
+    }
+}
+
+selection! {
+    /// The terms of a run that the accepting side sets.
+    pub struct OwnTerms of Terms {
+        "normalize", "send", "send-bytes", "max-peer-rows", "allow-research",
+    }
+}
+
+options! {
+    /// The values of the accepting side.
+    pub struct OwnValues in "Terms" {
+        /// This side's column of values, if the answer needs one.
+        "COL" values: Maybe<Text> = None;
+    }
+}
+
+options! {
+    /// The consent of the accepting side.
+    pub struct Consent in "Parties and agreement" {
+        /// The name of this side's job and files for the agreement.
+        ///
+        /// [default: the name that the inviting side proposes]
+        "NAME" name: Maybe<Text> = None;
+        /// Accept without asking.
+        "" yes: Flag = false;
+    }
+}

@@ -1,0 +1,50 @@
+//! The specification of a look at a table before a run.
+
+use crate::{
+    form::basic::Flag,
+    job::{Resources, Table, Terms},
+    options::{options, sections},
+    selection::selection,
+};
+
+sections! {
+    /// A look at a table, as `vesica check` takes it. Options of its job are left out.
+    pub struct Check {
+        /// The table.
+        table: CheckedTable,
+        /// The normalisation of its keys.
+        keys: KeyTerms,
+        /// The memory.
+        resources: MemoryLimit,
+        /// The form of the answer.
+        shown: Shown,
+    }
+}
+
+selection! {
+    /// The table that is checked, but for its file.
+    pub struct CheckedTable of Table { "query", "query-file", "format", "delimiter", "key" }
+}
+
+selection! {
+    /// The normalisation of keys.
+    pub struct KeyTerms of Terms { "normalize", "null-values" }
+}
+
+selection! {
+    /// The limit on memory.
+    pub struct MemoryLimit of Resources { "memory" }
+}
+
+options! {
+    /// The form in which a look at a table is shown.
+    pub struct Shown in "Output" {
+        /// List the columns with their types, and do nothing else.
+        ///
+        /// The names are the fields of the first line. If a CSV file has no header, they are data. Only some formats
+        /// have types.
+        "" columns: Flag = false;
+        /// Print JSON.
+        "" json: Flag = false;
+    }
+}

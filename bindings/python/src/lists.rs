@@ -1,6 +1,6 @@
 //! Published lists: publishing one, and looking up a table's keys.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use pyo3::{prelude::*, types::PyDict};
 use rand::{
@@ -8,10 +8,10 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Error, Misuse, Result, Source,
-    files::{Destination, Formulas, MatchedTable, Nulls},
+    Error, Result, Source,
+    files::{Destination, MatchedTable},
     lists::{
-        Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, lists_cache, look_up,
+        Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, look_up,
     },
     spec,
 };
@@ -20,25 +20,10 @@ use vesica_net::{CancelToken, Fingerprint};
 use crate::{
     errors,
     identity::Identity,
-    request::{dialect, input, key_columns, specified},
+    request::{input, specified},
     run::{Cancel, observed},
     table::{self, Table},
 };
-
-/// The publisher of a list, and the options of a lookup.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct LookupRequest {
-    list: String,
-    ask: Option<String>,
-    publisher: String,
-    token: Option<String>,
-    cache: Option<PathBuf>,
-    all: bool,
-    budget: u64,
-    batch: usize,
-    output: Option<PathBuf>,
-}
 
 /// The result of a lookup.
 #[pyclass(frozen, module = "vesica._native", get_all)]
@@ -55,10 +40,6 @@ pub struct LookedUp {
     unreadable: u64,
     /// Whether the lookup had more keys than the number for which the list bounds wrong answers.
     beyond_promise: bool,
-}
-
-fn usage<T>(message: &str) -> spec::Result<T> {
-    Err(Error::usage(Misuse::Argument, message).into())
 }
 
 fn random() -> Result<StdRng> {
@@ -121,14 +102,20 @@ fn told(published: &Published, publisher: &Fingerprint) -> serde_json::Value {
 pub fn lookup(
     table: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
-    asking: LookupRequest,
+    token: Option<String>,
     observer: &Bound<'_, PyAny>,
     cancel: &Cancel,
 ) -> PyResult<LookedUp> {
     let py = table.py();
     let source = table::source(table)?;
     let rows = MatchedTable::default();
-    let ready = asking.ready(specified(options)?, source, rows.clone(), cancel.token());
+    let mut spec: spec::Lookup = specified(options)?;
+    spec.table.0.input = input(&source);
+    let output = match options.contains("output")? {
+        true => spec.result.output.clone().into(),
+        false => Destination::Memory(rows.clone()),
+    };
+    let ready = ready(&spec, source, output, token, cancel.token());
     let (job, mut origin, subscription) = ready.map_err(|error| errors::of_spec(py, &error))?;
     let found = observed(observer, cancel, move |observer| {
         look_up(&job, &mut origin, &subscription, &observer, &mut random()?)
@@ -139,45 +126,17 @@ pub fn lookup(
     Ok(LookedUp { rows, keys, matches, written, unreadable, beyond_promise })
 }
 
-impl LookupRequest {
-    fn ready(
-        self,
-        spec: spec::Job,
-        source: Source,
-        rows: MatchedTable,
-        cancel: CancelToken,
-    ) -> spec::Result<(LookUp, Stoppable, Subscription)> {
-        if !(1..=vesica::lists::MAX_QUESTION).contains(&self.batch) {
-            return usage("batch must be a number of keys from 1 to 4096");
-        }
-        if spec.table.key.len() > 1 {
-            return usage("a list has one identifier; name one key");
-        }
-        let publisher = self.publisher.parse();
-        let publisher: Fingerprint = publisher.map_err(|error| {
-            Error::usage(Misuse::Argument, format!("the publisher's fingerprint: {error}"))
-        })?;
-        let place = ListOrigin::new(&self.list, self.ask.as_deref(), publisher, self.token)?;
-        let Some(cache) = self.cache.or_else(lists_cache) else {
-            return usage("name a directory for lists with cache");
-        };
-        let job = LookUp {
-            dialect: dialect(&spec, &source),
-            input: spec.table.source(Some(source))?,
-            columns: key_columns(&spec)?,
-            null_values: spec.terms.null_values.unwrap_or_default(),
-            nulls: Nulls::Skip,
-            output: match self.output {
-                Some(path) => Destination::Path(path),
-                None => Destination::Memory(rows),
-            },
-            all: self.all,
-            formulas: Formulas::default(),
-            batch: self.batch,
-        };
-        let subscription = Subscription { publisher, cache, budget: Some(self.budget) };
-        Ok((job, Stoppable { place, cancel }, subscription))
-    }
+fn ready(
+    spec: &spec::Lookup,
+    source: Source,
+    output: Destination,
+    token: Option<String>,
+    cancel: CancelToken,
+) -> spec::Result<(LookUp, Stoppable, Subscription)> {
+    let job = spec.to_look_up(Some(source), output)?;
+    let ask = spec.list.ask.as_deref();
+    let place = ListOrigin::new(spec.place()?, ask, spec.publisher()?, token)?;
+    Ok((job, Stoppable { place, cancel }, spec.subscription()?))
 }
 
 /// A list's origin that fails once the lookup is cancelled.

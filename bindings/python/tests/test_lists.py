@@ -33,7 +33,7 @@ class Server:
         self.folder, self.directory = folder, folder / "list"
         self.me = vesica.Identity.create(folder / "publisher.pem")
         self.published = self.publish(ITEMS, labels=["since"])
-        line = [sys.executable, "-m", "vesica", "serve", "--list", str(self.directory)]
+        line = [sys.executable, "-m", "vesica", "serve-list", "--list", str(self.directory)]
         line += ["--identity", str(folder / "publisher.pem"), "--listen", "127.0.0.1:0"]
         line += ["--client-burst", "10000", "--client-rate", "100000"]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -196,7 +196,7 @@ def test_progress_and_warnings_go_to_the_log(
         ({"normalize": "none"}, vesica.TermsError, "normalised"),
         ({"key": "email"}, vesica.InputError, "has no column"),
         ({"batch": 0}, vesica.UsageError, "batch"),
-        ({"key": [["mail"], ["id"]]}, vesica.UsageError, "one identifier"),
+        ({"key": [["mail"], ["id"]]}, vesica.UsageError, "list of names"),
         ({"to": "numpy"}, vesica.UsageError, "polars, pandas"),
         ({"list": "https://127.0.0.1:9/v1"}, vesica.NetworkError, "127.0.0.1:9"),
         ({"budget": 100}, vesica.Error, "more than the 100"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, cast
 
@@ -13,7 +12,6 @@ from vesica._errors import UsageError
 Check = Callable[[str, Any], Any]
 """Takes an argument's name and value; returns the value for the native part, or raises."""
 
-_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 _LONGEST = 30 * 86400.0
 
 
@@ -97,22 +95,6 @@ def number(low: float, high: float, unit: str) -> Check:
 
 seconds = number(0.1, _LONGEST, "seconds")
 milliseconds = number(0, 10_000, "ms")
-
-
-def amount(name: str, value: Any, least: int = 2**20) -> int:
-    """Take a number of bytes, or an amount with a unit such as ``2G``; return bytes."""
-    wanted = f"an amount such as '2G' or '512M', or a number of bytes from {least}"
-    if isinstance(value, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", value, re.IGNORECASE)
-        if found is None:
-            raise UsageError(f"{name} is {wanted}")
-        value = int(float(found[1]) * 2 ** _UNITS[found[2].upper()])
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise _refused(name, wanted, value)
-    taken = int(value)
-    if not least <= taken < 2**60:
-        raise UsageError(f"{name} is {wanted}")
-    return taken
 
 
 def optional(check: Check, name: str, value: Any) -> Any:

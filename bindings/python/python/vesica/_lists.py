@@ -125,25 +125,23 @@ def lookup(
         "query": query,
         "key": key,
         "normalize": normalize,
-    }
-    asking: dict[str, Any] = {
-        # The native part distinguishes addresses from directories.
+        # The native part distinguishes an address from a directory.
         "list": str(arguments.path("list", list)),
-        "ask": arguments.optional(arguments.text, "ask", ask),
-        "publisher": arguments.text("publisher", publisher),
-        "token": arguments.optional(arguments.text, "token", token),
-        "cache": arguments.optional(arguments.path, "cache", cache),
-        "all": arguments.flag("all", all),
-        "budget": arguments.amount("budget", budget, least=1),
-        "batch": arguments.whole(1, 4096)("batch", batch),
-        "output": arguments.optional(arguments.path, "output", output),
+        "ask": ask,
+        "publisher": publisher,
+        "cache": cache,
+        "all": all,
+        "budget": budget,
+        "batch": batch,
+        "output": output,
     }
+    token = arguments.optional(arguments.text, "token", token)
     options = arguments.options(given)
     opened = open_table(table, to, is_written=output is not None)
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()
     try:
-        found = _native.lookup(opened.stream, options, asking, listener, cancel)
+        found = _native.lookup(opened.stream, options, token, listener, cancel)
     finally:
         listener.close()
     return Lookup(found, None if found.rows is None else convert(found.rows, opened))
@@ -174,7 +172,7 @@ def publish(
 ) -> dict[str, Any]:
     """Create or update a published list of a table's keys, which others can query privately.
 
-    ``vesica serve --list`` answers the queries. The list's directory ``public`` is for everybody,
+    ``vesica serve-list`` answers the queries. The list's directory ``public`` is for everybody,
     and ``private`` contains the key and must stay secret.
 
     Args:

@@ -113,7 +113,7 @@ def publish(
 def lookup(
     table: str | PathLike[str] | ArrowStream,
     options: Mapping[str, Any],
-    asking: Mapping[str, Any],
+    token: str | None,
     observer: Observer,
     cancel: Cancel,
 ) -> LookedUp: ...

@@ -1,4 +1,4 @@
-"""The client of lists against the program: `vesica publish` and `vesica serve --list`. VESICA names the program."""
+"""The client of lists against the program: `vesica publish` and `vesica serve-list`. VESICA names the program."""
 
 import contextlib
 import csv
@@ -36,7 +36,7 @@ class Publisher:
         )  # fmt: skip
 
     def serve(self, *flags):
-        command = [self.program, "serve", "--list", self.directory / "list", "--identity", self.identity]
+        command = [self.program, "serve-list", "--list", self.directory / "list", "--identity", self.identity]
         self.process = subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0", *flags], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

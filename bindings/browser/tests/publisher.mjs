@@ -39,10 +39,10 @@ export class Publisher {
   serve(demo) {
     const flags = ["--no-tls", "--listen", "127.0.0.1:0", "--log", "json", "--client-rate", "100000"];
     const list = ["--list", this.#path("list"), "--demo", demo];
-    this.#service = spawn(this.#program, ["serve", ...list, ...flags], { stdio: ["ignore", "inherit", "pipe"] });
+    this.#service = spawn(this.#program, ["serve-list", ...list, ...flags], { stdio: ["ignore", "inherit", "pipe"] });
     return new Promise((resolve, reject) => {
       let said = "";
-      this.#service.once("exit", (code) => reject(new Error(`vesica serve has ended with ${code}: ${said}`)));
+      this.#service.once("exit", (code) => reject(new Error(`vesica serve-list has ended with ${code}: ${said}`)));
       this.#service.stderr.on("data", (bytes) => {
         said += bytes;
         const address = said.match(/"address":"([^"]+)"/);

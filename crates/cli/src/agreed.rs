@@ -1,4 +1,4 @@
-//! Agreements in files, and what they come to in words.
+//! Agreements in files, and their summaries in words.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn of_job(job: &spec::Job) -> Result<Option<Signed<Agreement>>, Failure> {
     if is_there { Ok(job.agreement()?) } else { Ok(None) }
 }
 
-/// What runs disclose, and what binds the sides, in lines.
+/// Returns lines about the disclosure of runs, and about the other terms.
 pub fn summary_as_text(summary: &Summary) -> String {
     let disclosed = summary.disclosed().into_iter().map(|sentence| format!("  - {sentence}\n"));
     let clauses = summary.clauses().into_iter().map(|clause| format!("  - {clause}\n"));
@@ -29,7 +29,7 @@ pub fn summary_as_text(summary: &Summary) -> String {
     lines.trim_end().to_owned()
 }
 
-/// The same as JSON, with the facts.
+/// Returns the summary as JSON, with the facts.
 pub fn summary_as_json(summary: &Summary) -> Result<String, Failure> {
     serde_json::to_string_pretty(&summary.to_json()).map_err(|_| Failure::bug("a summary has JSON"))
 }

@@ -1,4 +1,4 @@
-//! `agreement`: shows one, invites to another one in its place, or revokes it.
+//! `agreement`: shows, renews or revokes an agreement.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,9 @@ pub struct AgreementArgs {
 
 #[derive(clap::Subcommand)]
 enum AgreementCommand {
-    /// Invite the partner to another agreement with the same terms, as when one expires
+    /// Invite the partner to another agreement with the same terms
     Renew(Box<RenewArgs>),
-    /// Permit no more runs under an agreement: this side's program refuses them
+    /// Permit no more runs under an agreement
     Revoke(RevokeArgs),
 }
 
@@ -32,7 +32,9 @@ struct ShowArgs {
     /// The agreement: its file, or a job of vesica.toml
     #[arg(value_name = "AGREEMENT", required = true)]
     which: Option<PathBuf>,
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
     /// Print JSON
@@ -47,10 +49,12 @@ struct RenewArgs {
     /// The name of the new agreement and of its job
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
-    /// The rules of the new agreement take the place of all of the old ones
+    /// The limits of the new agreement, which replace all the old ones.
     #[command(flatten)]
     policy: Flags<spec::Limits>,
 }
@@ -59,7 +63,9 @@ struct RenewArgs {
 struct RevokeArgs {
     /// The job whose agreement it is
     job: String,
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
 }
@@ -112,7 +118,7 @@ fn has_signed(agreement: &Signed<Agreement>, party: Fingerprint) -> &'static str
 }
 
 fn no_agreement(job: &str) -> Failure {
-    Failure::usage(format!("job `{job}` is under no agreement"))
+    Failure::usage(format!("job `{job}` has no agreement"))
 }
 
 /// Makes an invitation to another agreement, and a job like the old one.
@@ -155,8 +161,8 @@ fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
     let ledger = job.ledger().ok_or_else(|| no_agreement(&args.job))?;
     Partnership::new(me.into(), agreement, ledger, Policy::default())?.revoke()?;
     crate::say(&format!(
-        "The agreement of job `{0}` is revoked: this side refuses further runs, and tells the other side so when it calls. The \
-         line in the ledger cannot be taken back; `vesica agreement renew {0} --name NAME` makes another agreement.",
+        "The agreement of job `{0}` is revoked: this side refuses further runs, and says so to the other side when it calls. The \
+         line in the ledger cannot be removed; `vesica agreement renew {0} --name NAME` makes another agreement.",
         args.job
     ));
     Ok(())

@@ -16,25 +16,29 @@ use crate::{bench, exit::Failure};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Measure every protocol at every size that takes no more than --limit seconds, not only the quick ones at two
-    /// sizes. Takes many minutes on an otherwise idle machine
+    /// Measure every protocol at every size
+    ///
+    /// A size is measured if it takes no more than --limit seconds. Without this, the quick protocols are measured at
+    /// two sizes. It takes many minutes on an otherwise idle machine.
     #[arg(long)]
     full: bool,
-    /// With --full: about how many seconds the longest run may take
+    /// With --full: the approximate limit on a run, in seconds
     #[arg(long, default_value_t = 6.0, value_name = "SECONDS", requires = "full")]
     limit: f64,
     /// With --full: measure this protocol only
     #[arg(long, value_name = "NAME", requires = "full")]
     only: Option<String>,
-    /// Measure nothing, and take the in-memory runs from this file of results, which `vesica bench --performance`
-    /// writes
+    /// Take the runs from this file of results instead of measuring
+    ///
+    /// `vesica bench --performance` writes it. Only runs over memory count.
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     from: Option<PathBuf>,
-    /// Where the figures go, `-` for standard output [default: where `plan` and `run` look for them:
-    /// $VESICA_FIGURES, or vesica/figures.tsv in the user's cache]
+    /// The file for the figures; - is standard output
+    ///
+    /// [default: where `plan` and `run` find them, $VESICA_FIGURES or vesica/figures.tsv in the user's cache]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print errors only
+    /// Print only errors
     #[arg(long, short)]
     quiet: bool,
 }
@@ -43,7 +47,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let to = match &args.output {
         Some(path) => path.clone(),
         None => files::figures_file().ok_or_else(|| {
-            Failure::usage("this user has no home: say where the figures go with --output")
+            Failure::usage(
+                "this user has no home directory: name the file for the figures with --output",
+            )
         })?,
     };
     let from = args.from.as_ref().map(|path| Protected::new("the results", path));
@@ -80,16 +86,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The figures of runs over memory in a file of results.
+/// Returns the figures of runs over memory in a file of results.
 fn from_results(path: &Path) -> Result<Figures, Failure> {
     let measured = Measured::read(path).map_err(|error| Failure::input(error.to_string()))?;
     let figures = calibrate::steady_figures(&measured.records)
         .map_err(|busy| Failure::input(format!("{}: {busy}", path.display())))?;
     if figures == Figures::default() {
         let path = path.display();
-        return Err(Failure::input(format!(
-            "{path}: there is no run of a protocol over memory in it"
-        )));
+        return Err(Failure::input(format!("{path}: has no run of a protocol over memory")));
     }
     Ok(figures)
 }

@@ -12,12 +12,12 @@ use crate::exit::{CANCELLED, Failure};
 /// the program running forever.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// A token that is cancelled when the user or the system asks this process to stop.
+/// Returns a token that is cancelled when the user or the system asks this process to stop.
 pub fn on_signal() -> Result<CancelToken, Failure> {
     on_signal_within(Duration::ZERO)
 }
 
-/// As [`on_signal`], for a program that itself gives what it does this long to end.
+/// Returns such a token for a program that gives its own work this long to end.
 pub fn on_signal_within(grace: Duration) -> Result<CancelToken, Failure> {
     ends_within(grace.saturating_add(ENDING))
 }
@@ -55,7 +55,7 @@ mod tests {
 
     const PIPE: &str = "VESICA_TEST_PIPE";
 
-    /// Not a test of its own: what the next one runs in a process of its own.
+    /// Blocks, in the process that the next test starts.
     #[test]
     #[ignore = "started by one_signal_ends_a_program_that_is_blocked: it never ends"]
     fn blocked_until_it_is_ended() {

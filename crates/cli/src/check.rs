@@ -4,57 +4,32 @@ use std::path::{Path, PathBuf};
 
 use vesica::{
     Normalize, Source,
-    files::{Delimiter, Dialect, Format, KeyColumn, NullValues},
+    files::{Delimiter, Dialect, KeyColumn, NullValues},
     report::{Check, ColumnFindings, Oddity, counted, grouped},
-    spec::{self, NullValuesForm, Parsed},
+    spec,
 };
 
 use crate::{
-    columns::{self, Names},
-    delimiter::DelimiterArg,
     exit::Failure,
-    flags, numbers,
+    flags::Flags,
     project::{FILE, Project},
-    query,
     run::JobTable,
 };
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table, `-` for standard input; or a job of vesica.toml, with the columns and the normalisation that are
-    /// written there or agreed on. Flags come before these. A file of the same name comes before a job
+    /// The table, - for standard input, or a job of vesica.toml
+    ///
+    /// A job has the columns and the normalisation that are written there or agreed on; options come before these. A
+    /// file comes before a job of the same name.
     table: PathBuf,
-    /// The project file that has the job [default: vesica.toml]
-    #[arg(long, value_name = "FILE")]
+    /// The project file that has the job
+    ///
+    /// [default: vesica.toml]
+    #[arg(long, value_name = "FILE", help_heading = "Table")]
     project: Option<PathBuf>,
     #[command(flatten)]
-    rows: query::Args,
-    /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
-    /// [more than once: several identifiers, as in `run`]
-    #[arg(long, value_name = "COLS", value_parser = columns::key)]
-    key: Vec<Names>,
-    /// List the columns by the fields of the first line, with their types where they have any, and do nothing else.
-    /// If a CSV file has no header, the fields are data
-    #[arg(long, conflicts_with_all = ["key", "json"])]
-    columns: bool,
-    /// Values that count as empty in key columns that are normalised, as in `run`
-    #[arg(long, value_name = "VALUES", allow_hyphen_values = true, value_parser = flags::read::<NullValuesForm>)]
-    null_values: Option<NullValues>,
-    /// How keys are made comparable, as in `run`: one for all columns, or one a column [default: none]
-    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = flags::read::<Parsed<Normalize>>)]
-    normalize: Vec<Normalize>,
-    /// The table's format, as in `run` [default: told from its content, or else its name]
-    #[arg(long, value_name = "FORMAT", value_parser = flags::word::<Format>())]
-    format: Option<Format>,
-    #[command(flatten)]
-    delimiter: DelimiterArg,
-    /// The most memory to use, as in 2G or 512M [default: three quarters of what the machine, its control group or
-    /// ulimit allow]
-    #[arg(long, value_name = "SIZE", value_parser = numbers::amount)]
-    memory: Option<u64>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    options: Flags<spec::Check>,
 }
 
 /// A table to look at, and its keys.
@@ -79,38 +54,36 @@ impl Args {
         Ok(is_job.then_some((project, name)))
     }
 
-    /// Returns the table; flags come before the keys of its job.
-    fn looked(&self) -> Result<Looked, Failure> {
+    /// Returns the table; options come before the keys of its job.
+    fn looked(&self, options: &spec::Check) -> Result<Looked, Failure> {
         let of_job = match self.job()? {
             Some((project, name)) => Some(JobTable::of(&project.specified(name, Vec::new())?)?),
             None => None,
         };
+        let is_normalized = self.options.has("normalize");
         let (input, mut dialect, key, normalize, null_values) = match of_job {
             Some(JobTable { input, dialect, key, normalize, null_values }) => {
-                if normalize.is_none() && self.normalize.is_empty() && !self.columns {
-                    let message = "the agreement of this job is not there yet: say with --normalize how its keys are made \
-                                   comparable";
+                if normalize.is_none() && !is_normalized && !options.shown.columns {
+                    let message = "this job has no agreement yet: say with --normalize how to normalise its keys";
                     return Err(Failure::input(message));
                 }
                 (input, dialect, key, normalize.unwrap_or_default(), null_values)
             }
             None => {
-                let input = self.rows.source(&self.table)?;
+                let input = options.table.source(Some(Source::from_path(&self.table)))?;
                 let dialect = Dialect::from(Delimiter::of_name(&self.table));
-                (input, dialect, Vec::new(), Vec::new(), NullValues::default())
+                (input, dialect, Vec::new(), vec![Normalize::None], NullValues::default())
             }
         };
-        dialect.format = self.format.or(dialect.format);
-        dialect.delimiter = self.delimiter.named.unwrap_or(dialect.delimiter);
-        dialect.most_bytes = self.memory.or(dialect.most_bytes);
-        let named: Vec<_> = self.key.iter().map(|Names(names)| names.clone()).collect();
-        let key = if named.is_empty() { key } else { named };
-        let normalize = if self.normalize.is_empty() { &normalize } else { &self.normalize };
-        let null_values = self.null_values.clone().unwrap_or(null_values);
+        dialect.format = options.table.format.or(dialect.format);
+        dialect.delimiter = options.table.delimiter.unwrap_or(dialect.delimiter);
+        dialect.most_bytes = options.resources.memory.or(dialect.most_bytes);
+        let named = &options.table.key;
+        let key = if named.is_empty() { key } else { named.clone() };
+        let normalize = if is_normalized { &options.keys.normalize } else { &normalize };
+        let null_values = options.keys.null_values.clone().unwrap_or(null_values);
         let (names, identifiers) = spec::identifiers(&key);
-        let none = [Normalize::None];
-        let normalize = if normalize.is_empty() { &none[..] } else { normalize };
-        let profiles = match self.columns {
+        let profiles = match options.shown.columns {
             true => Vec::new(),
             false => spec::profiles(names.len(), normalize)?,
         };
@@ -121,8 +94,9 @@ impl Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Looked { input, dialect, keys, identifiers, null_values } = args.looked()?;
-    if args.columns {
+    let options = args.options.value()?;
+    let Looked { input, dialect, keys, identifiers, null_values } = args.looked(&options)?;
+    if options.shown.columns {
         let opened = input.open(dialect)?;
         let header = opened.header();
         let line = |(i, field): (usize, String)| match header.column_type(i) {
@@ -133,11 +107,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return crate::print(&lines);
     }
     if keys.is_empty() {
-        let message = "say with --key which columns make up the key; `vesica check TABLE --columns` lists all";
+        let message =
+            "name the key columns with --key; `vesica check TABLE --columns` lists all columns";
         return Err(Failure::usage(message));
     }
     let found = vesica::check(input, dialect, &keys, &identifiers, &null_values)?;
-    if args.json {
+    if options.shown.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;
         return crate::print(&format!("{text}\n"));
@@ -197,7 +172,7 @@ fn verdict(keys: u64, without: u64) -> String {
     format!("{} ready{rest}", counted(keys, "key"))
 }
 
-/// What normalisation does to a key column.
+/// Returns lines about the effect of normalisation on a key column.
 fn of_column(found: &ColumnFindings) -> String {
     let lines = [
         ("  rows with a value", found.values),

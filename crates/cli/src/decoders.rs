@@ -1,6 +1,6 @@
-//! What reads files and has no public entry, for the fuzz targets (`crates/fuzz-targets`).
+//! Readers of files without a public entry, for the fuzz targets (`crates/fuzz-targets`).
 //!
-//! As in `vesica::decoders`, nothing here does more than pass on what commands call.
+//! As in `vesica::decoders`, each only passes on to a function that commands call.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct Job {
     pub name: String,
     /// Its keys in the file.
     pub keys: Vec<String>,
-    /// Its options as `vesica run` gets them, or why it gets none.
+    /// Its options as `vesica run` gets them, or the error.
     pub flags: Result<Flags, String>,
 }
 
@@ -28,10 +28,10 @@ pub struct Flags {
     pub key: Vec<Vec<String>>,
 }
 
-/// The jobs of a project file with this text.
+/// Returns the jobs of a project file with this text.
 ///
 /// # Errors
-/// As `vesica run` complains of the file.
+/// The error of `vesica run` about the file.
 pub fn jobs(text: &str) -> Result<Vec<Job>, String> {
     let project = read(text)?;
     let job = |name: String| {
@@ -41,10 +41,10 @@ pub fn jobs(text: &str) -> Result<Vec<Job>, String> {
     project.jobs().into_iter().map(job).collect()
 }
 
-/// The text of a project file to which a job with this name and key was added.
+/// Adds a job with this name and key to the text of a project file.
 ///
 /// # Errors
-/// As `vesica accept` complains of the file.
+/// The error of `vesica accept` about the file.
 pub fn with_job(text: &str, name: &str, key: Vec<Vec<String>>) -> Result<String, String> {
     let entry = JobEntry { name: name.to_owned(), key, ..JobEntry::default() };
     read(text)?.with(name, &entry.table()).map_err(|failure| failure.message)

@@ -39,20 +39,22 @@ pub struct Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
     let scratch = tempfile::Builder::new().prefix("vesica-demo-").tempdir();
-    let scratch = scratch.map_err(|e| Failure::input(format!("no temporary directory: {e}")))?;
+    let scratch = scratch
+        .map_err(|e| Failure::input(format!("a temporary directory cannot be created: {e}")))?;
     let directory = match &args.out {
         Some(out) => {
-            fs::create_dir_all(out)
-                .map_err(|e| Failure::input(format!("{}: {e}", out.display())))?;
+            fs::create_dir_all(out).map_err(|e| {
+                Failure::input(format!("{}: cannot be created: {e}", out.display()))
+            })?;
             out.as_path()
         }
         None => scratch.path(),
     };
     let rows = grouped(args.rows.into());
-    crate::say(&format!("making two files of {rows} customers, and an identity for each side"));
+    crate::say(&format!("creating two files of {rows} customers, and an identity for each side"));
     let expected = customers::make(directory, args.rows)
-        .map_err(|e| Failure::input(format!("{}: {e}", directory.display())))?;
-    // Secrets stay in the temporary directory, whatever is kept.
+        .map_err(|e| Failure::input(format!("{}: cannot be written: {e}", directory.display())))?;
+    // Secrets stay in the temporary directory, even if the other files are kept.
     let sides = [Side::new(SHOP, scratch.path())?, Side::new(CLUB, scratch.path())?];
     run_both(&sides, directory, &cancel)?;
     conclude(directory, &expected)?;
@@ -142,7 +144,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that has ended is left alone by both calls.
+        // Both calls do nothing to a process that has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -202,7 +204,7 @@ fn conclude(directory: &Path, expected: &customers::Expected) -> Result<(), Fail
                 grouped(expected.matches),
             )));
         }
-        // Not every system tells it.
+        // Some systems do not report it.
         let memory = report["peak_memory_bytes"].as_f64();
         let memory = memory.map(|bytes| format!(", {:.0} MB of memory at most", bytes / 1e6));
         text += &format!(

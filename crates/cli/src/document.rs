@@ -25,13 +25,13 @@ pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(staged.commit()?)
 }
 
-/// As [`put`], for a file that takes no other's place.
+/// Writes a file like [`put`], unless it exists.
 pub fn put_new(path: &Path, text: &str) -> Result<(), Failure> {
     let new = Output::prepare_new(path, Access::Usual)?;
     Ok(new.stage(|out| out.write_all(text.as_bytes()))?.commit()?)
 }
 
-/// The failure of a document that is in this file.
+/// Returns the failure of the document in this file.
 pub fn of_file(path: &Path, error: &SignedError) -> Failure {
     Failure::input(format!("{}: {error}", path.display()))
 }

@@ -2,23 +2,23 @@
 
 use vesica::{Class, Shortfall, spec};
 
-/// What each code means, for `--help`.
+/// The meaning of each code, for `--help`.
 pub const CODES: &str = "\
 Exit codes:
-    0  the run succeeded: the results of both sides are in place
-    2  usage: the flags contradict each other or request something unsupported
+    0  success: the results of both sides are in place
+    2  usage: the options contradict each other, or request something unsupported
     3  input: a file of this side cannot be read, understood or written
-    4  network: the other side cannot be reached, is not who it should be, was lost, or stopped
+    4  network: the other side cannot be reached, has another identity, was lost, or stopped
     5  terms: the two sides do not agree on what to run
     6  peer: the other side broke the protocol
-    7  unconfirmed: the result of this side is complete and in place, but its report could not be
+    7  unconfirmed: this side's result is complete and in place, but its report could not be
        written, or the other side did not confirm that its own result is in place
     8  policy: a policy of either side refuses the run or its result
-    9  too few: fewer keys are shared than the minimum, so that there is no result
+    9  too few: fewer keys are shared than the minimum, so there is no result
    70  bug: a defect of this program
-  130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
-With any code but 0 and 7, no output file was written and no existing one was changed; the file of --report
-says what happened.";
+  130  stopped on request, by Ctrl-C or SIGTERM; the other side was informed
+With any other code than 0 and 7, no output file was written or changed; the report (--report) says what
+happened.";
 
 pub const USAGE: u8 = 2;
 pub const INPUT: u8 = 3;
@@ -31,7 +31,7 @@ pub const TOO_FEW: u8 = 9;
 pub const BUG: u8 = 70;
 pub const CANCELLED: u8 = 130;
 
-/// Why the program ends, in words and as a code.
+/// The reason why the program ends, in words and as a code.
 #[derive(Debug)]
 pub struct Failure {
     pub code: u8,
@@ -58,7 +58,7 @@ impl Failure {
         Self::new(UNCONFIRMED, all.join("; "))
     }
 
-    /// An answer that is none, which the report and the record of a run that succeeded say too.
+    /// Returns the failure of a run that succeeds without an answer. Its report and record say so too.
     pub fn too_few() -> Self {
         let message = "no answer: fewer keys are shared than the minimum".to_owned();
         Self::new(TOO_FEW, message)
@@ -68,7 +68,7 @@ impl Failure {
         Self::new(BUG, message)
     }
 
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub fn class(&self) -> Class {
         match self.code {
             USAGE => Class::Usage,
@@ -82,9 +82,9 @@ impl Failure {
         }
     }
 
-    /// A person answered a question with no.
+    /// Returns the failure of a command whose question was answered with no.
     pub fn declined() -> Self {
-        Self::new(CANCELLED, "not agreed; nothing was written")
+        Self::new(CANCELLED, "declined; nothing was written")
     }
 
     pub fn cancelled() -> Self {

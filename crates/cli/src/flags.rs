@@ -11,7 +11,7 @@ use clap::{
     error::Error,
     parser::ValueSource,
 };
-use vesica::spec::{Described, Form, Given, Kind, Options, Word, Words};
+use vesica::spec::{Described, Fault, Form, Given, Kind, Options, Word, Words};
 
 use crate::exit::Failure;
 
@@ -33,7 +33,7 @@ impl<T: Options> Flags<T> {
         Ok(value)
     }
 
-    /// Takes what nothing else says from the environment.
+    /// Takes values that nothing else sets from the environment.
     pub fn fall_back(&self, value: &mut T) -> Result<(), Failure> {
         for (name, texts) in &self.environment {
             let texts: Vec<_> = texts.iter().map(OsString::as_os_str).collect();
@@ -82,28 +82,28 @@ impl<T: Options> clap::Args for Flags<T> {
     }
 }
 
-/// The flag of an option.
+/// Makes the flag of an option.
 fn arg(known: &Described) -> Arg {
-    let short = known.doc.split("\n\n").next().unwrap_or_default();
     let heading = Some(known.heading).filter(|heading| !heading.is_empty());
     let arg = Arg::new(known.name).long(known.name).help_heading(heading);
     let arg = match known.doc.contains("\n\n") {
-        true => arg.help(sentence(short)).long_help(known.doc.clone()),
-        false => arg.help(sentence(short)),
+        true => arg.help(known.short().to_owned()).long_help(known.doc.clone()),
+        false => arg.help(known.short().to_owned()),
     };
     let arg = match known.kind {
         Kind::Switch => return of_program(arg.action(ArgAction::SetTrue)),
         Kind::One => arg.action(ArgAction::Set),
         Kind::Many => arg.action(ArgAction::Append),
     };
-    let words = known.words.iter();
     let may_hold_secret = known.schema.get("writeOnly").is_some();
     let arg = if !known.words.is_empty() {
-        // The documentation may say what each word does.
-        arg.hide_possible_values(words.clone().all(|(word, _)| short.contains(word))).value_parser(
-            PossibleValuesParser::new(words.map(|(word, meaning)| possible(word, meaning)))
-                .map(OsString::from),
-        )
+        // The short help may name the words, and the long one then says their meanings.
+        let mut said = known.short().split(|c: char| !c.is_alphanumeric() && c != '-');
+        let is_said = known.words.iter().all(|(word, _)| said.clone().any(|said| said == *word));
+        let is_said = is_said && said.next().is_some();
+        let words = known.words.iter().map(|(word, _)| PossibleValue::new(*word));
+        let parser = PossibleValuesParser::new(words).map(OsString::from);
+        arg.hide_possible_values(is_said).value_parser(parser)
     } else if known.is_path || may_hold_secret {
         // A message about a wrong value would repeat it.
         let hint = if known.is_path { ValueHint::AnyPath } else { ValueHint::Other };
@@ -116,22 +116,12 @@ fn arg(known: &Described) -> Arg {
     of_program(arg.value_name(known.value).default_values(default))
 }
 
-/// Returns the text without the period at its end, as short help has it.
-fn sentence(text: &str) -> String {
-    text.strip_suffix('.').unwrap_or(text).to_owned()
-}
-
-fn possible(word: &'static str, meaning: &'static str) -> PossibleValue {
-    match meaning {
-        "" => PossibleValue::new(word),
-        meaning => PossibleValue::new(word).help(meaning),
-    }
-}
-
 /// Adds the notations that only the program has: short flags, aliases, variables of the environment.
 fn of_program(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "quiet" => arg.short('q'),
+        "yes" => arg.short('y'),
+        "check" => arg.num_args(1..),
         "exchange-dir" => arg.visible_alias("exchange"),
         "proxy" => arg.env("VESICA_PROXY").hide_env_values(true),
         "null-values" => arg.allow_hyphen_values(true),
@@ -139,10 +129,13 @@ fn of_program(arg: Arg) -> Arg {
     }
 }
 
-/// Returns the default of an option, for a command that takes only some options of a table.
-pub fn default<T: Options>(option: &str) -> String {
-    let known = T::described().into_iter().find(|known| known.name == option);
-    known.and_then(|known| known.default).unwrap_or_default()
+/// Returns the value of an option that the command requires. `purpose` stands after "say" in the error.
+pub fn required<V>(
+    value: Option<V>,
+    options: &'static [&'static str],
+    purpose: &'static str,
+) -> Result<V, Failure> {
+    value.ok_or_else(|| Fault::Missing { options, purpose }.into())
 }
 
 /// Reads the text of a flag in this form.
@@ -152,7 +145,7 @@ pub fn read<F: Form>(text: &str) -> Result<F::Value, String> {
 
 /// Reads one of the words of a type, and lets help list them.
 pub fn word<T: Words>() -> impl TypedValueParser<Value = T> {
-    let words = T::all().into_iter().map(|(_, word, meaning)| possible(word, meaning));
+    let words = T::all().into_iter().map(|(_, word, _)| PossibleValue::new(word));
     PossibleValuesParser::new(words).try_map(|word| read::<Word<T>>(&word))
 }
 

@@ -1,10 +1,9 @@
-//! `gateway`: this party's side of a run whose partitions are compared by tasks of a cluster.
+//! `gateway`: this party's side of a run whose partitions tasks of a cluster compare.
 
 use std::{
     mem::{Discriminant, discriminant},
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 use rand::{
@@ -17,88 +16,27 @@ use vesica::{
     files::{PlannerInputs, Protected, check_results},
     partnership::Partnership,
     report::{Progress, Unit, described},
-    spec::{self, LEDGER},
+    spec::{self, LEDGER, LogForm},
 };
-use vesica_net::{Proxy, connect};
+use vesica_net::connect;
 
 use crate::{
     agreed, cancel,
     exit::{self, Failure},
-    flags::{self, Flags},
-    heading, keygen, numbers,
-    serve::{Counted, Form, Log, turned_away},
+    flags::{Flags, required},
+    keygen,
+    log::{Counted, Log},
+    serve::turned_away,
 };
 
 #[derive(clap::Args)]
-#[command(mut_args = heading::placed)]
 pub struct Args {
-    /// The agreement with the other party: it says who the other party is, and settles the terms
-    #[arg(long, value_name = "FILE")]
-    agreement: PathBuf,
-    /// This party's identity
-    #[arg(long, value_name = "FILE")]
-    identity: PathBuf,
-    /// Listen for this side's cluster at this address, as in 0.0.0.0:7790
-    #[arg(long, value_name = "ADDR")]
-    cluster: String,
-    /// The file of the token that admits the cluster, which is created if it does not exist. Whoever has it can take
-    /// part in the run for this side
-    #[arg(long, value_name = "FILE")]
-    token: PathBuf,
-    /// Note in this file how far the run is, encrypted for this identity: after an interruption the same command goes
-    /// on there. The other side keeps a journal as well (`vesica run --resume`). The file is removed when both have
-    /// their results
-    #[arg(long, value_name = "FILE")]
-    journal: PathBuf,
-    /// Listen for the other side at this address [default: where the agreement says]
-    #[arg(long, value_name = "ADDR", conflicts_with = "connect")]
-    listen: Option<String>,
-    /// Connect to the other side at this address [default: where the agreement says]
-    #[arg(long, value_name = "ADDR")]
-    connect: Option<String>,
-    /// The ledger of all runs [default: vesica.ledger beside the agreement]
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// The file for the record that both sides sign
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// Write a report in JSON, also of a run that fails
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
     #[command(flatten)]
-    policy: Flags<spec::Limits>,
-    /// The memory that a task of the cluster may use, as in 1G: the sets are compared in so many partitions that each
-    /// fits
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = numbers::amount)]
-    task_memory: u64,
-    /// Compare the sets in at least so many partitions, rounded up to a power of two: each is a task
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
-    partitions: u32,
-    /// The bandwidth of the link in Mbit/s, for choosing a protocol; the connecting side's value applies
-    #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
-    bandwidth: Option<u64>,
-    /// Accept a table without keys, which is otherwise an error
-    #[arg(long)]
-    allow_empty: bool,
-    /// Wait this long for the other side to appear, also after it was lost
-    #[arg(long, default_value = "3600", value_name = "SECONDS", value_parser = numbers::seconds)]
-    wait: Duration,
-    /// Give up on the other side after this long without a sign of life
-    #[arg(long, default_value = flags::default::<spec::Connection>("stall-timeout"), value_name = "SECONDS", value_parser = numbers::seconds)]
-    stall_timeout: Duration,
-    /// Stop if the run lasts longer than this; the default is a day
-    #[arg(long, default_value = flags::default::<spec::Connection>("deadline"), value_name = "SECONDS", value_parser = numbers::seconds)]
-    deadline: Duration,
-    /// Reach the other side through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT
-    #[arg(long, value_name = "URL", env = "VESICA_PROXY", hide_env_values = true)]
-    proxy: Option<Proxy>,
-    /// How to write what happens to standard error: text or json, a line for each event
-    #[arg(long, value_enum, default_value = "text")]
-    log: Form,
+    gateway: Flags<spec::Gateway>,
 }
 
-/// Says what a run does, a line for each event.
-struct Teller(Form);
+/// An observer that logs a line for each event of a run.
+struct Teller(LogForm);
 
 impl Observer for Teller {
     fn phase(&self, name: &'static str) {
@@ -122,57 +60,64 @@ impl Observer for Teller {
     }
 }
 
-pub fn gateway(args: Args) -> Result<(), Failure> {
+pub fn gateway(args: &Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
-    let agreement = agreed::agreement(&args.agreement)?;
-    let me = Arc::new(keygen::load(&args.identity)?);
-    let way = args
-        .connect
-        .map(Way::Connect)
-        .or(args.listen.map(Way::Listen))
-        .or_else(|| Way::agreed(agreement.document(), me.fingerprint()));
-    let way = way
-        .ok_or_else(|| Failure::usage("say how to reach the other side: --listen or --connect"))?;
-    let beside = || args.agreement.with_file_name(LEDGER);
-    let ledger = args.ledger.clone().unwrap_or_else(beside);
+    let mut spec = args.gateway.value()?;
+    let parties = std::mem::take(&mut spec.parties.0);
+    let file = |path: Option<PathBuf>, option, purpose| required(path, option, purpose);
+    let agreement_file =
+        file(parties.agreement, &["agreement"], "which agreement the run is under")?;
+    let identity = file(parties.identity, &["identity"], "who this party is")?;
+    let token = file(spec.cluster.token, &["token"], "which file has the token of the cluster")?;
+    let journal = file(spec.cluster.journal, &["journal"], "where the journal is")?;
+    let purpose = "where this side's cluster connects";
+    let cluster = required(spec.cluster.cluster, &["cluster"], purpose)?;
+    let report_file = spec.report.0.report;
+    let agreement = agreed::agreement(&agreement_file)?;
+    let me = Arc::new(keygen::load(&identity)?);
+    let connection = spec.connection.0;
+    let named = connection.connect.map(Way::Connect).or(connection.listen.map(Way::Listen));
+    let agreed = || Way::agreed(agreement.document(), me.fingerprint());
+    let options = &["listen", "connect"];
+    let way = required(named.or_else(agreed), options, "how to reach the other side")?;
+    let ledger = parties.ledger.unwrap_or_else(|| agreement_file.with_file_name(LEDGER));
     let file = |what, path: &PathBuf| Protected::new(what, path);
     let kept = [
-        file("the agreement", &args.agreement),
-        file("the identity", &args.identity),
+        file("the agreement", &agreement_file),
+        file("the identity", &identity),
         file("the ledger", &ledger),
-        file("the token", &args.token),
+        file("the token", &token),
     ];
-    let others = [("the record", &args.record), ("the report", &args.report)];
+    let others = [("the record", &parties.record), ("the report", &report_file)];
     let others = others.into_iter().filter_map(|(what, path)| Some(file(what, path.as_ref()?)));
-    let results: Vec<_> = [file("the journal", &args.journal)].into_iter().chain(others).collect();
+    let results: Vec<_> = [file("the journal", &journal)].into_iter().chain(others).collect();
     check_results(&results, &kept, None)?;
-    let mut partnership =
-        Partnership::new(me.clone(), agreement, ledger, args.policy.value()?.policy())?;
-    partnership.file = Some(args.agreement.clone());
-    partnership.record = args.record;
+    let mut partnership = Partnership::new(me.clone(), agreement, ledger, spec.limits.policy())?;
+    partnership.file = Some(agreement_file);
+    partnership.record = parties.record;
     let serving = Serving {
-        token: Token::in_file(&args.token, me.fingerprint())?,
+        token: Token::in_file(&token, me.fingerprint())?,
         me,
         partnership,
         way,
-        cluster: args.cluster,
-        journal: args.journal,
-        report: args.report.clone(),
+        cluster,
+        journal,
+        report: report_file.clone(),
         planner: PlannerInputs {
             figures: vesica::files::figures()?,
-            bits_per_second: args.bandwidth,
-            memory: Some(args.task_memory),
-            partitions: args.partitions,
+            bits_per_second: connection.bandwidth,
+            memory: Some(spec.cluster.task_memory),
+            partitions: spec.resources.partitions,
         },
-        allow_empty: args.allow_empty,
-        wait: args.wait,
-        stall: args.stall_timeout,
-        deadline: args.deadline,
-        proxy: args.proxy,
+        allow_empty: spec.table.allow_empty,
+        wait: spec.patience.wait,
+        stall: connection.stall_timeout,
+        deadline: connection.deadline,
+        proxy: connection.proxy,
     };
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let (form, mut report) = (args.log, Report::begin());
+    let (form, mut report) = (spec.log.log, Report::begin());
     let strangers = Arc::new(Counted::new(Log::new(form)));
     let counted = strangers.clone();
     let tell = move |event: &GatewayEvent<'_>| tell(Log::new(form), &counted, event);
@@ -189,7 +134,7 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
         Err(error) => {
             let failure = Failure::from(error);
             if failure.code != exit::USAGE
-                && let Some(path) = &args.report
+                && let Some(path) = &report_file
                 && let Err(error) = report.stage(path).and_then(|staged| staged.commit())
             {
                 crate::say(&format!("vesica: warning: the report cannot be written: {error}"));
@@ -199,7 +144,7 @@ pub fn gateway(args: Args) -> Result<(), Failure> {
     }
 }
 
-/// A caller that was turned away, by where it called and why.
+/// A caller that was turned away, by the address it called and the reason.
 #[derive(PartialEq, Eq, Hash)]
 enum Stranger {
     There(Discriminant<vesica_net::Error>),

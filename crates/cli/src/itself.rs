@@ -1,20 +1,20 @@
-//! How this program starts itself again, as `demo` and `bench` do.
+//! Another process of this program, as `demo` and `bench` start it.
 
 use std::{env, ffi::OsString, io, process::Command, sync::OnceLock};
 
 static LINE: OnceLock<(OsString, Vec<OsString>)> = OnceLock::new();
 
-/// Says what starts this program, where it is not a file of its own: a program, and the arguments before those of a
-/// command. The first call counts.
+/// Sets the program that starts this one, and its arguments before a command, if this program has no file of its own.
+/// Only the first call counts.
 pub fn started_by(program: OsString, arguments: Vec<OsString>) {
     // Another call would say the same of the same process.
     let _ = LINE.set((program, arguments));
 }
 
-/// This program once more, still without a command.
+/// Returns this program once more, still without a command.
 ///
 /// # Errors
-/// Where the system does not tell which file this process runs.
+/// If the system does not report the file of this process.
 pub fn again() -> io::Result<Command> {
     match LINE.get() {
         Some((program, arguments)) => {

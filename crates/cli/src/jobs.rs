@@ -1,4 +1,4 @@
-//! `jobs`: the jobs of a project at a glance.
+//! `jobs`: an overview of the jobs of a project.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,9 @@ use crate::{exit::Failure, keygen, project::Project};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
     /// Print JSON, a line for each job
@@ -25,7 +27,7 @@ struct Row {
     partner: Option<String>,
     /// The party by its fingerprint.
     fingerprint: Option<String>,
-    /// A fault of the job, or what it waits for.
+    /// A fault of the job, or the event that it waits for.
     note: Option<String>,
     #[serde(flatten)]
     outlook: Option<Outlook>,
@@ -41,7 +43,7 @@ pub fn jobs(args: &Args) -> Result<(), Failure> {
         return crate::print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
     }
     if rows.is_empty() {
-        crate::say("There are no jobs yet; `vesica invite` and `vesica accept` add them.");
+        crate::say("The project has no jobs yet; `vesica invite` and `vesica accept` add them.");
     }
     crate::print_lines(&table(&rows))
 }
@@ -78,7 +80,7 @@ fn fill(project: &Project, row: &mut Row) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The rows in columns.
+/// Returns the rows in columns.
 fn table(rows: &[Row]) -> String {
     let head = ["job", "partner", "runs", "last run", "next run", "left"].map(str::to_owned);
     let cells = rows.iter().map(|row| {
@@ -107,7 +109,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// A fingerprint without its end.
+/// Returns a fingerprint without its end.
 fn shortened(partner: &str) -> String {
     match partner.strip_prefix("vesica1-") {
         Some(rest) if rest.len() > 9 => format!("vesica1-{}…", &rest[..9]),

@@ -1,4 +1,4 @@
-//! `keygen` and `fingerprint`: who this party is.
+//! `keygen` and `fingerprint`: the identity of this party.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use crate::exit::Failure;
 
 #[derive(clap::Args)]
 pub struct KeygenArgs {
-    /// Where to put the identity; a file that exists is never overwritten
+    /// The file for the identity; an existing file is never overwritten
     file: PathBuf,
 }
 
 #[derive(clap::Args)]
 pub struct FingerprintArgs {
-    /// The identity, made by `vesica keygen`
+    /// The identity, created by `vesica keygen`
     file: PathBuf,
 }
 
@@ -24,24 +24,24 @@ pub fn keygen(args: &KeygenArgs) -> Result<(), Failure> {
     let identity = generate(&args.file)?;
     crate::print(&format!("{}\n", identity.fingerprint()))?;
     crate::say(&format!(
-        "The identity is in {}; keep that file secret. The line above is its fingerprint: tell it \
-         to the other party over a channel you trust, and ask for theirs.",
+        "The identity is in {}; keep that file secret. The line above is its fingerprint: send it to the other party over \
+         a channel that you trust, and ask for theirs.",
         args.file.display()
     ));
     Ok(())
 }
 
-/// Prints who an identity is.
+/// Prints the fingerprint of an identity.
 pub fn fingerprint(args: &FingerprintArgs) -> Result<(), Failure> {
     crate::print(&format!("{}\n", load(&args.file)?.fingerprint()))
 }
 
-/// A new identity, in a new file.
+/// Creates an identity in a new file.
 pub fn generate(file: &Path) -> Result<Identity, Failure> {
     Ok(files::create_identity(file)?)
 }
 
-/// The identity in a file.
+/// Reads the identity in a file.
 pub fn load(file: &Path) -> Result<Identity, Failure> {
     let identity = files::load_identity(file)?;
     if files::is_shared(file) {

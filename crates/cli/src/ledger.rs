@@ -1,4 +1,4 @@
-//! `ledger`, `verify` and `report`: what was done, and the proof of it.
+//! `ledger`, `verify` and `report`: the runs of the past, and their proof.
 
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,15 @@ pub struct LedgerArgs {
 
 #[derive(clap::Subcommand)]
 enum LedgerCommand {
-    /// Check that no line was changed, moved, added or taken out, and that the ledger matches records
+    /// Check that no line was changed, moved, added or removed
+    ///
+    /// With records it also checks that the ledger has their runs.
     Verify(VerifyLedgerArgs),
     /// List the runs
     Show(ShowArgs),
-    /// Print all lines as JSON, without signatures and without what is kept of sets
+    /// Print all lines as JSON, without signatures and sketches of sets
     Export(WhichArgs),
-    /// Make a page for people of all runs
+    /// Render all runs as an HTML page
     Page(PageArgs),
 }
 
@@ -49,7 +51,7 @@ struct ShowArgs {
 struct PageArgs {
     #[command(flatten)]
     which: WhichArgs,
-    /// The file for the page; `-` is standard output
+    /// The file for the page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
     /// The name of a party on the page, as in vesica1-…=Acme
@@ -59,15 +61,23 @@ struct PageArgs {
 
 #[derive(clap::Args)]
 struct WhichArgs {
-    /// The ledger [default: vesica.ledger beside the project file]
+    /// The ledger
+    ///
+    /// [default: vesica.ledger beside the project file]
     file: Option<PathBuf>,
-    /// The identity whose ledger it is [default: that of the project]
+    /// The identity whose ledger it is
+    ///
+    /// [default: the identity of the project]
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
-    /// The fingerprint of the party whose ledger it is, for a reader who does not have its identity
+    /// The fingerprint of the party whose ledger it is
+    ///
+    /// It is for a reader that does not have the identity.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "identity", requires = "file")]
     fingerprint: Option<Fingerprint>,
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
 }
@@ -76,7 +86,9 @@ struct WhichArgs {
 struct VerifyLedgerArgs {
     #[command(flatten)]
     which: WhichArgs,
-    /// Records that the ledger has to fit to: so it is found where lines were cut off at the end
+    /// Records whose runs the ledger must have
+    ///
+    /// They show whether lines at the end of the ledger were cut off.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     record: Vec<PathBuf>,
 }
@@ -85,7 +97,7 @@ struct VerifyLedgerArgs {
 pub struct VerifyArgs {
     /// The record
     record: PathBuf,
-    /// The fingerprint of a party, or a file with its identity; both parties are to be named
+    /// The fingerprint or identity file of a party; name both parties
     #[arg(long = "with", value_name = "WHO", required = true)]
     parties: Vec<String>,
 }
@@ -94,13 +106,17 @@ pub struct VerifyArgs {
 pub struct ReportArgs {
     /// The record
     record: PathBuf,
-    /// The file for the page; `-` is standard output
+    /// The file for the page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
-    /// The name of a party on the page, as in vesica1-…=Acme [default: as in the project file, if there is one]
+    /// The name of a party on the page, as in vesica1-…=Acme
+    ///
+    /// [default: as in the project file, if there is one]
     #[arg(long, value_name = "FINGERPRINT=NAME", value_parser = named)]
     name: Vec<(Fingerprint, String)>,
-    /// The project file [default: vesica.toml, if there is one]
+    /// The project file
+    ///
+    /// [default: vesica.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
 }
@@ -121,7 +137,7 @@ pub fn run(args: &LedgerArgs) -> Result<(), Failure> {
 }
 
 impl WhichArgs {
-    /// Its lines, the file, and whose it is.
+    /// Returns its lines, its file, and the certificate of its owner.
     fn read(&self) -> Result<(Vec<Entry>, PathBuf, Certificate), Failure> {
         if let (Some(file), Some(owner)) = (&self.file, self.fingerprint) {
             let (entries, _, certificate) = Ledger::new(file).read_of(owner)?;
@@ -135,11 +151,15 @@ impl WhichArgs {
         let file =
             self.file.clone().or(project.as_ref().map(|project| project.path("vesica.ledger")));
         let (Some(file), Some(identity)) = (file, identity) else {
-            return Err(Failure::usage("name the ledger and --identity, or a project"));
+            return Err(Failure::usage(
+                "name the ledger and its --identity, or the project with --project",
+            ));
         };
         if !file.exists() {
-            let message =
-                format!("{}: there is no ledger yet; the first run makes it", file.display());
+            let message = format!(
+                "{}: the ledger does not exist yet; the first run creates it",
+                file.display()
+            );
             return Err(Failure::input(message));
         }
         let certificate = keygen::load(&identity)?.certificate();
@@ -156,7 +176,7 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
         let (document, hash) = (record.document(), record.hash());
         let of_mine = |side: &&partnership::Statement| side.party.fingerprint() == me;
         let Some(mine) = [&document.a, &document.b].into_iter().find(of_mine) else {
-            let message = format!("{}: this identity is no party of the record", path.display());
+            let message = format!("{}: this identity is not a party of the record", path.display());
             return Err(Failure::input(message));
         };
         let is_noted = entries.iter().any(
@@ -165,7 +185,7 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
         let lines = entries.len() as u64;
         if lines < mine.ledger.lines || !is_noted {
             return Err(Failure::input(format!(
-                "{}: lines are missing at the end: {} is of a run that is not in it, and when it was signed there were {}",
+                "{}: lines are missing at the end: the run of {} is not in the ledger, which then had {}",
                 file.display(),
                 path.display(),
                 counted(mine.ledger.lines, "line"),
@@ -183,7 +203,7 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
     ))
 }
 
-/// A line for people, with this much room for the name.
+/// Returns a line for people, in which the name has this width.
 fn line(entry: &Entry, width: usize) -> String {
     let Entry { number, time, name, event, .. } = entry;
     // A text of the other side must not look like a line of its own.
@@ -216,13 +236,13 @@ fn put_page(html: &Path, page: &str, made_from: Protected) -> Result<(), Failure
     document::put(html, page)
 }
 
-/// Names of parties for people: those given, or else those of a project.
+/// Names of parties for people, from the command line or else from a project.
 struct Called {
     given: Vec<(Fingerprint, String)>,
 }
 
 impl Called {
-    /// A project that cannot be read has no names.
+    /// Collects the names. A project that cannot be read has none.
     fn new(given: &[(Fingerprint, String)], project: Option<&Path>) -> Self {
         let mut given = given.to_vec();
         if let Ok(project) = Project::open(project) {
@@ -248,7 +268,7 @@ impl Called {
         Self { given }
     }
 
-    /// The name of a party, or the beginning of its fingerprint.
+    /// Returns the name of a party, or the beginning of its fingerprint.
     fn of(&self, party: Fingerprint) -> String {
         match self.given.iter().find(|(known, _)| *known == party) {
             Some((_, name)) => name.clone(),
@@ -264,15 +284,15 @@ fn own(project: &Project) -> Option<Fingerprint> {
 
 /// Reads a fingerprint and a name for it.
 fn named(text: &str) -> Result<(Fingerprint, String), String> {
-    let (party, name) = text.split_once('=').ok_or("a fingerprint, = and a name")?;
-    let party = party.parse().map_err(|_| format!("`{party}` is no fingerprint"))?;
+    let (party, name) = text.split_once('=').ok_or("expected a fingerprint, = and a name")?;
+    let party = party.parse().map_err(|_| format!("`{party}` is not a fingerprint"))?;
     match name.trim() {
         "" => Err("the name is empty".to_owned()),
         name => Ok((party, name.to_owned())),
     }
 }
 
-/// A line as JSON without what is kept of sets.
+/// Returns a line as JSON, without the sketch of the set.
 fn exported(entry: &Entry) -> Result<String, Failure> {
     let mut value = serde_json::to_value(entry).map_err(|_| Failure::bug("a line has JSON"))?;
     if let Some(began) = value.pointer_mut("/event/began").and_then(|began| began.as_object_mut()) {
@@ -281,7 +301,7 @@ fn exported(entry: &Entry) -> Result<String, Failure> {
     Ok(format!("{value}\n"))
 }
 
-/// Checks a record for somebody who has the two fingerprints.
+/// Checks a record for a reader that has the two fingerprints.
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let record = record(&args.record)?;
     let named: Result<Vec<Fingerprint>, Failure> =
@@ -290,19 +310,19 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let document = record.document();
     let parties = [&document.a, &document.b].map(|side| side.party.fingerprint());
     if let Some(stranger) = named.iter().find(|who| !parties.contains(who)) {
-        let message = format!("{}: {stranger} is no party of it", args.record.display());
+        let message = format!("{}: {stranger} is not a party of the record", args.record.display());
         return Err(Failure::input(message));
     }
     if let Some(unnamed) = parties.iter().find(|party| !named.contains(party)) {
         return Err(Failure::input(format!(
-            "{}: {unnamed} is a party of it, too; if that is who it should be, name it with --with",
+            "{}: {unnamed} is the other party; if you expected this one, name it with --with too",
             args.record.display()
         )));
     }
     let names = Names::new(parties[0].to_string(), parties[1].to_string());
     let account = &document.disclosure;
     let mut text = format!(
-        "{}: both parties signed it, and nobody changed it since\nagreement  {} {}, accepted {}\n",
+        "{}: signed by both parties, and unchanged\nagreement  {} {}, accepted {}\n",
         args.record.display(),
         document.name,
         document.agreement,
@@ -326,12 +346,12 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     crate::print_lines(&text)
 }
 
-/// How far the clocks of the two sides were apart when the run ended, where a person would want to know.
+/// Returns the difference between the clocks of the two sides at the end of the run, if it is large.
 fn clocks_apart(record: &Record) -> Option<String> {
-    const WORTH_A_WORD: u64 = 15;
+    const LARGE: u64 = 15;
     let [a, b] = [&record.a, &record.b].map(|side| side.ended.minutes());
     let apart = a.abs_diff(b);
-    (apart >= WORTH_A_WORD).then(|| match apart {
+    (apart >= LARGE).then(|| match apart {
         minutes if minutes < 120 => counted(minutes, "minute"),
         minutes if minutes < 2 * 24 * 60 => counted(minutes / 60, "hour"),
         minutes => counted(minutes / (24 * 60), "day"),
@@ -348,7 +368,7 @@ fn party(who: &str) -> Result<Fingerprint, Failure> {
     Err(Failure::usage(format!("`{who}` is neither a fingerprint nor a file with an identity")))
 }
 
-/// The record in a file, with both signatures.
+/// Reads the record in a file, with both signatures.
 fn record(path: &Path) -> Result<Signed<Record>, Failure> {
     let record = Signed::<Record>::from_json(&document::read(path)?)
         .map_err(|error| of_file(path, &error))?;

@@ -1,7 +1,7 @@
 //! The command line: flags, progress and messages on a terminal.
 //!
-//! One file per subcommand. **Must never import** what reads tables, and never hold cryptography: the work is done by
-//! `vesica`, and this crate only starts it and shows the outcome.
+//! One file per subcommand. **Must never import** readers of tables or hold cryptography: `vesica` does the work, and
+//! this crate only starts it and shows the outcome.
 //!
 //! It is a library so that other packages can carry the program: the one for Python does.
 
@@ -11,23 +11,22 @@ mod bench;
 mod calibrate;
 mod cancel;
 mod check;
-mod columns;
 #[doc(hidden)]
 pub mod decoders;
-mod delimiter;
 mod demo;
 mod document;
-mod examples;
 mod exit;
 mod flags;
 mod gateway;
-mod heading;
+mod help;
 mod itself;
 mod jobs;
 mod keygen;
 mod ledger;
+mod log;
 mod lookup;
 mod meet;
+mod metrics;
 mod numbers;
 mod panics;
 mod partner;
@@ -36,16 +35,16 @@ mod progress;
 mod project;
 mod protocols;
 mod publish;
-mod query;
 mod reference;
 mod relay;
 mod run;
 mod serve;
+mod serve_list;
 mod terminal;
 
 use std::{ffi::OsString, sync::LazyLock};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use vesica::WIRE_VERSION;
 
 pub use self::{itself::started_by, panics::hide_panics};
@@ -55,18 +54,18 @@ use self::{
     terminal::{print, print_lines, say},
 };
 
-/// Find the rows that two tables have in common, without showing the other side any other row.
+/// Find the rows that two tables have in common, without showing the other side any other row
 ///
-/// Two parties run this program, one with --listen and one with --connect, over a connection that is
-/// encrypted and authenticated on both sides. Try it on one machine with `vesica demo`.
+/// Two parties run this program, one with --listen and one with --connect, over a connection that is encrypted and
+/// authenticated on both sides. Try it on one machine with `vesica demo`.
 #[derive(Parser)]
-#[command(name = "vesica", version = version(), after_long_help = exit::CODES, arg_required_else_help = true)]
+#[command(name = "vesica", version = version(), arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-/// The program's version, and the wire version, which must be the same on both sides of a run.
+/// Returns the program's version, and the wire version, which must be the same on both sides of a run.
 fn version() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| format!("{} (wire version {WIRE_VERSION})", env!("CARGO_PKG_VERSION")));
@@ -77,73 +76,59 @@ fn version() -> &'static str {
 enum Command {
     /// Run both parties on this machine, with made-up customers
     Demo(demo::Args),
-    /// Create this party's identity, and print the fingerprint to tell the other party
+    /// Create this party's identity, and print its fingerprint for the other party
     Keygen(keygen::KeygenArgs),
     /// Print the fingerprint of an identity
     Fingerprint(keygen::FingerprintArgs),
     /// Create a project: an identity, and a file vesica.toml for jobs
-    #[command(after_help = examples::of("init"))]
     Init(partner::InitArgs),
     /// Invite a partner to an agreement, and print the text to send
-    #[command(after_help = examples::of("invite"))]
     Invite(Box<partner::InviteArgs>),
     /// Accept an invitation, and print the reply to send back
-    #[command(after_help = examples::of("accept"))]
     Accept(Box<partner::AcceptArgs>),
     /// Confirm the reply to an invitation
-    #[command(after_help = examples::of("confirm"))]
     Confirm(partner::ConfirmArgs),
     /// Show, renew or revoke an agreement
-    #[command(after_help = examples::of("agreement"))]
     Agreement(agreement::AgreementArgs),
-    /// List the jobs of a project: partners, runs so far, the next permitted run, and how much the rules leave
-    #[command(after_help = examples::of("jobs"))]
+    /// List the jobs of a project: partners, runs, the next permitted run, limits
     Jobs(jobs::Args),
-    /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
-    #[command(after_help = examples::of("check"))]
+    /// Check a table before a run: rows, empty and repeated keys, weaknesses
     Check(check::Args),
-    /// Say what a run would disclose to each side, without contacting anybody: `vesica preview JOB`, or the flags of `run`
-    #[command(after_help = examples::of("preview"))]
+    /// Say what a run would disclose to each side, without contacting anybody
+    ///
+    /// It takes a job, or the options of `run`.
     Preview(Box<run::Args>),
     /// Intersect this party's table with the other party's
-    #[command(
-        override_usage = run::USAGE,
-        after_help = examples::of("run"),
-        after_long_help = examples::with_codes("run")
-    )]
     Run(Box<run::Args>),
-    /// Make or update a list in which others look keys up, without showing it or seeing their keys
-    #[command(after_help = examples::of("publish"))]
+    /// Create or update a published list that others can query privately
     Publish(Box<publish::Args>),
     /// Look the keys of a table up in a published list
-    #[command(after_help = examples::of("lookup"))]
     Lookup(Box<lookup::Args>),
-    /// Serve the jobs of a project to many partners, or a published list, until asked to stop
-    #[command(after_help = examples::of("serve"))]
+    /// Serve the jobs of a project to many partners, until asked to stop
     Serve(serve::Args),
-    /// Take this party's side of a run whose partitions are compared by tasks of a cluster, such as Spark
-    #[command(after_help = examples::of("gateway"), after_long_help = examples::with_codes("gateway"))]
+    /// Serve a published list, and answer queries, until asked to stop
+    ServeList(serve_list::Args),
+    /// Run this party's gateway for a Spark or Ray cluster
+    ///
+    /// Tasks of the cluster compare the partitions of the run.
     Gateway(Box<gateway::Args>),
-    /// Relay between parties who can both only dial out, until asked to stop
-    #[command(after_help = examples::of("relay"))]
+    /// Relay between parties that can both only dial out, until asked to stop
     Relay(relay::Args),
-    /// Check, list, export or make a page of the ledger of all runs under agreements
-    #[command(after_help = examples::of("ledger"))]
+    /// Check, list or export the ledger of all runs under agreements
     Ledger(ledger::LedgerArgs),
     /// Check the record of a run, which both sides signed
-    #[command(after_help = examples::of("verify"))]
     Verify(ledger::VerifyArgs),
-    /// Make a page for people of the record of a run
-    #[command(after_help = examples::of("report"))]
+    /// Render a signed run record as an HTML page
     Report(ledger::ReportArgs),
-    /// Estimate the cost of each protocol for given sizes and a link, and recommend one
-    #[command(after_help = examples::of("plan"))]
+    /// Estimate the cost of protocols for given sizes and a link, and recommend one
     Plan(plan::Args),
-    /// Measure the speed of this machine, for `plan` and for runs that choose their protocol
+    /// Measure the speed of this machine, for plans and for the choice of protocols
     Calibrate(calibrate::Args),
     /// List all protocols
     Protocols(protocols::Args),
     /// Measure protocols, with both parties in one process
+    ///
+    /// It times protocols, oblivious transfers or structures by turns.
     Bench(bench::Bench),
     /// Print a script that completes commands and options in a shell
     Completions(reference::CompletionsArgs),
@@ -154,26 +139,48 @@ enum Command {
     Reference(reference::ReferenceArgs),
 }
 
-/// The program: carries out what these arguments ask for, of which the first is the program's name, and returns the exit
-/// code.
+/// Returns the command line of the program.
+fn program() -> clap::Command {
+    help::complete(Cli::command())
+}
+
+/// Reads a command line, whose first argument is the program's name.
+fn parse(arguments: Vec<OsString>) -> Result<Command, clap::Error> {
+    let matches = program().try_get_matches_from(arguments)?;
+    Ok(Cli::from_arg_matches(&matches)?.command)
+}
+
+/// Returns whether these are the arguments of a command that has another name now: `serve --list`.
+fn serves_list(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1).map(|argument| argument.to_string_lossy());
+    words.next().is_some_and(|command| command == "serve")
+        && words.any(|argument| argument == "--list" || argument.starts_with("--list="))
+}
+
+/// Carries out a command line, whose first argument is the program's name, and returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     hide_panics();
     if arguments.iter().any(|argument| argument.to_string_lossy().contains("-----BEGIN")) {
         // Nor is it repeated, as a usage error would.
         return failed(&Failure::usage(
-            "an argument is the text of a key or of another document; name the file that it is in. Other users see the \
-             arguments of programs: if the text is secret, treat it as known",
+            "an argument holds the text of a key or of another document: name its file instead. Other users of this \
+             machine can see arguments, so treat a secret in them as known",
         ));
     }
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    if serves_list(&arguments) {
+        return failed(&Failure::usage(
+            "`vesica serve` serves the jobs of a project; a published list is served by `vesica serve-list --list DIR`",
+        ));
+    }
+    let command = match parse(arguments) {
+        Ok(command) => command,
         // Help has the code of success.
         Err(said) => {
             let _ = said.print();
             return said.exit_code() as u8;
         }
     };
-    let ended = std::panic::catch_unwind(|| match cli.command {
+    let ended = std::panic::catch_unwind(|| match command {
         Command::Demo(args) => demo::run(args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Fingerprint(args) => keygen::fingerprint(&args),
@@ -184,10 +191,11 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Agreement(args) => agreement::agreement(&args),
         Command::Jobs(args) => jobs::jobs(&args),
         Command::Preview(args) => run::preview(&args),
-        Command::Publish(args) => publish::run(*args),
-        Command::Lookup(args) => lookup::run(*args),
+        Command::Publish(args) => publish::run(&args),
+        Command::Lookup(args) => lookup::run(&args),
         Command::Serve(args) => serve::serve(&args),
-        Command::Gateway(args) => gateway::gateway(*args),
+        Command::ServeList(args) => serve_list::serve_list(&args),
+        Command::Gateway(args) => gateway::gateway(&args),
         Command::Relay(args) => relay::relay(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Verify(args) => ledger::verify(&args),
@@ -198,19 +206,19 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Protocols(args) => protocols::run(&args),
         Command::Bench(bench) => bench.run(),
-        Command::Completions(args) => reference::completions(&args, Cli::command()),
-        Command::Man(args) => reference::man(&args, Cli::command()),
-        Command::Reference(args) => reference::reference(&args, Cli::command()),
+        Command::Completions(args) => reference::completions(&args, program()),
+        Command::Man(args) => reference::man(&args, program()),
+        Command::Reference(args) => reference::reference(&args, program()),
     });
     match ended {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failed(&failure),
-        // The hook has said where.
+        // The hook has printed the place.
         Err(_) => exit::BUG,
     }
 }
 
-/// Says why the program ends.
+/// Prints why the program ends, and returns its exit code.
 fn failed(failure: &Failure) -> u8 {
     say(&format!("vesica: {}", failure.message));
     failure.hint.iter().for_each(|hint| say(hint));

@@ -1,4 +1,4 @@
-//! What is printed until the two sides have connected.
+//! Messages until the two sides have connected.
 
 use std::{cell::Cell, time::Duration};
 
@@ -7,7 +7,7 @@ use vesica_net::{Error, connect::Event};
 /// Callers about which a line is printed; there may be any number of callers.
 const MOST_LINES: usize = 20;
 
-/// Prints what happens until the two sides have connected.
+/// A printer of events until the two sides have connected.
 pub struct Teller {
     quiet: bool,
     /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the
@@ -44,15 +44,15 @@ impl Teller {
         let count = self.turned_away.get() + 1;
         self.turned_away.set(count);
         if count <= MOST_LINES {
-            crate::say(&format!("vesica: turned a caller away and still waiting: {why}"));
+            crate::say(&format!("vesica: rejected a caller, and still waiting: {why}"));
         }
         if count == MOST_LINES {
-            crate::say("vesica: more callers like that are turned away without a word");
+            crate::say("vesica: further callers like this are rejected without a message");
         }
     }
 }
 
-/// What this side waits for, and for how long.
+/// Returns the event that this side waits for, and the time.
 fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
     let why = match why {
         None => return format!("{} in {place}", waits(left)),
@@ -60,7 +60,7 @@ fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
             format!("nobody answers at {place} yet ({source})")
         }
         Some(Error::InARun) => {
-            let other = "another process of this party is perhaps still running";
+            let other = "another process of this party may still be running";
             format!("the other side is already in a run with this party's identity ({other})")
         }
         Some(engaged @ (Error::Later | Error::NoPlace)) => engaged.to_string(),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_side_waits_for_is_said_with_the_place_and_the_time() {
+    fn waiting_names_the_place_and_the_time() {
         let said =
             |why: Option<Error>| waiting("x:1", Duration::from_millis(299_001), why.as_ref());
         assert_eq!(said(None), "waiting up to 300 s for the other side in x:1");

@@ -1,24 +1,14 @@
-//! Numbers, amounts and times of flags that stand in no specification.
+//! Numbers, amounts and times of flags that are not in a specification.
 
 use std::time::Duration;
 
-use vesica::spec::{Amount, Count, Mbits, Seconds, Whole};
+use vesica::spec::{Amount, Count, Seconds};
 
 use crate::flags::read;
 
 /// Reads a number of keys or rows.
 pub fn number(text: &str) -> Result<u64, String> {
     read::<Count>(text)
-}
-
-/// Reads a number from 1 on.
-pub fn positive(text: &str) -> Result<u64, String> {
-    read::<Whole<u64, 1>>(text)
-}
-
-/// Reads a rate in Mbit/s; in bits a second.
-pub fn rate(text: &str) -> Result<u64, String> {
-    read::<Mbits>(text)
 }
 
 /// Reads an amount of memory; in bytes.

@@ -22,7 +22,7 @@ mod tests {
 
     const IDENTIFIER: &str = "Zq7SENTINEL";
 
-    /// Not a test of its own: what the next one runs in a process of its own.
+    /// Panics, in the process that the next test starts.
     #[test]
     #[ignore = "started by a_panic_says_where_and_nothing_else: it panics on purpose"]
     fn panicking() {

@@ -7,21 +7,19 @@ use std::{
 };
 
 use vesica::{
-    Job, Learns, Normalize, Offer, Source,
+    Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
     partnership::{Agreement, Invitation, MeetingPlace, Signed},
     report::{counted, grouped},
-    spec::{self, Parsed},
+    spec,
 };
 
 use crate::{
     agreed::{self, summary_as_text},
-    columns::{self, Names},
-    delimiter::DelimiterArg,
     document::{of_file, put_new, read},
     exit::Failure,
-    flags::{self, Flags},
-    heading, keygen, numbers,
+    flags::{Flags, required},
+    keygen,
     project::{self, JobEntry, Project},
 };
 
@@ -30,70 +28,36 @@ const LARGE: u64 = 64 << 20;
 
 #[derive(clap::Args)]
 pub struct InitArgs {
-    /// The directory of the project, which is created if there is none
+    /// The directory of the project, which is created if it is missing
     #[arg(default_value = ".", value_name = "DIR")]
     directory: PathBuf,
 }
 
 #[derive(clap::Args)]
-#[command(mut_args = heading::placed)]
 pub struct InviteArgs {
-    /// The name of the agreement, and of the job in vesica.toml: letters, digits, hyphens and underscores
+    /// The name of the agreement, and of its job in vesica.toml
+    ///
+    /// It has letters, digits, hyphens and underscores.
     name: String,
     #[command(flatten)]
-    job: JobArgs,
-    /// Where this side listens, as the other side reaches it: partner.example.org:7788. Without it, the other side listens
-    #[arg(long, value_name = "ADDR", conflicts_with = "relay")]
-    address: Option<String>,
-    /// The relay to which both sides connect, if neither can listen
-    #[arg(long, value_name = "ADDR")]
-    relay: Option<String>,
-    #[command(flatten)]
-    terms: Flags<spec::Terms>,
-    #[command(flatten)]
-    policy: Flags<spec::Limits>,
+    options: Flags<spec::Invited>,
 }
 
 #[derive(clap::Args)]
 pub struct AcceptArgs {
-    /// The file with the invitation; `-` is standard input
+    /// The file with the invitation; - is standard input
     invitation: PathBuf,
-    /// The name of this side's job and files for the agreement [default: the name that the inviting side proposes]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
     #[command(flatten)]
-    job: JobArgs,
-    /// Where this side listens, as the other side reaches it, if the inviting side does not
-    #[arg(long, value_name = "ADDR")]
-    address: Option<String>,
-    /// How this side's keys are made comparable, where its columns differ from those of the inviting side, as in `run`
-    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = flags::read::<Parsed<Normalize>>)]
-    normalize: Vec<Normalize>,
-    /// In a join in which this side sends: the columns
-    #[arg(long, value_name = "COLS", value_parser = columns::key)]
-    send: Option<Names>,
-    /// With --send: bytes that a row's values are padded to, as in `run`
-    #[arg(long, value_name = "N", default_value = flags::default::<spec::Terms>("send-bytes"), requires = "send")]
-    send_bytes: u32,
-    /// This side's column of values, where it brings one
-    #[arg(long, value_name = "COL")]
-    values: Option<String>,
-    /// The most distinct keys that the inviting side may bring
-    #[arg(long, default_value = flags::default::<spec::Terms>("max-peer-rows"), value_name = "N", value_parser = numbers::number)]
-    max_peer_rows: u64,
-    /// Allow a protocol that is not for real data, which the invitation names
-    #[arg(long)]
-    allow_research: bool,
-    /// Accept without asking
-    #[arg(long, short)]
-    yes: bool,
+    options: Flags<spec::Acceptance>,
 }
 
 #[derive(clap::Args)]
 pub struct ConfirmArgs {
-    /// The file with the reply; `-` is standard input
+    /// The file with the reply; - is standard input
     reply: PathBuf,
-    /// The project file [default: vesica.toml]
+    /// The project file
+    ///
+    /// [default: vesica.toml]
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
     /// Confirm without asking
@@ -101,26 +65,10 @@ pub struct ConfirmArgs {
     yes: bool,
 }
 
-/// What this side writes into its own project.
-#[derive(clap::Args)]
-struct JobArgs {
-    /// The project file [default: vesica.toml]
-    #[arg(long, value_name = "FILE")]
-    project: Option<PathBuf>,
-    /// This side's table
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
-    /// This side's key columns, as in `run`
-    #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
-    key: Vec<Names>,
-    #[command(flatten)]
-    delimiter: DelimiterArg,
-    /// The file for this side's result, if it gets one [default: named like the job, in the format of the input]
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// This side's name for the other party, on pages and in lists
-    #[arg(long, value_name = "NAME")]
-    partner: Option<String>,
+/// The entry of this side in its own project.
+struct OwnJob<'a> {
+    partner: &'a spec::PartnerJob,
+    table: &'a spec::JobTable,
 }
 
 /// Makes a project: an identity and a file with comments.
@@ -132,7 +80,7 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     let (file, identity) = (directory.join(project::FILE), directory.join(spec::IDENTITY));
     if file.exists() {
-        let message = format!("{}: exists already; nothing was changed", file.display());
+        let message = format!("{}: already exists; nothing was changed", file.display());
         return Err(Failure::input(message));
     }
     let me = match identity.exists() {
@@ -152,31 +100,32 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
 
 /// Makes an invitation.
 pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
-    let project = Project::open(args.job.project.as_deref())?;
+    let spec = args.options.value()?;
+    let own = OwnJob { partner: &spec.partner, table: &spec.table };
+    let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
-    let terms = args.terms.value()?;
+    let terms = &spec.terms;
     let values = terms.answer.column.as_deref();
-    let offer = terms.offer(&args.job.key(), 1)?;
-    let place = match (&args.address, &args.relay) {
+    let offer = terms.offer(own.key()?, 1)?;
+    let place = match (&spec.place.address, &spec.relay.relay) {
         (Some(address), _) => MeetingPlace::Here(address.clone()),
         (None, Some(relay)) => MeetingPlace::Relay(relay.clone()),
         (None, None) => MeetingPlace::There,
     };
-    let invitation =
-        Invitation::new(&me, &args.name, &offer, place, args.policy.value()?.policy())?;
+    let invitation = Invitation::new(&me, &args.name, &offer, place, spec.limits.policy())?;
     let summary = invitation.proposal().summary()?;
     let file = project.path(format!("{}.invite", args.name));
-    let entry = args.job.entry(&args.name, &offer, values);
+    let entry = own.entry(&args.name, &offer, values)?;
     project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
-    args.job.check_table(&project, &offer, values)?;
+    own.check_table(&project, &offer, values)?;
     let text = invitation.to_text();
     put_new(&file, &text)?;
     project.add(&entry)?;
     crate::print(&text)?;
     crate::say(&summary_as_text(&summary));
     crate::say(&format!(
-        "The invitation is above and in {0}: send it to the other side, by mail or chat. It says nothing secret, but \
-         whoever receives it can answer. With the reply: `vesica confirm REPLY`.",
+        "The invitation is above and in {0}: send it to the other side, by mail or chat. It holds no secret, but \
+         anyone who receives it can answer. With the reply: `vesica confirm REPLY`.",
         file.display()
     ));
     Ok(())
@@ -184,15 +133,17 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
 
 /// Accepts an invitation.
 pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
-    let project = Project::open(args.job.project.as_deref())?;
+    let spec = args.options.value()?;
+    let own = OwnJob { partner: &spec.partner, table: &spec.table };
+    let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let text = read(&args.invitation)?;
     let invitation = Invitation::from_text(&text).map_err(|e| of_file(&args.invitation, &e))?;
     let proposal = invitation.proposal();
-    // The name is a proposal too: what it is called here is for this side to say.
-    let name = args.name.as_ref().unwrap_or(&proposal.name);
+    // The name is a proposal too, and this side may choose another one for itself.
+    let name = spec.consent.name.as_ref().unwrap_or(&proposal.name);
     let mut offer = invitation.answer()?;
-    let (names, identifiers) = spec::identifiers(&args.job.key());
+    let (names, identifiers) = spec::identifiers(own.key()?);
     if names.len() != offer.keys.len() || identifiers != offer.identifiers {
         return Err(Failure::usage(format!(
             "the invitation compares {}, and --key names {}",
@@ -200,39 +151,42 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
             keys_of(names.len(), &identifiers)
         )));
     }
-    offer.allow_research = args.allow_research;
-    offer.max_peer_rows = args.max_peer_rows;
-    if !args.normalize.is_empty() {
-        offer.keys = spec::profiles(names.len(), &args.normalize)?;
+    let (terms, values) = (&*spec.terms.run, spec.terms.values.values.as_deref());
+    offer.allow_research = terms.allow_research;
+    offer.max_peer_rows = terms.max_peer_rows;
+    if args.options.has("normalize") {
+        offer.keys = spec::profiles(names.len(), &terms.normalize)?;
     }
-    if let Some(Names(columns)) = &args.send {
-        let (columns, bytes) = (columns.clone(), args.send_bytes);
+    if let Some(columns) = &terms.send {
+        let (columns, bytes) = (columns.clone(), terms.send_bytes);
         offer.sends = Some(vesica::files::SentColumns { columns, bytes, rows: 1 });
     }
-    // Of shares, each side may bring values or not.
-    offer.brings_values |= args.values.is_some();
-    if offer.brings_values != args.values.is_some() {
-        return Err(Failure::usage("this side brings values: name the column with --values"));
+    // For shares, each side may have values or not.
+    offer.brings_values |= values.is_some();
+    if offer.brings_values != values.is_some() {
+        return Err(Failure::usage(
+            "this side contributes values: name their column with --values",
+        ));
     }
-    if let Some(status) = proposal.unusual_protocol().filter(|_| !args.allow_research) {
+    if let Some(status) = proposal.unusual_protocol().filter(|_| !terms.allow_research) {
         return Err(Failure::usage(format!(
-            "the invitation is for {status}. Only if you mean to use it for a comparison or a measurement: --allow-research"
+            "the invitation is for {status}. Pass --allow-research only for a comparison or a measurement"
         )));
     }
-    let agreement = invitation.accept(&me, &offer, args.address.clone())?;
+    let agreement = invitation.accept(&me, &offer, spec.place.address.clone())?;
     crate::say(&format!(
         "{} proposes the agreement `{}`. In each run under it:",
         proposal.inviter.fingerprint(),
         proposal.name
     ));
     crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
-    let mut entry = args.job.entry(name, &offer, args.values.as_deref());
+    let mut entry = own.entry(name, &offer, values)?;
     entry.agreement_hash = Some(agreement.hash());
     let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
     let rename = "choose another name for it here with --name";
     project.check_new(&entry, &[&file, &reply], rename)?;
-    args.job.check_table(&project, &offer, args.values.as_deref())?;
-    if !args.yes && !asked("Accept?", &args.invitation)? {
+    own.check_table(&project, &offer, values)?;
+    if !spec.consent.yes && !asked("Accept?", &args.invitation)? {
         return Err(Failure::declined());
     }
     put_new(&file, &agreement.to_json())?;
@@ -259,7 +213,7 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let file = project.path(format!("{name}.invite"));
     if !file.exists() {
         return Err(Failure::input(format!(
-            "{}: there is no such file: the reply answers the invitation `{name}`, which was not made in this project",
+            "{}: does not exist: the reply answers the invitation `{name}`, which was not made in this project",
             file.display()
         )));
     }
@@ -292,7 +246,7 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Confirming once more the reply that was confirmed changes nothing; another one is refused. An invitation makes one
+/// Accepts the reply that was confirmed before, which changes nothing, and refuses another one. An invitation makes one
 /// agreement.
 fn confirmed_before(
     project: &Project,
@@ -306,39 +260,40 @@ fn confirmed_before(
         return Ok(());
     }
     Err(Failure::input(format!(
-        "{}: there is an agreement already, with {}, and this is another reply to the same invitation, by {}; nothing was \
-         changed. For another agreement, make another invitation",
+        "{}: already exists, with {}, and this is another reply to the same invitation, by {}; nothing was changed. For \
+         another agreement, make another invitation",
         file.display(),
         there.document().accepter.fingerprint(),
         reply.document().accepter.fingerprint()
     )))
 }
 
-impl JobArgs {
+impl OwnJob<'_> {
     /// Returns the columns of each identifier.
-    fn key(&self) -> Vec<Vec<String>> {
-        self.key.iter().map(|Names(names)| names.clone()).collect()
+    fn key(&self) -> Result<&[Vec<String>], Failure> {
+        let key = &self.table.key;
+        required((!key.is_empty()).then_some(key), &["key"], "which columns make up the key")
     }
 
-    fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> JobEntry {
+    fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> Result<JobEntry, Failure> {
         let learns = offer.learns != Learns::Peer;
-        let input = self.input.clone();
-        let output = self.output.clone().or_else(|| {
+        let input = self.table.input.clone();
+        let output = self.partner.output.clone().or_else(|| {
             let extension = input.as_ref().and_then(|input| input.extension());
             let extension = extension.and_then(|e| e.to_str()).unwrap_or("csv");
             Some(PathBuf::from(format!("{name}.{extension}")))
         });
-        JobEntry {
+        Ok(JobEntry {
             name: name.to_owned(),
             input,
-            key: self.key(),
+            key: self.key()?.to_vec(),
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
-            output_is_default: self.output.is_none(),
-            delimiter: self.delimiter.named.map(Delimiter::name),
-            partner: self.partner.clone(),
+            output_is_default: self.partner.output.is_none(),
+            delimiter: self.table.delimiter.map(Delimiter::name),
+            partner: self.partner.partner.clone(),
             agreement_hash: None,
-        }
+        })
     }
 
     /// Refuses a table of this side with which no run could begin. A table elsewhere is read by the runs only.
@@ -349,11 +304,12 @@ impl JobArgs {
         values: Option<&str>,
     ) -> Result<(), Failure> {
         let is_local = |input: &&PathBuf| spec::is_file(&input.to_string_lossy());
-        let Some(input) = self.input.as_ref().filter(is_local) else { return Ok(()) };
+        let Some(input) = self.table.input.as_ref().filter(is_local) else { return Ok(()) };
         let path = project.path(input);
-        let (columns, identifiers) = spec::identifiers(&self.key());
+        let (columns, identifiers) = spec::identifiers(self.key()?);
+        let delimiter = self.table.delimiter.unwrap_or_else(|| Delimiter::of_name(&path));
         let job = Job {
-            delimiter: self.delimiter.of(&path),
+            delimiter,
             values: values.map(str::to_owned),
             ..Job::new(Source::from_path(&path), columns.clone(), offer.clone())
         };
@@ -365,24 +321,18 @@ impl JobArgs {
         let keys: Vec<_> =
             columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
         let source = Source::from_path(&path);
-        let found = vesica::check(
-            source,
-            self.delimiter.of(&path),
-            &keys,
-            &identifiers,
-            &offer.null_values,
-        )?;
+        let found = vesica::check(source, delimiter, &keys, &identifiers, &offer.null_values)?;
         let rows = found.findings.rows;
         if rows.used == 0 && rows.read > 0 {
             return Err(Failure::input(format!(
-                "{}: none of its {} has a key; `vesica check` says why",
+                "{}: none of its {} has a key; `vesica check` shows the reason",
                 path.display(),
                 counted(rows.read, "row")
             )));
         }
         if rows.null > 0 {
             crate::say(&format!(
-                "vesica: note: {} of {} in {} have no key; `vesica check` says why",
+                "vesica: note: {} of {} in {} have no key; `vesica check` shows the reason",
                 grouped(rows.null),
                 counted(rows.read, "row"),
                 path.display()
@@ -404,7 +354,7 @@ fn keys_of(columns: usize, identifiers: &[u8]) -> String {
 /// Asks a question about a document; no answer means no.
 fn asked(question: &str, document: &Path) -> Result<bool, Failure> {
     if document == Path::new("-") {
-        let message = "the document came through standard input, which cannot answer too: read it from a file, or pass --yes";
+        let message = "standard input is the document and cannot answer a question: read the document from a file, or pass --yes";
         return Err(Failure::usage(message));
     }
     let _ = write!(io::stderr().lock(), "{question} [y/N] ");

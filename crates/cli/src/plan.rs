@@ -1,13 +1,13 @@
 //! `plan`: the estimated cost of each protocol for given sizes and a link, and which one to choose.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use vesica::{
-    Learns, Offer, Security,
+    Learns, Offer,
     files::PlannerInputs,
-    planning::{ListPlan, Plan, Prospect, money},
+    planning::{ListPlan, Plan, PredictedCost, Prospect, money},
     report::grouped,
-    spec::{Answer, AnswerForm},
+    spec::Planned,
 };
 use vesica_lab::{
     record::results::Measured,
@@ -15,162 +15,152 @@ use vesica_lab::{
 };
 use vesica_planner::{
     Figures, Prices,
-    prices::{self, Paid, Region},
+    prices::{self, Machines, Paid},
     unit::{Unit, percent},
 };
+use vesica_psi::{MAX_ITEMS, Status};
 
-use crate::{bench::count, exit::Failure, flags, numbers};
+use crate::{
+    exit::Failure,
+    flags::{Flags, required},
+};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Keys of this side: 1000, 100,000, 2M or 2^20
-    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
-    mine: Option<usize>,
-    /// Keys of the other side
-    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
-    theirs: Option<usize>,
-    /// How often this is asked while the larger set hardly changes. Each run takes as long as the first; a published list,
-    /// with which plans for unequal sizes are compared, is made and downloaded once
-    #[arg(long, value_name = "N", default_value = "1", value_parser = numbers::positive)]
-    runs: u64,
-    /// The bandwidth of the link in each direction, in Mbit/s [default: 1000 if the round trip is below 2 ms,
-    /// else 100]
-    #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
-    bandwidth: Option<u64>,
-    /// The round-trip time in milliseconds
-    #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
-    rtt: f64,
-    /// The least security accepted
-    #[arg(long, default_value = "semi-honest", value_parser = flags::word::<Security>(), value_name = "LEVEL")]
-    security: Security,
-    /// Who learns the result
-    #[arg(long, value_name = "WHO", default_value = "me", value_parser = flags::word::<Learns>())]
-    learns: Learns,
-    /// What to find out, as in `run`
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = flags::read::<AnswerForm>)]
-    answer: Answer,
-    /// The minimum of a number, as in `run`
-    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
-    minimum: u64,
-    /// The cloud region of this side's machine, and after a comma that of the other side's, if it is to be paid for
-    /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for m5.large machines in
-    /// 2020. With prices, the cheapest protocol is chosen instead of the fastest
-    #[arg(long, value_name = "REGION", value_parser = hired)]
-    prices: Option<Hired>,
-    /// The price of all machines together per hour, in any currency, instead of that of the regions
-    #[arg(long, value_name = "PRICE", value_parser = not_negative)]
-    price_per_hour: Option<f64>,
-    /// The price of 10^9 bytes between the parties, in either direction, likewise
-    #[arg(long, value_name = "PRICE", value_parser = not_negative)]
-    price_per_gb: Option<f64>,
-    /// Instead of planning, compare the planner's predictions with the runs in files that `vesica bench --results`
-    /// has kept
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
-    check: Vec<PathBuf>,
-    /// Leave out protocols that would use more memory than this on either side, as in 2G or 512M [default: as in
-    /// `run`]
-    #[arg(long, value_name = "SIZE", value_parser = numbers::amount)]
-    memory: Option<u64>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    options: Flags<Planned>,
 }
-
-/// The region of this side's machine, and of the other side's if it is paid for.
-#[derive(Debug, Clone, Copy)]
-struct Hired(&'static Region, Option<&'static Region>);
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let figures = vesica::files::figures()?;
-    if !args.check.is_empty() {
-        return check(&args.check, &figures);
+    let planned = args.options.value()?;
+    if !planned.shown.check.is_empty() {
+        return check(&planned.shown.check, &figures);
     }
-    let plan = args.plan(figures)?;
-    if args.json {
+    let plan = plan(&planned, figures)?;
+    if planned.shown.json {
         let text = serde_json::to_string_pretty(&plan);
         return crate::print(&(text.map_err(|_| Failure::bug("a plan has no JSON"))? + "\n"));
     }
-    crate::print(&Table(plan).to_string())
+    crate::print(&Shown { plan, all: planned.shown.all }.to_string())
 }
 
-impl Args {
-    fn plan(&self, figures: Figures) -> Result<Plan, Failure> {
-        let prospect = Prospect {
-            offer: self.offer(),
-            mine: self.mine.unwrap_or_default(),
-            theirs: self.theirs.unwrap_or_default(),
-            runs: self.runs,
-            round_trip: Duration::from_secs_f64(self.rtt / 1e3),
-            prices: self.prices(),
-            planner: PlannerInputs {
-                figures,
-                bits_per_second: self.bandwidth,
-                memory: self.memory,
-                ..PlannerInputs::default()
-            },
+fn plan(planned: &Planned, figures: Figures) -> Result<Plan, Failure> {
+    let size = |keys, options, purpose| {
+        let keys: u64 = required(keys, options, purpose)?;
+        let keys = usize::try_from(keys).ok().filter(|keys| *keys <= MAX_ITEMS);
+        let most = || {
+            let most = grouped(MAX_ITEMS as u64);
+            Failure::usage(format!("--{}: a set has at most {most} keys", options[0]))
         };
-        let prices = self.prices.map(|hired| hired.to_string());
-        Ok(Plan { prices, ..vesica::plan(&prospect)? })
-    }
+        keys.ok_or_else(most)
+    };
+    let prospect = Prospect {
+        offer: offer(planned),
+        mine: size(planned.run.mine, &["mine"], "how many keys this side has")?,
+        theirs: size(planned.run.theirs, &["theirs"], "how many keys the other side has")?,
+        runs: planned.run.runs,
+        round_trip: Duration::from_secs_f64(planned.run.rtt / 1e3),
+        prices: prices_of(planned),
+        planner: PlannerInputs {
+            figures,
+            bits_per_second: planned.run.bandwidth,
+            memory: planned.resources.memory,
+            ..PlannerInputs::default()
+        },
+    };
+    let prices = planned.prices.prices.map(machines);
+    Ok(Plan { prices, ..vesica::plan(&prospect)? })
+}
 
-    /// The prices of the regions, except where a number is given.
-    fn prices(&self) -> Prices {
-        let mine_sends = self.learns == Learns::Peer;
-        let paid = self.prices.map(|Hired(mine, theirs)| match (theirs, mine_sends) {
-            (None, true) => Paid::Sender(mine),
-            (None, false) => Paid::Receiver(mine),
-            (Some(theirs), true) => Paid::Both([mine, theirs]),
-            (Some(theirs), false) => Paid::Both([theirs, mine]),
-        });
-        let of_regions = paid.map_or_else(Prices::default, |paid| paid.prices());
-        Prices {
-            per_hour: self.price_per_hour.unwrap_or(of_regions.per_hour),
-            per_gb_to_sender: self.price_per_gb.unwrap_or(of_regions.per_gb_to_sender),
-            per_gb_to_receiver: self.price_per_gb.unwrap_or(of_regions.per_gb_to_receiver),
-        }
-    }
-
-    /// What this side would offer.
-    fn offer(&self) -> Offer {
-        let mut offer = Offer::new(Vec::new(), self.learns);
-        offer.security = self.security;
-        offer.query = self.answer.query;
-        offer.brings_values = self.answer.column.is_some();
-        offer.minimum = self.minimum;
-        offer
+/// Returns the prices of the regions, but for those that are given as numbers.
+fn prices_of(planned: &Planned) -> Prices {
+    let mine_sends = planned.run.learns == Learns::Peer;
+    let paid = planned.prices.prices.map(|Machines { mine, theirs }| match (theirs, mine_sends) {
+        (None, true) => Paid::Sender(mine),
+        (None, false) => Paid::Receiver(mine),
+        (Some(theirs), true) => Paid::Both([mine, theirs]),
+        (Some(theirs), false) => Paid::Both([theirs, mine]),
+    });
+    let of_regions = paid.map_or_else(Prices::default, |paid| paid.prices());
+    let per_gb = planned.prices.price_per_gb;
+    Prices {
+        per_hour: planned.prices.price_per_hour.unwrap_or(of_regions.per_hour),
+        per_gb_to_sender: per_gb.unwrap_or(of_regions.per_gb_to_sender),
+        per_gb_to_receiver: per_gb.unwrap_or(of_regions.per_gb_to_receiver),
     }
 }
 
-impl std::fmt::Display for Hired {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self(mine, theirs) = self;
-        write!(f, "{} in {}", prices::MACHINE, mine.name)?;
-        match theirs {
-            Some(theirs) => write!(f, " and {}", theirs.name)?,
-            None => f.write_str(", the other side somewhere else and not paid for")?,
+/// Returns the offer that this side would make.
+fn offer(planned: &Planned) -> Offer {
+    let terms = &planned.terms;
+    let mut offer = Offer::new(Vec::new(), planned.run.learns);
+    offer.security = terms.security;
+    offer.query = terms.answer.query;
+    offer.brings_values = terms.answer.column.is_some();
+    offer.minimum = terms.minimum;
+    offer
+}
+
+/// Describes machines and the date of their prices.
+fn machines(Machines { mine, theirs }: Machines) -> String {
+    let theirs = match theirs {
+        Some(theirs) => format!(" and {}", theirs.name),
+        None => ", the other side somewhere else and not paid for".to_owned(),
+    };
+    format!("{} in {}{theirs}; USD of {}", prices::MACHINE, mine.name, prices::DATE)
+}
+
+/// A plan for people.
+struct Shown {
+    plan: Plan,
+    /// Whether to show every protocol that fits.
+    all: bool,
+}
+
+impl Shown {
+    /// Returns the protocols that are shown: the recommended ones, and the one that would be chosen.
+    fn rows(&self) -> impl Iterator<Item = &PredictedCost> {
+        let is_shown = |row: &&PredictedCost| {
+            self.all
+                || row.protocol == self.plan.protocol
+                || row.status == Status::Recommended.name()
+        };
+        self.plan.predictions.iter().filter(is_shown)
+    }
+
+    /// Writes the next steps.
+    fn write_advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { plan, .. } = self;
+        writeln!(f, "\n{}", plan.why)?;
+        writeln!(f, "`vesica run` chooses it by itself: leave out --protocol on both sides.")?;
+        let rest = plan.predictions.len() - self.rows().count();
+        match rest {
+            0 => Ok(()),
+            1 => writeln!(
+                f,
+                "One other protocol fits; --all shows it. Both sides must name it with --protocol."
+            ),
+            _ => writeln!(
+                f,
+                "{rest} other protocols fit; --all shows them. Both sides must name such a protocol with --protocol."
+            ),
         }
-        write!(f, "; USD of {}", prices::DATE)
     }
 }
 
-/// A plan as a table.
-struct Table(Plan);
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self(plan) = self;
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { plan, .. } = self;
+        let uncalibrated = "; this machine is not calibrated (vesica calibrate)";
         writeln!(
             f,
-            "{} keys of the receiver, {} of the sender; {} Mbit/s, {} ms there and back{}\n",
+            "{} keys of the receiver, {} of the sender; {} Mbit/s, round trip {} ms{}\n",
             grouped(plan.receiver_items as u64),
             grouped(plan.sender_items as u64),
             plan.bits_per_second as f64 / 1e6,
             plan.round_trip_seconds * 1e3,
-            if plan.calibrated {
-                ""
-            } else {
-                "; this machine is not calibrated (vesica calibrate)"
-            }
+            if plan.calibrated { "" } else { uncalibrated }
         )?;
         if let Some(prices) = &plan.prices {
             writeln!(f, "prices: {prices}\n")?;
@@ -189,7 +179,7 @@ impl std::fmt::Display for Table {
             "MEMORY",
             if priced { "      PRICE" } else { "" }
         )?;
-        for row in &plan.predictions {
+        for row in self.rows() {
             writeln!(
                 f,
                 "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
@@ -204,13 +194,13 @@ impl std::fmt::Display for Table {
                 row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }
-        writeln!(f, "\n{}", plan.why)?;
+        self.write_advice(f)?;
         plan.published_list.iter().try_for_each(|list| instead(f, list))
     }
 }
 
-/// What a published list takes instead.
-fn instead(f: &mut std::fmt::Formatter<'_>, list: &ListPlan) -> std::fmt::Result {
+/// Writes the cost of a published list in place of runs.
+fn instead(f: &mut fmt::Formatter<'_>, list: &ListPlan) -> fmt::Result {
     let bytes = |bytes: u64| Unit::Bytes.text(bytes as f64);
     let seconds = |seconds| Unit::Seconds.text(seconds);
     let none = String::new;
@@ -254,7 +244,8 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
     let unused = records.iter().filter(|record| !accuracy::counts(record)).count();
     let cells = accuracy::compare(&records, figures).map_err(input)?;
     if cells.is_empty() {
-        return Err(Failure::input("there is no run of a protocol for real data in it".to_owned()));
+        let message = "the files have no run of a protocol for real data";
+        return Err(Failure::input(message));
     }
     let mut text = format!(
         "{:<14} {:>10} {:>10} {:>9} {:>8} {:>9}  {:<22} {:<22} {:>6}\n",
@@ -299,23 +290,4 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
         );
     }
     crate::print(&text)
-}
-
-/// Reads one region or two.
-fn hired(text: &str) -> Result<Hired, String> {
-    let region = |name: &str| {
-        prices::region(name).ok_or_else(|| {
-            let names = prices::REGIONS.map(|region| region.name).join(", ");
-            format!("`{name}` is no region; those with prices, of {}, are {names}", prices::DATE)
-        })
-    };
-    Ok(match text.split_once(',') {
-        None => Hired(region(text)?, None),
-        Some((mine, theirs)) => Hired(region(mine)?, Some(region(theirs)?)),
-    })
-}
-
-fn not_negative(text: &str) -> Result<f64, String> {
-    let parsed = text.parse().ok().filter(|x: &f64| (0.0..=1e6).contains(x));
-    parsed.ok_or_else(|| "a number from 0 to 1000000".to_owned())
 }

@@ -14,7 +14,7 @@ use vesica::{
     spec,
 };
 
-/// How progress is shown.
+/// The display of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Show {
     /// A live line on a terminal, nothing elsewhere.
@@ -36,8 +36,8 @@ impl From<spec::Progress> for Show {
 }
 
 impl Show {
-    /// Returns the observer that shows it; for a user who wants quiet, it shows only warnings. `prints` says that the result goes
-    /// to standard output.
+    /// Returns the observer that shows it. If `quiet`, it shows only warnings. If `prints`, the result goes to standard
+    /// output.
     pub fn observer(self, quiet: bool, prints: bool) -> Arc<dyn Observer> {
         match self {
             _ if quiet => Arc::new(Warnings),
@@ -52,7 +52,7 @@ fn warn(text: &str) {
     crate::say(&format!("vesica: warning: {text}"));
 }
 
-/// Shows warnings alone.
+/// An observer that shows only warnings.
 struct Warnings;
 
 impl Observer for Warnings {
@@ -85,7 +85,8 @@ impl Current {
         Self { name, since: Instant::now() }
     }
 
-    /// Words how much is done, how fast, and how long the rest will take: in full, or as far as it fits into these columns.
+    /// Words how much is done, how fast, and how long the rest will take: in full, or as far as it fits into these
+    /// columns.
     fn with(&self, progress: &Progress, elapsed: Duration, columns: usize) -> String {
         let (mut rate, mut left) = (String::new(), String::new());
         if elapsed >= Duration::from_secs(1) {
@@ -134,7 +135,7 @@ fn percent(progress: &Progress) -> Option<String> {
     progress.fraction.map(|part| format!("{:.0} %", 100.0 * part))
 }
 
-/// How many of how many, or what part.
+/// Words the number of items, the total and the part.
 fn amount(progress: &Progress) -> String {
     let percent = percent(progress).map_or(String::new(), |percent| format!(" ({percent})"));
     match (progress.unit, progress.total) {
@@ -147,7 +148,7 @@ fn amount(progress: &Progress) -> String {
     }
 }
 
-/// A rounded time.
+/// Words a time, rounded.
 fn roughly(time: Duration) -> String {
     match time.as_secs_f64().round() as u64 {
         seconds @ 0..60 => format!("{} s", seconds.max(1)),
@@ -217,7 +218,7 @@ impl Live {
 const WORDS: &str = "{spinner} [{elapsed_precise}] {wide_msg}";
 const BAR_AND_WORDS: &str = "{spinner} [{elapsed_precise}] {bar:20} {wide_msg}";
 
-/// The style of this template, which is one of the two above.
+/// Returns the style of this template, which is one of the two above.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

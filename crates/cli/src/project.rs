@@ -1,6 +1,6 @@
 //! `vesica.toml`: the identity and the jobs of a project.
 //!
-//! `vesica::spec` says what it may hold. Here the file is found, read and changed, and its faults are put into words.
+//! `vesica::spec` defines its content. This module finds, reads and changes the file, and words its faults.
 
 mod binding;
 mod files;
@@ -20,7 +20,7 @@ use crate::{document, exit::Failure};
 /// The name of the file.
 pub const FILE: &str = "vesica.toml";
 
-/// What a new project file holds.
+/// The content of a new project file.
 pub const TEMPLATE: &str = include_str!("vesica.toml");
 
 /// A project file that was read.
@@ -29,7 +29,7 @@ pub struct Project {
     text: String,
     table: Table,
     spec: spec::Project,
-    /// When the file had been written last before it was read.
+    /// The time of the last change before the file was read.
     modified: Option<SystemTime>,
 }
 
@@ -41,9 +41,9 @@ pub struct JobEntry {
     pub key: Vec<Vec<String>>,
     pub answer: Option<String>,
     pub output: Option<PathBuf>,
-    /// Whether nobody named the output.
+    /// Whether the output has its default name.
     pub output_is_default: bool,
-    /// The delimiter of the input, where it was named.
+    /// The delimiter of the input, if it was named.
     pub delimiter: Option<&'static str>,
     /// This side's name for the other party.
     pub partner: Option<String>,
@@ -52,17 +52,17 @@ pub struct JobEntry {
 }
 
 impl JobEntry {
-    /// The file of the agreement.
+    /// Returns the file of the agreement.
     pub fn agreement(&self) -> String {
         format!("{}.agreement", self.name)
     }
 
-    /// The file of each run's record.
+    /// Returns the file of each run's record.
     pub fn record(&self) -> String {
         format!("{}-{{time}}.record", self.name)
     }
 
-    /// The job as it is in the file.
+    /// Returns the job as it is in the file.
     pub fn table(&self) -> Table {
         let mut job = Table::new();
         let path = |path: &Path| Value::from(path.to_string_lossy().into_owned());
@@ -97,25 +97,25 @@ impl JobEntry {
     }
 }
 
-/// When a file was written last, if it is there.
+/// Returns the time of a file's last change, if the file exists.
 fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|found| found.modified()).ok()
 }
 
 impl Project {
-    /// The project in this file, or in `vesica.toml`.
+    /// Opens the project in this file, or in `vesica.toml`.
     pub fn open(file: Option<&Path>) -> Result<Self, Failure> {
         let file = file.unwrap_or(Path::new(FILE)).to_owned();
         let modified = modified(&file);
         let text = fs::read_to_string(&file).map_err(|error| {
             let file = file.display();
-            let what = format!("{file}: cannot be read: {error}; `vesica init` makes a project");
+            let what = format!("{file}: cannot be read: {error}; `vesica init` creates a project");
             Failure::input(what)
         })?;
         Ok(Self { modified, ..Self::read(file, text)? })
     }
 
-    /// The project in a file with this text.
+    /// Reads the project in a file with this text.
     pub fn read(file: PathBuf, text: String) -> Result<Self, Failure> {
         let table = text.parse().map_err(|error: toml::de::Error| {
             let before = error.span().map_or(0, |span| span.start);
@@ -129,7 +129,7 @@ impl Project {
             Fault::Unknown { option } => {
                 let known =
                     spec::Project::described().iter().map(|known| known.name).collect::<Vec<_>>();
-                failed(&format!("there is no key `{option}`; there are {}", known.join(", ")))
+                failed(&format!("unknown key `{option}`; the keys are {}", known.join(", ")))
             }
             fault => failed(&fault.words(|option| format!("key `{option}`"))),
         })?;
@@ -140,58 +140,58 @@ impl Project {
         Failure::input(format!("{}: {what}", self.file.display()))
     }
 
-    /// A path of the project.
+    /// Returns a path of the project.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.file.with_file_name(name.as_ref())
     }
 
-    /// The names of all jobs.
+    /// Returns the names of all jobs.
     pub fn jobs(&self) -> Vec<String> {
         self.job_table().map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// Whether there is a job of this name.
+    /// Returns whether a job has this name.
     fn has_job(&self, name: &str) -> bool {
         self.job_table().is_some_and(|jobs| jobs.contains_key(name))
     }
 
-    /// All jobs with their names.
+    /// Returns all jobs with their names.
     fn job_tables(&self) -> impl Iterator<Item = (&String, &Table)> {
         let jobs = self.job_table().into_iter().flatten();
         jobs.filter_map(|(name, job)| Some((name, job.as_table()?)))
     }
 
-    /// All jobs by their names, if there is a table of them.
+    /// Returns all jobs by their names, if the file has any.
     fn job_table(&self) -> Option<&Table> {
         self.table.get("jobs").and_then(Value::as_table)
     }
 
-    /// When what says which jobs can run was written last: the file that was read, and the agreements of its jobs, each of
-    /// which is there only once both sides have agreed.
+    /// Returns the times of the last changes that decide which jobs can run: of the file that was read, and of the
+    /// agreements of its jobs. An agreement exists only once both sides have agreed.
     pub fn written(&self) -> Vec<Option<SystemTime>> {
         let agreements = self.job_tables().filter_map(|(_, job)| job.get("agreement")?.as_str());
         let agreements = agreements.map(|agreement| modified(&self.path(agreement)));
         std::iter::once(self.modified).chain(agreements).collect()
     }
 
-    /// The file of the identity.
+    /// Returns the file of the identity.
     pub fn identity(&self) -> PathBuf {
         self.path(&self.spec.identity)
     }
 
-    /// This side's name for people, if it has one.
+    /// Returns this side's name for people, if it has one.
     pub fn own_name(&self) -> Option<&str> {
         self.spec.name.as_deref()
     }
 
-    /// A job.
+    /// Returns a job.
     pub fn job(&self, name: &str) -> Result<&Table, Failure> {
         let job = self.job_table().and_then(|jobs| jobs.get(name)).and_then(Value::as_table);
         job.ok_or_else(|| {
             let names = self.jobs();
             self.failed(&match names.is_empty() {
-                true => format!("there is no job `{name}`, nor any other"),
-                false => format!("there is no job `{name}`; there are {}", names.join(", ")),
+                true => format!("has no job `{name}`, nor any other"),
+                false => format!("has no job `{name}`; its jobs are {}", names.join(", ")),
             })
         })
     }
@@ -199,7 +199,7 @@ impl Project {
     /// Returns the specification of a job, in which flags replace keys.
     ///
     /// # Errors
-    /// Any fault of the job, also that it lacks an option that every run has.
+    /// Any fault of the job, including a missing option that every run has.
     pub fn specified(
         &self,
         name: &str,
@@ -225,7 +225,7 @@ impl Project {
         };
         self.spec.job(name, &self.path(""), flags).map_err(|fault| match &fault {
             Fault::Unknown { option } => self.failed(&format!(
-                "job `{name}`, key `{option}`: there is no such option of `vesica run`; its help lists them all"
+                "job `{name}`, key `{option}`: not an option of `vesica run`, whose --help lists all"
             )),
             Fault::Value { option, .. } if !is_flag(option) => {
                 self.failed(&format!("job `{name}`, {}", fault.words(notation)))
@@ -244,7 +244,9 @@ impl Project {
         Failure::usage(match jobs.first() {
             Some(first) => {
                 let all = jobs.join(", ");
-                format!("name a job, as in `vesica {command} {first}`; the jobs of {file}: {all}")
+                format!(
+                    "name a job, as in `vesica {command} {first}`; the jobs of {file} are {all}"
+                )
             }
             None => format!(
                 "{file} has no job yet: `vesica invite` and `vesica accept` add jobs. Without a job, `vesica {command}` \
@@ -258,14 +260,14 @@ impl Project {
         self.add_job(&entry.name, &entry.table())
     }
 
-    /// As [`Project::add`], for a job as it is in the file.
+    /// Adds a job, as it is in the file, at the end of the file.
     pub fn add_job(&self, name: &str, job: &Table) -> Result<(), Failure> {
-        // It may have changed while the user was asked.
+        // It may have changed while the question was open.
         let now = Self::open(Some(&self.file))?;
         document::put(&self.file, &now.with(name, job)?)
     }
 
-    /// A job like this one, with an agreement of this name and files of its own.
+    /// Returns a job like this one, with an agreement of this name and files of its own.
     pub fn renewed(&self, job: &str, name: &str) -> Result<Table, Failure> {
         let mut new = self.job(job)?.clone();
         let entry = JobEntry { name: name.to_owned(), ..JobEntry::default() };
@@ -284,10 +286,10 @@ impl Project {
         Ok(new)
     }
 
-    /// The text with another job at its end.
+    /// Returns the text with another job at its end.
     pub fn with(&self, name: &str, job: &Table) -> Result<String, Failure> {
         if self.has_job(name) {
-            let what = format!("has a job `{name}` already; remove it, or choose another name");
+            let what = format!("already has a job `{name}`; remove it, or choose another name");
             return Err(self.failed(&what));
         }
         let job = toml::to_string(job).map_err(|_| Failure::bug("a job has TOML"))?;
@@ -295,13 +297,13 @@ impl Project {
         match text.parse::<Table>() {
             Ok(_) => Ok(text),
             Err(_) => Err(self.failed(&format!(
-                "no job can be added at the end: write each as a table, such as [jobs.{name}]"
+                "a job cannot be added at the end: write each job as a table, such as [jobs.{name}]"
             ))),
         }
     }
 }
 
-/// The first option that every run has and this job lacks.
+/// Returns the first option that every run has and this job lacks.
 pub fn missing(job: &Job) -> Option<&'static str> {
     let has = [
         ("identity", job.parties.identity.is_some()),
@@ -311,13 +313,13 @@ pub fn missing(job: &Job) -> Option<&'static str> {
     has.into_iter().find(|(_, has)| !has).map(|(option, _)| option)
 }
 
-/// Returns a table as JSON has it.
+/// Returns a table as JSON.
 fn object(table: &Table) -> serde_json::Map<String, serde_json::Value> {
     let value = serde_json::to_value(table).unwrap_or_default();
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Whether a name stands in quotes on the command line.
+/// Returns whether a name is written in quotes on the command line.
 fn is_quoted(name: &str) -> bool {
     name.contains([',', '"'])
 }
@@ -336,13 +338,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn faults_are_named_with_their_place() {
         for (text, said) in [
             ("identity = \"a\"\n\nkey = 1.2.3\n", "vesica.toml: line 3: "),
             ("identity =\n", "vesica.toml: line 1: "),
             (
                 "identities = 1",
-                "vesica.toml: there is no key `identities`; there are identity, name, jobs",
+                "vesica.toml: unknown key `identities`; the keys are identity, name, jobs",
             ),
             ("identity = 5", "vesica.toml: key `identity`: a path"),
             ("jobs = 5", "key `jobs`: a table for each job, such as [jobs.example]"),
@@ -354,7 +356,7 @@ mod tests {
         assert!(project(TEMPLATE).is_ok() && project("").is_ok());
     }
 
-    /// The fault of the job `cnt` with these keys and of these flags.
+    /// Returns the fault of the job `cnt` with these keys and flags.
     fn fault(keys: &str, flags: &[(&str, &str)]) -> (u8, String) {
         let project = project(&format!("[jobs.cnt]\n{keys}")).unwrap();
         let flag = |(name, text): &(&str, &str)| ((*name).to_owned(), vec![text.into()]);
@@ -419,8 +421,8 @@ mod tests {
         // A table in a line is complete.
         let closed = project("jobs = { a = { key = \"k\" } }").unwrap();
         let said = message(closed.with("b", &job).unwrap_err());
-        assert!(said.contains("write each as a table, such as [jobs.b]"), "{said}");
-        assert!(message(closed.with("a", &job).unwrap_err()).contains("has a job `a` already"));
+        assert!(said.contains("write each job as a table, such as [jobs.b]"), "{said}");
+        assert!(message(closed.with("a", &job).unwrap_err()).contains("already has a job `a`"));
     }
 
     #[test]

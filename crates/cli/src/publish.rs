@@ -1,4 +1,4 @@
-//! `publish`: a list that others look keys up in.
+//! `publish`: a list that others query.
 
 use rand::{
     SeedableRng,
@@ -7,31 +7,36 @@ use rand::{
 use vesica::{
     lists::{Published, publish},
     report::grouped,
-    spec::List,
+    spec::{List, PublishMessages},
 };
 
-use crate::{cancel, exit::Failure, flags::Flags, keygen, progress::Show};
+use crate::{
+    cancel,
+    exit::Failure,
+    flags::{Flags, required},
+    keygen,
+    progress::Show,
+};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     list: Flags<List>,
-    /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    progress: Show,
+    #[command(flatten)]
+    progress: Flags<PublishMessages>,
 }
 
-pub fn run(args: Args) -> Result<(), Failure> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
     let list = args.list.value()?;
+    let progress = args.progress.value()?.progress;
     let job = list.to_publication(None)?;
-    let identity = list.identity.as_deref();
-    let me =
-        identity.ok_or_else(|| Failure::usage("say who publishes the list with --identity"))?;
+    let me = required(list.identity.as_deref(), &["identity"], "who publishes the list")?;
     let me = keygen::load(me)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let published = publish(&job, &me, &args.progress.observer(false, false), &cancel, rng)?;
+    let observer = Show::from(progress).observer(false, false);
+    let published = publish(&job, &me, &observer, &cancel, rng)?;
     crate::print(&summary(&published, &me.fingerprint().to_string()))
 }
 

@@ -1,5 +1,5 @@
-//! `completions`, `man` and `reference`: what there is to know of the flags, in the forms that shells, manual readers
-//! and documents take. All three are made from the definitions of the flags themselves.
+//! `completions`, `man` and `reference`: the commands and options in the forms of shells, manuals and documents. All
+//! three are made from the definitions of the flags.
 
 use std::{fmt::Write as _, fs, io, path::PathBuf};
 
@@ -7,7 +7,7 @@ use clap::{Arg, Command, ValueEnum};
 use clap_complete::Shell;
 use vesica::spec::{Job, List, Project, Service};
 
-use crate::exit::Failure;
+use crate::{exit::Failure, help};
 
 #[derive(clap::Args)]
 pub struct CompletionsArgs {
@@ -17,7 +17,7 @@ pub struct CompletionsArgs {
 
 #[derive(clap::Args)]
 pub struct ManArgs {
-    /// The directory to write to, which is created if it does not exist
+    /// The directory for the pages, which is created if it is missing
     directory: PathBuf,
 }
 
@@ -30,7 +30,9 @@ pub fn completions(args: &CompletionsArgs, mut program: Command) -> Result<(), F
 
 /// Writes a manual page for the program and for each of its commands.
 pub fn man(args: &ManArgs, program: Command) -> Result<(), Failure> {
-    let failed = |e: io::Error| Failure::input(format!("{}: {e}", args.directory.display()));
+    let failed = |e: io::Error| {
+        Failure::input(format!("{}: cannot be written: {e}", args.directory.display()))
+    };
     fs::create_dir_all(&args.directory).map_err(failed)?;
     clap_mangen::generate_to(program, &args.directory).map_err(failed)
 }
@@ -64,41 +66,102 @@ pub fn reference(args: &ReferenceArgs, mut program: Command) -> Result<(), Failu
         let schema = serde_json::to_string_pretty(&schema);
         return crate::print(&(schema.map_err(|_| Failure::bug("a schema has JSON"))? + "\n"));
     }
+    crate::print(&document(&program)?)
+}
+
+/// The command whose options other commands share.
+const MODEL: &str = "run";
+
+/// The heading of the options that have a section of their own.
+const POLICY: &str = "Policy";
+
+/// Returns the reference of the commands and options in Markdown.
+fn document(program: &Command) -> Result<String, Failure> {
+    let model = program.find_subcommand(MODEL).ok_or(Failure::bug("there is `vesica run`"))?;
     let mut out = String::from(
         "# Commands and options\n\n*For everybody who runs the program. Generated from the definitions of its flags by \
          `cargo xtask docs`.*\n",
     );
-    for command in program.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help")
-    {
-        section(&mut out, command);
+    for (group, commands) in help::groups() {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\n## {group}\n");
+        for name in commands {
+            let command = program.find_subcommand(name);
+            let command = command.ok_or(Failure::bug("a group has commands of the program"))?;
+            section(&mut out, command, name, model);
+        }
     }
-    crate::print(&out)
+    let _ = write!(
+        out,
+        "\n## {POLICY}\n\nThe limits on what runs under an agreement may reveal. In an invitation they apply to both sides; \
+         in a run they apply beside the limits of the agreement.\n"
+    );
+    let policy = model.get_arguments().filter(|arg| arg.get_help_heading() == Some(POLICY));
+    table(&mut out, policy);
+    Ok(out)
 }
 
-/// What a flag does, in one line.
+/// Returns the meaning of a flag in one line.
 fn words(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     help.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A command's section.
-fn section(out: &mut String, command: &Command) {
+/// Writes the section of a command, and of the commands below it.
+fn section(out: &mut String, command: &Command, name: &str, model: &Command) {
     let about = command.get_long_about().or(command.get_about());
+    let about = about.map(ToString::to_string).unwrap_or_default();
+    let dot = if about.ends_with('.') { "" } else { "." };
     let usage = command.clone().render_usage().to_string();
     let lines: Vec<_> = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect();
-    let usage = lines.join("\n");
-    // Writing to a string cannot fail.
-    let _ = write!(out, "\n## vesica {}\n\n", command.get_name());
-    if let Some(about) = about {
-        let _ = write!(out, "{about}.\n\n");
+    let _ =
+        write!(out, "\n### vesica {name}\n\n{about}{dot}\n\n```text\n{}\n```\n", lines.join("\n"));
+    let shown = |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "help";
+    let is_shared = |arg: &Arg| {
+        let mut known = model.get_arguments().filter(|_| name != MODEL);
+        known.any(|known| {
+            known.get_long().is_some()
+                && signature(known) == signature(arg)
+                && meaning(known) == meaning(arg)
+        })
+    };
+    let is_policy = |arg: &Arg| arg.get_help_heading() == Some(POLICY);
+    let own = command.get_arguments().filter(shown).filter(|arg| !is_policy(arg));
+    table(out, own.filter(|arg| !is_shared(arg)));
+    let shared =
+        command.get_arguments().filter(shown).filter(|arg| !is_policy(arg) && is_shared(arg));
+    let shared: Vec<_> =
+        shared.filter_map(Arg::get_long).map(|long| format!("`--{long}`")).collect();
+    if !shared.is_empty() {
+        let _ = write!(out, "\nAs in [vesica {MODEL}](#vesica-{MODEL}): {}.\n", shared.join(", "));
     }
-    let _ = write!(out, "```text\n{usage}\n```\n\n| option | meaning |\n|---|---|\n");
-    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_id() != "help") {
+    if command.get_arguments().any(is_policy) {
+        let _ = write!(out, "\nAlso the options of a [policy](#policy).\n");
+    }
+    for below in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        section(out, below, &format!("{name} {}", below.get_name()), model);
+    }
+}
+
+/// Writes options with their meanings, under their headings if there are several.
+fn table<'a>(out: &mut String, options: impl Iterator<Item = &'a Arg>) {
+    let mut options = options.peekable();
+    if options.peek().is_none() {
+        return;
+    }
+    let _ = write!(out, "\n| option | meaning |\n|---|---|\n");
+    let mut heading = None;
+    for arg in options {
+        let above = arg.get_help_heading().filter(|above| *above != POLICY);
+        if let Some(above) = above.filter(|_| above != heading) {
+            let _ = writeln!(out, "| **{above}** | |");
+        }
+        heading = above;
         let _ = writeln!(out, "| `{}` | {} |", signature(arg), meaning(arg));
     }
 }
 
-/// A flag with the names of its values, as in `--input <FILE>`.
+/// Returns a flag with the names of its values, as in `--input <FILE>`.
 fn signature(arg: &Arg) -> String {
     let names = arg.get_value_names().unwrap_or_default();
     let takes_value = arg.get_action().takes_values();
@@ -116,7 +179,7 @@ fn signature(arg: &Arg) -> String {
     parts.join(" ")
 }
 
-/// What a flag does, its default, and the values that it may have.
+/// Returns the meaning of a flag, its default, and the values that it may have.
 fn meaning(arg: &Arg) -> String {
     let mut text = words(arg);
     if arg.get_action().takes_values() && !arg.is_hide_possible_values_set() {

@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use vesica::spec::LogForm;
 use vesica_net::{
     Fingerprint,
     relay::{Event, Relay, RelayLimits, RelayRefusal},
@@ -10,8 +11,9 @@ use vesica_net::{
 use crate::{
     cancel,
     exit::Failure,
+    flags,
+    log::{Counted, Log},
     numbers,
-    serve::{Counted, Form, Log},
 };
 
 #[derive(clap::Args)]
@@ -19,31 +21,37 @@ pub struct Args {
     /// Listen at this address, as in 0.0.0.0:7799
     #[arg(long, value_name = "ADDR")]
     listen: String,
-    /// The addresses by which parties reach the relay, as in relay.example.org:7799: a party that names another one
-    /// is turned away [default: that of --listen, which then names a host]
+    /// The addresses by which parties reach the relay
+    ///
+    /// As in relay.example.org:7799. A party that names another one is turned away [default: the address of --listen,
+    /// which then names a host].
     #[arg(long, value_name = "ADDR", num_args = 1..)]
     address: Vec<String>,
-    /// The fingerprints of those who may use the relay
+    /// The fingerprints of the parties that may use the relay
     #[arg(long, value_name = "FINGERPRINT", required = true, num_args = 1..)]
     admit: Vec<Fingerprint>,
     /// The most pairs at a time
     #[arg(long, value_name = "N", default_value = "64", value_parser = numbers::number)]
     pairs: u64,
-    /// The most pairs of one party at a time, and the most others for whom it may wait
+    /// The most pairs of one party at a time
+    ///
+    /// It is also the most other parties for which one may wait.
     #[arg(long, value_name = "N", default_value = "8", value_parser = numbers::number)]
     party_pairs: u64,
     /// The most bytes of a pair, both ways together, as in 50G
     #[arg(long, value_name = "SIZE", default_value = "1T", value_parser = numbers::amount)]
     quota: u64,
-    /// How long a party may wait for another
+    /// The longest wait of a party for another
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = numbers::seconds)]
     wait: Duration,
-    /// How long a pair may be silent
+    /// The longest silence of a pair
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = numbers::seconds)]
     idle: Duration,
-    /// How to write what happens to standard error: text or json, a line for each event
-    #[arg(long, value_enum, default_value = "text")]
-    log: Form,
+    /// The form of the log on standard error: text or json
+    ///
+    /// Each event has a line.
+    #[arg(long, value_name = "FORM", default_value = "text", hide_possible_values = true, value_parser = flags::word::<LogForm>())]
+    log: LogForm,
 }
 
 pub fn relay(args: &Args) -> Result<(), Failure> {
@@ -70,7 +78,7 @@ pub fn relay(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The addresses by which parties reach the relay.
+/// Returns the addresses by which parties reach the relay.
 fn addresses(args: &Args) -> Result<Vec<String>, Failure> {
     if !args.address.is_empty() {
         return Ok(args.address.clone());
@@ -79,7 +87,7 @@ fn addresses(args: &Args) -> Result<Vec<String>, Failure> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let is_any = host.parse().is_ok_and(|host: IpAddr| host.is_unspecified());
     if host.is_empty() || is_any {
-        let message = "say with --address at which addresses parties reach the relay, as in relay.example.org:7799";
+        let message = "name the addresses by which parties reach the relay with --address, as in relay.example.org:7799";
         return Err(Failure::usage(message));
     }
     Ok(vec![args.listen.clone()])

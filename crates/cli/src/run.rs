@@ -26,7 +26,7 @@ use crate::{
     agreed, cancel,
     exit::{self, Failure},
     flags::Flags,
-    heading, keygen,
+    help, keygen,
     meet::Teller,
     progress::Show,
     project::{self, Project},
@@ -34,19 +34,15 @@ use crate::{
 
 pub use self::table::JobTable;
 
-/// The two forms of the command.
-pub const USAGE: &str = "\
-vesica run <JOB> [OPTIONS]
-       vesica run --identity <FILE> --input <FILE> --key <COLS> [OPTIONS]";
-
 #[derive(clap::Args)]
-#[command(mut_args = heading::placed)]
 pub struct Args {
-    /// The job of vesica.toml to run; flags replace what is written there
+    /// The job of vesica.toml to run; options replace its keys
     #[arg(value_name = "JOB")]
     job: Option<String>,
-    /// The project file that has the job [default: vesica.toml]
-    #[arg(long, value_name = "FILE", requires = "job")]
+    /// The project file that has the job
+    ///
+    /// [default: vesica.toml]
+    #[arg(long, value_name = "FILE", requires = "job", help_heading = "Parties and agreement")]
     project: Option<PathBuf>,
     #[command(flatten)]
     flags: Flags<spec::Job>,
@@ -60,8 +56,8 @@ pub struct Run {
 }
 
 impl Args {
-    /// Returns the job that is named, with flags in the place of its keys, or else the job of the flags. `command` is the
-    /// name of the command.
+    /// Returns the named job, in which flags replace keys, or else the job of the flags. `command` is the name of the
+    /// command.
     pub fn run(&self, command: &str) -> Result<Run, Failure> {
         let (mut job, protected) = match &self.job {
             Some(name) => {
@@ -77,7 +73,7 @@ impl Args {
             }
         };
         if let Some(option) = project::missing(&job) {
-            let usage = USAGE.replace("vesica run", &format!("vesica {command}"));
+            let usage = help::usage(command).unwrap_or_default();
             let message = format!("--{option} is required. Usage:\n       {usage}");
             return Err(Failure::usage(message));
         }
@@ -101,25 +97,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Says what such a run would disclose, without contacting anybody.
+/// Prints the disclosure of such a run, without contacting anybody.
 pub fn preview(args: &Args) -> Result<(), Failure> {
     let run = args.run("preview")?;
     let partnership = run.job.partnership(|| run.identity())?;
-    let summary = run.job.summary(partnership.as_ref())?;
+    let partnership = partnership.as_ref();
+    let summary = run.job.summary(partnership)?;
     if run.job.messages.json {
         return crate::print(&(agreed::summary_as_json(&summary)? + "\n"));
     }
     crate::print_lines(&agreed::summary_as_text(&summary))
 }
 
-/// What is known of both sides before they meet.
+/// The parties before they meet.
 pub struct Met<'a> {
     me: &'a Identity,
     peer: Fingerprint,
     partnership: Option<&'a Partnership>,
 }
 
-/// How to come by a channel to the other side.
+/// A way to a channel to the other side.
 pub type Meet<'a> = &'a mut dyn FnMut(&Met<'_>) -> Result<(Role, Channel), Failure>;
 
 impl Run {
@@ -147,7 +144,7 @@ impl Run {
         let attempt = || self.attempt(cancel, meet, &mut report, &mut report_file);
         let ended = panic::catch_unwind(AssertUnwindSafe(attempt));
         match &ended {
-            // With the result in place the report is that of a run that succeeded.
+            // The result is in place, so the report is of a run that succeeded.
             Ok(Err(failure)) if failure.code != exit::UNCONFIRMED => {
                 report.fail(failure.class(), failure.message.clone());
             }
@@ -222,7 +219,7 @@ impl Run {
         if json
             && [spec.outputs.output.as_deref(), spec.messages.report.as_deref()].contains(&stdout)
         {
-            let message = "--json takes standard output for itself: name another file than -";
+            let message = "--json prints the report on standard output: name a file for the other output, not -";
             return Err(Failure::usage(message));
         }
         let figures =

@@ -1,10 +1,8 @@
 //! `serve`: the jobs of a project, for many partners at one address.
 //!
-//! Each partner is known by its key, and the agreement that it names says which job it wants. Runs wait for their
-//! turn, the first come first; a run that waits, reads or fails does not concern the others.
+//! Each partner is known by its key, and names the agreement of its job. Runs wait for their turn in order of arrival;
+//! a run that waits, reads or fails does not affect the others.
 
-mod list;
-mod log;
 mod metrics;
 
 use std::{
@@ -29,20 +27,18 @@ use vesica_net::{
     connect::{Server, Visit},
 };
 
-pub use self::log::{Counted, Form, Log};
-use self::log::{Fact, Facts};
-
 use self::metrics::Metrics;
 use crate::{
     agreed, cancel,
     exit::{self, Failure},
     flags::Flags,
     keygen,
+    log::{Counted, Fact, Facts, Log},
     project::Project,
     run::{self, Run},
 };
 
-/// How long a partner may take from its handshake to saying which agreement it means.
+/// The longest time from the handshake with a partner until it names its agreement.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The interval between two looks at callers.
@@ -51,18 +47,16 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The interval between two looks at the project file.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// Partners that are connected at a time; others wait until one leaves.
+/// The maximum number of connected partners; others wait until one leaves.
 const CONNECTIONS: usize = 64;
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     service: Flags<spec::Service>,
-    #[command(flatten)]
-    list: list::Args,
 }
 
-/// What is known of a job.
+/// A job with an agreement.
 struct Job {
     name: String,
     /// The other party of its agreement.
@@ -80,11 +74,11 @@ struct Jobs {
     left_out: BTreeMap<String, String>,
     /// The first of these reasons that is a fault of a file.
     fault: Option<String>,
-    /// The jobs whose input is not there, and the input.
+    /// The jobs whose input is missing, and the input.
     without_input: BTreeMap<String, String>,
 }
 
-/// What all runs have in common.
+/// The state that all runs share.
 struct Service {
     log: Log,
     metrics: Metrics,
@@ -98,14 +92,9 @@ struct Service {
 }
 
 pub fn serve(args: &Args) -> Result<(), Failure> {
-    let list = &args.list;
     let args = args.service.value()?;
-    let log = Log::new(args.log.into());
+    let log = Log::new(args.log);
     let asked_to_stop = cancel::on_signal_within(args.grace)?;
-    if list.list.is_some() {
-        let places = (args.listen.as_deref(), args.metrics.as_deref());
-        return list::serve(list, places, &log, &asked_to_stop);
-    }
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -124,12 +113,12 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
             return Err(Failure::input(jobs.fault.unwrap_or_default()));
         }
         (None, 0) => {
-            return Err(Failure::usage("no job has an agreement in which this side listens"));
+            return Err(Failure::usage("no job has an agreement under which this side listens"));
         }
         (None, _) => {
             let all: Vec<_> = jobs.addresses.iter().map(String::as_str).collect();
             return Err(Failure::usage(format!(
-                "the agreements name several addresses ({}): say with --listen where to listen",
+                "the agreements name several addresses ({}): choose one with --listen",
                 all.join(", ")
             )));
         }
@@ -192,7 +181,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pace of each partner.
+/// Returns the pace of each partner.
 fn pace(a_minute: u64) -> Pace {
     let a_minute = u32::try_from(a_minute).unwrap_or(u32::MAX).max(1);
     Pace { at_once: a_minute, interval: Duration::from_secs(60) / a_minute }
@@ -205,7 +194,7 @@ struct ServeShare {
     threads: usize,
 }
 
-/// Returns the kind of the reason for which a caller was turned away. There are few partners, and any number of strangers.
+/// Returns the kind of reason for which a caller was turned away. Partners are few, and strangers may be many.
 fn kind(why: &vesica_net::Error) -> (Discriminant<vesica_net::Error>, Option<Fingerprint>) {
     use vesica_net::Error::{Engaged, TooOften};
     let partner = why.caller().filter(|_| matches!(why, Engaged { .. } | TooOften { .. }));
@@ -220,7 +209,7 @@ pub fn turned_away(why: &vesica_net::Error) -> Facts {
 
 /// The state of the project when it was looked at last.
 struct ServeState {
-    /// When its files had been written.
+    /// The times of the last changes of its files.
     written: Vec<Option<SystemTime>>,
     /// The fault of the project file, if it could not be read.
     fault: Option<String>,
@@ -271,20 +260,11 @@ impl ServeShare {
     }
 }
 
-/// Returns the input of a job, if it is a file that is not there.
+/// Returns the input of a job, if it is a missing file.
 fn missing_input(job: &spec::Job) -> Option<&Path> {
     let input = job.table.input.as_deref()?;
     let is_file = matches!(Source::from_path(input), Source::File(_));
     (is_file && !input.exists()).then_some(input)
-}
-
-impl From<spec::LogForm> for Form {
-    fn from(form: spec::LogForm) -> Self {
-        match form {
-            spec::LogForm::Text => Self::Text,
-            spec::LogForm::Json => Self::Json,
-        }
-    }
 }
 
 impl Jobs {
@@ -315,7 +295,7 @@ impl Jobs {
         Ok(all)
     }
 
-    /// Logs the jobs that are not served, or would fail, as far as that is new since `before`.
+    /// Logs the jobs that are not served or would fail, unless they were in the same state in `before`.
     fn tell_since(&self, before: &Self, log: Log) {
         for (job, why) in &self.left_out {
             if before.left_out.get(job) != Some(why) {
@@ -328,7 +308,7 @@ impl Jobs {
         for (job, input) in &self.without_input {
             if before.without_input.get(job) != Some(input) {
                 let facts = [("job", job.as_str().into()), ("input", input.as_str().into())];
-                log.event("there is no input", &facts);
+                log.event("input missing", &facts);
             }
         }
     }
@@ -343,11 +323,11 @@ fn served(
     me: Fingerprint,
 ) -> Result<(Signed<Agreement>, String, Fingerprint), Failure> {
     let file = job.parties.agreement.as_ref();
-    let file = file.ok_or_else(|| Failure::usage("it is under no agreement"))?;
-    let missing = || Failure::usage(format!("there is no agreement {} (yet)", file.display()));
+    let file = file.ok_or_else(|| Failure::usage("it has no agreement"))?;
+    let missing = || Failure::usage(format!("the agreement {} does not exist yet", file.display()));
     let agreement = agreed::of_job(job)?.ok_or_else(missing)?;
     let address = agreement.document().listens(me).map(to_bind);
-    let there = || Failure::usage("under its agreement this side does not listen");
+    let there = || Failure::usage("this side does not listen under its agreement");
     let address = address.ok_or_else(there)?;
     let peer = agreement.document().peer_of(me)?.fingerprint();
     Ok((agreement, address, peer))
@@ -365,12 +345,12 @@ impl Service {
         channel.phase("terms");
         let asked = Partnership::asked_for(&mut channel);
         let job = match &asked {
-            // The hash of an agreement is not a secret: a partner that knows another one's gets nothing by it.
+            // The hash of an agreement is not a secret: a partner gains nothing by another partner's hash.
             Ok(Some(hash)) => jobs
                 .get(hash)
                 .filter(|job| job.peer == caller)
                 .cloned()
-                .ok_or("it has no agreement with this side that is the one it names"),
+                .ok_or("it names an agreement that it does not have with this side"),
             Ok(None) => Err("it names no agreement"),
             Err(_) => Err("it does not say what it wants"),
         };
@@ -424,7 +404,7 @@ fn about(job: &str, partner: &str) -> [(&'static str, Fact); 2] {
     [("job", job.into()), ("partner", partner.into())]
 }
 
-/// What a partner is told of a run that failed before it began.
+/// Returns the reason that a partner receives for a run that failed before it began.
 fn reason(report: &Report) -> AbortReason {
     match report.failure.as_ref().map(|failure| failure.class) {
         Some(Class::Policy) => AbortReason::Policy,
@@ -433,7 +413,7 @@ fn reason(report: &Report) -> AbortReason {
     }
 }
 
-/// Keeps a partner from giving up, and hears whether it left.
+/// Keeps a partner from giving up, and returns whether it is still connected.
 fn stays(channel: &mut Channel) -> bool {
     channel.keep_alive().is_ok()
 }

@@ -25,6 +25,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // A reader such as `head` may close the pipe once it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|e| Failure::input(format!("standard output: {e}"))),
+        written => {
+            written.map_err(|e| Failure::input(format!("standard output cannot be written: {e}")))
+        }
     }
 }

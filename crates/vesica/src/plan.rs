@@ -149,41 +149,39 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     })
 }
 
-/// Describes the choice in a sentence.
+/// Words the choice, and the next ones.
 fn why(ranked: &[Prediction], priced: bool) -> String {
-    let (first, rest) = match ranked {
-        [] => return String::new(),
-        [first, rest @ ..] => (first, rest),
-    };
+    let Some((first, rest)) = ranked.split_first() else { return String::new() };
     let takes = |p: &Prediction| {
-        format!(
-            "{} and {}",
-            Unit::Seconds.text(p.seconds),
-            Unit::Bytes.text(p.candidate.cost.bytes())
-        )
+        let price = if priced { format!(", {}", money(p.price)) } else { String::new() };
+        let bytes = Unit::Bytes.text(p.candidate.cost.bytes());
+        format!("{} and {bytes}{price}", Unit::Seconds.text(p.seconds))
     };
-    let paid =
-        |p: &Prediction| if priced { format!(", {}", money(p.price)) } else { String::new() };
+    let chosen = first.candidate.key;
+    if rest.is_empty() {
+        return format!("{chosen} is the only protocol that fits: {}.", takes(first));
+    }
     let best = if priced { "cheapest" } else { "fastest" };
-    let of = rest.len() + 1;
-    let Some(second) = rest.first() else {
-        return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
+    let is_recommended = |p: &&Prediction| p.candidate.status == Status::Recommended;
+    let among = match is_recommended(&first) {
+        true => format!("the {best} recommended protocol"),
+        false => format!("the {best} of {} protocols that fit", rest.len() + 1),
     };
-    let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
-    let is_recommended = first.candidate.status == Status::Recommended;
-    let how = match better && is_recommended {
-        true => format!("the {best} recommended one of {of} that fit"),
-        false => format!("the {best} of {of} that fit"),
+    let mut said = format!("{chosen} is {among}: {}.", takes(first));
+    let mut peers = rest.iter().filter(|p| is_recommended(&first) == is_recommended(p));
+    if let Some(next) = peers.next() {
+        said += &format!(" Next is {} with {}.", next.candidate.key, takes(next));
+    }
+    let better = |p: &&Prediction| match priced {
+        true => p.price < first.price,
+        false => p.seconds < first.seconds,
     };
-    format!(
-        "{} is {how}: {}{}; next is {} with {}{}",
-        first.candidate.key,
-        takes(first),
-        paid(first),
-        second.candidate.key,
-        takes(second),
-        paid(second)
-    )
+    let best_other = rest.iter().find(|p| !is_recommended(p) && better(p));
+    if let Some(other) = best_other.filter(|_| is_recommended(&first)) {
+        let (other, takes) = (other.candidate.key, takes(other));
+        said += &format!(" {other} would take {takes}, but is not recommended.");
+    }
+    said
 }
 
 impl PredictedCost {

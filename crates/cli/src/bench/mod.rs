@@ -22,28 +22,33 @@ use crate::exit::Failure;
 
 pub use separate::runner;
 
-/// Times protocols, oblivious transfers or structures by turns in one process, and compares them.
+/// The flags of the command.
 #[derive(Args)]
 #[command(group = ArgGroup::new("what").required(true))]
 pub struct Bench {
-    /// The protocols to run; `kkrt16+vacuum` replaces the sender's list by a filter (`bloom`, `cuckoo` or
-    /// `vacuum`).
+    /// The protocols to run, with commas between them
+    ///
+    /// `kkrt16+vacuum` replaces the sender's list by a filter (`bloom`, `cuckoo` or `vacuum`).
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::protocol)]
     protocols: Vec<Work>,
 
-    /// Run these methods for counts, sums and thresholds instead.
+    /// Run these methods for counts, sums and thresholds instead
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::answer)]
     answers: Vec<Work>,
 
-    /// Run these oblivious transfers instead; sizes are numbers of OTs.
+    /// Run these oblivious transfers instead; sizes are numbers of OTs
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::ot)]
     ot: Vec<Work>,
 
-    /// Build and query these hash bins, filters and OKVS instead, or `all`; sizes are numbers of items.
+    /// Build and query these hash bins, filters and OKVS instead, or `all`
+    ///
+    /// Sizes are numbers of items.
     #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = structures)]
     structures: Vec<Works>,
 
-    /// Run these hashes, ciphers, generators and pseudo-random functions instead, or `all`; sizes are bits of output.
+    /// Run these hashes, ciphers and generators instead, or `all`
+    ///
+    /// Pseudo-random functions are among them. Sizes are bits of output.
     #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = primitives)]
     primitives: Vec<Works>,
 
@@ -59,34 +64,38 @@ pub struct Bench {
     #[command(flatten)]
     report: report::Flags,
 
-    /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
+    /// Set sizes: 1000, 2^20, or RECEIVERxSENDER such as 2^10x2^20
     #[arg(long, value_delimiter = ',', required_unless_present_any = ["paper", "performance", "report"])]
     sizes: Vec<SetSizes>,
 
-    /// The link between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
-    /// Mbit/s and a round trip in milliseconds such as `100,80`. The prefix `tcp:` takes real sockets between two
-    /// network namespaces (Linux, as root). May be given more than once.
+    /// The link: `memory`, `lan`, or Mbit/s and ms such as `100,80`
+    ///
+    /// Also `liang-lan`, and `liang-wan1` to `liang-wan3`. The prefix `tcp:` takes real sockets between two network
+    /// namespaces (Linux, as root). It may be given more than once.
     #[arg(long, default_value = "memory")]
     link: Vec<Line>,
 
-    /// Threads of each party.
+    /// Threads of each party
     #[arg(long, default_value_t = 1)]
     threads: usize,
 
-    /// How many times to run each.
+    /// The number of runs of each
     #[arg(long, default_value_t = 1)]
     repeat: usize,
 
-    /// Start a new process for each run, as in real use. Otherwise later runs reuse the memory of earlier ones,
-    /// and the first may take up to twice as long as the others.
+    /// Start a new process for each run, as in real use
+    ///
+    /// Otherwise later runs reuse the memory of earlier ones, and the first may take up to twice as long as the others.
     #[arg(long, alias = "apart", conflicts_with_all = ["report", "performance"])]
     separate_processes: bool,
 
-    /// Append each run to this file, as JSON lines, and skip the runs that it already holds.
+    /// Append each run to this file, and skip runs that it already holds
+    ///
+    /// The runs are JSON lines.
     #[arg(long, value_name = "FILE", conflicts_with = "report")]
     results: Option<PathBuf>,
 
-    /// Print one JSON object per run instead of a table.
+    /// Print one JSON object per run instead of a table
     #[arg(long)]
     json: bool,
 }
@@ -107,7 +116,7 @@ impl FromStr for SetSizes {
 pub fn count(text: &str) -> Result<usize, String> {
     let parsed = vesica::spec::whole(text).and_then(|count| usize::try_from(count).ok());
     parsed.filter(|count| *count <= MAX_ITEMS).ok_or_else(|| {
-        format!("`{text}` is no set size: write 1000, 100,000, 2M or 2^20, at most {MAX_ITEMS}")
+        format!("`{text}` is not a set size: write 1000, 100,000, 2M or 2^20, at most {MAX_ITEMS}")
     })
 }
 
@@ -115,12 +124,16 @@ pub fn count(text: &str) -> Result<usize, String> {
 #[derive(Args, Clone, Copy)]
 #[group(skip)]
 struct Bounded {
-    /// Leave out larger sizes [default: 2^16 for a paper's table, 2^20 for everything].
+    /// Leave out larger sizes
+    ///
+    /// [default: 2^16 for a paper's table, 2^20 for everything]
     #[arg(long, requires = "bounded", value_name = "SIZE", value_parser = count)]
     up_to: Option<usize>,
 
-    /// Leave out runs that take more seconds than this: for a paper's table, those whose transfer alone takes
-    /// longer [default: 300]; for everything, those predicted to take longer [default: 5].
+    /// Leave out runs that take more seconds than this
+    ///
+    /// For a paper's table, these are the runs whose transfer takes longer [default: 300]; for everything, the runs
+    /// that are predicted to take longer [default: 5].
     #[arg(long, requires = "bounded", value_name = "SECONDS")]
     at_most: Option<f64>,
 }
@@ -194,7 +207,7 @@ impl Bench {
         none_wrong(wrong)
     }
 
-    /// Every requested run, and how many of the same come before it.
+    /// Returns every requested run, with the number of equal runs before it.
     fn jobs(&self) -> Result<Vec<(Job, usize)>, String> {
         let mut jobs = Vec::new();
         for SetSizes(sizes) in &self.sizes {
@@ -224,8 +237,8 @@ impl Bench {
     }
 }
 
-/// Each thing once per round, with every other round in reverse, so that drift during the runs, such as a
-/// processor that gets warm, affects all alike.
+/// Returns each thing once per round, with every other round in reverse. Drift during the runs, such as a processor
+/// that gets warm, then affects all alike.
 fn in_turn<T>(things: &[T], rounds: usize) -> impl Iterator<Item = (&T, usize)> {
     (0..rounds).flat_map(move |round| {
         let forth = things.iter().filter(move |_| round % 2 == 0);

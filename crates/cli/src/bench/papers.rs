@@ -14,11 +14,11 @@ use vesica_planner::unit::typed_power;
 #[derive(Args)]
 #[group(skip)]
 pub struct Flags {
-    /// Paper whose table to measure again: `kkrt16`, `psz14`, `cm20`, `rs21`, `rr22` or `liang`.
+    /// Measure the table of a paper: kkrt16, psz14, cm20, rs21, rr22 or liang
     #[arg(long, groups = ["what", "bounded"], requires = "table", conflicts_with_all = ["sizes", "link", "threads"], value_parser = paper_named)]
     paper: Option<&'static Paper>,
 
-    /// The number of the paper's table.
+    /// The number of the paper's table
     #[arg(long, requires = "paper")]
     table: Option<u32>,
 }
@@ -29,7 +29,7 @@ pub const BOUNDS: Bounds = Bounds { up_to: 1 << 16, at_most: 300.0 };
 fn paper_named(key: &str) -> Result<&'static Paper, String> {
     PAPERS.iter().find(|paper| paper.key == key).ok_or_else(|| {
         let keys: Vec<&str> = PAPERS.iter().map(|paper| paper.key).collect();
-        format!("no such paper; there are {}", keys.join(", "))
+        format!("not a known paper; the papers are {}", keys.join(", "))
     })
 }
 
@@ -58,7 +58,7 @@ struct Compared {
 }
 
 impl Flags {
-    /// The paper and the number of its table, if requested.
+    /// Returns the paper and the number of its table, if requested.
     pub fn table(&self) -> Result<Option<(&'static Paper, u32)>, String> {
         let Some((paper, table)) = self.paper.zip(self.table) else { return Ok(None) };
         let tables = paper.tables();
@@ -133,7 +133,7 @@ impl Flags {
     }
 }
 
-/// Why a figure has no counterpart in this run.
+/// Returns the reason why a figure has no counterpart in this run.
 fn left_out(cell: &Cell, bounds: Bounds) -> Option<String> {
     let Some(job) = cell.job() else { return Some(cell.note.to_owned()) };
     if cell.size > bounds.up_to {

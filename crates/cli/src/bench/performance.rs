@@ -26,9 +26,11 @@ const SAY: Duration = Duration::from_secs(5);
 #[derive(Args)]
 #[group(skip)]
 pub struct Flags {
-    /// Measure everything within --up-to and --at-most, and write performance.md and performance.html into this
-    /// folder. Runs are kept in performance.jsonl there, or in --results, and not made again. Takes about a quarter
-    /// of an hour with the default bounds, on a machine that should do nothing else.
+    /// Measure everything, and write performance.md and performance.html here
+    ///
+    /// It measures what is within --up-to and --at-most. Runs are kept in performance.jsonl in this folder, or in
+    /// --results, and not made again. With the default bounds it takes about a quarter of an hour, on a machine that
+    /// should do nothing else.
     #[arg(long, groups = ["what", "bounded"], value_name = "FOLDER", conflicts_with_all = ["sizes", "link", "threads", "repeat", "json"])]
     performance: Option<PathBuf>,
 }
@@ -37,7 +39,7 @@ pub struct Flags {
 const BOUNDS: Bounds = Bounds { up_to: 1 << 20, at_most: 5.0 };
 
 impl Flags {
-    /// The folder to write into, if requested.
+    /// Returns the folder to write into, if requested.
     pub fn folder(&self) -> Option<&Path> {
         self.performance.as_deref()
     }

@@ -8,7 +8,7 @@ use vesica_lab::{
     run::{ot, protocol, structures},
 };
 
-/// The header line for records of this kind of work.
+/// Prints the header line for records of this kind of work.
 pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     match work {
         Work::Protocol(_) | Work::Answer(_) => protocol::Record::header(out),
@@ -18,7 +18,7 @@ pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// The outcome of a job: a line of a table, or JSON.
+/// Prints the outcome of a job: a line of a table, or JSON.
 pub fn print(outcome: &BenchOutcome, json: bool, out: &mut impl Write) -> io::Result<()> {
     match outcome {
         _ if json => {
@@ -39,10 +39,10 @@ pub fn print(outcome: &BenchOutcome, json: bool, out: &mut impl Write) -> io::Re
 
 /// A record that is printed as a line of a table.
 trait Print {
-    /// The header line.
+    /// Returns the header line.
     fn header(out: &mut impl Write) -> io::Result<()>;
 
-    /// The record's own line.
+    /// Returns the record's line.
     fn print(&self, out: &mut impl Write) -> io::Result<()>;
 }
 
@@ -161,7 +161,7 @@ impl Print for primitives::Record {
     }
 }
 
-/// A figure that not every system provides.
+/// Words a figure that some systems do not provide.
 fn shown(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"))
 }

@@ -9,17 +9,17 @@ use vesica_lab::{publish::report, record::results::Measured};
 #[derive(Args)]
 #[group(skip)]
 pub struct Flags {
-    /// Make a page of these files of results instead of running anything.
+    /// Make a page of these files of results instead of running anything
     #[arg(long, num_args = 1.., group = "what", requires = "output", value_name = "FILE", conflicts_with_all = ["sizes", "link", "threads", "repeat", "json"])]
     report: Vec<PathBuf>,
 
-    /// Where to write the page: one HTML file that needs nothing else.
+    /// The file for the page, which is HTML and needs no other file
     #[arg(long, requires = "report", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl Flags {
-    /// Whether a page is requested.
+    /// Returns whether a page is requested.
     pub fn asked(&self) -> bool {
         !self.report.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Made-up customers of a shop and of a club, some of whom are the same people.
+//! Made-up customers of a shop and of a club. Some people are in both.
 //!
 //! Both sides write the same addresses differently (case, spaces, dots and tags at Gmail), in files
 //! of different shape and order. What each side must find is written down while its file is made.
@@ -35,7 +35,7 @@ pub const CLUB: Files = Files {
     report: "club report.json",
 };
 
-/// What the run must find.
+/// The matches that the run must find.
 pub struct Expected {
     /// People who are in both files.
     pub matches: u64,
@@ -45,7 +45,7 @@ pub struct Expected {
     pub club: Vec<u8>,
 }
 
-/// Writes both input files with so many people each, three tenths of them the same.
+/// Writes both input files with this number of people each; three tenths are in both.
 pub fn make(directory: &Path, rows: u32) -> io::Result<Expected> {
     let rows = u64::from(rows);
     let matches = rows * 3 / 10;
@@ -87,14 +87,14 @@ fn write(
     Ok(found)
 }
 
-/// A permutation of the numbers below `rows`.
+/// Returns a permutation of the numbers below `rows`.
 fn shuffled(i: u64, rows: u64) -> u64 {
     // A prime larger than any demo, so that it shares no factor with the number of rows.
     const STEP: u64 = 1_000_000_007;
     (i * STEP + 12_345) % rows
 }
 
-/// A number that looks random and is the same every time.
+/// Returns a number that looks random and is the same every time.
 fn scatter(person: u64, about: u64) -> u64 {
     let mut z = person.wrapping_add(about << 40).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,7 +106,7 @@ fn pick<'a>(from: &[&'a str], person: u64, about: u64) -> &'a str {
     from[(scatter(person, about) % from.len() as u64) as usize]
 }
 
-/// A person's given name, surname, mail domain and telephone number.
+/// Returns a person's given name, surname, mail domain and telephone number.
 fn person(person: u64) -> (&'static str, &'static str, &'static str, String) {
     const GIVEN: [&str; 10] =
         ["Ada", "Bela", "Chidi", "Dana", "Emre", "Freya", "Goro", "Hana", "Ines", "Jun"];
@@ -119,7 +119,7 @@ fn person(person: u64) -> (&'static str, &'static str, &'static str, String) {
     (pick(&GIVEN, person, 1), pick(&SURNAMES, person, 2), pick(&DOMAINS, person, 3), phone)
 }
 
-/// The number in the address makes it unique.
+/// Returns a row of the shop. The number in the address makes it unique.
 fn shop_row(number: u64) -> String {
     let (given, surname, domain, phone) = person(number);
     let email = format!("{given}.{surname}{number}@{domain}");

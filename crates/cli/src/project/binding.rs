@@ -1,4 +1,4 @@
-//! Which agreement a job is for: the hash of it, in the job.
+//! The agreement of a job, by its hash in the job.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::{document, exit::Failure};
 pub const KEY: &str = "agreement-hash";
 
 impl Project {
-    /// The jobs whose agreement is in this file.
+    /// Returns the jobs whose agreement is in this file.
     pub fn jobs_under(&self, agreement: &Path) -> Vec<&String> {
         let names_it = |job: &Table| {
             let named = job.get("agreement").and_then(Value::as_str);
@@ -20,21 +20,20 @@ impl Project {
         self.job_tables().filter(|(_, job)| names_it(job)).map(|(name, _)| name).collect()
     }
 
-    /// Refuses an agreement of this hash for this file, where a job that names the file is for another one.
+    /// Refuses an agreement of this hash for this file, if a job that names the file is for another one.
     pub fn check_binding(&self, agreement: &Path, hash: &str) -> Result<(), Failure> {
         let is_for = |name: &String| Some(self.job(name).ok()?.get(KEY)?.as_str() == Some(hash));
         match self.jobs_under(agreement).into_iter().find(|name| is_for(name) == Some(false)) {
             None => Ok(()),
             Some(name) => Err(self.failed(&format!(
-                "job `{name}` is for another agreement than this one; if this one is to take its place, remove the key \
-                 `{KEY}` of the job first"
+                "job `{name}` is for another agreement; to replace it by this one, first remove the key `{KEY}` of the job"
             ))),
         }
     }
 
-    /// Writes into each job whose agreement is in this file that it is for the agreement of this hash.
+    /// Writes the hash of the agreement into each job whose agreement is in this file.
     pub fn bind(&self, agreement: &Path, hash: &str) -> Result<(), Failure> {
-        // It may have changed while the user was asked.
+        // It may have changed while the question was open.
         let mut now = Self::open(Some(&self.file))?;
         let jobs: Vec<_> = now.jobs_under(agreement).into_iter().cloned().collect();
         for name in jobs {
@@ -43,7 +42,7 @@ impl Project {
             }
             let text = now.bound(&name, hash).ok_or_else(|| {
                 now.failed(&format!(
-                    "add `{KEY} = \"{hash}\"` to job `{name}`, so that no other agreement takes its place"
+                    "add `{KEY} = \"{hash}\"` to job `{name}`, so that no other agreement can replace this one"
                 ))
             })?;
             document::put(&now.file, &text)?;
@@ -52,7 +51,7 @@ impl Project {
         Ok(())
     }
 
-    /// The text in which this job has the hash; `None` where the job has no header of its own that it could stand below.
+    /// Returns the text in which this job has the hash; `None` if the job has no header of its own for it.
     fn bound(&self, name: &str, hash: &str) -> Option<String> {
         let mut wanted = self.table.clone();
         let job = wanted.get_mut("jobs")?.get_mut(name)?.as_table_mut()?;

@@ -1,4 +1,4 @@
-//! The files of all jobs of a project, so that no result of one takes the place of another's file.
+//! The files of all jobs of a project, so that no result of a job replaces a file of another.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use vesica::{
 use super::{JobEntry, Project};
 use crate::exit::Failure;
 
-/// Keys of a job whose files a run reads or adds to, and what these are.
+/// Keys of a job whose files a run reads or adds to, with their names in messages.
 const KEPT: [(&str, &str); 5] = [
     ("identity", "the identity"),
     ("agreement", "the agreement"),
@@ -20,7 +20,7 @@ const KEPT: [(&str, &str); 5] = [
     ("query-file", "the query"),
 ];
 
-/// Keys of a job whose files a run replaces, and what these are.
+/// Keys of a job whose files a run replaces, with their names in messages.
 const REPLACED: [(&str, &str); 4] = [
     ("output", "the output"),
     ("record", "the record"),
@@ -28,12 +28,12 @@ const REPLACED: [(&str, &str); 4] = [
     ("resume", "the journal"),
 ];
 
-/// Extensions of files beside an agreement, and what these are.
+/// Extensions of files beside an agreement, with their names in messages.
 const BESIDE: [(&str, &str); 2] = [("invite", "the invitation"), ("reply", "the reply")];
 
 impl Project {
-    /// The files that no result of this job may replace: all files of other jobs, the job's own input and the like, and the
-    /// project's own.
+    /// Returns the files that no result of this job may replace: all files of other jobs, the files that this job
+    /// reads, and the project's own.
     pub fn protected(&self, job: &str) -> Vec<Protected> {
         let own = [("the project file", self.file.clone()), ("the identity", self.identity())];
         let mut all: Vec<_> =
@@ -48,7 +48,7 @@ impl Project {
         all
     }
 
-    /// Refuses a job that would replace a file of another job, or its own input and the like.
+    /// Refuses a job that would replace a file of another job, or a file that it reads.
     pub fn check_files(&self) -> Result<(), Failure> {
         self.job_tables().try_for_each(|(name, table)| {
             let results = self.files_of(name, table, &REPLACED);
@@ -56,8 +56,8 @@ impl Project {
         })
     }
 
-    /// Refuses a job that cannot be added: one whose name, or the name of one of whose files, is taken. `written` are the
-    /// files that are about to be written with it, and `rename` says how it gets another name.
+    /// Refuses a job that cannot be added, because its name or the name of a file of it is taken. `written` are the
+    /// files that are about to be written with it, and `rename` is the way to give it another name.
     pub fn check_new(
         &self,
         entry: &JobEntry,
@@ -74,13 +74,13 @@ impl Project {
                 true => format!("name another file for the result with --output, or {rename}"),
                 false => format!("{rename}, or move the file away"),
             };
-            let what = format!("{}: exists already and is not replaced: {way}", taken.display());
+            let what = format!("{}: already exists and is not replaced: {way}", taken.display());
             return Err(Failure::input(what));
         }
         self.check_new_job(&entry.name, &table, &[], rename)
     }
 
-    /// As [`Project::check_new`], for a job as it is in the file.
+    /// Refuses a job, as it is in the file, that cannot be added.
     pub fn check_new_job(
         &self,
         name: &str,
@@ -91,7 +91,7 @@ impl Project {
         self.check_name(name, rename)?;
         if let Some(taken) = written.iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(Failure::input(format!(
-                "{}: exists already and is not replaced: {rename}, or move the file away",
+                "{}: already exists and is not replaced: {rename}, or move the file away",
                 taken.display()
             )));
         }
@@ -99,16 +99,16 @@ impl Project {
         Self::read(self.file.clone(), with_it)?.check_files()
     }
 
-    /// Refuses a name that no job can have, or that one has.
+    /// Refuses a name that no job can have, or that a job already has.
     fn check_name(&self, name: &str, rename: &str) -> Result<(), Failure> {
         vesica::partnership::check_name(name)?;
         match self.has_job(name) {
-            true => Err(self.failed(&format!("has a job `{name}` already; {rename}"))),
+            true => Err(self.failed(&format!("already has a job `{name}`; {rename}"))),
             false => Ok(()),
         }
     }
 
-    /// Files of these kinds that a job names. What holds `{time}` is another file in each run.
+    /// Returns the files of these kinds that a job names. A name with `{time}` is another file in each run.
     fn files_of(&self, name: &str, job: &Table, kinds: &[(&str, &str)]) -> Vec<Protected> {
         let place = |key: &str| job.get(key).and_then(Value::as_str);
         let named = kinds.iter().filter_map(|(key, what)| Some((place(key)?, what)));
@@ -120,7 +120,7 @@ impl Project {
         named.map(file).collect()
     }
 
-    /// The ledger, the invitation and the reply of a job under an agreement.
+    /// Returns the ledger, the invitation and the reply of a job under an agreement.
     fn beside_agreement(&self, name: &str, job: &Table) -> Vec<Protected> {
         let Some(agreement) = job.get("agreement").and_then(Value::as_str) else {
             return Vec::new();
@@ -137,7 +137,7 @@ impl Project {
 mod tests {
     use super::*;
 
-    /// The refusal of these jobs, in a directory with a file `there.csv`.
+    /// Returns the refusal of these jobs, in a directory with a file `there.csv`.
     fn said(jobs: &str) -> Option<String> {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::write(scratch.path().join("there.csv"), "k\n").unwrap();
@@ -147,7 +147,7 @@ mod tests {
 
     /// Each file of one job as each result of another: a line for each.
     #[test]
-    fn no_result_takes_the_place_of_another_jobs_file() {
+    fn no_result_replaces_a_file_of_another_job() {
         let files = [
             ("input", "there.csv", "the input"),
             ("input", "gone.csv", "the input"),
@@ -218,14 +218,14 @@ mod tests {
                 .map(|failure| failure.message)
         };
         assert_eq!(refused(&entry("a", "a.csv", true)), None);
-        assert!(refused(&entry("b", "b.csv", true)).unwrap().contains("has a job `b` already"));
+        assert!(refused(&entry("b", "b.csv", true)).unwrap().contains("already has a job `b`"));
         assert!(refused(&entry("a/b", "b.csv", true)).unwrap().contains("letters, digits"));
         let message = refused(&entry("a", "customers.csv", true)).unwrap();
         assert!(message.contains("would replace the input of job `b`"), "{message}");
         for (taken, way) in [("a.agreement", "rename it"), ("a.csv", "--output")] {
             std::fs::write(at(taken), "").unwrap();
             let message = refused(&entry("a", "a.csv", true)).unwrap();
-            assert!(message.contains("exists already") && message.contains(way), "{message}");
+            assert!(message.contains("already exists") && message.contains(way), "{message}");
             // An output that was named may be there already.
             assert_eq!(refused(&entry("a", "a.csv", false)).is_some(), taken != "a.csv");
             std::fs::remove_file(at(taken)).unwrap();

@@ -1,4 +1,4 @@
-//! The table of a job, for a look at it before a run.
+//! The table of a job, for a check before a run.
 
 use vesica::{
     Normalize, Source,

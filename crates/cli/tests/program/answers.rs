@@ -68,8 +68,8 @@ fn numbers_with_noise() {
         assert_eq!(lab.output(party).unwrap().trim(), report["answer"]["value"].as_str().unwrap());
     }
     assert_eq!(answered(&lab, Connecting, "noisy"), answered(&lab, Listening, "noisy"));
-    // Shared are 200 to 299, of which those above 250 count with 250: 10,000 in all and 50 times 250, with a last decimal
-    // place of which a key changes at most 25,000.
+    // Shared are 200 to 299, and numbers above 250 count as 250: 10,000 in all and 50 times 250, with a last decimal
+    // place. A key changes it by at most 25,000.
     let clamped = ["--epsilon", "10", "--clamp", "250", "--scale", "2"];
     let mine = [&["--answer", "sum:v", "--learns", "me"], &clamped[..]].concat();
     let theirs = [&["--answer", "sum", "--learns", "peer"], &clamped[..]].concat();
@@ -133,7 +133,7 @@ fn sides_that_want_different_things_do_not_run() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_at_once() {
+fn impossible_questions_are_refused_at_once() {
     let lab = lab();
     for (answer, said) in [
         ("mean", "possible values: rows, count, sum"),
@@ -186,7 +186,7 @@ fn every_question_is_answered_exactly() {
     }
 }
 
-/// Of an intersection below the minimum, whichever side set it, nothing is told.
+/// An intersection below the minimum of either side reveals nothing.
 #[test]
 fn too_few_are_not_told() {
     let lab = lab();
@@ -201,7 +201,8 @@ fn too_few_are_not_told() {
     }
 }
 
-/// The method that tells one side the size of the intersection runs where both name it, and both are told.
+/// The method that reveals the size of the intersection to one side runs only if both sides name it, and both are
+/// warned.
 #[test]
 fn an_encrypted_sum() {
     // Each value is encrypted by itself, which takes long.
@@ -278,7 +279,7 @@ fn values_of_all_kinds_are_added_up() {
     }
 }
 
-/// What could wrap, and empty values where these are errors, end the run before it asks anything.
+/// Values that could overflow, and empty values that are errors, end the run before it asks anything.
 #[test]
 fn values_that_do_not_fit_are_refused() {
     let most = i64::MAX;
@@ -299,7 +300,7 @@ fn values_that_do_not_fit_are_refused() {
     }
 }
 
-/// Values with decimal places, of which both sides know how many there are.
+/// Values with decimal places, whose number both sides know.
 #[test]
 fn decimals_are_added_up() {
     let lab = Lab::new();

@@ -1,5 +1,5 @@
-//! Damaged tables of every format: the program ends with code 3, says what is wrong with which file, shows no value, and
-//! writes nothing.
+//! Damaged tables of every format: the program ends with code 3, says what is wrong with which file, shows no value,
+//! and writes nothing.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -78,9 +78,9 @@ fn with_rows(bytes: &[u8], rows: i64) -> Vec<u8> {
     with_metadata(bytes, |group| group.into_builder().set_num_rows(rows).build().unwrap())
 }
 
-/// A file of 500 rows that says of itself that it has so many, a number of three digits.
+/// A file of 500 rows that claims to have another number, of three digits.
 fn with_rows_in_all(bytes: &[u8], rows: u16) -> Vec<u8> {
-    // A field of 64 bits, of which the first in the metadata is this one, and the number's encoding.
+    // The first field of 64 bits in the metadata, and the number's encoding.
     let encoded = |rows: u16| [0x16, (2 * rows) as u8 & 0x7f | 0x80, ((2 * rows) >> 7) as u8];
     let start = bytes.len() - 8 - metadata_len(bytes);
     let at = bytes[start..].windows(3).position(|window| window == encoded(500)).unwrap();
@@ -166,7 +166,7 @@ fn arrow_that_is_cut_or_lies() {
             tables.refused("a fraction as key", name, whole, "fraction", "has the type Float64");
             assert_eq!(tables.check(name, whole, "k").code, Some(0));
         }
-        // The size of the first message, and that of the footer.
+        // The sizes of the first message and of the footer.
         for size in [u32::MAX - 1, 1 << 31, file.len() as u32, 3] {
             let (mut message, mut footer) = (stream.clone(), file.clone());
             message[4..8].copy_from_slice(&size.to_le_bytes());
@@ -315,7 +315,7 @@ fn a_run_over_a_damaged_table_writes_nothing() {
     }
 }
 
-/// Whatever bytes are changed, the table is read or refused.
+/// A table with any changed bytes is read or refused.
 #[test]
 fn changed_bytes_do_no_worse_than_an_error() {
     let batch = tables::batch(0..60);

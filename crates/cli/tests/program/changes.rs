@@ -1,4 +1,4 @@
-//! What a run needs changes under its hands: the input between its two readings, the directory of its files.
+//! Changes during a run: of the input between its two readings, and of the directory of its files.
 
 use std::fs;
 

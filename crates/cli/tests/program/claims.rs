@@ -70,7 +70,7 @@ impl Asked {
 }
 
 #[test]
-fn whatever_is_claimed_is_refused_in_order() {
+fn claims_are_refused_in_order() {
     let lab = Lab::new();
     lab.write(Listening, "k\nx\n");
     let most = MAX_ITEMS.to_string();

@@ -139,10 +139,10 @@ fn a_check_takes_what_a_job_says() {
     assert!(found.out.contains("`born`, --normalize none\n"), "{found:?}");
     // A file comes before a job, but for who names the project.
     fs::write(scratch.path().join("acme"), "k\nx\n").unwrap();
-    check(&["acme"]).assert(2, &["say with --key which columns make up the key"]);
+    check(&["acme"]).assert(2, &["name the key columns with --key"]);
     check(&["acme", "--project", "vesica.toml"]).assert(0, &[]);
     check(&["globex", "--project", "vesica.toml"])
-        .assert(3, &["there is no job `globex`; there are acme"]);
+        .assert(3, &["has no job `globex`; its jobs are acme"]);
     check(&["globex", "--key", "k"]).assert(3, &["globex: cannot be read"]);
 }
 
@@ -283,6 +283,17 @@ fn structures_are_measured() {
 }
 
 #[test]
+fn serve_names_the_command_for_lists() {
+    for list in
+        [&["--list", "breached"][..], &["--list=breached"], &["--listen", "x:1", "--list", "y"]]
+    {
+        ended(&[&["serve"], list].concat()).assert(2, &["`vesica serve-list --list DIR`"]);
+    }
+    ended(&["serve", "--listen", "x:1", "--project", "/no/such/file"])
+        .assert(3, &["cannot be read"]);
+}
+
+#[test]
 fn help_documents_the_exit_codes() {
     for arguments in [&["--help"][..], &["run", "--help"]] {
         let help = ended(arguments);
@@ -310,7 +321,7 @@ fn a_run_without_a_job_names_the_jobs_there_are() {
         command.arg("run").current_dir(scratch.path());
         Running::start(command).end()
     };
-    let said = "as in `vesica run acme`; the jobs of vesica.toml: acme, globex";
+    let said = "as in `vesica run acme`; the jobs of vesica.toml are acme, globex";
     run("[jobs.globex]\n[jobs.acme]\n").assert(2, &[said]);
     run("").assert(2, &["vesica.toml has no job yet", "`vesica invite`", "--identity"]);
     fs::remove_file(scratch.path().join("vesica.toml")).unwrap();

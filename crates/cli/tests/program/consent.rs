@@ -1,4 +1,4 @@
-//! What people consent by and audit with: every screen, page and file says what a run discloses, to the side that reads it.
+//! The texts for consent and audit: every screen, page and file says what a run discloses, to the side that reads it.
 
 use std::fs;
 
@@ -53,8 +53,8 @@ fn a_protocol_that_is_not_for_real_data_takes_both_sides_word() {
     projects.succeeds(Accepter, &ACCEPT);
 }
 
-/// Flags of the invitation and of the acceptance, and what each side learns besides the size of the other's set, as itself
-/// reads it before a run and after it.
+/// Flags of the invitation and of the acceptance, and what each side learns besides the size of the other's set, as
+/// itself reads it before a run and after it.
 #[test]
 fn each_side_reads_its_own_side_of_the_account() {
     let of_other = "the sum of the other side's values over the shared keys";
@@ -296,7 +296,7 @@ fn a_partner_is_lived_with() {
     assert!(jobs.contains("never: this side revoked the agreement"), "{jobs}");
     let ledger = projects.ledger(Accepter);
     assert!(ledger.contains("revoked    this side revoked the agreement"), "{ledger}");
-    // The columns stay in line whatever the names are.
+    // The columns stay aligned for all names.
     let places: Vec<_> = ledger.lines().filter_map(|line| line.find("began ")).collect();
     assert!(places.windows(2).all(|pair| pair[0] == pair[1]), "{ledger}");
 }
@@ -332,7 +332,7 @@ fn a_ledger_is_read_without_the_identity() {
     }
 }
 
-/// One exit code for too few shared keys, whatever was asked for.
+/// All questions have one exit code for too few shared keys.
 #[test]
 fn too_few_has_one_exit_code() {
     // Of rows, the connecting side finds out, and the other is refused.

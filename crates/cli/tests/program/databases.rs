@@ -33,7 +33,7 @@ static PYTHON_LIBRARY: LazyLock<String> = LazyLock::new(|| {
     run(Command::new(&*PYTHON).args(["-c", find]))
 });
 
-/// What a command printed.
+/// Returns the output of a command.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let done = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().unwrap();
@@ -128,7 +128,7 @@ impl Base {
         }
     }
 
-    /// What a statement answers: a line for each row, with `|` between the values.
+    /// Returns the answer to a statement: a line for each row, with `|` between the values.
     #[track_caller]
     fn sql(&self, statement: &str) -> String {
         if self.kind == Kind::Postgres {
@@ -172,7 +172,7 @@ impl Base {
         Running::start(command)
     }
 
-    /// Runs both parties, of which the listening one uses the database.
+    /// Runs both parties; the listening one uses the database.
     fn run(&self, lab: &Lab, x: &[&str], y: &[&str]) -> [Ended; 2] {
         let (listener, connector) = self.both(lab, x, y);
         let ended = [connector.end(), listener.end()];
@@ -257,7 +257,7 @@ fn tables_become_files_and_files_tables() {
 
 #[test]
 #[ignore = "assure: needs Python packages and a server"]
-fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
+fn faults_of_a_place_are_reported_before_the_other_side_is_contacted() {
     for kind in ALL {
         let (lab, base) = (Lab::new(), Base::new(kind));
         lab.write(Listening, keys(0..10));

@@ -1,4 +1,4 @@
-//! The end of a run: a side that says 0 says that the results of both are in place, whatever is in the way
+//! The end of a run: exit code 0 means that the results of both sides are in place, in spite of every obstacle
 //! of one of them.
 
 use std::process::Command;

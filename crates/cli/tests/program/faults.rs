@@ -133,7 +133,7 @@ fn a_pipe_is_looked_at_before_anybody_is_called() {
     stopped.end().assert(130, &["stopped on request"]);
 }
 
-/// Null values of one company are not those of another.
+/// Two companies have different null values.
 #[test]
 fn null_values_match_nothing() {
     let table = |more: &str| format!("k,v\n{}{more}", "NULL,1\nn/a,1\n-,1\n".repeat(20));
@@ -199,8 +199,8 @@ fn a_key_column_may_have_a_comma_in_its_name() {
 #[test]
 fn compressed_files_and_databases_are_named() {
     for (bytes, name) in [
-        (&b"\x28\xb5\x2f\xfd\x04\x00"[..], "cannot be read as zstd: what it holds"),
-        (b"\x1f\x8b\x08\0", "cannot be read as gzip: what it holds"),
+        (&b"\x28\xb5\x2f\xfd\x04\x00"[..], "cannot be read as zstd: a part of its content"),
+        (b"\x1f\x8b\x08\0", "cannot be read as gzip: a part of its content"),
         (b"PAR1\x15\x04PAR1", "cannot be read as Parquet: its metadata, at its end, is damaged"),
         (b"ARROW1\0\0\0\0\0\0ARROW1", "cannot be read as an Arrow file: its structure is damaged"),
         (b"\xff\xff\xff\xff\x10", "cannot be read as an Arrow stream: its structure is damaged"),
@@ -360,7 +360,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn what_cannot_succeed_is_refused_before_anything_moves() {
+fn hopeless_runs_are_refused_before_anything_is_sent() {
     let lab = Lab::new();
     lab.write(Connecting, "k\nx\n");
     let run = |flags: &[&str]| -> Ended {
@@ -396,7 +396,7 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     ended(&[]).assert(2, &["Usage"]);
 }
 
-/// Whatever the two sides are given, no value of a table is in anything they say or report.
+/// No value of a table is in a message or report of either side, for all inputs.
 #[test]
 fn no_value_is_ever_shown() {
     const SENTINEL: &str = "Zq7SENTINEL";

@@ -1,4 +1,4 @@
-//! What results may take the place of, and who may read them.
+//! The files that results may replace, and the permissions of results.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::harness::{Connecting, Ended, Lab, Listening, Running, ended};
 
-/// The connecting side alone, with nobody to connect to.
+/// Runs only the connecting side, with nobody to connect to.
 fn alone(lab: &Lab, flags: &[&str]) -> Ended {
     Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
 }

@@ -1,4 +1,4 @@
-//! Gateways with clusters that are threads of the test: the same driver and tasks as those of Spark, without Spark.
+//! Gateways with clusters that are threads of the test: the driver and tasks of Spark, without Spark.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -74,7 +74,7 @@ impl Sides {
         Gateway::new(address, self.token(side), WAIT, cancel.clone())
     }
 
-    /// The cluster of a side, with so many slots. `disturb` may cancel a task of a partition.
+    /// Runs the cluster of a side, with this number of slots. `disturb` may cancel a task of a partition.
     fn cluster(&self, side: Side, slots: u32, disturb: &Disturb<'_>) -> ClusterResult<Found> {
         let gateway = self.client(side, &CancelToken::default());
         let (column, keys) = match side {
@@ -160,7 +160,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The keys of this side that matched are those of the shared half.
+    /// Checks that the keys of the shared half matched, and no others.
     #[track_caller]
     pub fn assert(&self, side: Side) -> &Self {
         let shared = if side == Inviter { KEYS / 2..KEYS } else { 0..KEYS / 2 };
@@ -175,7 +175,7 @@ impl Found {
         self
     }
 
-    /// How often partitions were begun, as the record says.
+    /// Returns the number of times that partitions were begun, from the record.
     pub fn attempts(&self) -> u64 {
         let record = self.ended.record.as_ref().unwrap();
         let envelope: serde_json::Value = serde_json::from_str(record).unwrap();
@@ -240,7 +240,7 @@ fn two_clusters_find_what_both_have() {
     }
 }
 
-/// Each side fills its partitions up to the least size that fits all but once in 2^40 runs, whatever is in them.
+/// Each side fills all its partitions up to the least size that suffices in all but one of 2^40 runs.
 #[test]
 fn partitions_are_filled_up_as_computed() {
     let sides = Sides::new(&[]);
@@ -295,7 +295,7 @@ fn one_side_may_be_the_command_line() {
     }
 }
 
-/// A task of either side may end at any moment; another one takes its place, and both begin the partition anew.
+/// A task of either side may end at any moment; another one replaces it, and both begin the partition again.
 #[test]
 fn tasks_that_end_are_replaced() {
     let sides = Sides::new(&[]);
@@ -318,7 +318,7 @@ fn tasks_that_end_are_replaced() {
     }
 }
 
-/// A gateway stays until its driver knows how the run ended, whoever else has asked meanwhile.
+/// A gateway stays until its driver knows how the run ended, even if others have asked meanwhile.
 #[test]
 fn tasks_that_come_late_keep_nothing_from_the_driver() {
     let sides = Sides::new(&[]);
@@ -329,7 +329,7 @@ fn tasks_that_come_late_keep_nothing_from_the_driver() {
             let (late, over) = (sides.client(side, &over), &over);
             scope.spawn(move || {
                 while !over.is_cancelled() {
-                    // How the run ended is no answer to this.
+                    // The outcome of the run is not an answer to this.
                     drop(late.keys());
                 }
             });
@@ -387,7 +387,7 @@ fn a_driver_that_stops_ends_the_run_on_both_sides() {
     there.assert(4, &[]);
 }
 
-/// Whoever has no token does not get in, and who has one cannot do more than end the run of its own side.
+/// Callers without the token are rejected, and callers with it can only end the run of their own side.
 #[test]
 fn hostile_tasks_get_nowhere() {
     let sides = Sides::new(&[]);
@@ -423,7 +423,7 @@ fn no_rows() -> impl arrow_array::RecordBatchReader {
     RecordBatchIterator::new([Ok(batch)], schema)
 }
 
-/// A table whose rows change between attempts is refused: with another set, an attempt could tell the other side more.
+/// A table whose rows change between attempts is refused: an attempt with another set could reveal more.
 #[test]
 fn keys_that_change_between_attempts_end_the_run() {
     let sides = Sides::new(&[]);
@@ -502,7 +502,7 @@ fn keys_that_change_while_a_gateway_is_away_end_the_run() {
 }
 
 #[test]
-fn what_a_gateway_cannot_do_is_refused_at_once() {
+fn unsupported_agreements_are_refused_by_a_gateway_at_once() {
     let refused = |invite: &[&str], flags: &[&str], why: &str| {
         let sides = Sides::new(invite);
         let cluster = &sides.clusters[0];

@@ -25,10 +25,10 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a gateway waits for a sign of life.
+/// The time that a gateway waits for a sign of life.
 const STALL: Duration = Duration::from_secs(2);
 
-/// How much more memory a gateway may take than it began with, in KiB.
+/// The memory that a gateway may use in addition to its memory at the beginning, in KiB.
 const MORE: u64 = 48 << 10;
 
 /// A connection to this address, of this identity to this one.
@@ -40,7 +40,7 @@ fn dial(address: &str, me: &Identity, peer: &Fingerprint) -> Connection {
     connect::dial(address, &meeting).unwrap()
 }
 
-/// The other side's gateway, which connects as that of the accepting side and then says what it likes.
+/// The other side's gateway, which connects as the accepting side and then sends anything.
 struct Peer {
     channel: Channel,
     step: usize,
@@ -48,7 +48,7 @@ struct Peer {
     deviates: Option<(usize, Way)>,
 }
 
-/// How a message is spoiled.
+/// A way to spoil a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// It has another label.
@@ -85,7 +85,7 @@ const STEPS: [&str; 11] = [
     "vesica/connections",
 ];
 
-/// The one that has no content, and the one whose content may be anything that is no shorter than before.
+/// The message without content, and the message whose content may be anything of at least the same length.
 const EMPTY: [&str; 2] = ["vesica/echo", "vesica/ledger"];
 
 /// The end of a peer's part, where it deviated before.
@@ -252,8 +252,8 @@ fn gateway(sides: &Sides, address: &str) -> Running {
     sides.gateway(Inviter, &flags)
 }
 
-/// That gateway, with a cluster that has a task for partition 0, while a peer does this. Returns how the gateway ended, and
-/// what its cluster heard.
+/// Runs that gateway, with a cluster that has a task for partition 0, while a peer does this. Returns how the gateway
+/// ended, and what its cluster heard.
 fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
     let address = format!("127.0.0.1:{}", free_port());
     let gateway = gateway(sides, &address);
@@ -293,12 +293,12 @@ fn terms_hash(sides: &Sides) -> String {
     report(sides)["terms_hash"].as_str().unwrap().to_owned()
 }
 
-/// What the inviting side's gateway said of itself at its end.
+/// Returns the last lines of the inviting side's gateway.
 fn report(sides: &Sides) -> Value {
     serde_json::from_str(&sides.projects.read(Inviter, "report.json")).unwrap()
 }
 
-/// What a driver that counted this side's keys is told, and the keys of partition 0.
+/// The work that a driver gets after it counted this side's keys, and the keys of partition 0.
 fn told(sides: &Sides, side: Side) -> ClusterResult<(Gateway, Tasks, Vec<[u8; 32]>)> {
     let client = sides.client(side, &CancelToken::default());
     let wanted = client.keys()?;
@@ -322,7 +322,7 @@ fn memory_of(process: &Running) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Whatever comes in place of any message up to the first turn, the gateway says what is wrong, and ends.
+/// If anything replaces a message up to the first turn, the gateway reports the fault and ends.
 #[test]
 fn a_peer_that_deviates_before_partitions() {
     let deviates = |sides: &Sides, step: usize, way: Way| {
@@ -390,7 +390,7 @@ fn a_peer_that_takes_impossible_turns() {
     }
 }
 
-/// A peer whose part of an attempt goes wrong each time: nobody tries for ever.
+/// A peer whose part of an attempt fails each time: nobody tries forever.
 #[test]
 fn a_peer_that_spoils_attempts() {
     let sides = Sides::new(&[]);
@@ -482,7 +482,7 @@ fn of_the_cluster(sides: &Sides) -> Connection {
     dial(&sides.clusters[Inviter as usize], &key, &print.parse().unwrap())
 }
 
-/// What a gateway answers to this question of its own cluster; `None` where it hangs up.
+/// Returns the answer of a gateway to this question of its own cluster; `None` if it hangs up.
 fn ask(sides: &Sides, kind: u8, question: &[u8]) -> Option<String> {
     let (mut connection, cancel) = (of_the_cluster(sides), CancelToken::default());
     connection.put(&[&[kind][..], &[3; 16]].concat(), PATIENCE, &cancel).unwrap();
@@ -493,7 +493,7 @@ fn ask(sides: &Sides, kind: u8, question: &[u8]) -> Option<String> {
     String::from_utf8(answer).ok()
 }
 
-/// Whoever has the token can end the run, and nothing else that it should not.
+/// A caller with the token can end the run, and do nothing else that it should not.
 #[test]
 fn hostile_tasks_of_the_own_side() {
     let sides = Sides::new(&[]);

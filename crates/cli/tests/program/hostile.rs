@@ -28,7 +28,7 @@ fn listening(lab: &Lab, table: &str, flags: &[&str]) -> (Running, String) {
     (process, address)
 }
 
-/// Whoever calls and is not the other side is turned away, and keeps nobody waiting.
+/// A caller that is not the other side is rejected, and delays nobody.
 #[test]
 fn unauthenticated_callers() {
     let lab = Lab::new();
@@ -36,7 +36,7 @@ fn unauthenticated_callers() {
     let (mut process, address) = listening(&lab, "k\nx\n", &[]);
     let call = || TcpStream::connect(&address).unwrap();
     let mut turned_away = |why: &str| {
-        let line = process.until("turned a caller away");
+        let line = process.until("rejected a caller");
         assert!(line.contains(why), "{line}");
     };
     drop(call());
@@ -61,13 +61,13 @@ fn unauthenticated_callers() {
     drop(silent);
 }
 
-/// When time is up, it matters whether somebody came who took this party for its own.
+/// At the end of the time, the message depends on whether somebody called who expected another party.
 #[test]
 fn only_unauthenticated_callers() {
     let lab = Lab::new();
     let (process, address) = listening(&lab, "k\nx\n", &["--wait", "2"]);
     drop(TcpStream::connect(&address).unwrap());
-    process.end().assert(4, &["turned a caller away", "nobody connected"]);
+    process.end().assert(4, &["rejected a caller", "nobody connected"]);
     let (process, address) = listening(&lab, "k\nx\n", &["--wait", "2"]);
     let somebody = impostor(&lab, &address);
     process.end().assert(4, &["\nvesica: the other side is not the expected one", &somebody]);
@@ -93,7 +93,7 @@ fn tls_to(lab: &Lab, address: &str) -> tls::Tls {
     tls::client(tcp, &me, &peer, PATIENCE, &cancel).unwrap()
 }
 
-/// What becomes of a process whose rightful peer sends these bytes and then listens.
+/// Returns the end of a process whose rightful peer sends these bytes and then listens.
 fn peer_sends(bytes: &[u8]) -> Ended {
     let lab = Lab::new();
     let (process, address) = listening(&lab, "k\nx\n", &[]);
@@ -113,8 +113,8 @@ fn message(label: &str, length: u64, payload: &[u8]) -> Vec<u8> {
 const BROKE: &str = "the other side broke the protocol while agreeing on terms";
 
 #[test]
-fn bytes_that_are_no_messages() {
-    peer_sends(&[0xee; 5000]).assert(6, &[BROKE, "no message"]);
+fn bytes_that_are_not_messages_are_refused() {
+    peer_sends(&[0xee; 5000]).assert(6, &[BROKE, "bytes that are not a message"]);
     peer_sends(b"GET / HTTP/1.1\r\n\r\n........").assert(6, &[BROKE]);
     let wrong = message("vesica/ready", 8, &[0; 8]);
     let said = "expected message `vesica/terms`, received `vesica/ready`";
@@ -147,7 +147,7 @@ fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
     channel
 }
 
-/// What becomes of a process whose peer agrees on terms and then misbehaves.
+/// Returns the end of a process whose peer agrees on terms and then misbehaves.
 fn peer_speaks(protocol: &str, table: &str, speak: impl FnOnce(&mut Channel)) -> Ended {
     let lab = Lab::new();
     let flags = ["--protocol", protocol, "--allow-research", "--max-peer-rows", "1000"];

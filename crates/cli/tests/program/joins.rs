@@ -2,7 +2,7 @@
 
 use crate::harness::{Connecting, Ended, Lab, Listening, Running};
 
-/// The connecting side alone, with nobody to connect to.
+/// Runs only the connecting side, with nobody to connect to.
 fn alone(lab: &Lab, flags: &[&str]) -> Ended {
     Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
 }

@@ -1,4 +1,5 @@
-//! No file of another purpose is replaced: neither by what a partner proposes, nor by a second reply, nor by another job.
+//! No file of another purpose is replaced: neither by what a partner proposes, nor by a second reply, nor by another
+//! job.
 
 use std::{collections::BTreeMap, fs, thread};
 
@@ -47,11 +48,11 @@ fn a_partner_chooses_no_file_of_this_side() {
     fs::write(projects.path(Accepter, "leads.csv"), "mail\n").unwrap();
     fs::write(projects.path(Accepter, "old.reply"), "").unwrap();
     for (name, said) in [
-        ("acme", "acme.agreement: exists already"),
-        ("members", "members.csv: exists already"),
-        ("leads", "leads.csv: exists already"),
-        ("old", "old.reply: exists already"),
-        ("nightly", "has a job `nightly` already"),
+        ("acme", "acme.agreement: already exists"),
+        ("members", "members.csv: already exists"),
+        ("leads", "leads.csv: already exists"),
+        ("old", "old.reply: already exists"),
+        ("nightly", "already has a job `nightly`"),
     ] {
         let _evil = invited_by_another(&projects, name);
         let before = files(&projects, Accepter);
@@ -89,7 +90,7 @@ fn an_invitation_replaces_nothing_and_its_result_is_no_input() {
     for taken in ["a.invite", "a.agreement", "a.csv"] {
         fs::write(projects.path(Inviter, taken), "").unwrap();
         let before = files(&projects, Inviter);
-        invite("a", &[]).assert(3, &[taken, "exists already"]);
+        invite("a", &[]).assert(3, &[taken, "already exists"]);
         assert_eq!(files(&projects, Inviter), before, "{taken}");
         fs::remove_file(projects.path(Inviter, taken)).unwrap();
     }
@@ -116,7 +117,7 @@ fn a_second_reply_is_refused_and_the_first_stands() {
     let before = files(&projects, Inviter);
     projects
         .ended(Inviter, &["confirm", "second.reply", "--yes"])
-        .assert(3, &["there is an agreement already, with", &prints[0], &prints[1]]);
+        .assert(3, &["acme.agreement: already exists, with", &prints[0], &prints[1]]);
     // The reply that was confirmed can be confirmed again.
     projects
         .succeeds(Inviter, &["confirm", "acme.reply", "--yes"])
@@ -144,7 +145,7 @@ fn a_check_takes_what_was_agreed() {
     }
     fs::remove_file(projects.path(Inviter, "acme.agreement")).unwrap();
     let check = |flags: &[&str]| projects.ended(Inviter, &[&["check", "acme"], flags].concat());
-    check(&[]).assert(3, &["the agreement of this job is not there yet: say with --normalize"]);
+    check(&[]).assert(3, &["this job has no agreement yet: say with --normalize"]);
     check(&["--normalize", "email"]).assert(0, &[]);
 }
 
@@ -157,7 +158,7 @@ fn another_agreement_in_the_file_is_noticed() {
     for side in [Inviter, Accepter] {
         fs::copy(others.path(side, "acme.agreement"), projects.path(side, "acme.agreement"))
             .unwrap();
-        let said = ["acme.agreement: the job is for another agreement"];
+        let said = ["acme.agreement: the job is for a different agreement"];
         projects.ended(side, &["run", "acme", "--wait", "1"]).assert(3, &said);
         projects.ended(side, &["serve"]).assert(3, &said);
     }

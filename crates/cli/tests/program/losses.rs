@@ -32,7 +32,7 @@ fn caught(lab: &Lab, victim: Party, line: &str, whole: bool) -> (Running, Runnin
     (victim, survivor)
 }
 
-/// The survivor says that it was left alone, and in which phase.
+/// Checks that the survivor reports the loss, and its phase.
 #[track_caller]
 fn assert_lost(lab: &Lab, ended: &Ended, phases: &[&str]) {
     ended.assert(4, &[]);
@@ -42,7 +42,7 @@ fn assert_lost(lab: &Lab, ended: &Ended, phases: &[&str]) {
     lab.assert_clean();
 }
 
-/// Where in its run the victim is, and in which phases that may find the survivor.
+/// The place of the victim in its run, and the phases in which the survivor may notice.
 const STAGES: [(&str, bool, &[&str]); 4] = [
     ("agreeing on terms", false, &["terms", "read"]),
     ("reading", false, &["read"]),
@@ -105,7 +105,7 @@ fn a_side_that_waits_for_nobody_can_be_stopped() {
     waiting.end().assert(130, &["stopped on request while connecting"]);
 }
 
-/// A side that is killed while it writes what it found has not told the other that it is done.
+/// A side that is killed while it writes its result has not reported to the other side that it is done.
 #[test]
 fn a_side_that_is_killed_while_it_writes() {
     let table = (0..400_000).fold("k,v\n".to_owned(), |text, i| text + &format!("u{i},\"v w\"\n"));

@@ -1,4 +1,4 @@
-//! How two processes find each other: in spite of others who call, of forwarders in between, and of a
+//! The meeting of two processes: in spite of other callers, of forwarders in between, and of a
 //! second process of the same party.
 
 use std::{
@@ -26,7 +26,7 @@ fn listener(lab: &Lab, flags: &[&str]) -> (Running, String) {
     listening(process)
 }
 
-/// A listener whose table comes through a pipe that has brought no more than the header yet.
+/// A listener whose table comes through a pipe that has only the header yet.
 fn slow_listener(lab: &Lab) -> (Running, String) {
     let way = ["--listen", "127.0.0.1:0"];
     let mut process = Running::start(lab.command(Listening, &way, &["--input", "-"]));

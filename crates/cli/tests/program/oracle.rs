@@ -18,7 +18,7 @@ use vesica::{
 
 use crate::harness::Lab;
 
-/// What Python needs, in the versions with which the expectations were written.
+/// The packages that Python needs, in the versions with which the expectations were written.
 const PACKAGES: [&str; 3] = ["duckdb==2.0.0", "phonenumbers==9.0.33", "pyarrow==26.0.1"];
 
 /// A Python of its own, with these packages.
@@ -121,7 +121,8 @@ fn delimited_texts_have_the_records_that_duckdb_reads() {
                 assert_eq!(text["kind"], "any", "{}", shown());
                 refused += 1;
             }
-            // Line ends of several kinds, what follows a closing quotation mark, and what others read each in its own way.
+            // Line ends of several kinds, what follows a closing quotation mark, and what others read each in its own
+            // way.
             (Some(_), None) => {
                 assert_eq!(text["kind"], "any", "{}", shown());
                 lenient += 1;

@@ -1,4 +1,5 @@
-//! The pages of a record and of a ledger in a real browser: light and dark, on a phone, printed, and by the rules of accessibility.
+//! The pages of a record and of a ledger in a real browser: light and dark, on a phone, printed, and by the rules of
+//! accessibility.
 
 use std::{
     fs,
@@ -49,7 +50,7 @@ axe.run(document).then((results) => {
 });
 </script>"#;
 
-/// The browser, installed if necessary; `None`, and a line that says so, where there is none.
+/// Returns the browser, installed if necessary; if it is missing, prints so and returns `None`.
 fn browser() -> Option<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/tests/install-chromium.sh");
     let output = Command::new("/bin/sh").arg(script).output().unwrap();
@@ -78,7 +79,7 @@ fn run(browser: &str, scratch: &Path, flags: &[&str], file: &Path) -> Output {
         .unwrap()
 }
 
-/// What a page wrote into its element `seen`, and the browser's messages.
+/// Returns the text in a page's element `seen`, and the browser's messages.
 fn seen(output: Output) -> (Value, String) {
     let [dom, said] =
         [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());

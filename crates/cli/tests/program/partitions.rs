@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, process::Command};
 
 use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running};
 
-/// Rows of which some have no key, and some that of another row.
+/// Rows; some have no key, and some repeat the key of another row.
 fn table(rows: std::ops::Range<u32>) -> String {
     rows.fold("n,email\n".to_owned(), |text, n| {
         let key = match n % 9 {
@@ -91,7 +91,7 @@ fn rows_of_partitions_are_aligned() {
     assert!(ours.iter().map(|(id, _)| *id).eq(1..=ours.len() as u64));
 }
 
-/// What a side has at the end: its output, and what its report says of the result.
+/// The output of a side at the end, and the result in its report.
 fn result(lab: &Lab, party: Party) -> (Option<String>, Vec<serde_json::Value>) {
     let report = lab.report(party);
     let facts = ["matches", "matches_of_identifiers", "rows_written", "answer", "learned", "hints"];
@@ -107,7 +107,7 @@ fn people(rows: std::ops::Range<i64>) -> String {
     })
 }
 
-/// Whatever the sides want to know, they learn the same as from whole sets.
+/// The sides learn the same as from whole sets, for all questions.
 #[test]
 fn every_query_can_be_run_in_partitions() {
     let email = ["--key", "email"];
@@ -202,7 +202,7 @@ fn shares_of_partitions_are_the_intersection() {
     assert_eq!(found, expected);
 }
 
-/// What the rows of a join bring goes to the disk with their keys.
+/// The values of a join's rows go to the disk with their keys.
 #[test]
 fn a_join_larger_than_memory() {
     let rows = |rows: std::ops::Range<u32>, note: &str| {

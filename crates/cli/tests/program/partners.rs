@@ -27,7 +27,7 @@ pub enum Side {
 use Side::{Accepter, Inviter};
 
 impl Projects {
-    /// Two empty directories with tables of so many keys, of which half are shared.
+    /// Two empty directories with tables of this number of keys; half are shared.
     pub fn new(keys: usize) -> Self {
         let projects = Self { scratch: tempfile::tempdir().unwrap() };
         for side in [Inviter, Accepter] {
@@ -128,7 +128,7 @@ impl Projects {
         }
     }
 
-    /// What the ledger has, one line an entry.
+    /// Returns the ledger, a line for each entry.
     pub fn ledger(&self, side: Side) -> String {
         self.succeeds(side, &["ledger", "show"]).out
     }
@@ -172,7 +172,7 @@ fn four_commands_a_side_lead_to_both_results_and_a_record_that_both_signed() {
     let [a, b] = &prints;
     let verify = ["verify", "acme.record", "--with", a, "--with"];
     projects.succeeds(Inviter, &[&verify[..], &[b]].concat());
-    projects.ended(Inviter, &verify[..4]).assert(3, &["is a party of it, too"]);
+    projects.ended(Inviter, &verify[..4]).assert(3, &["is the other party"]);
     let page = projects.succeeds(Inviter, &["report", "acme.record", "--html", "-"]).out;
     let compared = format!(" compared 200 keys with 200 keys of {}", &a["vesica1-".len() - 8..17]);
     for text in [&compared, "They share 100 keys.", a, b] {
@@ -221,7 +221,9 @@ fn two_sides_that_cannot_listen_meet_at_a_relay() {
     }
     drop(elsewhere);
     let nameless = ["relay", "--listen", "0.0.0.0:0", "--admit", inviter];
-    projects.ended(Inviter, &nameless).assert(2, &["say with --address"]);
+    projects
+        .ended(Inviter, &nameless)
+        .assert(2, &["name the addresses by which parties reach the relay with --address"]);
 
     let mut relay = relay(&[inviter, accepter]);
     projects.run_well();
@@ -229,7 +231,7 @@ fn two_sides_that_cannot_listen_meet_at_a_relay() {
     assert_eq!(projects.read(Inviter, "acme.csv"), format!("email,n\n{rows}"));
     assert_eq!(projects.read(Accepter, "acme.csv"), format!("mail,n\n{rows}"));
     relay.until("\"event\":\"parted\"");
-    // Whoever speaks otherwise is turned away.
+    // A caller that sends anything else is turned away.
     let mut stranger = std::net::TcpStream::connect(&address).unwrap();
     std::io::Write::write_all(&mut stranger, &[0xff; 200]).unwrap();
     relay.until("\"event\":\"turned away\"");
@@ -262,8 +264,8 @@ fn an_invitation_survives_mail_and_nothing_that_changed_it() {
         .unwrap();
     projects.succeeds(Accepter, &accept);
     // What was accepted once is not accepted again in the same project.
-    projects.ended(Accepter, &accept).assert(3, &["has a job `acme` already"]);
-    // A reply to another invitation is no reply to this one.
+    projects.ended(Accepter, &accept).assert(3, &["already has a job `acme`"]);
+    // A reply to another invitation does not answer this one.
     projects.send(Accepter, "acme.reply");
     fs::remove_file(projects.path(Inviter, "acme.invite")).unwrap();
     fs::write(projects.path(Inviter, "vesica.toml"), "").unwrap();
@@ -272,7 +274,7 @@ fn an_invitation_survives_mail_and_nothing_that_changed_it() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_found_when_it_is_accepted() {
+fn contradictions_are_found_on_acceptance() {
     let projects = Projects::new(10);
     projects.succeeds(Inviter, &["init"]);
     projects.succeeds(Accepter, &["init"]);
@@ -572,12 +574,12 @@ fn a_project_file_that_is_wrong_is_named_with_the_place() {
         (
             "\nkey = \"email\"",
             "\nkeys = \"email\"",
-            "job `acme`, key `keys`: there is no such option",
+            "job `acme`, key `keys`: not an option of `vesica run`",
         ),
         ("\nkey = \"email\"", "\nkey = 1.5.2", "vesica.toml: line"),
         ("\nkey = \"email\"", "\nkey = \"email\"\nquiet = 3", "key `quiet`: true or false"),
-        ("[jobs.acme]", "[jobs.other]", "there is no job `acme`; there are other"),
-        ("identity =", "identities =", "there is no key `identities`"),
+        ("[jobs.acme]", "[jobs.other]", "has no job `acme`; its jobs are other"),
+        ("identity =", "identities =", "unknown key `identities`"),
     ] {
         fs::write(projects.path(Inviter, "vesica.toml"), good.replace(from, to)).unwrap();
         projects.ended(Inviter, &["run", "acme"]).assert(3, &[said]);

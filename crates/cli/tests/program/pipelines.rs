@@ -37,7 +37,7 @@ fn a_nightly_script_runs_a_job_and_returns_its_code() {
     projects.succeeds(Accepter, &["run", "acme", "--wait", "30"]);
     nightly.end().assert(0, &[]);
     assert!(projects.read(Inviter, "acme.csv").contains("u15@example.org"));
-    // A rule is no reason to try again, and a partner who is not there is one.
+    // The pipeline tries again if a partner is absent, but not if a rule refuses the run.
     projects.succeeds(Inviter, &["agreement", "revoke", "acme"]);
     Running::start(script(&projects, "nightly.sh", &["acme"])).end().assert(8, &["revoked"]);
 }
@@ -68,7 +68,7 @@ fn models_are_built_after_a_run_and_only_then() {
     let mut refused = script(&projects, "before_dbt.sh", &["nosuch"]);
     dbt(&mut refused);
     let ended = Running::start(refused).end();
-    ended.assert(3, &["there is no job `nosuch`"]);
+    ended.assert(3, &["has no job `nosuch`"]);
     assert_eq!(ended.out, "");
 }
 

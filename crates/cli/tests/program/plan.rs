@@ -24,7 +24,10 @@ fn the_plan_ranks_what_fits_and_says_why() {
     let ended = with_figures("/no/such/file", &[&["plan"], &million[..]].concat());
     ended.assert(0, &[]);
     assert!(ended.out.contains("PROTOCOL") && ended.out.contains("not calibrated"), "{ended:?}");
-    assert!(ended.out.lines().last().unwrap().contains("that fit"), "{ended:?}");
+    assert!(ended.out.contains("rr22 is the fastest recommended protocol"), "{ended:?}");
+    assert!(ended.out.contains("--all shows them") && !ended.out.contains("kkrt16"), "{ended:?}");
+    let all = with_figures("/no/such/file", &[&["plan", "--all"], &million[..]].concat());
+    assert!(all.out.contains("kkrt16") && !all.out.contains("--all"), "{all:?}");
 
     let plan = plan(&million);
     let rows = plan["predictions"].as_array().unwrap();
@@ -79,7 +82,7 @@ fn regions_have_prices() {
     assert!((price / expected - 1.0).abs() < 1e-6, "{price} for {expected}");
     let peer = row(&of(&["--prices", "sydney", "--learns", "peer"]), "rr22");
     assert!(number(&peer, "price") != price);
-    // Both are paid for, whoever is at which end.
+    // Both are paid for, on either end.
     let both = row(&of(&["--prices", "Sydney,Oregon"]), "rr22");
     let turned = row(&of(&["--prices", "Oregon,Sydney", "--learns", "peer"]), "rr22");
     assert_eq!(both["price"], turned["price"]);
@@ -102,7 +105,7 @@ fn regions_have_prices() {
 }
 
 #[test]
-fn what_does_not_fit_into_memory_is_left_out() {
+fn protocols_that_exceed_memory_are_left_out() {
     let sizes = ["--mine", "2^20", "--theirs", "2^20"];
     let of = |more: &[&str]| plan(&[&sizes, more].concat());
     let roomy = of(&["--memory", "1T"]);
@@ -131,11 +134,11 @@ fn sizes_are_read_as_people_write_them() {
         assert_eq!(plan(&["--mine", written, "--theirs", "1000"])["receiver_items"], items);
     }
     let wrong = ["plan", "--mine", "1,00", "--theirs", "9"];
-    with_figures("/no/such/file", &wrong).assert(2, &["write 1000, 100,000, 2M or 2^20"]);
+    with_figures("/no/such/file", &wrong).assert(2, &["such as 1000, 100,000, 2M or 2^20"]);
 }
 
 #[test]
-fn what_cannot_be_planned_is_refused() {
+fn impossible_plans_are_refused() {
     let ask = |more: &[&str]| {
         let all = [&["plan", "--mine", "100", "--theirs", "100"], more].concat();
         with_figures("/no/such/file", &all)
@@ -145,7 +148,7 @@ fn what_cannot_be_planned_is_refused() {
     ask(&["--bandwidth", "0"]).assert(2, &["0.001"]);
     ask(&["--rtt", "-1"]).assert(2, &[]);
     with_figures("/no/such/file", &["plan", "--mine", "2^40", "--theirs", "1"])
-        .assert(2, &["is no set size"]);
+        .assert(2, &["a set has at most"]);
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn figures_of_this_machine_count() {
     let here: serde_json::Value = serde_json::from_str(&plan(path).out).unwrap();
     assert_eq!((&here["calibrated"], &here["protocol"]), (&true.into(), &"dh".into()));
 
-    // Whatever the figures say, only a recommended protocol is chosen.
+    // Only a recommended protocol is chosen, for all figures.
     let figures =
         "protocol\titems\tseconds\tmegabytes\nkkrt16\t65536\t0.000001\t-\n".to_owned() + slow;
     fs::write(&file, figures).unwrap();
@@ -194,7 +197,7 @@ fn a_published_list_is_compared_where_one_side_has_more_keys() {
     let from = list["better_from"].as_u64().unwrap();
     assert!(from > 1 && from < 100, "{from}");
 
-    // From that time on it is the better choice, of which the run stays what it is.
+    // From this number of runs on the list is better; the plan for the run does not change.
     for (runs, better) in [(from - 1, false), (from, true), (from + 1, true)] {
         let runs = runs.to_string();
         let plan = of(&["--runs", &runs]);
@@ -210,7 +213,7 @@ fn a_published_list_is_compared_where_one_side_has_more_keys() {
 }
 
 #[test]
-fn what_a_list_cannot_do_is_not_offered() {
+fn lists_are_offered_only_for_what_they_can_do() {
     let unequal = ["--mine", "1000", "--theirs", "2^20"];
     let of = |more: &[&str]| plan(&[&unequal, more].concat());
     for without in [

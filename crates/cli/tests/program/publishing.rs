@@ -1,4 +1,4 @@
-//! Lists whose publication is killed, and what a service of a list says of itself.
+//! Lists whose publication is killed, and the log of a service of a list.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ struct World {
 struct Version {
     /// Keys that are not in the table: those below it.
     from: u32,
-    /// How many keys there are, and those that are not.
+    /// The number of keys, and keys that are not in the list.
     to: u32,
     epoch: u64,
     sequence: u64,
@@ -99,7 +99,7 @@ impl World {
         Some((head.epoch, head.sequence()))
     }
 
-    /// What does not depend on the time in what is published: parts, state, and files.
+    /// The published facts that do not depend on the time: parts, state, and files.
     fn content(&self, list: &str) -> (Vec<String>, String, Vec<Vec<u8>>) {
         let public = self.path(list).join("public");
         let text = fs::read_to_string(public.join("head.json")).unwrap();
@@ -109,7 +109,7 @@ impl World {
         (names, head.state.to_string(), files)
     }
 
-    /// What a client finds.
+    /// The keys that a client finds.
     fn look_up(&self, address: &str) -> Ended {
         self.asking(address, "asked.csv").end()
     }
@@ -140,7 +140,7 @@ fn command(flags: &[&str]) -> Command {
     command
 }
 
-/// What a client finds in a version.
+/// Returns the keys that a client finds in a version.
 fn expected(version: Version, labels: bool) -> String {
     let label = |key: u32| match labels {
         true => format!(",because of {}", key ^ version.from),
@@ -159,7 +159,8 @@ fn serve(list: &str, flags: &[&str]) -> (Running, String) {
 
 /// A service with limits.
 fn serve_so_many(list: &str, flags: &[&str]) -> (Running, String) {
-    let all = ["serve", "--list", list, "--no-tls", "--listen", "127.0.0.1:0", "--log", "json"];
+    let all =
+        ["serve-list", "--list", list, "--no-tls", "--listen", "127.0.0.1:0", "--log", "json"];
     let mut service = Running::start(command(&[&all[..], flags].concat()));
     let line = service.until("\"event\":\"listening\"");
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -213,10 +214,10 @@ fn kill(
     ended.code.is_none()
 }
 
-/// What is seen of a publication from outside, in order: its records, the part, the log, and the head.
+/// The visible steps of a publication, in order: its records, the part, the log, and the head.
 const SEEN: [&str; 5] = ["values-", ".draft-", ".part", "log.txt", "head.json"];
 
-/// Publishes a version, and kills it before so many times.
+/// Publishes a version, after killing this number of attempts.
 fn survive(
     world: &World,
     (version, before): (Version, Option<Version>),
@@ -253,8 +254,8 @@ fn survive(
     kills
 }
 
-/// Publications are killed at any moment, the first one, an update and a new epoch; the next call goes on, clients find the old
-/// list meanwhile, and in the end everything is as if nothing had happened.
+/// Publications are killed at any moment, the first one, an update and a new epoch; the next call goes on, clients find
+/// the old list meanwhile, and in the end everything is as if nothing had happened.
 #[test]
 fn a_publication_that_is_killed_changes_nothing() {
     let keys = assurance::trials(3_000, 60_000) as u32;

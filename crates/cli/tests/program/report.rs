@@ -56,7 +56,7 @@ fn figures_of_a_paper_stand_beside_ours() {
     let table = ["--paper", "kkrt16", "--table", "5", "--up-to", "2^8", "--results", file];
     let text = bench(&table).assert(0, &[]).out.clone();
     assert!(text.contains("BaRK-OPRF-PSI") && text.contains("larger than --up-to 2^8"), "{text}");
-    // Five rows, of which three are of one protocol.
+    // Five rows; three are of one protocol.
     assert_eq!(lines(&results), 1 + 3, "each job is run once");
 
     let json = bench(&[&table[..], &["--json"]].concat()).assert(0, &[]).out.clone();

@@ -43,7 +43,7 @@ fn start(lab: &Lab) -> [Running; 2] {
     start_with(lab, "1")
 }
 
-/// With so many threads a side, and so many connections.
+/// With this number of threads on each side, and as many connections.
 fn start_with(lab: &Lab, threads: &str) -> [Running; 2] {
     let flags = flags(lab);
     let [a, b] = flags.each_ref().map(|flags| {
@@ -66,18 +66,18 @@ fn has_journal(lab: &Lab, party: Party) -> bool {
     lab.file(party, "journal").exists()
 }
 
-/// What became of runs that were killed.
+/// The outcome of runs that were killed.
 #[derive(Debug, Default)]
 struct Toll {
-    /// How often a side or both were killed before they had ended.
+    /// The number of times that a side or both were killed before they had ended.
     kills: usize,
     /// Runs that went on after some partition.
     resumed: usize,
-    /// Runs that began anew, because a partition had begun too often.
+    /// Runs that began again, because a partition had begun too often.
     anew: usize,
 }
 
-/// Runs again and again until both sides have what they are to get. The first times, so many of them, either side or both are
+/// Runs again and again until both sides have their results. The first `kills` times, either side or both are
 /// killed at any moment within the time that a run takes.
 fn killed(
     (lab, expected): &(Lab, [String; 2]),
@@ -106,14 +106,14 @@ fn killed(
             toll.resumed += usize::from(attempts(lab, Connecting) > 1);
             break;
         }
-        // A side that was killed after it had its result and before it could say so leaves a journal that the other side
-        // no longer has.
+        // A side that was killed after it had its result and before it could say so leaves a journal that the other
+        // side no longer has.
         let has = [Connecting, Listening].map(|party| has_journal(lab, party));
         let outputs = [Connecting, Listening].map(|party| lab.output(party).is_some());
         if has != [true; 2] && outputs == [true; 2] {
             break;
         }
-        // A partition begins three times at most; then the run begins anew, as the message says.
+        // A partition begins three times at most; then the run begins again, as the message says.
         if ended.iter().any(|ended| ended.err.contains("was begun 3 times")) {
             assert!(attempt > 2, "{ended:#?}");
             for party in [Connecting, Listening] {
@@ -140,8 +140,8 @@ fn undisturbed((lab, expected): &(Lab, [String; 2])) -> Duration {
     started.elapsed()
 }
 
-/// Either side or both are killed at any moment, again and again; the run goes on each time, and in the end gives what an
-/// undisturbed one gives. Nothing is left but that.
+/// Either side or both are killed at any moment, again and again; the run goes on each time, and in the end gives what
+/// an undisturbed one gives. Nothing is left but that.
 #[test]
 fn a_run_goes_on_after_it_was_killed() {
     let rng = &mut StdRng::seed_from_u64(7);
@@ -176,7 +176,7 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     println!("{toll:?}");
 }
 
-/// Counts the partitions that a side has done: the pieces among the records of its journal, each of which begins with its length
+/// Counts the partitions that a side has done: the pieces among the records of its journal. Each begins with its length
 /// and its kind.
 fn done(lab: &Lab, party: Party) -> usize {
     /// Bytes before the first record, and of a record besides what it holds.
@@ -269,7 +269,7 @@ fn a_journal_is_of_one_run_alone() {
     // A side that names none.
     let listening: Vec<_> = flags[1].iter().map(String::as_str).collect();
     let [a, _] = lab.run(&["--partitions", "8"], &listening);
-    a.assert(5, &["here: nothing; name a journal with --resume on both sides or on neither"]);
+    a.assert(5, &["here: none; name a journal with --resume on both sides or on neither"]);
     fs::write(lab.file(Connecting, "journal"), kept).unwrap();
     // And then it goes on.
     let [a, b] = run(&lab);
@@ -336,7 +336,7 @@ fn two_runs_do_not_share_a_journal() {
 }
 
 #[test]
-fn what_cannot_be_resumed_says_so() {
+fn runs_that_cannot_be_resumed_say_so() {
     let lab = Lab::new();
     lab.write(Connecting, table(0..10));
     let journal = lab.file(Connecting, "journal");

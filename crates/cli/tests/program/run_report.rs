@@ -1,4 +1,4 @@
-//! What `vesica run` reports, of runs that succeed and of runs that fail.
+//! The reports of `vesica run`, about runs that succeed and runs that fail.
 //!
 //! Every test that reads a report holds it against `docs/reference/report.schema.json`, as the harness does.
 
@@ -14,7 +14,7 @@ fn lab() -> Lab {
     lab
 }
 
-/// Every answer, for whoever may learn it, has a report of the promised form.
+/// Every answer, to each side that may learn it, has a report of the promised form.
 #[test]
 fn reports_of_every_answer() {
     let both = [("me", "peer"), ("peer", "me"), ("both", "both")];
@@ -69,7 +69,7 @@ fn a_report_can_be_checked_later() {
     );
     assert_eq!(x["terms"], y["terms"]);
     assert_eq!(x["terms_hash"], y["terms_hash"]);
-    assert_eq!(x["terms_hash"], hash_of(&x["terms"]), "the hash is that of the terms");
+    assert_eq!(x["terms_hash"], hash_of(&x["terms"]), "the hash fits the terms");
     assert_eq!((&x["role"], &y["role"]), (&json!("a"), &json!("b")));
     let prints = &lab.prints;
     assert_eq!(x["fingerprints"], json!({"me": prints[0], "peer": prints[1]}));
@@ -82,7 +82,7 @@ fn a_report_can_be_checked_later() {
     assert!(x["started"].as_str() <= x["ended"].as_str());
 }
 
-/// As the schema says that it is computed.
+/// Computes the hash as the schema defines it.
 fn hash_of(terms: &Value) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/report.schema.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -149,7 +149,7 @@ fn a_run_that_is_stopped_is_reported() {
     failed(&lab, waiting.end().assert(130, &[]), "cancelled");
 }
 
-/// What must not be replaced is not replaced by the report of a failure either.
+/// The report of a failure does not replace protected files either.
 #[test]
 fn a_report_that_would_replace_a_file_is_not_written() {
     let lab = lab();
@@ -163,7 +163,7 @@ fn a_report_that_would_replace_a_file_is_not_written() {
     }
 }
 
-/// With `--json` standard output holds the report and nothing else, whatever comes of the run.
+/// With `--json` standard output has the report and nothing else, for all outcomes.
 #[test]
 fn the_report_on_standard_output() {
     let there = lab();
@@ -178,7 +178,8 @@ fn the_report_on_standard_output() {
     let taken = [&json[..], &["--output", "-"]].concat();
     let command = there.command(Connecting, &["--connect", "127.0.0.1:1"], &taken);
     let ended = Running::start(command).end();
-    let report = read_report(&ended.assert(2, &["--json takes standard output for itself"]).out);
+    let report =
+        read_report(&ended.assert(2, &["--json prints the report on standard output"]).out);
     assert_eq!(report["failure"]["class"], "usage");
 
     let [a, b] = there.run(&json, &["--answer", "sum:v", "--learns", "both"]);

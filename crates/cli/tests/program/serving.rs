@@ -18,7 +18,7 @@ use vesica_testkit::assurance;
 
 use crate::harness::{Ended, Running, ended, vesica};
 
-/// A service's project and those of its partners.
+/// The projects of a service and of its partners.
 struct Town {
     scratch: tempfile::TempDir,
     address: String,
@@ -26,11 +26,11 @@ struct Town {
 
 const KEYS: usize = 300;
 
-/// What each side says of its own table.
+/// The flags of each side about its own table.
 const OWN: [&str; 4] = ["--input", "in.csv", "--key", "email"];
 
 impl Town {
-    /// So many partners, each with an agreement of its own: partner `i` shares `i + 1` keys with the service.
+    /// Makes this number of partners, each with its own agreement: partner `i` shares `i + 1` keys with the service.
     fn new(partners: usize, invite: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let town =
@@ -63,7 +63,7 @@ impl Town {
         self.succeeds("service", &[&["invite", partner], &OWN[..], &terms, invite].concat());
     }
 
-    /// What follows until both have the agreement.
+    /// Carries out the steps until both sides have the agreement.
     fn agree(&self, number: usize) {
         let partner = &format!("p{number}");
         let carry = |name: &str, from: &str, to: &str| {
@@ -129,7 +129,7 @@ impl Town {
         }
     }
 
-    /// What the service publishes.
+    /// Returns the metrics of the service.
     fn metrics(&self, url: &str) -> String {
         let socket = self.path("service", "metrics.socket");
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
@@ -140,7 +140,7 @@ impl Town {
     }
 }
 
-/// A partner that names another partner's agreement, whose hash and signatures are no secret.
+/// A partner that names another partner's agreement, whose hash and signatures are not secret.
 #[test]
 fn a_partner_gets_nothing_by_the_agreement_of_another() {
     let town = Town::new(2, &[]);
@@ -177,7 +177,7 @@ fn a_partner_gets_nothing_by_the_agreement_of_another() {
     let answer = channel.recv_len("vesica/terms", 1 << 12).unwrap_err();
     let aborted = matches!(answer, Error::Aborted { reason: AbortReason::Agreement, .. });
     assert!(aborted, "{answer}");
-    service.until("it has no agreement with this side that is the one it names");
+    service.until("it names an agreement that it does not have with this side");
     // Nothing is booked on the other partner.
     assert_eq!(ledger(), before);
     town.run(1, &[]).end().assert(0, &[]);
@@ -324,7 +324,7 @@ fn a_service_says_which_jobs_it_does_not_serve() {
     let again = good.replacen("[jobs.p1]\n", "[jobs.p1]\ndelimiter = \"comma\"\n", 1);
     fs::rename(town.path("service", "in.csv"), town.path("service", "gone.csv")).unwrap();
     fs::write(&toml, again).unwrap();
-    let said = service.until("\"event\":\"there is no input\"");
+    let said = service.until("\"event\":\"input missing\"");
     assert!(said.contains("\"input\":\"in.csv\",\"job\":\"p0\""), "{said}");
     fs::rename(town.path("service", "gone.csv"), town.path("service", "in.csv")).unwrap();
     let agreement = town.path("service", "p1.agreement");
@@ -335,7 +335,7 @@ fn a_service_says_which_jobs_it_does_not_serve() {
     town.run(0, &[]).end().assert(0, &[]);
     fs::write(&agreement, signed).unwrap();
     service.until("\"event\":\"reloaded\",\"jobs\":2");
-    // A file that is no project is reported once, and changes nothing.
+    // A file that is not a project is reported once, and changes nothing.
     let whole = fs::read_to_string(&toml).unwrap();
     fs::write(&toml, format!("garbage\n{whole}")).unwrap();
     let said = service.until("\"event\":\"not reloaded\"");
@@ -346,7 +346,7 @@ fn a_service_says_which_jobs_it_does_not_serve() {
     service.until("\"event\":\"reloaded\"");
     service.signal("TERM");
     let ended = service.end();
-    let why = "there is no agreement po.agreement (yet)";
+    let why = "the agreement po.agreement does not exist yet";
     ended.assert(0, &["\"event\":\"not served\",\"job\":\"p0\"", why]);
     assert_eq!(ended.err.matches("not reloaded").count(), 1, "{ended:#?}");
 }

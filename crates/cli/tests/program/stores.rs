@@ -59,7 +59,7 @@ impl Store {
         store
     }
 
-    /// The environment of whoever may use it.
+    /// The environment of a user with access.
     fn environment(&self) -> [(&str, &str); 5] {
         [
             ("AWS_ENDPOINT_URL", &self.url),
@@ -132,7 +132,7 @@ impl Store {
         Running::start(command)
     }
 
-    /// Runs both parties, of which the listening one uses the store; `meanwhile` it waits for the other.
+    /// Runs both parties; the listening one uses the store, and waits for the other `meanwhile`.
     #[track_caller]
     fn run(&self, lab: &Lab, x: &[&str], y: &[&str], meanwhile: impl FnOnce()) -> [Ended; 2] {
         let mut listener = self.listener(lab, y);
@@ -255,7 +255,7 @@ fn a_store_that_goes_away_is_named() {
 
 #[test]
 #[ignore = "assure: needs Python packages and a server"]
-fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
+fn faults_of_a_place_are_reported_before_the_other_side_is_contacted() {
     let (lab, store) = (Lab::new(), Store::start());
     lab.write(Listening, keys(0..10));
     let refused = |flags: &[&str], said: &[&str]| {

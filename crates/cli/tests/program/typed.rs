@@ -1,4 +1,5 @@
-//! Tables with types: two processes find the rows, and `check`, `--diagnose` and the warnings see the same keys as in text.
+//! Tables with types: two processes find the rows, and `check`, `--diagnose` and the warnings see the same keys as in
+//! text.
 
 use std::{fs, sync::Arc};
 

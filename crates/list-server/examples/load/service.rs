@@ -1,4 +1,4 @@
-//! The measured service: a separate process, with the limits of `vesica serve --list`.
+//! The measured service: a separate process, with the limits of `vesica serve-list`.
 
 use std::{
     fs,

@@ -20,7 +20,7 @@ pub fn vesica() -> Command {
     Command::new(env!("CARGO_BIN_EXE_vesica"))
 }
 
-/// What a process said and how it ended.
+/// The output and the end of a process.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code; `None` after a signal.
@@ -192,7 +192,7 @@ impl Lab {
         self.scratch.path().join(name)
     }
 
-    /// Where a party's file of this kind is: `in.csv`, `out.csv` or `report.json`.
+    /// Returns the path of a party's file of this kind: `in.csv`, `out.csv` or `report.json`.
     pub fn file(&self, party: Party, kind: &str) -> PathBuf {
         self.path(&format!("{}; {kind}", party.name()))
     }

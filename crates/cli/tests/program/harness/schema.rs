@@ -63,7 +63,7 @@ fn against(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), 
             "$ref" => {
                 let path =
                     wanted.as_str().unwrap().strip_prefix('#').expect("a part of this schema");
-                let schema = root.pointer(path).unwrap_or_else(|| panic!("there is no {path}"));
+                let schema = root.pointer(path).unwrap_or_else(|| panic!("the schema has no {path}"));
                 against(root, schema, value, at)?;
                 true
             }
@@ -85,6 +85,6 @@ fn is(value: &Value, name: &Value) -> bool {
         "integer" => value.is_u64() || value.is_i64(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        other => panic!("`{other}` is no type"),
+        other => panic!("`{other}` is not a type"),
     }
 }

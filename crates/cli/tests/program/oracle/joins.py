@@ -34,7 +34,7 @@ def every_join(cases):
                                                         ("left", True, (33, 40)), ("left", True, (0, 20)), ("left", False, (20, 0)),
                                                         ("inner", False, (1, 1))]):
                 if (rows[0] == 0 and a == "ndjson") or (rows[1] == 0 and b == "ndjson"):
-                    # Without a line there are no columns.
+                    # A table without lines has no columns.
                     continue
                 ends = []
                 for who, form, count in (("receives", a, rows[0]), ("sends", b, rows[1])):

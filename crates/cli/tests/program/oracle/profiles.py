@@ -120,7 +120,7 @@ def name(value):
 def phone(value, region):
     value = re.sub(f"^[{APOSTROPHES}]+", "", bare(value))
     value = typed(re.sub("^tel:", "", value, flags=re.IGNORECASE))
-    # Letters are no digits here, and numbers with decimal places are no telephone numbers.
+    # Letters are not digits here, and numbers with decimal places are not telephone numbers.
     if re.search("[A-Za-z]", value) or re.fullmatch(r"[+-]?\d+\.0+", value):
         return ""
     if "+" in value:

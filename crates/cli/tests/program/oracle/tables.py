@@ -20,7 +20,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 INTEGERS = {f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
-# Types of which equal values are equal keys.
+# Types whose equal values are equal keys.
 FAMILIES = {
     "integer": {**INTEGERS, "decimal(20,0)": pa.decimal128(20, 0)},
     "decimal": {f"decimal{bits}": getattr(pa, f"decimal{bits}")(width, 2)

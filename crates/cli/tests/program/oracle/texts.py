@@ -14,7 +14,7 @@ LINE_ENDS = ["\n", "\r\n", "\r"]
 MARK = "\ufeff"
 
 # Blanks beside a quotation mark are left out: DuckDB drops them, RFC 4180 and Vesica keep them. A zero byte has some text
-# around it: Vesica takes a first line of which a quarter is zeros for UTF-16.
+# around it: Vesica takes a first line for UTF-16 if a quarter of it is zeros.
 ORDINARY = ["a", "bc", "0", "'", "é", "中", "\\", "#", "NULL", "null\0byte", "x y"]
 
 # Several records' worth: more than one block that either side reads at once.
@@ -100,7 +100,7 @@ def every_text(root, count):
         # Strictly, DuckDB refuses line ends of two bytes where a field in quotes has one.
         strict = kind == "any" or line_end != "\r\n"
         found = records(connection, file, delimiter, line_end, width, strict)
-        # DuckDB alone is not reliable on such texts: it drops surplus fields, and sometimes rows.
+        # On such texts DuckDB is not reliable: it drops surplus fields, and sometimes rows.
         if kind == "any" and found != of_python(text, delimiter):
             found = None
         all_texts.append({"kind": kind, "delimiter": name, "text": base64.b64encode(encoded).decode(), "records": found})

@@ -1,4 +1,4 @@
-//! What a service says of itself: a line for each event, without identifiers.
+//! The log of a service: a line for each event, without identifiers.
 
 use std::{
     collections::HashMap,
@@ -7,18 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::ValueEnum;
-use vesica::{partnership::Moment, report::shown};
+use vesica::{partnership::Moment, report::shown, spec::LogForm};
 
-/// For how long events of one kind have one line, and one more that says how many there were.
+/// The time in which events of one kind have one line, and one more with their number.
 const WINDOW: Duration = Duration::from_secs(60);
-
-/// How lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    Text,
-    Json,
-}
 
 /// A fact about an event.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +51,7 @@ impl From<Duration> for Fact {
 }
 
 impl Fact {
-    /// The fact as text that is safe to show.
+    /// Returns the fact as text that is safe to show.
     fn text(&self) -> String {
         match self {
             Self::Text(text) => shown(text).into_owned(),
@@ -68,7 +60,7 @@ impl Fact {
         }
     }
 
-    /// The fact in JSON, where a number is a number.
+    /// Returns the fact in JSON, where a number is a number.
     fn json(&self) -> serde_json::Value {
         match self {
             Self::Text(_) => self.text().into(),
@@ -83,21 +75,21 @@ pub type Facts = Vec<(&'static str, Fact)>;
 
 /// Writes lines to standard error.
 #[derive(Clone, Copy)]
-pub struct Log(Form);
+pub struct Log(LogForm);
 
 impl Log {
-    pub fn new(form: Form) -> Self {
+    pub fn new(form: LogForm) -> Self {
         Self(form)
     }
 
-    /// Something happened, about which there are these facts.
+    /// Logs an event with these facts.
     pub fn event(&self, what: &str, facts: &[(&'static str, Fact)]) {
         crate::say(&line(self.0, &Moment::now().to_string(), what, facts));
     }
 }
 
-/// A log of events that others can cause as often as they like: the first of a kind has its line, and those that
-/// follow it within a minute have one together, which says how many they were. There must be few kinds.
+/// A log of events that others can cause as often as they like. The first of a kind has its line, and those that follow
+/// within a minute have one together, with their number. There must be few kinds.
 pub struct Counted<K> {
     log: Log,
     kinds: Mutex<HashMap<K, Repeated>>,
@@ -116,19 +108,19 @@ impl<K: Eq + Hash> Counted<K> {
         Self { log, kinds: Mutex::default() }
     }
 
-    /// Something of this kind happened.
+    /// Logs or counts an event of this kind.
     pub fn event(&self, kind: K, what: &'static str, facts: Facts) {
         if let Some(facts) = note(&mut self.kinds(), kind, what, facts, Instant::now()) {
             self.log.event(what, &facts);
         }
     }
 
-    /// Says how many events there were, of each kind whose minute is over. Call it about every second.
+    /// Logs the number of events of each kind whose minute is over. Call it about every second.
     pub fn look(&self) {
         self.say(WINDOW);
     }
 
-    /// As [`Counted::look`], of all kinds.
+    /// Logs the number of events of all kinds.
     pub fn end(&self) {
         self.say(Duration::ZERO);
     }
@@ -144,7 +136,7 @@ impl<K: Eq + Hash> Counted<K> {
     }
 }
 
-/// The facts of a line, if the event is the first of its kind.
+/// Counts an event, and returns the facts of a line if it is the first of its kind.
 fn note<K: Eq + Hash>(
     kinds: &mut HashMap<K, Repeated>,
     kind: K,
@@ -160,7 +152,7 @@ fn note<K: Eq + Hash>(
     Some(facts)
 }
 
-/// Takes the kinds that are so old, and returns those that need a line, with the facts of it.
+/// Takes the kinds of at least this age, and returns those that need a line, with its facts.
 fn over<K: Eq + Hash>(
     kinds: &mut HashMap<K, Repeated>,
     age: Duration,
@@ -175,14 +167,14 @@ fn over<K: Eq + Hash>(
     lines
 }
 
-fn line(form: Form, time: &str, what: &str, facts: &[(&'static str, Fact)]) -> String {
+fn line(form: LogForm, time: &str, what: &str, facts: &[(&'static str, Fact)]) -> String {
     match form {
-        Form::Text => {
+        LogForm::Text => {
             let facts: String =
                 facts.iter().map(|(name, fact)| format!("  {name}: {}", fact.text())).collect();
             format!("{time}  {what}{facts}")
         }
-        Form::Json => {
+        LogForm::Json => {
             let about = [("time", time.into()), ("event", what.into())];
             let all = about.iter().chain(facts);
             let map: serde_json::Map<_, _> =
@@ -199,16 +191,16 @@ mod tests {
     #[test]
     fn a_line_holds_an_event_in_both_forms() {
         let facts = [("job", "acme".into()), ("peer keys", 7u64.into())];
-        assert_eq!(line(Form::Text, "T", "began", &facts), "T  began  job: acme  peer keys: 7");
+        assert_eq!(line(LogForm::Text, "T", "began", &facts), "T  began  job: acme  peer keys: 7");
         let json = r#"{"event":"began","job":"acme","peer_keys":7,"time":"T"}"#;
-        assert_eq!(line(Form::Json, "T", "began", &facts), json);
+        assert_eq!(line(LogForm::Json, "T", "began", &facts), json);
         let taken = [("seconds", Duration::from_millis(2074).into())];
-        assert_eq!(line(Form::Text, "T", "ended", &taken), "T  ended  seconds: 2.074");
+        assert_eq!(line(LogForm::Text, "T", "ended", &taken), "T  ended  seconds: 2.074");
         let json = r#"{"event":"ended","seconds":2.074,"time":"T"}"#;
-        assert_eq!(line(Form::Json, "T", "ended", &taken), json);
+        assert_eq!(line(LogForm::Json, "T", "ended", &taken), json);
         let facts = [("why", "\u{202e}no\nT  began\u{1b}[2K".into())];
         let text = "T  failed  why: \u{fffd}no\u{fffd}T  began\u{fffd}[2K";
-        assert_eq!(line(Form::Text, "T", "failed", &facts), text);
+        assert_eq!(line(LogForm::Text, "T", "failed", &facts), text);
     }
 
     #[test]

@@ -229,7 +229,7 @@ mod tests {
                 let line = line.replace("FINGERPRINT", FINGERPRINT);
                 assert!(line.starts_with(&format!("vesica {command}")), "{line}");
                 let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-                if ["vesica run acme", "vesica preview acme"]
+                if ["vesica run acme", "vesica preview acme", "vesica preview acme --dpia"]
                     .contains(&&*line)
                 {
                     words.extend(["--project".into(), file.clone().into()]);
@@ -237,7 +237,7 @@ mod tests {
                 let read = parse(words).unwrap_or_else(|error| panic!("{line}: {error}"));
                 match read {
                     Parsed::Run(args) => assert!(args.run(command).is_ok(), "{line}"),
-                    Parsed::Preview(args) => assert!(args.run(command).is_ok(), "{line}"),
+                    Parsed::Preview(args) => assert!(args.run.run(command).is_ok(), "{line}"),
                     _ => {}
                 }
             }

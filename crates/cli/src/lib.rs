@@ -15,6 +15,7 @@ mod check;
 pub mod decoders;
 mod demo;
 mod document;
+mod dpia;
 mod exit;
 mod flags;
 mod gateway;
@@ -97,7 +98,7 @@ enum Command {
     /// Say what a run would disclose to each side, without contacting anybody
     ///
     /// It takes a job, or the options of `run`.
-    Preview(Box<run::Args>),
+    Preview(Box<run::PreviewArgs>),
     /// Intersect this party's table with the other party's
     Run(Box<run::Args>),
     /// Create or update a published list that others can query privately

@@ -24,6 +24,7 @@ use vesica_net::{CancelToken, Channel, Fingerprint, Identity, connect::Meeting};
 
 use crate::{
     agreed, cancel,
+    dpia::Assessed,
     exit::{self, Failure},
     flags::Flags,
     help, keygen,
@@ -46,6 +47,18 @@ pub struct Args {
     project: Option<PathBuf>,
     #[command(flatten)]
     flags: Flags<spec::Job>,
+}
+
+#[derive(clap::Args)]
+pub struct PreviewArgs {
+    /// Print a template for a data protection impact assessment
+    ///
+    /// It is Markdown, filled from the agreement or from the options: roles, data, what each side sends, learns and
+    /// keeps, limits, security measures, residual risks. Text in square brackets is left to fill in.
+    #[arg(long, help_heading = "Reports and messages", conflicts_with = "json")]
+    dpia: bool,
+    #[command(flatten)]
+    pub run: Args,
 }
 
 /// A job that can be carried out.
@@ -98,11 +111,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Prints the disclosure of such a run, without contacting anybody.
-pub fn preview(args: &Args) -> Result<(), Failure> {
-    let run = args.run("preview")?;
+pub fn preview(args: &PreviewArgs) -> Result<(), Failure> {
+    let run = args.run.run("preview")?;
     let partnership = run.job.partnership(|| run.identity())?;
     let partnership = partnership.as_ref();
     let summary = run.job.summary(partnership)?;
+    if args.dpia {
+        let assessed = Assessed {
+            job: &run.job,
+            me: run.identity()?.fingerprint(),
+            partnership,
+            offer: &run.job.offer(partnership)?,
+            summary: &summary,
+        };
+        return crate::print_lines(&assessed.markdown());
+    }
     if run.job.messages.json {
         return crate::print(&(agreed::summary_as_json(&summary)? + "\n"));
     }

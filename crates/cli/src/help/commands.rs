@@ -89,6 +89,7 @@ const RUN: &[CommandHelp] = &[
             "send",
             "receive",
             "json",
+            "dpia",
         ],
         examples: &[
             ("Say what the next run of a job will disclose", "vesica preview acme"),
@@ -96,6 +97,7 @@ const RUN: &[CommandHelp] = &[
                 "Say what a run without an agreement would disclose",
                 "vesica preview --identity shop.identity --input customers.csv --key email --learns both",
             ),
+            ("Draft a data protection impact assessment", "vesica preview acme --dpia"),
         ],
     },
     CommandHelp {

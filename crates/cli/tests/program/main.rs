@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod assessment;
 #[cfg(unix)]
 mod broken;
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Failure, assure, compression,
+    Failure, assure, compression, errors,
     programs::Built,
     readmes::{self, Readme},
     repository::Repository,
@@ -25,7 +25,7 @@ struct Part {
 }
 
 /// Documents that need the program come last, because it must be built first.
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     Part {
         path: "docs/security/assurance.md",
         marker: None,
@@ -43,6 +43,11 @@ const PARTS: [Part; 12] = [
         generate: |repository| Ok(supply::counts(&repository.tree()?)),
     },
     Part { path: "ARCHITECTURE.md", marker: Some("layers"), generate: |_| Ok(layers::markdown()) },
+    Part {
+        path: "docs/reference/errors.md",
+        marker: None,
+        generate: |repository| Ok(errors::markdown(&repository.tree()?)),
+    },
     Part {
         path: "docs/reference/cli.md",
         marker: None,

@@ -11,6 +11,7 @@ mod constant_time;
 mod cross;
 mod documents;
 mod environment;
+mod errors;
 mod failure;
 mod fuzz;
 mod interop;

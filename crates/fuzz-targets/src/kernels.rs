@@ -112,6 +112,6 @@ fn hash(backend: Backend, key: Block, content: &[Block]) -> Vec<u8> {
             (&secret, HASH_KEYED)
         }
     };
-    let hashes = backend.hash((key, mode), &inputs, &lens, &numbers);
+    let hashes = backend.hash(key, mode, &inputs, &lens, &numbers);
     bytemuck::cast_slice(hashes.as_flattened()).to_vec()
 }

@@ -1,7 +1,7 @@
 //! The page of all errors that a user can see, extracted from the sources.
 //!
-//! An error is the text of an `#[error(…)]` attribute or of a call such as `Failure::usage(…)`. Its class follows from the
-//! enum or from the call.
+//! An error is the text of an `#[error(…)]` attribute or of a call such as `Failure::usage(…)`. Its class follows from
+//! the enum or from the call.
 
 mod literal;
 

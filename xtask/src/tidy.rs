@@ -1,5 +1,6 @@
 //! The rules of this repository that no compiler checks. See CONTRIBUTING.md for their reasons.
 
+mod book;
 mod circles;
 mod citations;
 mod claims;
@@ -77,6 +78,7 @@ const RULES: &[Rule] = &[
     tuples::no_tuple_is_a_parameter,
     homonyms::few_names_have_many_meanings,
     prose::sentences_are_plain,
+    book::the_book_is_short,
 ];
 
 /// Applies every rule.

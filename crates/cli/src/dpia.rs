@@ -75,7 +75,7 @@ impl Assessed<'_> {
         ];
         let mut text = format!(
             "# Data protection impact assessment: {title}\n\nA draft by `vesica preview --dpia`. Text in [square brackets] is \
-             for the controller to fill in. The facts are those of the terms as this side knows them; the draft is not legal \
+             for the controller to fill in. The facts come from the terms as this side knows them; the draft is not legal \
              advice.\n"
         );
         for (number, (title, part)) in (1..).zip(parts) {
@@ -191,8 +191,8 @@ impl Assessed<'_> {
         if let Some(sends) = &self.offer.sends {
             let columns = sends.columns.join("`, `");
             sent.push(format!(
-                "this side only: the values of `{columns}`, padded to {} bytes a row and encrypted, so that only those of \
-                 matching rows can be read",
+                "this side only: the values of `{columns}`, padded to {} bytes a row and encrypted, so that only \
+                 matching rows' values can be read",
                 sends.bytes
             ));
         }

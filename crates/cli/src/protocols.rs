@@ -19,10 +19,10 @@ pub struct Args {
     markdown: bool,
 }
 
-/// What the predicted cost is given for.
+/// The number of items of the predicted cost.
 const ITEMS: usize = 1 << 20;
 
-/// What is told of a protocol.
+/// The facts about a protocol.
 #[derive(Serialize)]
 struct Entry {
     protocol: &'static str,
@@ -33,13 +33,13 @@ struct Entry {
     secure_against: &'static str,
     receiver_learns: &'static str,
     sender_learns: &'static str,
-    /// Bytes that a payload takes beside its own; nothing where the protocol carries none.
+    /// Bytes that a payload takes beside its own; `None` if the protocol carries no payload.
     bytes_beside_a_payload: Option<u64>,
     /// For a million (2^20) items a side.
     cost: Cost,
 }
 
-/// How a protocol is carried out.
+/// The way in which a protocol is carried out.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -84,7 +84,7 @@ impl Entry {
         }
     }
 
-    /// A list that is made and downloaded for one lookup of as many items.
+    /// Describes a list that is made and downloaded for one lookup of as many items.
     fn of_lookup(lookup: &Lookup) -> Result<Self, Failure> {
         let cost = (lookup.cost)(Asking { items: ITEMS, keys: ITEMS, times: 1 });
         let cost = cost.map_err(|_| Failure::bug("a list of a million items is beyond limits"))?;
@@ -107,7 +107,7 @@ impl Entry {
         })
     }
 
-    /// What a payload of b bytes takes.
+    /// Words the size of a payload of b bytes.
     fn payload(&self) -> String {
         match self.bytes_beside_a_payload {
             None => "none".to_owned(),
@@ -121,7 +121,7 @@ impl Entry {
         [self.secure_against, self.receiver_learns, self.sender_learns]
     }
 
-    /// Megabytes both ways together.
+    /// Formats the megabytes both ways together.
     fn megabytes(&self) -> String {
         let bytes = self.cost.bytes_to_sender + self.cost.bytes_to_receiver;
         format!("{:.1}", bytes as f64 / 1e6)

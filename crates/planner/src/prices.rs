@@ -75,7 +75,7 @@ pub fn region(name: &str) -> Option<&'static Region> {
     REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
 }
 
-/// The machine of one side in a region, and that of the other side if it is paid for too.
+/// The machine of one side in a region, and the other side's if it is paid for too.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Machines {
     /// The region of this side's machine.

@@ -275,7 +275,7 @@ fn text_that_is_broken() {
 fn a_run_over_a_damaged_table_writes_nothing() {
     let batch = tables::batch(0..500);
     let whole = tables::parquet(&batch);
-    // Where the first packed page of a column begins.
+    // The place at which the first packed page of a column begins.
     let place = |column: usize| {
         let bytes = bytes::Bytes::copy_from_slice(&whole);
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();

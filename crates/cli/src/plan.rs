@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&plan);
         return crate::print(&(text.map_err(|_| Failure::bug("a plan has no JSON"))? + "\n"));
     }
-    crate::print(&Shown { plan, all: planned.shown.all }.to_string())
+    crate::print(&PlanText { plan, all: planned.shown.all }.to_string())
 }
 
 fn plan(planned: &Planned, figures: Figures) -> Result<Plan, Failure> {
@@ -112,13 +112,13 @@ fn machines(Machines { mine, theirs }: Machines) -> String {
 }
 
 /// A plan for people.
-struct Shown {
+struct PlanText {
     plan: Plan,
     /// Whether to show every protocol that fits.
     all: bool,
 }
 
-impl Shown {
+impl PlanText {
     /// Returns the protocols that are shown: the recommended ones, and the one that would be chosen.
     fn rows(&self) -> impl Iterator<Item = &PredictedCost> {
         let is_shown = |row: &&PredictedCost| {
@@ -149,7 +149,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for PlanText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { plan, .. } = self;
         let uncalibrated = "; this machine is not calibrated (vesica calibrate)";

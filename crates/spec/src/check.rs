@@ -17,7 +17,7 @@ sections! {
         /// The memory.
         resources: MemoryLimit,
         /// The form of the answer.
-        shown: Shown,
+        shown: CheckOutput,
     }
 }
 
@@ -38,7 +38,7 @@ selection! {
 
 options! {
     /// The form in which a look at a table is shown.
-    pub struct Shown in "Output" {
+    pub struct CheckOutput in "Output" {
         /// List the columns with their types, and do nothing else.
         ///
         /// The names are the fields of the first line. If a CSV file has no header, they are data. Only some formats

@@ -41,7 +41,7 @@ sections! {
         /// The rows that are found.
         result: FoundRows,
         /// The texts in the labels.
-        labels: Labels,
+        labels: FoundLabels,
         /// Messages about the lookup.
         messages: LookupMessages,
     }
@@ -106,7 +106,7 @@ options! {
 
 selection! {
     /// The texts in the labels.
-    pub struct Labels of Outputs { "formulas" }
+    pub struct FoundLabels of Outputs { "formulas" }
 }
 
 selection! {

@@ -52,6 +52,12 @@ const LAYERS: &[Layer] = &[
         never: "tables, files, messages",
     },
     Layer {
+        name: "select",
+        purpose: "the language of queries: a subset of SQL, declared columns, and the sums that answer a query",
+        below: &[],
+        never: "any other crate; how a query is answered",
+    },
+    Layer {
         name: "list",
         purpose: "a published set: its OPRF, its format, and both sides as pure functions of bytes",
         below: &["params", "primitives", "structures", "normalize"],
@@ -290,7 +296,17 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "fuzz-targets",
         purpose: "fuzz targets of every decoder and reader, and the replay of their corpus",
-        below: &["params", "primitives", "structures", "list", "net", "planner", "vesica", "cli"],
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "select",
+            "list",
+            "net",
+            "planner",
+            "vesica",
+            "cli",
+        ],
         never: "protocols; being shipped",
     },
     Layer {

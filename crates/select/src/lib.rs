@@ -1,0 +1,57 @@
+//! The language of queries: a strict subset of SQL over two tables whose matching rows nobody sees.
+//!
+//! A [`Select`] is parsed from one string and displayed as its canonical form, which parses to the same query. Each
+//! side declares its columns ([`Declared`]), and [`Select::check`] returns the [`Shape`] of a query that fits: the sums
+//! that an engine computes for each group, with their widths. Everything else of SQL is refused by name.
+//!
+//! ```
+//! use vesica_select::{Declared, Keys, Select};
+//!
+//! let query: Select = "select b.campaign, count(*), sum(a.spend) from a join b using (key) \
+//!     where a.country = 'DE' group by b.campaign having count(*) >= 50".parse()?;
+//! let a = Declared::parse(&["spend:decimal(2)[0..500]", "country:text"], Keys::Unique)?;
+//! let b = Declared::parse(&["campaign:label<=64"], Keys::Unique)?;
+//! let shape = query.check(&a, &b)?;
+//! assert_eq!((shape.groups, shape.sums.len()), (64, 2));
+//! assert_eq!(
+//!     query.in_words("shop", "bank", "shop", Some(&shape))[0],
+//!     "reveals to shop, for each of at most 64 values of bank's `campaign` with at least 50 shared keys: \
+//!      the number of shared keys and the sum of shop's `spend`"
+//! );
+//! # Ok::<(), vesica_select::Error>(())
+//! ```
+//!
+//! # Meaning
+//!
+//! A query means what it means in SQL, with these differences:
+//!
+//! - `HAVING count(*) >= N` counts distinct keys, even if a side has several rows with one key. Groups with fewer keys
+//!   are suppressed; `WITH REMAINDER` adds one row for all of them together, if they have `N` keys.
+//! - `bucket(x.col, e1, ..., en)` is the number of edges that are at most the value: 0 below `e1`, `n` from `en` on.
+//! - `avg` and `var_samp` are decimals with six more places than the column, rounded half to even.
+//! - Text is compared byte by byte. Numbers are exact decimals.
+//!
+//! **Must never import** any other crate of Vesica, nor know how a query is answered.
+
+mod column;
+mod declaration;
+mod error;
+mod fixed_point;
+mod lexer;
+mod parser;
+mod predicate;
+mod query;
+mod refusals;
+mod shape;
+mod words;
+
+pub use self::{
+    column::{ColumnRef, Side},
+    declaration::{ColumnKind, Declaration, Declared, Keys, Range},
+    error::Error,
+    fixed_point::{FixedPoint, mean, variance},
+    parser::MAX_BYTES,
+    predicate::{Comparator, Datum, Literal, Predicate},
+    query::{Aggregate, ColumnUse, Label, Select, SelectItem},
+    shape::{CellSum, Factor, Formula, LabelShape, LabelValues, MAX_GROUPS, Shape, Summand, Width},
+};

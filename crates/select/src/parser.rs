@@ -1,0 +1,367 @@
+//! From a text to a query, by recursive descent.
+
+mod conditions;
+mod tokens;
+
+use std::str::FromStr;
+
+use self::tokens::is_word;
+use crate::{
+    column::{ColumnRef, Side},
+    error::Error,
+    fixed_point::FixedPoint,
+    lexer::{Lexeme, Lexer, Token},
+    query::{Aggregate, Label, Select, SelectItem},
+    refusals,
+};
+
+/// The longest text of a query, in bytes.
+pub const MAX_BYTES: usize = 8 << 10;
+
+/// The deepest nesting of parentheses and NOT in a predicate.
+const MAX_DEPTH: u32 = 32;
+
+/// The largest minimum of HAVING: sets have at most 2^28 keys.
+const MAX_LEAST: i128 = 1 << 28;
+
+impl FromStr for Select {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut lexer = Lexer::new(text, MAX_BYTES)?;
+        let mut tokens = Vec::new();
+        loop {
+            let lexeme = lexer.next()?;
+            tokens.push(lexeme);
+            if tokens.last().is_some_and(|last| last.token == Token::End) {
+                break;
+            }
+        }
+        Parser { text, tokens, next: 0, depth: 0, named: Vec::new() }.select()
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// Ends with [`Token::End`].
+    tokens: Vec<Lexeme>,
+    next: usize,
+    depth: u32,
+    /// The columns of the predicate, in the order in which they are named.
+    named: Vec<Named>,
+}
+
+/// A column's side, and the byte at which the column is named.
+#[derive(Clone, Copy)]
+struct Named {
+    side: Side,
+    at: usize,
+}
+
+/// The clauses of a query.
+impl Parser<'_> {
+    fn select(mut self) -> Result<Select, Error> {
+        if self.is("WITH") {
+            return self
+                .fail("common table expressions are not supported: a query begins with SELECT");
+        }
+        if !self.eat("SELECT") {
+            return self.fail("a query begins with SELECT");
+        }
+        let (mut items, mut labels, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            places.push(self.at());
+            let item = self.item(&mut labels)?;
+            items.push(item);
+            if !self.eat_symbol(",") {
+                break;
+            }
+        }
+        self.from()?;
+        let filters = if self.eat("WHERE") { self.filters()? } else { [None, None] };
+        self.group_by(&labels)?;
+        let least = if self.eat("HAVING") { self.having()? } else { 0 };
+        let has_remainder = self.is("WITH") && is_word(self.following(1), "REMAINDER");
+        if has_remainder {
+            if least == 0 || labels.is_empty() {
+                return self.fail("WITH REMAINDER needs GROUP BY and HAVING count(*) >= N");
+            }
+            self.advance();
+            self.advance();
+        }
+        self.eat_symbol(";");
+        if *self.token() != Token::End {
+            return self.refuse("the end of the query");
+        }
+        let query = Select { items, labels, filters, least, has_remainder };
+        if query.aggregates().next().is_none() {
+            let what = "the SELECT list needs an aggregate, such as count(*)";
+            return Err(Error::at(self.text, places[0], what));
+        }
+        let headings = query.headings();
+        for (i, heading) in headings.iter().enumerate() {
+            if headings[..i].contains(heading) {
+                let what = format!(
+                    "two columns of the result have the name `{heading}`: write AS and another name"
+                );
+                return Err(Error::at(self.text, places[i], what));
+            }
+        }
+        Ok(query)
+    }
+
+    fn item(&mut self, labels: &mut Vec<Label>) -> Result<SelectItem, Error> {
+        if self.is_symbol("*") {
+            return self.fail("`SELECT *` is not supported: name labels and aggregates");
+        }
+        let at = self.at();
+        let function = match self.token() {
+            Token::Word(word) if *self.following(1) == Token::Symbol("(") => {
+                Some(word.to_ascii_lowercase())
+            }
+            Token::Word(_) | Token::Quoted(_) => None,
+            _ => return self.refuse("a label or an aggregate"),
+        };
+        let item = match function {
+            Some(function) if function != "bucket" => {
+                let aggregate = self.aggregate(&function)?;
+                SelectItem::Aggregate { aggregate, name: self.name()? }
+            }
+            _ => {
+                let label = self.label()?;
+                if labels.contains(&label) {
+                    return Err(Error::at(
+                        self.text,
+                        at,
+                        format!("the label {label} is named twice"),
+                    ));
+                }
+                labels.push(label);
+                SelectItem::Label { label: labels.len() - 1, name: self.name()? }
+            }
+        };
+        Ok(item)
+    }
+
+    /// Reads the name after AS, if there is one.
+    fn name(&mut self) -> Result<Option<String>, Error> {
+        let has_name = self.eat("AS");
+        match self.token() {
+            Token::Word(name) | Token::Quoted(name) if has_name => {
+                let name = name.clone();
+                self.advance();
+                Ok(Some(name))
+            }
+            _ if has_name => self.refuse("a name"),
+            Token::Word(word) if !self.is("FROM") && refusals::of_word(word).is_none() => {
+                self.fail(format!("write AS before the name `{word}`"))
+            }
+            _ if self.is("FROM") || self.is_symbol(",") => Ok(None),
+            _ => self.refuse("a comma or FROM"),
+        }
+    }
+
+    fn label(&mut self) -> Result<Label, Error> {
+        if !(self.is("bucket") && *self.following(1) == Token::Symbol("(")) {
+            return Ok(Label::Column(self.column()?));
+        }
+        self.advance();
+        self.advance();
+        let column = self.column()?;
+        self.expect_symbol(",", "a comma and the edges of the buckets")?;
+        let mut edges: Vec<FixedPoint> = Vec::new();
+        loop {
+            let at = self.at();
+            let edge = self.number("a number as the edge of a bucket")?;
+            if edges.last().is_some_and(|last| *last >= edge) {
+                return Err(Error::at(self.text, at, "the edges of buckets must ascend"));
+            }
+            edges.push(edge);
+            if !self.eat_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")", "a comma or a closing parenthesis")?;
+        Ok(Label::Bucket { column, edges })
+    }
+
+    fn aggregate(&mut self, function: &str) -> Result<Aggregate, Error> {
+        if !["count", "sum", "avg", "var_samp"].contains(&function) {
+            return match refusals::of_word(function) {
+                Some(advice) => self.fail(advice),
+                None => self.fail(refusals::of_function(function)),
+            };
+        }
+        self.advance();
+        self.advance();
+        let aggregate = match function {
+            "count" => self.count()?,
+            "sum" => {
+                let first = self.column()?;
+                match self.eat_symbol("*") {
+                    true => Aggregate::product(first, self.column()?),
+                    false => Aggregate::Sum(first),
+                }
+            }
+            "avg" => Aggregate::Mean(self.column()?),
+            _ => Aggregate::Variance(self.column()?),
+        };
+        self.expect_symbol(")", "a closing parenthesis")?;
+        Ok(aggregate)
+    }
+
+    /// Reads what is counted, up to the closing parenthesis.
+    fn count(&mut self) -> Result<Aggregate, Error> {
+        if self.eat_symbol("*") {
+            return Ok(Aggregate::CountAll);
+        }
+        if self.eat("DISTINCT") {
+            return match self.eat("key") {
+                true => Ok(Aggregate::CountKeys),
+                false => self.fail("DISTINCT is supported only in count(DISTINCT key)"),
+            };
+        }
+        if self.is("key") {
+            return self.fail("write count(DISTINCT key) or count(*)");
+        }
+        if self.is_symbol(")") || matches!(self.token(), Token::Number(_)) {
+            return self.fail("write count(*)");
+        }
+        Ok(Aggregate::Count(self.column()?))
+    }
+
+    /// Reads a column with its side.
+    fn column(&mut self) -> Result<ColumnRef, Error> {
+        const EXPECTED: &str = "a column such as a.spend";
+        let (word, is_qualified) = match self.token() {
+            Token::Word(word) | Token::Quoted(word) => {
+                (word, *self.following(1) == Token::Symbol("."))
+            }
+            _ => return self.refuse(EXPECTED),
+        };
+        let is_plain = matches!(self.token(), Token::Word(_));
+        if !is_qualified {
+            if is_plain && let Some(advice) = refusals::of_word(word) {
+                return self.fail(advice);
+            }
+            if *self.following(1) == Token::Symbol("(") {
+                return self.fail(refusals::of_function(word));
+            }
+            let name = if is_plain { word.clone() } else { format!("\"{word}\"") };
+            return self.fail(format!("write a.{name} or b.{name}: each column needs its side"));
+        }
+        let side = match word.as_str() {
+            "a" | "A" if is_plain => Side::A,
+            "b" | "B" if is_plain => Side::B,
+            _ => return self.fail(format!("unknown table `{word}`: the tables are a and b")),
+        };
+        self.advance();
+        self.advance();
+        let name = match self.token() {
+            Token::Word(name) | Token::Quoted(name) => name.clone(),
+            Token::Symbol("*") => {
+                return self.fail("`*` is supported only in count(*): name a column");
+            }
+            _ => return self.refuse("the name of a column"),
+        };
+        if name.eq_ignore_ascii_case("key") {
+            return self.fail("the key cannot be a column of a query: use count(DISTINCT key)");
+        }
+        self.advance();
+        Ok(ColumnRef { side, name })
+    }
+
+    fn from(&mut self) -> Result<(), Error> {
+        const FROM: &str = "FROM a JOIN b USING (key)";
+        self.expect("FROM", FROM)?;
+        self.table("a")?;
+        self.expect("JOIN", FROM)?;
+        self.table("b")?;
+        self.expect("USING", "USING (key)")?;
+        self.expect_symbol("(", "USING (key)")?;
+        if !self.eat("key") || !self.is_symbol(")") {
+            return self
+                .fail("write USING (key): the columns of the key are not part of the query");
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// Reads the name of a table.
+    fn table(&mut self, name: &str) -> Result<(), Error> {
+        if !self.eat(name) {
+            return match self.token() {
+                Token::Word(word) if refusals::of_word(word).is_none() => self.fail(format!(
+                    "expected table {name} instead of `{word}`: write FROM a JOIN b USING (key)"
+                )),
+                _ => self.refuse(&format!("table {name}")),
+            };
+        }
+        match self.token() {
+            Token::Word(word)
+                if !["join", "using"].contains(&word.to_ascii_lowercase().as_str())
+                    && refusals::of_word(word).is_none() =>
+            {
+                self.fail("names for tables are not supported: write FROM a JOIN b USING (key)")
+            }
+            Token::Symbol(",") => self.fail("the only join is FROM a JOIN b USING (key)"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads GROUP BY, which must name all labels.
+    fn group_by(&mut self, labels: &[Label]) -> Result<(), Error> {
+        let at = self.at();
+        let mut missing: Vec<&Label> = labels.iter().collect();
+        if self.eat("GROUP") {
+            self.expect("BY", "BY after GROUP")?;
+            loop {
+                let at = self.at();
+                if matches!(self.token(), Token::Number(_)) {
+                    return self.fail("write the label itself in GROUP BY, not its number");
+                }
+                let label = self.label()?;
+                let known = missing.iter().position(|one| **one == label);
+                let Some(known) = known else {
+                    let what = match labels.contains(&label) {
+                        true => format!("the label {label} is named twice"),
+                        false => format!("the label {label} must also be in the SELECT list"),
+                    };
+                    return Err(Error::at(self.text, at, what));
+                };
+                missing.remove(known);
+                if !self.eat_symbol(",") {
+                    break;
+                }
+            }
+        }
+        match missing.first() {
+            Some(label) => {
+                Err(Error::at(self.text, at, format!("GROUP BY must name the label {label}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the condition of HAVING.
+    fn having(&mut self) -> Result<u64, Error> {
+        const HAVING: &str = "the only condition of HAVING is count(*) >= N, with N from 1 to 2^28";
+        let at = self.at();
+        let is_count = self.eat("count")
+            && self.eat_symbol("(")
+            && matches!(self.count(), Ok(Aggregate::CountAll | Aggregate::CountKeys))
+            && self.eat_symbol(")")
+            && self.eat_symbol(">=");
+        match *self.token() {
+            Token::Number(number)
+                if is_count
+                    && number.scale() == 0
+                    && (1..=MAX_LEAST).contains(&number.number()) =>
+            {
+                self.advance();
+                Ok(number.number() as u64)
+            }
+            _ => Err(Error::at(self.text, at, HAVING)),
+        }
+    }
+}

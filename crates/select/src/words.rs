@@ -1,0 +1,122 @@
+//! A query in plain English, for people who consent to it.
+
+use crate::{
+    column::{ColumnRef, Side},
+    declaration::Keys,
+    query::{Aggregate, Label, Select},
+    shape::{LabelValues, Shape},
+};
+
+impl Select {
+    /// Describes what a run of the query reveals to `learner`, and which rows it counts, with the names of both sides.
+    /// The sentences begin in lower case and have no full stop. With the shape they give the number of groups.
+    pub fn in_words(&self, a: &str, b: &str, learner: &str, shape: Option<&Shape>) -> Vec<String> {
+        let words = Wording { names: [a, b], shape };
+        let groups: Vec<_> =
+            (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
+        let (be, least) = match self.least {
+            1 => ("is", "at least 1 shared key".to_owned()),
+            least => ("are", format!("at least {least} shared keys")),
+        };
+        let aggregates: Vec<_> = self.aggregates().map(|one| words.aggregate(one)).collect();
+        let aggregates = all(&aggregates);
+        let mut sentences = vec![match (groups.is_empty(), self.least) {
+            (true, 0) => format!("reveals to {learner} {aggregates}"),
+            (true, _) => format!("reveals to {learner}, if there {be} {least}: {aggregates}"),
+            (false, 0) => format!("reveals to {learner}, for {}: {aggregates}", all(&groups)),
+            (false, _) => {
+                format!("reveals to {learner}, for {} with {least}: {aggregates}", all(&groups))
+            }
+        }];
+        if self.has_remainder {
+            sentences.push(format!(
+                "reveals the same for all other groups together, if they have {least}"
+            ));
+        }
+        for side in Side::BOTH {
+            if let Some(filter) = self.filter(side) {
+                let name = words.names[side.index()];
+                sentences.push(format!("counts only rows of {name} with `{}`", filter.text(false)));
+            }
+        }
+        sentences
+    }
+}
+
+/// The names of both sides, and what is known of the query.
+struct Wording<'a> {
+    names: [&'a str; 2],
+    shape: Option<&'a Shape>,
+}
+
+impl Wording<'_> {
+    fn column(&self, column: &ColumnRef) -> String {
+        format!("{}'s `{}`", self.names[column.side.index()], column.name)
+    }
+
+    fn label(&self, number: usize, label: &Label) -> String {
+        let column = self.column(label.column());
+        let shape = self.shape.map(|shape| &shape.labels[number]);
+        let values = match (label, shape.map(|shape| &shape.values)) {
+            (Label::Bucket { edges, .. }, _) => {
+                let edges: Vec<_> = edges.iter().map(ToString::to_string).collect();
+                format!("each of {} ranges of {column}, split at {}", edges.len() + 1, all(&edges))
+            }
+            (Label::Column(_), Some(LabelValues::Public(labels))) => {
+                format!("each of {} known values of {column}", labels.len())
+            }
+            (Label::Column(_), Some(LabelValues::Private { most })) => {
+                format!("each of at most {most} values of {column}")
+            }
+            (Label::Column(_), None) => format!("each value of {column}"),
+        };
+        match shape {
+            Some(shape) if shape.is_nullable => format!("{values} or none"),
+            _ => values,
+        }
+    }
+
+    fn aggregate(&self, aggregate: &Aggregate) -> String {
+        match aggregate {
+            Aggregate::CountAll => match self.shape.map(|shape| shape.keys) {
+                Some([Keys::Unique, Keys::Unique]) => "the number of shared keys".to_owned(),
+                _ => "the number of rows with shared keys".to_owned(),
+            },
+            Aggregate::CountKeys => "the number of shared keys".to_owned(),
+            Aggregate::Count(column) => format!("the number of values of {}", self.column(column)),
+            Aggregate::Sum(column) => format!("the sum of {}", self.column(column)),
+            Aggregate::SumOfProducts(first, second) if first == second => {
+                format!("the sum of the squares of {}", self.column(first))
+            }
+            Aggregate::SumOfProducts(first, second) => {
+                format!(
+                    "the sum of the products of {} and {}",
+                    self.column(first),
+                    self.column(second)
+                )
+            }
+            Aggregate::Mean(column) => {
+                format!(
+                    "the mean of {} together with its sum and number of values",
+                    self.column(column)
+                )
+            }
+            Aggregate::Variance(column) => format!(
+                "the variance of {} together with its sum, sum of squares and number of values",
+                self.column(column)
+            ),
+        }
+    }
+}
+
+/// Joins words by commas and "and".
+fn all(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, second] if ![", ", " and "].iter().any(|part| first.contains(part)) => {
+            format!("{first} and {second}")
+        }
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
+    }
+}

@@ -1,0 +1,9 @@
+//! Queries from their texts to their meaning.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod accepted;
+mod canonical;
+mod oracle;
+mod random;
+mod refused;

@@ -55,7 +55,7 @@ pub fn identity(data: &[u8], valid: &mut Valid) {
 }
 
 /// Checks that a parsed value is displayed as a text that parses to the same value.
-fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
+pub(crate) fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
     let value: T = text.parse().ok()?;
     let again = value.to_string().parse().ok();
     assert!(again.as_ref() == Some(&value), "`{value}` is another value");

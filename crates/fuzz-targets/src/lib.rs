@@ -12,6 +12,7 @@ mod documents;
 mod groups;
 mod kernels;
 mod lists;
+mod queries;
 mod structures;
 mod tables;
 mod wire;
@@ -84,6 +85,7 @@ pub const TARGETS: &[Target] = &[
     target("words", documents::words, &["moment", "day", "hours", "profile", "policy"]),
     target("project", documents::project, &["jobs"]),
     target("normalize", documents::normalize, &["value"]),
+    target("select", queries::select, &["query", "declaration", "shape"]),
     target("documents", documents::documents, &["invitation", "proposal", "agreement", "record"]),
     target("ledger", documents::ledger, &["ledger"]),
     target("journal", documents::journal, &["journal"]),

@@ -208,13 +208,15 @@ impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
         let taken = taken.collect::<Result<Vec<_>>>()?;
         let pieces = pieces.zip(&taken);
         let made: Vec<Zeroizing<Vec<Block>>> = of_blocks(trees, lines, |i, leaves, lines| {
-            let lanes = pieces.clone().enumerate().map(|(lane, (piece, PieceMessages { masked, sums }))| {
-                masked.grow_one(i, noise.places(piece), noise.keys(piece), leaves);
-                complete(leaves, noise.places(piece)[i], sums[i]);
-                let made = (self.keep)(piece * trees.trees() + i, leaves);
-                put(leaves, lines, lane);
-                made
-            });
+            let lanes = pieces.clone().enumerate().map(
+                |(lane, (piece, PieceMessages { masked, sums }))| {
+                    masked.grow_one(i, noise.places(piece), noise.keys(piece), leaves);
+                    complete(leaves, noise.places(piece)[i], sums[i]);
+                    let made = (self.keep)(piece * trees.trees() + i, leaves);
+                    put(leaves, lines, lane);
+                    made
+                },
+            );
             Zeroizing::new(lanes.collect())
         });
         for (lane, (piece, _)) in pieces.enumerate() {

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn offer(learns: Learns) -> Offer {
-        Offer::new(vec![Normalize::Email], learns)
+        Offer::new(vec![Normalize::EMAIL], learns)
     }
 
     const ALL: [Learns; 4] = [Learns::Me, Learns::Peer, Learns::Both, Learns::Nobody];

@@ -68,7 +68,7 @@ mod tests {
     use crate::offer::Offer;
 
     fn signed() -> WireOffer {
-        let offer = Offer::new(vec![Normalize::Email], Learns::Me);
+        let offer = Offer::new(vec![Normalize::EMAIL], Learns::Me);
         WireOffer::new(&Offer { minimum: 5, ..offer }, Role::A)
     }
 

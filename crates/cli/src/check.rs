@@ -72,7 +72,7 @@ impl Args {
             None => {
                 let input = options.table.source(Some(Source::from_path(&self.table)))?;
                 let dialect = Dialect::from(Delimiter::of_name(&self.table));
-                (input, dialect, Vec::new(), vec![Normalize::None], NullValues::default())
+                (input, dialect, Vec::new(), vec![Normalize::NONE], NullValues::default())
             }
         };
         dialect.format = options.table.format.or(dialect.format);

@@ -86,7 +86,7 @@ impl Look {
     /// Adds a column's value, before and after normalisation.
     pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: &Normalize) {
         self.changed |= raw != value;
-        self.spaced |= *normalize == Normalize::None && raw.trim().len() != raw.len();
+        self.spaced |= *normalize == Normalize::NONE && raw.trim().len() != raw.len();
         self.capitals |= normalize.keeps_case() && value.chars().any(char::is_uppercase);
         self.digits =
             self.digits.and_then(|before| Some(before + digits(normalize.unknown_part(value))?));

@@ -179,28 +179,28 @@ mod tests {
 
     #[test]
     fn columns_do_not_run_together() {
-        let both = [("x", Normalize::None), ("y", Normalize::None)];
+        let both = [("x", Normalize::NONE), ("y", Normalize::NONE)];
         let found = keys("x,y\n\"a,b\",c\na,\"b,c\"\nab,c\na,bc\n", &both).unwrap();
         for (i, a) in found.iter().enumerate() {
             assert!(found[i + 1..].iter().all(|b| a != b));
         }
-        let one = keys("x\na\n", &[("x", Normalize::None)]).unwrap();
+        let one = keys("x\na\n", &[("x", Normalize::NONE)]).unwrap();
         let two = keys("x,y\na,a\n", &both).unwrap();
         assert_ne!(one, two);
     }
 
     #[test]
     fn a_row_without_part_of_its_key_has_no_key() {
-        let columns = [("x", Normalize::Trim), ("y", Normalize::Email)];
+        let columns = [("x", Normalize::TRIM), ("y", Normalize::EMAIL)];
         let found = keys("x,y\n ,a@b\na,\na,none\na,a@b\n", &columns).unwrap();
         assert_eq!(
             found.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, false, false, true]
         );
         // Without normalisation, spaces are a value, and so is a null value.
-        assert!(keys("x,y\n ,\n", &[("x", Normalize::None)]).unwrap()[0].is_some());
+        assert!(keys("x,y\n ,\n", &[("x", Normalize::NONE)]).unwrap()[0].is_some());
         for (normalize, is_key) in
-            [(Normalize::None, true), (Normalize::Trim, false), (Normalize::Lower, false)]
+            [(Normalize::NONE, true), (Normalize::TRIM, false), (Normalize::LOWER, false)]
         {
             let found = keys("x\nNULL\n n/a\n-\nNullable\n", &[("x", normalize)]).unwrap();
             assert_eq!(
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn bad_values_are_placed_and_not_shown() {
-        let error = |text: &[u8]| keys(text, &[("k", Normalize::None)]).unwrap_err().to_string();
+        let error = |text: &[u8]| keys(text, &[("k", Normalize::NONE)]).unwrap_err().to_string();
         let message = error(b"k,v\nfine,\xff\nse\xffcret,1\n");
         assert_eq!(
             message,

@@ -120,7 +120,7 @@ mod tests {
     fn all_of(text: &str, reading: Reading) -> Result<(KeySet, Findings)> {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = source.open(Delimiter::Comma)?.read()?;
-        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::LOWER }];
         let (_, set, findings) = KeySet::read(scan, &Reading { keys, ..reading }, |_, _| {})?;
         Ok((set, findings))
     }
@@ -256,7 +256,7 @@ mod tests {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = source.open(Delimiter::Comma)?.read()?;
         let column = |(name, normalize): (&str, _)| KeyColumn { name: name.into(), normalize };
-        let columns = [("m", Normalize::Email), ("n", Normalize::Lower), ("p", Normalize::Lower)];
+        let columns = [("m", Normalize::EMAIL), ("n", Normalize::LOWER), ("p", Normalize::LOWER)];
         let keys = columns.map(column).to_vec();
         let reading =
             Reading { keys, identifiers: vec![1, 2], nulls, duplicates, ..Reading::default() };
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn equal_values_of_different_identifiers_are_different_keys() {
         let keys =
-            ["k", "l"].map(|name| KeyColumn { name: name.into(), normalize: Normalize::None });
+            ["k", "l"].map(|name| KeyColumn { name: name.into(), normalize: Normalize::NONE });
         let digests = |identifiers: Vec<u8>| {
             let source = Source::Memory { name: "t".into(), bytes: b"k,l\nx,x\n".to_vec() };
             let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();

@@ -67,7 +67,7 @@ const KINDS: [Kind; 13] = [
     (
         "with several mail addresses, or one with a name or a link around it",
         "store one address only",
-        |seen| is_mail(seen.normalize) && seen.value.is_empty() && seen.text.contains('@'),
+        |seen| seen.normalize.is_mail() && seen.value.is_empty() && seen.text.contains('@'),
     ),
     (
         "with a time of day other than midnight",
@@ -87,7 +87,7 @@ const KINDS: [Kind; 13] = [
     (
         "with white space at an end",
         "use --normalize trim, or a profile for the column's kind of values",
-        |seen| *seen.normalize == Normalize::None && seen.text.len() != seen.raw.len(),
+        |seen| *seen.normalize == Normalize::NONE && seen.text.len() != seen.raw.len(),
     ),
     (
         "with invisible characters, such as a zero-width space",
@@ -168,13 +168,6 @@ fn is_phone(normalize: &Normalize) -> bool {
     matches!(
         of_values(normalize),
         Normalize::Phone(_) | Normalize::Partner(_, Identifier::Phone(_))
-    )
-}
-
-fn is_mail(normalize: &Normalize) -> bool {
-    matches!(
-        of_values(normalize),
-        Normalize::Email | Normalize::PlainEmail | Normalize::Partner(_, Identifier::Email)
     )
 }
 

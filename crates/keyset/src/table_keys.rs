@@ -229,7 +229,7 @@ mod tests {
     fn read(memory: Option<u64>, reading: Reading) -> Result<(TableKeys, Findings)> {
         let source = Source::Memory { name: "t".into(), bytes: text().into() };
         let scan = source.open(Delimiter::Comma)?.read()?;
-        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::LOWER }];
         let spill = Some(std::env::temp_dir());
         let reading = Reading { keys, memory, spill, ..reading };
         let (_, keys, findings) = TableKeys::read(scan, &reading, |_, _| {})?;
@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn columns(names: &[&str]) -> Vec<KeyColumn> {
-        let column = |name: &&str| KeyColumn { name: (*name).into(), normalize: Normalize::Lower };
+        let column = |name: &&str| KeyColumn { name: (*name).into(), normalize: Normalize::LOWER };
         names.iter().map(column).collect()
     }
 
@@ -400,7 +400,7 @@ mod tests {
         let nowhere = Some(PathBuf::from("/nowhere/at/all"));
         let source = Source::Memory { name: "t".into(), bytes: text().into() };
         let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();
-        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::LOWER }];
         let reading = Reading { keys, memory: Some(1 << 20), spill: nowhere, ..Reading::default() };
         let error = TableKeys::read(scan, &reading, |_, _| {}).err().unwrap();
         assert_eq!(error.class(), Class::Input);

@@ -69,7 +69,7 @@ impl World {
         let job = Publication {
             input: Source::Memory { name: "t.csv".into(), bytes: text.into() },
             dialect: Dialect::from(Delimiter::Comma),
-            columns: vec![KeyColumn { name: "mail".into(), normalize: Normalize::Email }],
+            columns: vec![KeyColumn { name: "mail".into(), normalize: Normalize::EMAIL }],
             null_values: NullValues::default(),
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
@@ -141,7 +141,7 @@ impl World {
         let job = LookUp {
             input: Source::Memory { name: "mine.csv".into(), bytes: text.into() },
             dialect: Dialect::from(Delimiter::Comma),
-            columns: vec![KeyColumn { name: "address".into(), normalize: Normalize::Email }],
+            columns: vec![KeyColumn { name: "address".into(), normalize: Normalize::EMAIL }],
             null_values: NullValues::default(),
             nulls: Nulls::Skip,
             output: output.clone().into(),

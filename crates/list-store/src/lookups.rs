@@ -122,7 +122,7 @@ impl Client {
         let job = LookUp {
             input: Source::Memory { name: "mine.csv".into(), bytes: text.into() },
             dialect: Dialect::from(Delimiter::Comma),
-            columns: vec![KeyColumn { name: "address".into(), normalize: Normalize::Email }],
+            columns: vec![KeyColumn { name: "address".into(), normalize: Normalize::EMAIL }],
             null_values: NullValues::default(),
             nulls: Nulls::Skip,
             output: output.clone().into(),

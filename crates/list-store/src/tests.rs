@@ -50,7 +50,7 @@ pub(super) fn table(keys: impl IntoIterator<Item = u32>) -> Table {
 impl Scratch {
     pub(super) fn new(labels: bool) -> Self {
         let (directory, me) = (tempfile::tempdir().unwrap(), Identity::generate().unwrap());
-        Self { directory, me, labels, normalize: Normalize::Email }
+        Self { directory, me, labels, normalize: Normalize::EMAIL }
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -210,7 +210,7 @@ fn changes_that_need_a_new_epoch_are_refused_by_name() {
     let all = table(0..300);
     scratch.published(&all);
     let job = scratch.job(&all);
-    let column = KeyColumn { name: "mail".into(), normalize: Normalize::Lower };
+    let column = KeyColumn { name: "mail".into(), normalize: Normalize::LOWER };
     for (job, what) in [
         (Publication { columns: vec![column], ..job.clone() }, "normalisation"),
         (Publication { labels: Some((vec!["why".into()], 24)), ..job.clone() }, "labels"),

@@ -84,7 +84,7 @@ impl NullValues {
     pub fn new<T: AsRef<str>>(
         values: impl IntoIterator<Item = T>,
     ) -> Result<Self, NullValuesError> {
-        let normalised = |value: T| Normalize::Lower.apply(value.as_ref()).into_owned();
+        let normalised = |value: T| Normalize::LOWER.apply(value.as_ref()).into_owned();
         let mut values: Vec<_> =
             values.into_iter().map(normalised).filter(|value| !value.is_empty()).collect();
         values.sort();
@@ -118,7 +118,7 @@ impl NullValues {
         if !may_be {
             return false;
         }
-        let value = Normalize::Lower.apply(value);
+        let value = Normalize::LOWER.apply(value);
         self.values.binary_search_by(|null| null.as_str().cmp(&value)).is_ok()
     }
 

@@ -282,7 +282,7 @@ mod tests {
     const KEYS: [u64; 2] = [10, 20];
 
     fn terms() -> Terms {
-        let offer = Offer::new(vec![Normalize::Email], Learns::Both);
+        let offer = Offer::new(vec![Normalize::EMAIL], Learns::Both);
         let [mine, theirs] = [Role::A, Role::B].map(|role| WireOffer::new(&offer, role));
         let parties = Parties { role: Role::A, me: "a".to_owned(), peer: "b".to_owned() };
         Terms::merge(&mine, &theirs, &parties).unwrap()

@@ -313,7 +313,7 @@ mod tests {
         let text = (0..keys).fold("k\n".to_owned(), |text, key| text + &format!("secret{key}\n"));
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = source.open(Delimiter::Comma)?.read()?;
-        let column = KeyColumn { name: "k".into(), normalize: Normalize::None };
+        let column = KeyColumn { name: "k".into(), normalize: Normalize::NONE };
         let reading = Reading { keys: vec![column], ..Reading::default() };
         let (_, set, _) = KeySet::read(scan, &reading, |_, _| {})?;
         let seed = Seed::agree(role, &mut channel, &mut rng)?;

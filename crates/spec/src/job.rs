@@ -181,7 +181,7 @@ options! {
         /// email, email:plain (without the rules of gmail.com); phone:CC, in the country CC if a number does not begin
         /// with +; date:%d.%m.%Y, or date for ISO dates; number; name; postcode:CC; sha256:PROFILE if the other side
         /// has digests and says hashed:PROFILE. See docs/guides/keys.md.
-        "HOW" normalize: Profiles = vec![Normalize::None];
+        "HOW" normalize: Profiles = vec![Normalize::NONE];
         /// Values that count as empty in normalised key columns.
         ///
         /// Commas separate them, and their case does not matter. They are the same on both sides; '' is for none

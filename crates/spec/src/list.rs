@@ -53,7 +53,7 @@ options! {
         /// The normalisation of keys: one profile, or one per column.
         ///
         /// It takes the profiles of `run`.
-        "HOW" normalize: Profiles = vec![Normalize::None];
+        "HOW" normalize: Profiles = vec![Normalize::NONE];
         /// Values that count as empty in normalised key columns.
         ///
         /// They are written as in `run`.

@@ -57,7 +57,7 @@ impl Setting {
         let offer = Offer {
             protocol: Some(self.protocol.to_owned()),
             max_peer_rows: u64::MAX >> 1,
-            ..Offer::new(vec![Normalize::Email], Learns::Both)
+            ..Offer::new(vec![Normalize::EMAIL], Learns::Both)
         };
         let output = self.folder.path().join(format!("{role:?} out.csv"));
         let planner = PlannerInputs {

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut channel = connect::listen(address, &meeting)?.into_channel()?;
         let query = Query::COUNT;
         let offer =
-            Offer { query, minimum: 100, ..Offer::new(vec![Normalize::Email], Learns::Peer) };
+            Offer { query, minimum: 100, ..Offer::new(vec![Normalize::EMAIL], Learns::Peer) };
         let job = Job::new(Source::from_path(table), ["email"], offer);
         let runner =
             Runner::new(job, Role::B).between(me.fingerprint().to_string(), peer.to_string());

@@ -37,7 +37,7 @@ fn source(customers: impl Iterator<Item = Customer>) -> Source {
 }
 
 fn count(role: Role, table: Source, end: Memory) -> u64 {
-    let keys = vec![Normalize::Trim, Normalize::Lower];
+    let keys = vec![Normalize::TRIM, Normalize::LOWER];
     let offer = Offer { query: Query::COUNT, ..Offer::new(keys, Learns::Both) };
     let job = Job::new(table, ["number", "name"], offer);
     let finished = Runner::new(job, role).run(&mut Channel::new(end));

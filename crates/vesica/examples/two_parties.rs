@@ -32,7 +32,7 @@ fn main() {
 fn party(role: Role, table: &str, key: &str, output: &Path, end: Memory) -> Result<Report> {
     let input =
         vesica::Source::Memory { name: format!("the table of {role:?}"), bytes: table.into() };
-    let offer = Offer::new(vec![Normalize::Email], Learns::Both);
+    let offer = Offer::new(vec![Normalize::EMAIL], Learns::Both);
     let job = Job { output: Some(output.into()), ..Job::new(input, [key], offer) };
     // Over a network, name the fingerprints of the identities; see the example `service`.
     Ok(Runner::new(job, role).run(&mut Channel::new(end))?.report)

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn numbers() {
         let text = "\u{feff}mail;v\r\nA@b.c;1\r\n a@b.c;2\r\n;3\r\nd@e.f;4\r\nd@e.f;5\r\n";
-        let found = checked(text, "mail", Normalize::Email);
+        let found = checked(text, "mail", Normalize::EMAIL);
         assert_eq!((found.line_ends, found.delimiter), (Some("CRLF"), Some("semicolon")));
         assert_eq!((found.byte_order_mark, found.format), (Some(true), "csv"));
         let found = found.findings;
@@ -133,7 +133,7 @@ mod tests {
                        tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=\nb4c9a289\n";
         let found = of(digests, "hashed:email");
         assert_eq!((found.values, found.invalid, found.changed, found.merged), (3, 1, 1, 1));
-        assert!(checked("", "k", Normalize::None).key_columns.is_empty());
+        assert!(checked("", "k", Normalize::NONE).key_columns.is_empty());
         let both = [("k", "none"), ("l", "date")];
         let keys = both.map(|(name, profile)| KeyColumn {
             name: name.into(),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn guessable_keys_cause_a_warning() {
         let low = |text: &str| {
-            let found = checked(text, "k", Normalize::None);
+            let found = checked(text, "k", Normalize::NONE);
             found.findings.warnings.iter().any(|w| w.contains("low entropy"))
         };
         assert!(low("k\n+44 1632 960983\n(020) 7946-0018\n"));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn empty_tables_are_not_a_fault() {
-        let first = |text| checked(text, "k", Normalize::None).findings.warnings[0].clone();
+        let first = |text| checked(text, "k", Normalize::NONE).findings.warnings[0].clone();
         assert!(first("").contains("empty"));
         assert!(first("k\n").contains("no row"));
     }

@@ -12,7 +12,7 @@
 //! use vesica_net::{Channel, transport::memory};
 //!
 //! fn side(role: Role, table: &str, output: &Path, end: memory::Memory) -> vesica::Result<Report> {
-//!     let offer = Offer::new(vec![Normalize::Email], Learns::Both);
+//!     let offer = Offer::new(vec![Normalize::EMAIL], Learns::Both);
 //!     let input = Source::Memory { name: "customers".into(), bytes: table.into() };
 //!     let job = Job { output: Some(output.into()), ..Job::new(input, ["email"], offer) };
 //!     Ok(Runner::new(job, role).run(&mut Channel::new(end))?.report)

@@ -8,7 +8,7 @@ use vesica_net::transport::memory;
 use super::*;
 
 fn offer() -> Offer {
-    Offer::new(vec![Normalize::Email], Learns::Both)
+    Offer::new(vec![Normalize::EMAIL], Learns::Both)
 }
 
 /// Returns the error of a side that receives these bytes instead of an offer.
@@ -27,7 +27,7 @@ fn offers_are_read_with_suspicion() {
     const LONG_NAME: &str =
         "[\"date:.............................................................@1\"]";
     let unread = |from: &str, to: &str| answer(good.replace(from, to).as_bytes());
-    let named = format!("[\"{}\"]", Normalize::Email.agreed());
+    let named = format!("[\"{}\"]", Normalize::EMAIL.agreed());
     let named = named.as_str();
     for (from, to) in [
         ("\"keys\"", "\"extra\":1,\"keys\""),
@@ -114,7 +114,7 @@ fn noise() -> Option<Noise> {
 }
 
 fn emails(columns: usize) -> Vec<Normalize> {
-    vec![Normalize::Email; columns]
+    vec![Normalize::EMAIL; columns]
 }
 
 /// Received offers on both sides of each bound.
@@ -202,8 +202,8 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         joined(Learns::Peer),
         asked(Query::JOIN, Learns::Me),
         aligned(offer()),
-        nulls(&["x"], &[Normalize::Email]),
-        Offer { null_values: NullValues::none(), ..nulls(&[], &[Normalize::None]) },
+        nulls(&["x"], &[Normalize::EMAIL]),
+        Offer { null_values: NullValues::none(), ..nulls(&[], &[Normalize::NONE]) },
         Offer { allow_research: true, ..named("naive") },
         named("rr22"),
         Offer { security: Security::Malicious, ..named("rr22-malicious") },
@@ -229,7 +229,7 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         (aligned(asked(Query::ROWS, Learns::Me)), "requires that both sides learn"),
         (several(aligned(offer())), "a common order requires a single identifier"),
         (aligned(asked(Query::COUNT, Learns::Both)), "only rows are written in a common order"),
-        (nulls(&["x"], &[Normalize::None]), "null values require a normalised key column"),
+        (nulls(&["x"], &[Normalize::NONE]), "null values require a normalised key column"),
         (
             Offer { security: Security::Malicious, ..asked(Query::COUNT, Learns::Both) },
             "no protocol of this release for count is secure against malicious parties",

@@ -15,7 +15,7 @@ fn parties(role: Role) -> Parties {
 }
 
 fn offer() -> Offer {
-    Offer::new(vec![Normalize::Email], Learns::Both)
+    Offer::new(vec![Normalize::EMAIL], Learns::Both)
 }
 
 /// Returns the results of both sides for two offers.
@@ -72,7 +72,7 @@ fn every_difference_is_named_with_both_values() {
     let a = Offer { protocol: Some("dh".into()), ..offer() };
     let b = Offer {
         protocol: Some("kkrt16".into()),
-        keys: vec![Normalize::Lower],
+        keys: vec![Normalize::LOWER],
         learns: Learns::Me,
         ..offer()
     };
@@ -82,7 +82,7 @@ fn every_difference_is_named_with_both_values() {
          learns the result (here: both sides; there: the other side); protocol (here: dh; \
          there: kkrt16)"
     );
-    let two = Offer { keys: vec![Normalize::Email, Normalize::None], ..offer() };
+    let two = Offer { keys: vec![Normalize::EMAIL, Normalize::NONE], ..offer() };
     let message = refused(&offer(), &two).0;
     assert!(message.contains("(here: 1 (email); there: 2 (email, none))"), "{message}");
 }
@@ -120,7 +120,7 @@ fn how_a_side_writes_its_column_does_not_matter() {
 
 #[test]
 fn both_sides_have_the_same_identifiers() {
-    let keys = || vec![Normalize::Email, Normalize::Lower];
+    let keys = || vec![Normalize::EMAIL, Normalize::LOWER];
     let several = Offer { keys: keys(), identifiers: vec![1, 1], ..offer() };
     let (a, b) = agreed(&several, &several);
     assert_eq!((a.as_ref().unwrap().identifiers(), a.unwrap()), (2, b.unwrap()));
@@ -146,7 +146,7 @@ fn a_rule_of_another_version_is_a_difference() {
     a.keys = vec!["email@3".to_owned().try_into().unwrap()];
     let parties = Parties { role: Role::A, me: "a".into(), peer: "b".into() };
     let message = Terms::merge(&a, &b, &parties).unwrap_err().to_string();
-    let there = Normalize::Email.agreed();
+    let there = Normalize::EMAIL.agreed();
     assert!(message.contains(&format!("(here: email@3; there: {there})")), "{message}");
 }
 
@@ -225,7 +225,7 @@ fn a_size_is_revealed_only_if_both_name_the_method() {
 #[test]
 fn shares_are_for_nobody() {
     let shares =
-        Offer { query: Query::SHARES, ..Offer::new(vec![Normalize::Email], Learns::Nobody) };
+        Offer { query: Query::SHARES, ..Offer::new(vec![Normalize::EMAIL], Learns::Nobody) };
     shares.check().unwrap();
     let values = Offer { brings_values: true, ..shares.clone() };
     let sizes = Sizes { sender: 10, receiver: 20 };
@@ -282,8 +282,8 @@ fn the_hash_covers_everything() {
         Terms { security: Security::Malicious, ..base.clone() },
         Terms { keys: vec!["trim@1".into()], ..base.clone() },
         Terms { identifiers: vec![1, 1], ..base.clone() },
-        Terms { keys_of_a: vec![(&Normalize::Trim).into()], ..base.clone() },
-        Terms { keys_of_b: vec![(&Normalize::Trim).into()], ..base.clone() },
+        Terms { keys_of_a: vec![(&Normalize::TRIM).into()], ..base.clone() },
+        Terms { keys_of_b: vec![(&Normalize::TRIM).into()], ..base.clone() },
         Terms { a_learns: false, ..base.clone() },
         Terms { b_learns: false, ..base.clone() },
         Terms { query: Query::COUNT, ..base.clone() },
@@ -309,7 +309,7 @@ fn null_values_and_scales_must_be_equal() {
     let none = Offer { null_values: NullValues::none(), ..offer() };
     assert!(refused(&none, &offer()).0.contains("(here: only empty ones; there: the default"));
     // As bytes, only the empty value counts as empty, regardless of null values.
-    let bytes = |offer: &Offer| Offer { keys: vec![Normalize::None], ..offer.clone() };
+    let bytes = |offer: &Offer| Offer { keys: vec![Normalize::NONE], ..offer.clone() };
     assert!(agreed(&bytes(&none), &bytes(&offer())).0.is_ok());
     assert_eq!(bytes(&own).check().unwrap_err().class(), Class::Usage);
 

@@ -46,7 +46,7 @@ impl Service {
         let job = Publication {
             input: Source::Memory { name: "t.csv".into(), bytes: format!("key\n{keys}").into() },
             dialect: Dialect::from(Delimiter::Comma),
-            columns: vec![KeyColumn { name: "key".into(), normalize: Normalize::None }],
+            columns: vec![KeyColumn { name: "key".into(), normalize: Normalize::NONE }],
             null_values: NullValues::default(),
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,

@@ -6,10 +6,7 @@
 //! postcodes and the classes of [characters](super::characters) are part of their rules, whose version changes with
 //! them.
 
-use super::{Identifier, Normalize};
-
-/// The version of Unicode of the oldest table of letters in this build. Newer characters may differ.
-const UNICODE: &str = "unicode17";
+use super::{Identifier, Normalize, rule::UNICODE};
 
 /// The version of libphonenumber whose numbering plans this build has.
 const PLAN: &str = "plan9.0.33";
@@ -17,16 +14,10 @@ const PLAN: &str = "plan9.0.33";
 /// Returns the tables that a rule depends on, if it does.
 pub(super) fn of(rule: &Normalize) -> Option<&'static str> {
     match rule {
-        Normalize::Trim
-        | Normalize::Lower
-        | Normalize::Text
-        | Normalize::Email
-        | Normalize::PlainEmail
-        | Normalize::Name
-        | Normalize::Partner(_, Identifier::Email | Identifier::Name) => Some(UNICODE),
+        Normalize::Rule(rule) => rule.tables,
+        Normalize::Partner(_, Identifier::Email | Identifier::Name) => Some(UNICODE),
         Normalize::Phone(_) | Normalize::Partner(_, Identifier::Phone(_)) => Some(PLAN),
-        Normalize::None
-        | Normalize::Date(_)
+        Normalize::Date(_)
         | Normalize::Timestamp(_)
         | Normalize::Number(_)
         | Normalize::Postcode(_)

@@ -3,16 +3,42 @@
 use std::borrow::Cow;
 
 use super::{
-    Normalize,
+    Normalize, Rule,
     characters::{is_apostrophe, is_blank},
+    rule::UNICODE,
     text,
+};
+
+impl Normalize {
+    /// [`Normalize::LOWER`] for mail addresses. A value must have a name and a domain around one `@` to be a key. At
+    /// `gmail.com` dots in the name and anything from a `+` on are dropped.
+    pub const EMAIL: Self = Self::Rule(&EMAIL);
+
+    /// [`Normalize::EMAIL`] without the rule for `gmail.com`.
+    pub const PLAIN_EMAIL: Self = Self::Rule(&PLAIN_EMAIL);
+}
+
+static EMAIL: Rule = Rule {
+    name: "email",
+    tables: Some(UNICODE),
+    is_mail: true,
+    keeps_case: false,
+    apply: |value| gmail(plain(text::lower(value))),
+};
+
+static PLAIN_EMAIL: Rule = Rule {
+    name: "email:plain",
+    tables: Some(UNICODE),
+    is_mail: true,
+    keeps_case: false,
+    apply: |value| plain(text::lower(value)),
 };
 
 /// Reads the parameter of `email`. Without one, the rule for `gmail.com` applies, as with `email:gmail`.
 pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
     match rule {
-        None | Some("gmail") => Ok(Normalize::Email),
-        Some("plain") => Ok(Normalize::PlainEmail),
+        None | Some("gmail") => Ok(Normalize::EMAIL),
+        Some("plain") => Ok(Normalize::PLAIN_EMAIL),
         Some(_) => Err("possible values: email, email:gmail (the same), email:plain".to_owned()),
     }
 }

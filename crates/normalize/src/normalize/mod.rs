@@ -1,7 +1,7 @@
 //! The normalisation of key columns' values, which makes them comparable.
 //!
 //! A profile is a rule from a value to its normalised form, or to nothing if the value is not of the profile's kind.
-//! Each profile has a file of its own and a line in [`PROFILES`]. Its name may have a parameter after a colon. Most
+//! Each profile has a file of its own and a line in [`PROFILES`]; one without parameters is a [`Rule`]. Its name may have a parameter after a colon. Most
 //! parameters describe this side's column, such as the format of its dates; the two sides may give different ones,
 //! since the normalised values are alike. A postcode's country changes the normal form, so it must be the same on both
 //! sides. The [agreed names](Normalize::agreed) must be equal. They have the version of the profile and of the data
@@ -12,11 +12,14 @@ mod clock;
 mod data;
 mod date;
 mod email;
+#[cfg(test)]
+mod example;
 mod name;
 mod number;
 mod partner;
 mod phone;
 mod postcode;
+mod rule;
 mod sha256;
 #[cfg(test)]
 mod tests;
@@ -31,29 +34,15 @@ pub use number::Marks;
 pub use partner::{Identifier, Partner};
 pub use phone::Region;
 pub use postcode::Country;
+pub use rule::Rule;
 pub use timestamp::Offset;
 pub use travelling::TravellingName;
 
 /// The normalisation of a key column's values. Both sides must agree on one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Normalize {
-    /// Unchanged bytes. Two encodings of the same accented letter differ.
-    #[default]
-    None,
-    /// Unicode NFC, without white space and invisible characters at both ends.
-    Trim,
-    /// `Trim` in lower case, by Unicode's rules that depend on no language.
-    Lower,
-    /// `Trim` with one space for each run of white space, and Unicode's full case folding, which makes letters that
-    /// differ only in case equal: `ß` equals `SS`.
-    Text,
-    /// `Lower` for mail addresses. A value must have a name and a domain around one `@` to be a key. At `gmail.com`
-    /// dots in the name and anything from a `+` on are dropped.
-    Email,
-    /// `Email` without the rule for `gmail.com`.
-    PlainEmail,
-    /// Names of people and places, without case, accents and punctuation.
-    Name,
+    /// A rule without parameters, such as [`Normalize::LOWER`].
+    Rule(&'static Rule),
     /// Telephone numbers in the form of E.164. Numbers without a country's code are of this region; without a region
     /// they make no keys.
     Phone(Option<Region>),
@@ -81,17 +70,25 @@ pub struct Profile {
     pub parameter: &'static str,
     /// The version of the rule.
     version: u32,
-    parse: fn(Option<&str>) -> Result<Normalize, String>,
+    parsing: Parsing,
+}
+
+/// The way to read what follows the beginning of a name.
+enum Parsing {
+    /// Nothing may follow.
+    Rule(&'static Rule),
+    /// The function reads the parameter, if there is one.
+    Parameter(fn(Option<&str>) -> Result<Normalize, String>),
 }
 
 /// Every profile.
-pub const PROFILES: [Profile; 18] = [
-    profile("none", "", 1, |given| without(given, Normalize::None)),
-    profile("trim", "", 2, |given| without(given, Normalize::Trim)),
-    profile("lower", "", 2, |given| without(given, Normalize::Lower)),
-    profile("text", "", 2, |given| without(given, Normalize::Text)),
+pub static PROFILES: [Profile; 18] = [
+    rule(&text::NONE, 1),
+    rule(&text::TRIM, 2),
+    rule(&text::LOWER, 2),
+    rule(&text::TEXT, 2),
     profile("email", "[:gmail|:plain]", 2, email::parse),
-    profile("name", "", 2, |given| without(given, Normalize::Name)),
+    rule(&name::NAME, 2),
     profile("phone", "[:CC]", 2, |given| phone::region(given).map(Normalize::Phone)),
     profile("date", "[:FORMAT]", 2, date::parse),
     profile("timestamp", "[:OFFSET]", 1, timestamp::parse),
@@ -112,14 +109,30 @@ const fn profile(
     version: u32,
     parse: fn(Option<&str>) -> Result<Normalize, String>,
 ) -> Profile {
-    Profile { word, parameter, version, parse }
+    Profile { word, parameter, version, parsing: Parsing::Parameter(parse) }
 }
 
-/// Returns a profile that takes no parameter.
-fn without(given: Option<&str>, profile: Normalize) -> Result<Normalize, String> {
-    match given {
-        None => Ok(profile),
-        Some(_) => Err(format!("`{profile}` takes nothing after a colon")),
+/// Returns the entry of a rule in this version.
+const fn rule(rule: &'static Rule, version: u32) -> Profile {
+    Profile { word: rule.name, parameter: "", version, parsing: Parsing::Rule(rule) }
+}
+
+impl Profile {
+    /// Reads what follows the beginning of a name and a colon.
+    fn parse(&self, given: Option<&str>) -> Result<Normalize, String> {
+        match (&self.parsing, given) {
+            (Parsing::Rule(rule), None) => Ok(Normalize::Rule(rule)),
+            (Parsing::Rule(rule), Some(_)) => {
+                Err(format!("`{}` takes nothing after a colon", rule.name))
+            }
+            (Parsing::Parameter(parse), given) => parse(given),
+        }
+    }
+}
+
+impl Default for Normalize {
+    fn default() -> Self {
+        Self::NONE
     }
 }
 
@@ -133,10 +146,10 @@ impl FromStr for Normalize {
             None => (name, None),
         };
         let Some(profile) = PROFILES.iter().find(|profile| profile.word == word) else {
-            let all = PROFILES.map(|profile| [profile.word, profile.parameter].concat());
+            let all = PROFILES.each_ref().map(|profile| [profile.word, profile.parameter].concat());
             return Err(format!("possible values: {}", all.join(", ")));
         };
-        (profile.parse)(parameter)
+        profile.parse(parameter)
     }
 }
 
@@ -144,7 +157,7 @@ impl fmt::Display for Normalize {
     /// Writes the name that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::PlainEmail => f.write_str("email:plain"),
+            Self::Rule(rule) => f.write_str(rule.name),
             Self::Phone(Some(region)) => write!(f, "phone:{region}"),
             Self::Date(Some(format)) => write!(f, "date:{format}"),
             Self::Timestamp(offset) if !offset.is_utc() => write!(f, "timestamp:{offset}"),
@@ -161,12 +174,7 @@ impl fmt::Display for Normalize {
 impl Normalize {
     fn word(&self) -> &'static str {
         match self {
-            Self::None => "none",
-            Self::Trim => "trim",
-            Self::Lower => "lower",
-            Self::Text => "text",
-            Self::Email | Self::PlainEmail => "email",
-            Self::Name => "name",
+            Self::Rule(rule) => rule.word(),
             Self::Phone(_) => "phone",
             Self::Date(_) => "date",
             Self::Timestamp(_) => "timestamp",
@@ -219,7 +227,7 @@ impl Normalize {
 
     /// Whether values are compared, or hashed, as unchanged bytes.
     pub fn is_verbatim(&self) -> bool {
-        *self.inner() == Self::None
+        *self.inner() == Self::NONE
     }
 
     /// Whether the column holds digests.
@@ -229,7 +237,17 @@ impl Normalize {
 
     /// Whether letters that differ only in case stay different.
     pub fn keeps_case(&self) -> bool {
-        matches!(self, Self::None | Self::Trim)
+        matches!(self, Self::Rule(rule) if rule.keeps_case)
+    }
+
+    /// Whether values are mail addresses, which may be hashed here.
+    pub fn is_mail(&self) -> bool {
+        match self {
+            Self::Rule(rule) => rule.is_mail,
+            Self::Partner(_, identifier) => *identifier == Identifier::Email,
+            Self::Sha256(inner) => inner.is_mail(),
+            _ => false,
+        }
     }
 
     /// Returns the normalised value, or an empty one. For values to be hashed, it is the value before
@@ -237,13 +255,7 @@ impl Normalize {
     #[inline]
     pub fn apply<'a>(&self, value: &'a str) -> Cow<'a, str> {
         match self {
-            Self::None => Cow::Borrowed(value),
-            Self::Trim => text::trim(value),
-            Self::Lower => text::lower(value),
-            Self::Text => text::text(value),
-            Self::Email => email::gmail(email::plain(text::lower(value))),
-            Self::PlainEmail => email::plain(text::lower(value)),
-            Self::Name => name::name(value),
+            Self::Rule(rule) => (rule.apply)(value),
             Self::Phone(region) => found(phone::e164(value, region.as_ref())),
             Self::Date(format) => found(date::iso(value, format.as_ref())),
             Self::Timestamp(offset) => found(timestamp::instant(value, *offset)),

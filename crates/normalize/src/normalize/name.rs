@@ -8,13 +8,23 @@ use unicode_normalization::{
 };
 
 use super::{
+    Normalize, Rule,
     characters::{is_apostrophe, is_ignorable},
+    rule::UNICODE,
     text::{collapse, fold},
 };
 
+impl Normalize {
+    /// Names of people and places, without case, accents and punctuation.
+    pub const NAME: Self = Self::Rule(&NAME);
+}
+
+pub(super) static NAME: Rule =
+    Rule { name: "name", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: name };
+
 /// Removes case, accents and punctuation, and leaves one space between words. Letters in their own right, such as `ø`
 /// and `ł`, stay.
-pub(super) fn name(value: &str) -> Cow<'_, str> {
+fn name(value: &str) -> Cow<'_, str> {
     if value.is_ascii() {
         let kept = value.bytes().filter(|b| b.is_ascii_alphanumeric() || is_space(*b));
         let kept: String = kept.map(|b| char::from(b.to_ascii_lowercase())).collect();

@@ -114,7 +114,7 @@ fn mail_addresses_by_table() {
         "email:plain",
         &[("Jane.Doe+home@Gmail.com", "jane.doe+home@gmail.com"), ("x", "")],
     );
-    assert_eq!(profile("email:gmail"), Normalize::Email);
+    assert_eq!(profile("email:gmail"), Normalize::EMAIL);
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn the_examples_of_the_documentation_hold() {
         assert_eq!(profile(&bare(name)).apply(&bare(value)), bare(key), "{name} {value}");
     }
     assert!(examples >= 20, "{examples}");
-    for described in PROFILES {
+    for described in &PROFILES {
         assert!(
             text.contains(&format!("| `{}", described.word)) || described.word == "hashed",
             "{}",

@@ -5,7 +5,38 @@ use std::borrow::Cow;
 use unicase::UniCase;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use super::characters::bare;
+use super::{Normalize, Rule, characters::bare, rule::UNICODE};
+
+impl Normalize {
+    /// Unchanged bytes. Two encodings of the same accented letter differ.
+    pub const NONE: Self = Self::Rule(&NONE);
+
+    /// Unicode NFC, without white space and invisible characters at both ends.
+    pub const TRIM: Self = Self::Rule(&TRIM);
+
+    /// [`Normalize::TRIM`] in lower case, by Unicode's rules that depend on no language.
+    pub const LOWER: Self = Self::Rule(&LOWER);
+
+    /// [`Normalize::TRIM`] with one space for each run of white space, and Unicode's full case folding, which makes
+    /// letters that differ only in case equal: `ß` equals `SS`.
+    pub const TEXT: Self = Self::Rule(&TEXT);
+}
+
+pub(super) static NONE: Rule =
+    Rule { name: "none", tables: None, is_mail: false, keeps_case: true, apply: unchanged };
+
+pub(super) static TRIM: Rule =
+    Rule { name: "trim", tables: Some(UNICODE), is_mail: false, keeps_case: true, apply: trim };
+
+pub(super) static LOWER: Rule =
+    Rule { name: "lower", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: lower };
+
+pub(super) static TEXT: Rule =
+    Rule { name: "text", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: text };
+
+fn unchanged(value: &str) -> Cow<'_, str> {
+    Cow::Borrowed(value)
+}
 
 /// Returns the value in NFC without blank ends.
 pub(super) fn trim(value: &str) -> Cow<'_, str> {
@@ -37,7 +68,7 @@ pub(super) fn lower(value: &str) -> Cow<'_, str> {
 }
 
 /// Folds case, and leaves one space for each run of white space.
-pub fn text(value: &str) -> Cow<'_, str> {
+fn text(value: &str) -> Cow<'_, str> {
     let value = bare(value);
     if value.is_ascii() {
         let plain = |b: u8| !b.is_ascii_uppercase() && (b == b' ' || !(9..14).contains(&b));

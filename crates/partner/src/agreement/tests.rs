@@ -10,7 +10,7 @@ use super::*;
 const HERE: &str = "a.example:7788";
 
 fn offer() -> Offer {
-    Offer::new(vec![Normalize::Email], Learns::Both)
+    Offer::new(vec![Normalize::EMAIL], Learns::Both)
 }
 
 fn invited(me: &Identity, place: MeetingPlace) -> Invitation {
@@ -98,7 +98,7 @@ fn both_sides_sign_one_agreement_with_one_phrase() {
 #[test]
 fn each_side_has_its_own_part() {
     let parties = [(); 2].map(|()| Identity::generate().unwrap());
-    let mine = Offer::new(vec![Normalize::Email], Learns::Me);
+    let mine = Offer::new(vec![Normalize::EMAIL], Learns::Me);
     let place = MeetingPlace::Relay(HERE.to_owned());
     let invitation = Invitation::new(&parties[0], "acme", &mine, place, Policy::default()).unwrap();
     let answer = invitation.answer().unwrap();

@@ -79,7 +79,7 @@ impl Run {
             minimum: self.minimum,
             brings_values: self.brings[role as usize],
             sends: (self.query == Query::JOIN && role == Role::B).then(|| sent(self.rows)),
-            ..Offer::new(vec![Normalize::None], learns)
+            ..Offer::new(vec![Normalize::NONE], learns)
         }
     }
 

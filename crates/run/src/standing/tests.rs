@@ -37,7 +37,7 @@ impl Side {
     fn new(policy: Policy) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [me, peer] = [(); 2].map(|()| Arc::new(Identity::generate().unwrap()));
-        let offer = |learns| Offer::new(vec![Normalize::Email], learns);
+        let offer = |learns| Offer::new(vec![Normalize::EMAIL], learns);
         let place = Address::Here("localhost:7788".to_owned());
         let invited = Invitation::new(&me, "acme", &offer(Learns::Peer), place, policy).unwrap();
         let reply = invited.accept(&peer, &offer(Learns::Me), None).unwrap();

@@ -47,7 +47,7 @@ fn whole(protocol: &str, learns: [Learns; 2]) -> Value {
         let input = directory.path().join(format!("{side}.csv"));
         fs::write(&input, text).unwrap();
         let offer =
-            Offer { protocol: Some(protocol.into()), ..Offer::new(vec![Normalize::Email], learns) };
+            Offer { protocol: Some(protocol.into()), ..Offer::new(vec![Normalize::EMAIL], learns) };
         let mut job = Job::new(Source::File(input), ["mail"], offer);
         job.output = Some(directory.path().join(format!("{side} out.csv")).into());
         job.threads = 1;

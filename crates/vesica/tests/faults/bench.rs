@@ -220,7 +220,7 @@ impl Bench {
             security,
             allow_research: true,
             diagnose,
-            ..Offer::new(vec![Normalize::None], learns)
+            ..Offer::new(vec![Normalize::NONE], learns)
         };
         let resume = resume.then(|| Resume {
             journal: self.journal(side),

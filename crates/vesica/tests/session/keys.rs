@@ -15,7 +15,7 @@ fn both_sides_get_the_warnings_of_a_check() {
     };
     let [a, b] = [("a", 0), ("b", 1000)].map(|(name, from)| {
         let mut job = bench.job(name, text(from), Learns::Both);
-        job.offer.keys = vec![Normalize::Trim];
+        job.offer.keys = vec![Normalize::TRIM];
         job
     });
     let (witness, input) = (Arc::new(Witness::default()), a.input.clone());
@@ -27,7 +27,7 @@ fn both_sides_get_the_warnings_of_a_check() {
     // `x-1`, and not `NULL`.
     assert_eq!((a.outcome.matches, b.outcome.matches), (Some(1), Some(1)));
     assert_eq!(a.rows.unwrap().null, 9);
-    let keys = [vesica::files::KeyColumn { name: "k".into(), normalize: Normalize::Trim }];
+    let keys = [vesica::files::KeyColumn { name: "k".into(), normalize: Normalize::TRIM }];
     let found =
         vesica::check(input, Delimiter::Comma, &keys, &[], &Default::default()).unwrap().findings;
     let seen = witness.seen.lock().unwrap();
@@ -160,7 +160,7 @@ fn a_row_matches_by_any_of_its_identifiers() {
         let [job_a, job_b] = [("a", &a), ("b", &b)].map(|(name, people)| {
             let mut job = bench.job(name, table(people), Learns::Both);
             job.columns = ["mail", "name", "number"].map(str::to_owned).to_vec();
-            job.offer.keys = vec![Normalize::Email, Normalize::Lower, Normalize::Lower];
+            job.offer.keys = vec![Normalize::EMAIL, Normalize::LOWER, Normalize::LOWER];
             job.offer.identifiers = vec![1, 2];
             job.allow_empty = true;
             job
@@ -207,8 +207,8 @@ fn a_different_order_of_identifiers_is_a_difference() {
         job.offer.identifiers = vec![1, 1];
         job
     });
-    a.offer.keys = vec![Normalize::Email, Normalize::Trim];
-    b.offer.keys = vec![Normalize::Trim, Normalize::Email];
+    a.offer.keys = vec![Normalize::EMAIL, Normalize::TRIM];
+    b.offer.keys = vec![Normalize::TRIM, Normalize::EMAIL];
     let (a, _) = both(a, b);
     let message = a.err().unwrap().to_string();
     assert!(message.contains("(here: email or trim; there: trim or email)"), "{message}");
@@ -221,7 +221,7 @@ fn a_column_may_be_in_several_identifiers_but_not_twice_in_one() {
     let job = |columns: [&str; 4]| {
         let mut job = bench.job("a", "k,l,m\n1,2,3\n", Learns::Both);
         job.columns = columns.map(str::to_owned).to_vec();
-        job.offer.keys = vec![Normalize::None; 4];
+        job.offer.keys = vec![Normalize::NONE; 4];
         job.offer.identifiers = vec![2, 2];
         job
     };

@@ -53,7 +53,7 @@ impl Bench {
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
             allow_empty: false,
-            offer: Offer::new(vec![Normalize::None], learns),
+            offer: Offer::new(vec![Normalize::NONE], learns),
             output: Some(self.path(&format!("{name} out.csv")).into()),
             select: None,
             unmatched: false,
@@ -272,7 +272,7 @@ fn columns_of_composite_keys_stay_separate() {
         .map(|(name, text)| bench.job(name, text, Learns::Both));
     for job in [&mut a, &mut b] {
         job.columns = vec!["k".into(), "l".into()];
-        job.offer.keys = vec![Normalize::None; 2];
+        job.offer.keys = vec![Normalize::NONE; 2];
     }
     ok(both(a, b));
     assert_eq!(bench.output("a").unwrap(), "k,l,v\nx,y,2\n");
@@ -286,7 +286,7 @@ fn normalised_keys_match() {
         [("a", "k\n Ann@X.org\nbob@x.org\nunknown\n"), ("b", "k\nann@x.ORG \nunknown\n")]
             .map(|(name, text)| bench.job(name, text, Learns::Both));
     for job in [&mut a, &mut b] {
-        job.offer.keys = vec![Normalize::Email];
+        job.offer.keys = vec![Normalize::EMAIL];
     }
     let (a, _) = ok(both(a, b));
     assert_eq!(a.rows.unwrap().null, 1);
@@ -402,7 +402,7 @@ fn different_terms_end_both_sides_with_both_values() {
     let bench = Bench::new();
     let a = bench.job("a", "k\nx\n", Learns::Me);
     let mut b = bench.job("b", "k\nx\n", Learns::Both);
-    b.offer.keys = vec![Normalize::Email];
+    b.offer.keys = vec![Normalize::EMAIL];
     let (a, b) = both(a, b);
     let (a, b) = (a.unwrap_err(), b.unwrap_err());
     assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
@@ -447,7 +447,7 @@ fn a_job_that_cannot_succeed_does_not_start() {
     assert_eq!(
         class(&|job| {
             job.columns = vec!["k".into(); 2];
-            job.offer.keys = vec![Normalize::None; 2];
+            job.offer.keys = vec![Normalize::NONE; 2];
         }),
         Class::Usage
     );

@@ -184,7 +184,7 @@ fn an_order_needs_both_sides() {
     usage(&|job| job.offer.query = Query::COUNT, "only rows are written in a common order");
     let several = |job: &mut Job| {
         job.columns.push("l".into());
-        job.offer.keys.push(Normalize::None);
+        job.offer.keys.push(Normalize::NONE);
         job.offer.identifiers = vec![1, 1];
     };
     usage(&several, "requires a single identifier");

@@ -294,7 +294,7 @@ fn keys(bytes: Vec<u8>, format: Format, column: &str) -> Result<(Vec<Digest>, Ro
     assert_eq!(input.format(), format);
     input.require(&[column])?;
     let scan = input.read_columns(Columns { keys: &[column], ..Columns::default() })?;
-    let keys = vec![KeyColumn { name: column.to_owned(), normalize: Normalize::None }];
+    let keys = vec![KeyColumn { name: column.to_owned(), normalize: Normalize::NONE }];
     let reading = Reading { keys, ..Reading::default() };
     let (_, set, _) = KeySet::read(scan, &reading, |_, _| {})?;
     Ok((set.digests().to_vec(), set.counts()))

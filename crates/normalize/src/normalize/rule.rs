@@ -1,0 +1,42 @@
+//! A rule without parameters.
+
+use std::{borrow::Cow, fmt};
+
+/// The version of Unicode of the oldest table of letters in this build. Newer characters may differ.
+pub(super) const UNICODE: &str = "unicode17";
+
+/// A rule from a value to its normalised form that needs no parameter. Each is one file, and one line of
+/// [`PROFILES`](super::PROFILES).
+pub struct Rule {
+    /// The name of the profile. Its first word, before any colon, is that of an entry of the list.
+    pub name: &'static str,
+    /// The version of the tables that the rule depends on, if it does.
+    pub tables: Option<&'static str>,
+    /// Whether the values are mail addresses.
+    pub is_mail: bool,
+    /// Whether letters that differ only in case stay different.
+    pub keeps_case: bool,
+    /// Returns the normalised value, or an empty one if the value is not of the rule's kind.
+    pub apply: for<'a> fn(&'a str) -> Cow<'a, str>,
+}
+
+impl Rule {
+    /// Returns the first word of the name.
+    pub(super) fn word(&self) -> &'static str {
+        self.name.split(':').next().unwrap_or_default()
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Rule {}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -3,7 +3,7 @@
 Each round runs two processes that call ``vesica.intersect`` with a Polars frame in memory, and
 two of ``vesica run`` from a CSV file to a CSV file. A side has rows of five columns, half of them
 shared, and both sides learn which. Seconds are from the start of both sides to the end of the later
-one; for Python, of the calls alone.
+one; for Python, of only the calls.
 
     python benches/frames.py --rows 1048576 --rounds 7 --command target/release/vesica
 

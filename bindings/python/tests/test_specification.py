@@ -1,4 +1,4 @@
-"""The options of calls are those of `vesica.spec`: a job in Python is a job in flags and TOML."""
+"""Calls have the options of `vesica.spec`: a job in Python is a job in flags and TOML."""
 
 from __future__ import annotations
 

@@ -182,6 +182,7 @@ mod tests {
             (FILE, "fn f() { g(\"with s\u{6f} \\\n    many keys\") }\n"),
             ("crates/a/Cargo.toml", "# with s\u{6f} many keys\n"),
             ("bindings/a.py", "    # with s\u{6f} many keys\n"),
+            ("bindings/a.pyi", "    \"\"\"With s\u{6f}\n    many keys.\n    \"\"\"\n"),
             ("bindings/a.mjs", "// with s\u{6f} many keys\n"),
             ("docs/a.md", "A run with s\u{6f}\nmany keys.\n"),
             ("README.md", "| s\u{6f} many keys |\n"),
@@ -194,6 +195,7 @@ mod tests {
             ("docs/a.md", "```\ns\u{6f} many\n```\n`s\u{6f} many` so\n\nmany\n"),
             (FILE, "fn so() { many(\"so\") }\n// so\nfn g() {}\n// many\n"),
             (FILE, "/// ```\n/// so many keys\n/// ```\nfn f() { g(\"{so} many {so:?}\") }\n"),
+            ("bindings/a.py", "\"\"\"Keys.\"\"\"\nso = many\nf(so, many)\n"),
             ("docs/reference/cli.md", "with s\u{6f} many keys\n"),
             ("tests/a.md", "with s\u{6f} many keys\n"),
         ] {

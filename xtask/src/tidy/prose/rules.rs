@@ -73,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
             let there = at > 0 && block.is(at - 1, &["there"]);
             block.follow(at, &[&["is", "are", "was", "were"], &["no", "none"]])
                 && !there
+                && !block.capital(at + 1)
                 && !block.is(at + 2, &["longer", "more", "less", "later", "fewer", "other"])
         },
         advice: "write `is not a`, `has no` or `does not`",

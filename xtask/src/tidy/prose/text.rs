@@ -113,7 +113,8 @@ pub(super) fn blocks<'a>(path: &str, text: &'a str) -> Vec<Passage<'a>> {
     match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "rs" => of_rust(text),
         "md" => of_markdown(text),
-        "py" | "pyi" | "toml" => of_lines(text, &["#"]),
+        "py" | "pyi" => of_python(text),
+        "toml" => of_lines(text, &["#"]),
         "js" | "mjs" | "ts" => of_lines(text, &["//", "/*", "*"]),
         _ => Vec::new(),
     }
@@ -179,3 +180,25 @@ fn of_lines<'a>(text: &'a str, markers: &[&str]) -> Vec<Passage<'a>> {
     }
     blocks
 }
+
+/// Reads comments and documentation, which stands between triple quotation marks.
+fn of_python(text: &str) -> Vec<Passage<'_>> {
+    let mut passages = of_lines(text, &["#"]);
+    let (mut is_inside, mut is_doc) = (false, false);
+    for (line, text) in (1..).zip(text.lines()) {
+        if !is_inside {
+            is_doc = text.trim_start().starts_with(QUOTES);
+            passages.push(Passage::default());
+        }
+        if let Some(passage) = passages.last_mut()
+            && is_doc
+        {
+            passage.add(line, text);
+        }
+        is_inside ^= text.matches(QUOTES).count() % 2 == 1;
+    }
+    passages
+}
+
+/// The marks around Python's documentation.
+const QUOTES: &str = "\"\"\"";

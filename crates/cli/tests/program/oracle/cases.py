@@ -59,7 +59,7 @@ def phones():
 
 
 def digests(plain, profile):
-    """What the side with digests has: those of the other side's keys, in every way to write them, and others."""
+    """The digests of one side: of the other side's keys, in every way to write them, and of others."""
     found = ["b4c9a289", "n/a", "0" * 64, "0" * 63, "A" * 43, "=" * 44]
     for at, value in enumerate(plain):
         said = key(value, f"sha256:{profile}")
@@ -138,7 +138,7 @@ class Cases:
         return path
 
     def add(self, name, a, b, **more):
-        """A run of two sides, each of which has a path, a format, keys, profiles, and perhaps other things."""
+        """A run of two sides. Each has a path, a format, keys, profiles, and perhaps other things."""
         sides = {}
         for side, given in (("a", a), ("b", b)):
             number = len(self.cases)
@@ -186,7 +186,7 @@ def extended(keys, seed):
 
 
 def drawn(pool, rows, seed):
-    """So many values from a pool, some twice and some missing, each of the pool once if there is room."""
+    """That many values from a pool, some twice and some missing, each of the pool once if there is room."""
     chance = random.Random(seed)
     found = [pool[at] if at < len(pool) else chance.choice(pool) for at in range(rows)]
     chance.shuffle(found)

@@ -14,7 +14,7 @@ TIERS = ["gold", "", None, 'say "hi", twice', "two\nlines", "ünï 🙂", " ", "
 
 
 def tables(who, rows):
-    """Keys of which some are on one side alone, some are missing, and none is in more than three rows."""
+    """Keys, some on one side only, some missing, and none in more than three rows."""
     own = range(0, rows) if who == "receives" else range(rows // 3, rows + rows // 3)
     keys = [f"u{n}@x.org" for n in own]
     keys = [None, *keys, *keys[: rows // 2], *keys[1 : rows // 4], None] if rows > 1 else keys
@@ -70,7 +70,7 @@ def sent(read, name):
 
 
 def pairs(judge, case):
-    """The rows of the receiver with those of the sender, by DuckDB."""
+    """The rows of the receiver, each with the sender's, by DuckDB."""
     join = case["join"]
     receives, sends = join["receives"], "ab".replace(join["receives"], "")
     partner = sends if join["several"] else f"(SELECT min(row) AS row, key FROM {sends} GROUP BY key)"

@@ -1,4 +1,4 @@
-"""What docs/guides/keys.md says of normalisation, written once more with Python's own means."""
+"""The normalisation of docs/guides/keys.md, written once more with Python's own means."""
 
 import base64
 import binascii

@@ -8,7 +8,7 @@ pub(super) const UNICODE: &str = "unicode17";
 /// A rule from a value to its normalised form that needs no parameter. Each is one file, and one line of
 /// [`PROFILES`](super::PROFILES).
 pub struct Rule {
-    /// The name of the profile. Its first word, before any colon, is that of an entry of the list.
+    /// The name of the profile. Its first word, before any colon, belongs to an entry of the list.
     pub name: &'static str,
     /// The version of the tables that the rule depends on, if it does.
     pub tables: Option<&'static str>,

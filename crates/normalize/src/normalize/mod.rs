@@ -1,11 +1,12 @@
 //! The normalisation of key columns' values, which makes them comparable.
 //!
 //! A profile is a rule from a value to its normalised form, or to nothing if the value is not of the profile's kind.
-//! Each profile has a file of its own and a line in [`PROFILES`]; one without parameters is a [`Rule`]. Its name may have
-//! a parameter after a colon. Most parameters describe this side's column, such as the format of its dates; the two sides
-//! may give different ones, since the normalised values are alike. A postcode's country changes the normal form, so it
-//! must be the same on both sides. The [agreed names](Normalize::agreed) must be equal. They have the version of the profile and of the data
-//! that its rule uses: a rule that changes gets a new version, and so do tables that change.
+//! Each profile has a file of its own and a line in [`PROFILES`]; one without parameters is a [`Rule`]. Its name may
+//! have a parameter after a colon. Most parameters describe this side's column, such as the format of its dates; the
+//! two sides may give different ones, since the normalised values are alike. A postcode's country changes the normal
+//! form, so it must be the same on both sides. The [agreed names](Normalize::agreed) must be equal. They have the
+//! version of the profile and of the data that its rule uses: a rule that changes gets a new version, and so do tables
+//! that change.
 
 pub mod characters;
 mod clock;

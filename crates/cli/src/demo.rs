@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         None => scratch.path(),
     };
     let rows = grouped(args.rows.into());
-    crate::say(&format!("creating two files of {rows} customers, and an identity for each side"));
+    crate::say(&format!("making two files of {rows} customers, and an identity for each side"));
     let expected = customers::make(directory, args.rows)
         .map_err(|e| Failure::input(format!("{}: cannot be written: {e}", directory.display())))?;
     // Secrets stay in the temporary directory, even if the other files are kept.

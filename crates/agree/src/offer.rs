@@ -24,7 +24,7 @@ use vesica_task::{
 };
 
 /// The version of the wire format. Sides with different versions do not run.
-pub const WIRE_VERSION: u32 = 12;
+pub const WIRE_VERSION: u32 = 13;
 
 /// The maximum number of columns of a key.
 pub const MAX_KEY_COLUMNS: usize = 16;

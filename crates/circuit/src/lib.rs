@@ -15,17 +15,18 @@ pub mod engine;
 pub mod gadgets;
 pub mod garbling;
 pub mod gmw;
-pub mod number;
 pub mod plain;
 pub mod programs;
 #[cfg(test)]
 mod random;
+pub mod rows;
+pub mod scatter;
 pub mod triples;
 pub mod values;
 mod wire_bits;
 
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
 pub use engine::{Engine, Party};
-pub use number::Number;
+pub use rows::{NumberField, RowLayout, Width};
 pub use values::Values;
 pub use wire_bits::WireBits;

@@ -43,7 +43,7 @@ const STEPS: [(&str, &[&str]); 3] = [
             "upload",
         ],
     ),
-    ("computing the result", &["answer", "encrypt", "reveal", "sum", "sums", "values"]),
+    ("computing the result", &["answer", "encrypt", "groups", "reveal", "sum", "sums", "values"]),
 ];
 
 /// The steps of a run around its protocol.

@@ -25,6 +25,7 @@ mod parts;
 pub mod payload;
 pub mod protocol;
 pub mod protocols;
+pub mod select;
 mod setting;
 
 pub use catalogue::{CATALOGUE, find};

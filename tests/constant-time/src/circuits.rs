@@ -1,17 +1,20 @@
 //! Circuits on secret inputs of both parties.
 
+use rand::Rng as _;
 use vesica_circuit::{
-    Engine, Party, WireBits,
+    Engine, Party, RowLayout, Width, WireBits, arithmetic,
     gadgets::compare,
     garbling::{Evaluator, Garbler},
     gmw::{self, Gmw},
+    scatter,
     triples::{Demand, Extension},
 };
 use vesica_net::Channel;
 use vesica_ot::extension::alsz13;
+use vesica_primitives::{Bits, Block};
 
 use crate::{
-    marks::{SecretRng, public},
+    marks::{SecretRng, public, secret},
     parties::run,
 };
 
@@ -85,4 +88,55 @@ pub fn garbling() {
         },
     );
     compare_answers(left, right);
+}
+
+/// Groups of a scatter: not a power of two.
+const GROUPS: u32 = 5;
+
+/// A random row of secret numbers for each instance.
+fn rows(layout: RowLayout, rng: &mut SecretRng) -> Vec<u8> {
+    let mut rows = vec![0; INSTANCES * layout.len()];
+    rng.fill_bytes(&mut rows);
+    rows
+}
+
+/// Products of secret bits and rows of numbers, longer than a block.
+pub fn products() {
+    let (layout, _) = RowLayout::new(&[Width::Bits32, Width::Bits64, Width::Bits128]);
+    let bits = |rng: &mut SecretRng| {
+        let blocks = (0..INSTANCES.div_ceil(128)).map(|_| Block::random(rng)).collect();
+        Bits::from_blocks(blocks, INSTANCES)
+    };
+    let (known, hidden) = run(
+        |channel, rng| {
+            let mut ot = alsz13::Sender::setup(channel, rng)?;
+            let (bits, rows) = (bits(rng), rows(layout, rng));
+            arithmetic::scale_known(&bits, &rows, layout, &mut ot, channel, rng)
+        },
+        |channel, rng| {
+            let mut ot = alsz13::Receiver::setup(channel, rng)?;
+            arithmetic::scale_hidden(&bits(rng), layout, &mut ot, channel)
+        },
+    );
+    assert_eq!(known.len(), hidden.len());
+}
+
+/// Sums by group of secret rows with secret labels.
+pub fn groups() {
+    let (layout, _) = RowLayout::new(&[Width::Bits32, Width::Bits64]);
+    let groups = GROUPS as usize;
+    let (left, right) = run(
+        |channel, rng| {
+            let mut ot = alsz13::Sender::setup(channel, rng)?;
+            scatter::scatter_hidden(&rows(layout, rng), layout, groups, &mut ot, channel, rng)
+        },
+        |channel, rng| {
+            let mut ot = alsz13::Receiver::setup(channel, rng)?;
+            let mut labels: Vec<u32> = (0..INSTANCES as u32).map(|i| i % GROUPS).collect();
+            secret(&mut labels);
+            let rows = rows(layout, rng);
+            scatter::scatter_known(&rows, &labels, layout, groups, &mut ot, channel)
+        },
+    );
+    assert_eq!(left.len(), right.len());
 }

@@ -29,7 +29,7 @@ pub type Case = (String, Box<dyn Fn()>);
 
 /// The controls, and cases that take seconds.
 pub fn quick() -> impl Iterator<Item = Case> {
-    let cases: [(&str, fn()); 9] = [
+    let cases: [(&str, fn()); 10] = [
         ("control/branch", controls::branch),
         ("control/address", controls::address),
         ("control/comparison", controls::comparison),
@@ -38,6 +38,7 @@ pub fn quick() -> impl Iterator<Item = Case> {
         ("ot/softspoken", ot::softspoken),
         ("one-of-n/oos17-bch", one_of_n::oos17_bch),
         ("circuit/garbling", circuits::garbling),
+        ("circuit/groups", circuits::groups),
         ("psi/rr22", psi::rr22),
     ];
     cases.into_iter().map(|(name, run)| case(name, run))
@@ -45,7 +46,8 @@ pub fn quick() -> impl Iterator<Item = Case> {
 
 /// Every case.
 pub fn every() -> impl Iterator<Item = Case> {
-    let others: [(&str, fn()); 28] = [
+    let others: [(&str, fn()); 29] = [
+        ("circuit/products", circuits::products),
         ("primitives/aes", primitives::aes),
         ("primitives/bits", primitives::bits),
         ("primitives/hashes", primitives::hashes),

@@ -25,8 +25,8 @@ use super::{Valued, circuit::RS21};
 use crate::{
     Adversary, Cost, Functionality, Leakage, Memory, Party, Result, Setting, Sizes, Status,
     circuit_psi::{
-        Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, TRIPLE_ROUNDS,
-        memory, offline_bytes, rs21::Silent,
+        Construction, Masking, Parameters, ReceiverBins, Receiving, SenderBins, Sending,
+        TRIPLE_ROUNDS, memory, offline_bytes, rs21::Silent,
     },
 };
 
@@ -84,9 +84,9 @@ pub static SHARING: Sharing = Sharing {
 const VALUE_BITS: usize = 64;
 
 impl Outline {
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> Parameters {
         let setting = Setting::from(self.sizes).one_of(self.partitions);
-        Plan::new(setting, self.of_sender.then_some(Masking::Xor))
+        Parameters::new(setting, self.of_sender.then_some(Masking::Xor(size_of::<u64>())))
     }
 
     /// Step 4 for one bin: from m, R's value and S's value, if they exist.
@@ -173,8 +173,10 @@ impl Party<Valued<'_>, Shares> for Sender {
     ) -> Result<Shares> {
         let Self { outline, party } = *self;
         let Valued { items, values } = check(outline.of_sender, input);
-        let SenderBins { matches, masks, triples } =
-            party.bins::<u64>(items, values, channel, rng)?;
+        let values: Zeroizing<Vec<u8>> =
+            Zeroizing::new(values.iter().flat_map(|value| value.to_le_bytes()).collect());
+        let SenderBins { matches, masks, triples } = party.bins(items, &values, channel, rng)?;
+        let masks = numbers(&masks);
         // 4.
         let mine =
             Zeroizing::new(vec![0; if outline.of_receiver { matches.instances() } else { 0 }]);
@@ -198,7 +200,8 @@ impl Party<Valued<'_>, Shares> for Receiver {
         let Self { outline, party } = *self;
         let Valued { items, values } = check(outline.of_receiver, input);
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.bins::<u64>(items, channel, rng)?;
+            party.bins(items, channel, rng)?;
+        let theirs = numbers(&theirs);
         // 4.
         let mut mine = Zeroizing::new(Vec::new());
         if outline.of_receiver {
@@ -208,6 +211,12 @@ impl Party<Valued<'_>, Shares> for Receiver {
         let shares = conclude(&outline, Role::Second, &matches, [mine, theirs], triples, channel)?;
         Ok(Shares { items: Some(items), ..shares })
     }
+}
+
+/// The numbers with these bytes.
+fn numbers(bytes: &[u8]) -> Zeroizing<Vec<u64>> {
+    let (numbers, _) = bytes.as_chunks();
+    Zeroizing::new(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }
 
 fn check(wanted: bool, input: Valued<'_>) -> Valued<'_> {

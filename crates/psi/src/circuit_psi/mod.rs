@@ -23,7 +23,7 @@ pub mod rs21;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Number, Party, WireBits, gadgets,
+    Builder, Circuit, Engine as _, Party, RowLayout, WireBits, gadgets,
     gmw::{self, Gmw},
     triples::{Demand, Digits, Extension, Strings, Triples},
 };
@@ -140,7 +140,7 @@ pub(crate) enum Comparison {
 
 /// The parameters that both parties compute from the sizes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct Parameters {
     sizes: Sizes,
     shape: cuckoo::Shape,
     /// ℓ.
@@ -150,36 +150,34 @@ pub(crate) struct Plan {
     values: Option<Masking>,
 }
 
-/// The way in which a value results from its two parts, v' and w.
+/// The way in which the values of an item of S result from their two parts, v' and w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Masking {
-    /// v' + w modulo 2^64.
-    Sum,
-    /// v' + w modulo 2^128.
-    WideSum,
-    /// v' ⊕ w.
-    Xor,
+    /// v' + w, number by number.
+    Sum(RowLayout),
+    /// v' ⊕ w, of this many bytes.
+    Xor(usize),
 }
 
 impl Masking {
-    /// The other part of a value, given this one.
-    fn rest<N: Number>(self, value: N, mask: N) -> N {
+    /// Turns the values of an item into their other part, given this one.
+    fn mask(self, values: &mut [u8], mask: &[u8]) {
         match self {
-            Self::Sum | Self::WideSum => value.minus(mask),
-            Self::Xor => N::of_block(Block(value.bits() ^ mask.bits())),
+            Self::Sum(layout) => layout.subtract(values, mask),
+            Self::Xor(_) => values.iter_mut().zip(mask).for_each(|(value, mask)| *value ^= mask),
         }
     }
 
-    /// Bytes of a value.
+    /// Bytes of an item's values.
     fn len(self) -> usize {
         match self {
-            Self::Sum | Self::Xor => u64::LEN,
-            Self::WideSum => u128::LEN,
+            Self::Sum(layout) => layout.len(),
+            Self::Xor(len) => len,
         }
     }
 }
 
-impl Plan {
+impl Parameters {
     pub(crate) fn new(setting: Setting, values: Option<Masking>) -> Self {
         let (sizes, lambda) = (setting.sizes, setting.lambda());
         let shape = cuckoo::sound(sizes.receiver, lambda);
@@ -192,9 +190,9 @@ impl Plan {
         self.shape.bins
     }
 
-    /// Checks that values have the kind that the plan provides for.
-    fn check_kind<N: Number>(&self) {
-        assert!(self.values.is_none_or(|values| values.len() == N::LEN), "another kind of number");
+    /// Bytes of the values of an item of S.
+    fn values_len(&self) -> usize {
+        self.values.map_or(0, Masking::len)
     }
 
     /// Bytes of a target.
@@ -203,7 +201,7 @@ impl Plan {
     }
 
     fn dimensions<M: Construction>(&self) -> OpprfSize {
-        let len = self.target_len() + self.values.map_or(0, Masking::len);
+        let len = self.target_len() + self.values_len();
         let len = len.next_multiple_of(M::Opprf::UNIT);
         let programmed = HASHES * self.sizes.sender;
         OpprfSize { bins: self.bins(), programmed, len, lambda: self.lambda }
@@ -246,7 +244,7 @@ impl Plan {
         }
     }
 
-    /// Payload bytes of all three steps, without the cost of [`Plan::demand`].
+    /// Payload bytes of all three steps, without the cost of [`Parameters::demand`].
     pub(crate) fn bytes<M: Construction>(&self) -> Bytes {
         let [to_receiver, to_sender] = match self.strings::<M>() {
             Some(strings) => [Party::First, Party::Second].map(|role| strings.bytes(role)),
@@ -258,17 +256,17 @@ impl Plan {
 
 /// The sender after its setup.
 pub(crate) struct Sending<M: Construction> {
-    plan: Plan,
+    plan: Parameters,
     opprf: <M::Opprf as Opprf>::Sender,
     triples: Triples,
 }
 
 /// The sender's data for each bin.
-pub(crate) struct SenderBins<N: Number> {
+pub(crate) struct SenderBins {
     /// Its shares of the m.
     pub(crate) matches: WireBits,
     /// The masks w; none without values.
-    pub(crate) masks: Zeroizing<Vec<N>>,
+    pub(crate) masks: Zeroizing<Vec<u8>>,
     /// The remaining triples.
     pub(crate) triples: Triples,
 }
@@ -276,7 +274,7 @@ pub(crate) struct SenderBins<N: Number> {
 impl<M: Construction> Sending<M> {
     /// The part that needs no input. `demand` covers the plan and the steps after step 3.
     pub(crate) fn prepare(
-        plan: Plan,
+        plan: Parameters,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -288,15 +286,14 @@ impl<M: Construction> Sending<M> {
     }
 
     /// Steps 1 to 3; `values` are the items' values, if they have any. `N` is the plan's kind of number.
-    pub(crate) fn bins<N: Number>(
+    pub(crate) fn bins(
         self,
         items: Items<'_>,
-        values: &[i64],
+        values: &[u8],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<SenderBins<N>> {
+    ) -> Result<SenderBins> {
         let Self { plan, opprf, mut triples } = self;
-        plan.check_kind::<N>();
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
@@ -308,9 +305,9 @@ impl<M: Construction> Sending<M> {
             Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
         };
         let mut targets = random(plan.bins());
-        let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
-        let masks: Zeroizing<Vec<N>> =
-            Zeroizing::new(masks.iter().map(|mask| N::of_block(*mask)).collect());
+        let values_len = plan.values_len();
+        let mut masks = Zeroizing::new(vec![0; plan.bins() * values_len]);
+        rng.fill_bytes(&mut masks);
         let digits = triples.take_digits();
         if let Some(digits) = &digits {
             let drawn = Zeroizing::new(digits.draw(rng).to_blocks());
@@ -326,9 +323,12 @@ impl<M: Construction> Sending<M> {
             for entry in table.bin(bin) {
                 points.push(word(permuted[entry.position()], entry.hash()));
                 programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
-                if let (Some(masking), Some(mask)) = (plan.values, masks.get(bin)) {
-                    let rest = masking.rest(N::of_value(values[entry.position()]), *mask);
-                    programmed.extend_from_slice(&rest.bits().to_le_bytes()[..N::LEN]);
+                if let Some(masking) = plan.values {
+                    let first = programmed.len();
+                    let of_item = entry.position() * values_len;
+                    programmed.extend_from_slice(&values[of_item..of_item + values_len]);
+                    let mask = &masks[bin * values_len..][..values_len];
+                    masking.mask(&mut programmed[first..], mask);
                 }
                 let filled = programmed.len();
                 programmed.resize(points.len() * len, 0);
@@ -346,17 +346,17 @@ impl<M: Construction> Sending<M> {
 
 /// The receiver after its setup.
 pub(crate) struct Receiving<M: Construction> {
-    plan: Plan,
+    plan: Parameters,
     opprf: <M::Opprf as Opprf>::Receiver,
     triples: Triples,
 }
 
 /// The receiver's data for each bin.
-pub(crate) struct ReceiverBins<N: Number> {
+pub(crate) struct ReceiverBins {
     /// Its shares of the m.
     pub(crate) matches: WireBits,
     /// Its part v' of the values; empty without values.
-    pub(crate) values: Zeroizing<Vec<N>>,
+    pub(crate) values: Zeroizing<Vec<u8>>,
     /// The position of the item in each bin.
     pub(crate) items: Vec<Option<u32>>,
     /// The remaining triples.
@@ -366,7 +366,7 @@ pub(crate) struct ReceiverBins<N: Number> {
 impl<M: Construction> Receiving<M> {
     /// Same as [`Sending::prepare`].
     pub(crate) fn prepare(
-        plan: Plan,
+        plan: Parameters,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -378,14 +378,13 @@ impl<M: Construction> Receiving<M> {
     }
 
     /// Steps 1 to 3. `N` is the plan's kind of number.
-    pub(crate) fn bins<N: Number>(
+    pub(crate) fn bins(
         self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<ReceiverBins<N>> {
+    ) -> Result<ReceiverBins> {
         let Self { plan, opprf, mut triples } = self;
-        plan.check_kind::<N>();
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         let table = CuckooTable::new(&permuted, plan.shape)?;
@@ -407,13 +406,9 @@ impl<M: Construction> Receiving<M> {
             bytes[..plan.target_len()].copy_from_slice(&received[..plan.target_len()]);
             *target = Block::from_bytes(bytes);
         }
-        let mut values = Zeroizing::new(Vec::new());
-        if plan.values.is_some() {
-            values.extend(received.chunks_exact(len).map(|received| {
-                let mut value = [0; u128::LEN];
-                value[..N::LEN].copy_from_slice(&received[plan.target_len()..][..N::LEN]);
-                N::of_block(Block::from_bytes(value))
-            }));
+        let mut values = Zeroizing::new(Vec::with_capacity(plan.bins() * plan.values_len()));
+        for received in received.chunks_exact(len) {
+            values.extend_from_slice(&received[plan.target_len()..][..plan.values_len()]);
         }
         drop(received);
         let digits = triples.take_digits();
@@ -425,7 +420,7 @@ impl<M: Construction> Receiving<M> {
 
 /// Step 3 with this party's targets.
 fn compare(
-    plan: &Plan,
+    plan: &Parameters,
     role: Party,
     targets: &[Block],
     digits: Option<Digits>,
@@ -472,17 +467,17 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
         filters: false,
         list: List::Sorted,
         cost: cost::<M>,
-        memory: |setting| memory::<M>(&Plan::new(setting, None)),
-        failures: |setting| Plan::new(setting, None).failures::<M>(),
+        memory: |setting| memory::<M>(&Parameters::new(setting, None)),
+        failures: |setting| Parameters::new(setting, None).failures::<M>(),
         limits: any_sizes,
         parties: Parties::Plain {
             sender: |setting, channel, rng| {
-                let plan = Plan::new(setting, None);
+                let plan = Parameters::new(setting, None);
                 let demand = plan.demand::<M>();
                 Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
             },
             receiver: |setting, channel, rng| {
-                let plan = Plan::new(setting, None);
+                let plan = Parameters::new(setting, None);
                 let demand = plan.demand::<M>();
                 Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
             },
@@ -494,7 +489,7 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
 pub(crate) const TRIPLE_ROUNDS: u32 = 4;
 
 /// The peak memory of each party, for rows or otherwise, with the number of threads of the current pool.
-pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
+pub(crate) fn memory<M: Construction>(plan: &Parameters) -> Memory {
     match plan.strings::<M>() {
         None => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
         Some(strings) => {
@@ -507,7 +502,7 @@ pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
 }
 
 fn cost<M: Construction>(setting: Setting) -> Cost {
-    let plan = Plan::new(setting, None);
+    let plan = Parameters::new(setting, None);
     let bytes = plan.bytes::<M>() + offline_bytes::<M>(&plan.demand::<M>());
     Cost {
         bytes_to_sender: bytes.to_sender as f64,
@@ -531,7 +526,7 @@ impl<M: Construction> crate::Party<Items<'_>, ()> for Sending<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let bins = self.bins::<u64>(items, &[], channel, rng)?;
+        let bins = self.bins(items, &[], channel, rng)?;
         channel.phase("reveal");
         Gmw::new(Party::First, bins.triples, channel).reveal(&bins.matches, Party::Second)?;
         Ok(())
@@ -546,7 +541,7 @@ impl<M: Construction> crate::Party<Items<'_>, Vec<u32>> for Receiving<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let bins = self.bins::<u64>(items, channel, rng)?;
+        let bins = self.bins(items, channel, rng)?;
         channel.phase("reveal");
         let shown = Gmw::new(Party::Second, bins.triples, channel)
             .reveal(&bins.matches, Party::Second)?
@@ -568,7 +563,7 @@ mod tests {
     fn targets_are_long_enough_for_all_bins_together() {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
         for receiver in sizes {
-            let plan = Plan::new(Sizes { sender: 3, receiver }.into(), None);
+            let plan = Parameters::new(Sizes { sender: 3, receiver }.into(), None);
             let beyond = plan.bits - vesica_params::LAMBDA as usize;
             assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
             assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");

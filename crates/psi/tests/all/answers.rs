@@ -531,8 +531,8 @@ fn totals_over_partitions_are_those_of_the_whole() {
             let ((sent, nothing), (received, answer)) = (sent.unwrap(), received.unwrap());
             assert_eq!(nothing, None);
             assert_eq!(answer, Some(expected), "{query:?}");
-            // Shares are random: neither party's, which has 64 bits at least, is a number of items.
-            let is_open = |share: &Share| share.count < 1 << 32 && share.sum < 1 << 32;
+            // Shares are random: neither party's, which has 32 bits at least, is a number of items.
+            let is_open = |share: &Share| share.count < 1 << 10 && share.sum < 1 << 32;
             assert!(!sent.iter().chain(&received).any(is_open));
         }
     }

@@ -20,5 +20,6 @@ mod reveal;
 mod rr17;
 mod rs21;
 mod runs;
+mod select;
 mod shares;
 mod transcripts;

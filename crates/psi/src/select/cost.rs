@@ -1,0 +1,107 @@
+//! The cost of numbers by group.
+
+use vesica_circuit::{Party as Role, RowLayout, arithmetic, scatter};
+use vesica_ot::{
+    Bytes,
+    extension::{silent, softspoken::semi_honest as softspoken},
+};
+
+use super::{
+    Plan, cells,
+    share::{FIELD, LPN, OtUse},
+};
+use crate::{
+    Cost, Memory,
+    circuit_psi::{self, Construction, TRIPLE_ROUNDS, offline_bytes, rs21::Silent},
+};
+
+const NOTHING: Bytes = Bytes { to_sender: 0, to_receiver: 0 };
+
+fn turned(bytes: Bytes) -> Bytes {
+    Bytes { to_sender: bytes.to_receiver, to_receiver: bytes.to_sender }
+}
+
+/// Returns the cost of a plan: in its bytes, S is the sender.
+pub(super) fn cost(plan: &Plan) -> Cost {
+    let psi = plan.circuit_psi();
+    let bins = psi.bins();
+    let opens = plan.partitions == 1;
+    let mut bytes = psi.bytes::<Silent>() + offline_bytes::<Silent>(&plan.demand(opens));
+    let OtUse { from_other, from_table } = plan.ot_use();
+    let setup = softspoken::setup_bytes(FIELD);
+    let products = |layout: RowLayout, count: usize| match layout.is_empty() {
+        true => NOTHING,
+        false => arithmetic::bytes(count, layout, ot_bytes),
+    };
+    if from_other {
+        bytes = bytes + setup + products(plan.known_to_other().layout, bins);
+        for term in plan.mixed() {
+            let (one, _) = RowLayout::new(&[term.width]);
+            for range in plan.bits_at_once(bins) {
+                bytes = bytes + products(one, range.len() * bins);
+            }
+        }
+        if plan.groups > 1 {
+            bytes = bytes + scatter::bytes(bins, plan.layout().0, plan.groups, ot_bytes);
+        }
+    }
+    if from_table {
+        bytes = bytes + turned(setup + products(plan.known_to_table().layout, bins));
+    }
+    let [to_learner, to_other] = cells::bytes(plan);
+    bytes = bytes
+        + match plan.cells.learner.role() {
+            Role::First => Bytes { to_sender: to_learner, to_receiver: to_other },
+            Role::Second => Bytes { to_sender: to_other, to_receiver: to_learner },
+        };
+    Cost {
+        bytes_to_sender: bytes.to_sender as f64,
+        bytes_to_receiver: bytes.to_receiver as f64,
+        rounds: rounds(plan),
+    }
+}
+
+/// Bytes of memory of a product of a bit and a row, beside the row.
+const PRODUCT: usize = 64;
+
+/// The peak memory of each party.
+pub(super) fn memory(plan: &Plan) -> Memory {
+    let psi = plan.circuit_psi();
+    let bins = psi.bins();
+    let row = plan.layout().0.len() + plan.payload().0.len();
+    let bits = match plan.mixed().next() {
+        Some(_) => plan.bits_at_once(bins).map(|bits| bits.len()).max().unwrap_or(0),
+        None => 0,
+    };
+    let products = (PRODUCT + 16) * bits * bins + 3 * row * bins;
+    let groups = if plan.groups > 1 { 32 * bins + (1 << 24) } else { 0 };
+    let more = (products + groups) as f64;
+    circuit_psi::memory::<Silent>(&psi).and(more, more)
+}
+
+/// Flights, for sets whose messages are sent in one piece.
+fn rounds(plan: &Plan) -> u32 {
+    let OtUse { from_other, from_table } = plan.ot_use();
+    let products = 6 * (u32::from(from_other) + u32::from(from_table));
+    let calls = plan.bits_at_once(plan.circuit_psi().bins()).count();
+    let multiplied = 4 * (plan.mixed().count() * calls) as u32;
+    let groups = if plan.groups > 1 { 4 } else { 0 };
+    let last = match cells::depth(plan) {
+        // S's next message goes together with its last products.
+        None if !from_table => 0,
+        None => 1,
+        // The answer is known without asking.
+        Some(0) => 0,
+        Some(depth) => TRIPLE_ROUNDS + depth + 1,
+    };
+    Silent::ROUNDS + products + multiplied + groups + last
+}
+
+/// Payload bytes of one call for `n` OTs.
+fn ot_bytes(n: usize) -> Bytes {
+    let adversary = softspoken::ADVERSARY;
+    let choices = Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 };
+    silent::bytes(n, LPN, adversary)
+        + softspoken::bytes(FIELD, silent::ots_beneath(n, LPN, adversary))
+        + choices
+}

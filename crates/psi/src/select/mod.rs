@@ -1,0 +1,454 @@
+//! Numbers by group over hidden matches: circuit PSI, followed by sums whose parts neither party sees. Semi-honest.
+//!
+//! T is the party whose items lie in the cuckoo table of [circuit PSI](crate::circuit_psi) (its receiver), S the other.
+//! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, T knows its own numbers
+//! x_j there, and S's numbers are y_j = v'_j + w_j, where T knows v' and S knows w. A bin without an item has x_j = 0 and
+//! no match.
+//!
+//! 4. A product of numbers of both sides is x·y = x·v' + x·w. T knows the first part; shares of the second come from an
+//!    OT for each bit of x ([`arithmetic`](vesica_circuit::arithmetic)).
+//! 5. One OT for each bin and direction gives additive shares of m_j times everything that one party knows there, all
+//!    columns at once: the row z_j with the count and each [`Term`].
+//! 6. With groups, T knows the label of each of its items. The rows are added up by label without S learning it
+//!    ([`scatter`]); without groups, each party adds up its shares.
+//! 7. The shares of the cells are opened to one party. If cells have a minimum, noise, or texts, a circuit adds the
+//!    shares, draws the noise from random bits of both parties, compares the count with the minimum, and opens only
+//!    what passes ([`cells`]).
+//!
+//! The party that learns the cells gets nothing else but the size of the other's set; the other party gets only that.
+//! For sets in partitions, the parties run steps 1 to 6 on each partition, add up their shares over all of them, and
+//! run step 7 once.
+//!
+//! Numbers are integers modulo 2^32, 2^64 or 2^128; [`Plan::check`] refuses a party's values if a sum could wrap.
+//! Widths follow from the plan, never from the values.
+
+mod cells;
+mod cost;
+mod share;
+
+use rand::CryptoRng;
+use vesica_circuit::{NumberField, Party as Role, RowLayout, Width, scatter};
+use vesica_net::Channel;
+use vesica_ot::extension::softspoken::semi_honest as softspoken;
+use vesica_params::{Failure, Laplace};
+use vesica_primitives::declassify;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::{
+    Adversary, Cost, Error, Functionality, Items, Memory, Party, Result, Setting, Sizes,
+    circuit_psi::{self, Construction, Masking, Opprf, rs21::Silent},
+};
+
+pub use cells::{OpenedCell, OpenedCells};
+pub use scatter::MAX_GROUPS;
+
+/// The adversary against which a run is secure, computed from its parts.
+pub const ADVERSARY: Adversary = Adversary::weakest(&[
+    <Silent as Construction>::Opprf::ADVERSARY,
+    softspoken::ADVERSARY,
+    Adversary::SemiHonest,
+]);
+
+/// One of the two parties, by its part in circuit PSI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// T, whose items lie in the table.
+    Table,
+    /// S.
+    Other,
+}
+
+impl Owner {
+    fn role(self) -> Role {
+        match self {
+            Self::Table => Role::Second,
+            Self::Other => Role::First,
+        }
+    }
+}
+
+/// A column of numbers that a party has for its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// The party.
+    pub owner: Owner,
+    /// The number of the column among the party's.
+    pub index: usize,
+}
+
+/// A number that is added up over the matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Term {
+    /// The column whose values are added up.
+    pub column: Column,
+    /// Another column with which each value is multiplied first, or the same for squares.
+    pub times: Option<Column>,
+    /// The width of the sum.
+    pub width: Width,
+    /// Noise that is added to the sum.
+    pub noise: Option<Laplace>,
+}
+
+/// A query whose answer is a table of numbers, one row for each group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The sizes of the two sets, or of one partition of each: S is the sender, T the receiver.
+    pub sizes: Sizes,
+    /// The number of partitions in which the sets are compared; 1 for whole sets.
+    pub partitions: usize,
+    /// Bits of T's values in each of its columns that is multiplied with one of S's, in two's complement. Each costs an
+    /// OT for each bin.
+    pub factor_bits: u32,
+    /// The sums.
+    pub terms: Vec<Term>,
+    /// The number of groups: 1 to [`MAX_GROUPS`]. With several, T has a label for each of its items.
+    pub groups: usize,
+    /// The cells, and what of them is shown.
+    pub cells: Cells,
+}
+
+/// The part of the cells that is shown, and the party that sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cells {
+    /// The party that learns the cells.
+    pub learner: Owner,
+    /// The least number of matches in a cell that is shown; 0 shows all. With noise on the count, the noisy count is
+    /// compared.
+    pub least: u64,
+    /// Whether the number of matches is shown.
+    pub shows_count: bool,
+    /// Shows only whether there are at least this many matches.
+    pub threshold: Option<u64>,
+    /// Noise that is added to the number of matches.
+    pub count_noise: Option<Laplace>,
+    /// Whether all cells with too few matches are added up to one more cell.
+    pub remainder: bool,
+    /// Bytes of a text that T has for each cell, which S learns of the cells that are shown; 0 for none.
+    pub text_len: usize,
+}
+
+impl Default for Cells {
+    /// All cells with their counts, shown to T.
+    fn default() -> Self {
+        Self {
+            learner: Owner::Table,
+            least: 0,
+            shows_count: true,
+            threshold: None,
+            count_noise: None,
+            remainder: false,
+            text_len: 0,
+        }
+    }
+}
+
+impl Cells {
+    /// Whether a circuit decides what is shown.
+    fn is_judged(&self) -> bool {
+        self.least > 0
+            || self.threshold.is_some()
+            || self.count_noise.is_some()
+            || self.text_len > 0
+    }
+}
+
+/// A party's distinct items, with the numbers that the plan takes.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The items.
+    pub items: Items<'a>,
+    /// Whether each item counts; `None` if all do. The other party does not learn how many do.
+    pub counted: Option<&'a [bool]>,
+    /// The party's columns, with a value for each item.
+    pub columns: &'a [&'a [i64]],
+    /// T's label of each item, if there are several groups.
+    pub labels: &'a [u32],
+    /// T's texts of all cells, one after another, if the plan has texts.
+    pub texts: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    /// Items without numbers. All count.
+    pub fn new(items: Items<'a>) -> Self {
+        Self { items, counted: None, columns: &[], labels: &[], texts: &[] }
+    }
+}
+
+/// A party's share of all cells. A cell is the sum of both parties' shares, number by number.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct CellShares {
+    cells: Vec<u8>,
+}
+
+impl CellShares {
+    /// Adds the share of another partition's cells.
+    ///
+    /// # Panics
+    /// If it is one of another plan.
+    pub fn add(&mut self, plan: &Plan, other: &Self) {
+        plan.layout().0.add_all(&mut self.cells, &other.cells);
+    }
+
+    /// The bytes of the share, for a party to keep.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.cells
+    }
+
+    /// The share with these bytes; `None` if they are too few or too many for the plan.
+    pub fn from_bytes(plan: &Plan, bytes: &[u8]) -> Option<Self> {
+        (bytes.len() == plan.groups * plan.layout().0.len()).then(|| Self { cells: bytes.to_vec() })
+    }
+
+    /// The share of the only cell with these numbers: the count, if the plan counts, and the sums.
+    pub(crate) fn of_numbers(plan: &Plan, numbers: &[u128]) -> Self {
+        let (layout, fields) = plan.layout();
+        let mut cells = vec![0; layout.len()];
+        fields.iter().zip(numbers).for_each(|(field, number)| field.set(&mut cells, *number));
+        Self { cells }
+    }
+
+    /// The numbers of the only cell.
+    pub(crate) fn numbers(&self, plan: &Plan) -> Vec<u128> {
+        plan.layout().1.iter().map(|field| field.get(&self.cells)).collect()
+    }
+}
+
+/// A party that computes its share of the cells of one partition, or of whole sets.
+pub type Sharer = dyn for<'a> Party<Input<'a>, CellShares>;
+
+/// A party that computes the cells; the one that learns them gets them.
+pub type Selector = dyn for<'a> Party<Input<'a>, Option<OpenedCells>>;
+
+/// The computation of a plan on whole sets.
+pub type Selection = Functionality<Selector, Selector, Plan>;
+
+/// The computation of shares for one partition.
+pub type PartialSelection = Functionality<Sharer, Sharer, Plan>;
+
+impl Plan {
+    /// Whether matches are counted.
+    fn counts(&self) -> bool {
+        let Cells { shows_count, least, threshold, count_noise, .. } = self.cells;
+        shows_count || least > 0 || threshold.is_some() || count_noise.is_some()
+    }
+
+    /// The width of a count: 64 bits only if all partitions together could have 2^31 matches.
+    fn count_width(&self) -> Width {
+        let Sizes { sender, receiver } = self.sizes;
+        match sender.min(receiver).saturating_mul(self.partitions) {
+            ..0x8000_0000 => Width::Bits32,
+            _ => Width::Bits64,
+        }
+    }
+
+    /// The numbers of a cell: the count, if there is one, and the sums.
+    fn layout(&self) -> (RowLayout, Vec<NumberField>) {
+        let count = self.counts().then(|| self.count_width());
+        let terms = self.terms.iter().map(|term| term.width);
+        RowLayout::new(&count.into_iter().chain(terms).collect::<Vec<_>>())
+    }
+
+    /// The numbers of S that travel with its items, one for each term that has a factor of S's.
+    fn payload(&self) -> (RowLayout, Vec<NumberField>) {
+        let carried = self.terms.iter().filter(|term| term.kind() != TermKind::Table);
+        RowLayout::new(&carried.map(|term| term.width).collect::<Vec<_>>())
+    }
+
+    fn circuit_psi(&self) -> circuit_psi::Parameters {
+        let setting = Setting::from(self.sizes).one_of(self.partitions);
+        let (payload, _) = self.payload();
+        circuit_psi::Parameters::new(
+            setting,
+            (!payload.is_empty()).then_some(Masking::Sum(payload)),
+        )
+    }
+
+    /// The hash by which parties compare what they are about to run.
+    fn name(&self) -> blake3::Hash {
+        let noise = |noise: Option<Laplace>| {
+            noise.map_or([0; 3], |noise| [1, noise.epsilon().into(), noise.sensitivity()])
+        };
+        let column = |column: Column| [column.owner.role() as u64, column.index as u64];
+        let Cells { learner, least, shows_count, threshold, count_noise, remainder, text_len } =
+            self.cells;
+        let mut numbers = vec![self.partitions as u64, self.factor_bits.into(), self.groups as u64];
+        numbers.extend([learner.role() as u64, least, shows_count.into(), remainder.into()]);
+        numbers.extend([threshold.is_some().into(), threshold.unwrap_or(0), text_len as u64]);
+        numbers.extend(noise(count_noise));
+        numbers.push(self.terms.len() as u64);
+        for term in &self.terms {
+            numbers.extend(column(term.column));
+            numbers.extend(term.times.map_or([2, 0], column));
+            numbers.push(term.width.bits() as u64);
+            numbers.extend(noise(term.noise));
+        }
+        let mut name = blake3::Hasher::new_derive_key("vesica psi select v1");
+        for number in numbers {
+            name.update(&number.to_le_bytes());
+        }
+        name.finalize()
+    }
+
+    /// Checks that the plan makes sense.
+    ///
+    /// # Panics
+    /// If it does not: a bound is exceeded, T has no text for S to learn, noise or a threshold stands beside a
+    /// remainder, or a remainder has no minimum.
+    fn assert_sound(&self) {
+        let Cells { learner, least, threshold, count_noise, remainder, text_len, .. } = self.cells;
+        assert!((1..=MAX_GROUPS).contains(&self.groups), "1 to {MAX_GROUPS} groups");
+        assert!((1..=64).contains(&self.factor_bits), "factors of 1 to 64 bits");
+        assert!(text_len == 0 || learner == Owner::Other, "T knows its own texts");
+        let is_noisy = count_noise.is_some() || self.terms.iter().any(|term| term.noise.is_some());
+        let is_plain = least > 0 && !is_noisy && threshold.is_none();
+        assert!(!remainder || is_plain, "a remainder of cells with a minimum, and without noise");
+    }
+
+    /// The computation on whole sets.
+    ///
+    /// # Panics
+    /// If a bound of the plan is exceeded.
+    pub fn on_sets(&self) -> Selection {
+        self.assert_sound();
+        Functionality {
+            name: self.name(),
+            sizes: self.sizes,
+            known: self.clone(),
+            sender: |plan, channel, rng| {
+                Ok(Box::new(share::CellSharing::<_, true>::sender(plan, channel, rng)?))
+            },
+            receiver: |plan, channel, rng| {
+                Ok(Box::new(share::CellSharing::<_, true>::receiver(plan, channel, rng)?))
+            },
+        }
+    }
+
+    /// The computation of shares for one partition.
+    ///
+    /// # Panics
+    /// Same as [`on_sets`](Self::on_sets).
+    pub fn on_partition(&self) -> PartialSelection {
+        let Functionality { name, sizes, known, .. } = self.on_sets();
+        Functionality {
+            name,
+            sizes,
+            known,
+            sender: |plan, channel, rng| {
+                Ok(Box::new(share::CellSharing::<_, false>::sender(plan, channel, rng)?))
+            },
+            receiver: |plan, channel, rng| {
+                Ok(Box::new(share::CellSharing::<_, false>::receiver(plan, channel, rng)?))
+            },
+        }
+    }
+
+    /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
+    pub fn failures(&self) -> Vec<Failure> {
+        self.circuit_psi().failures::<Silent>()
+    }
+
+    /// Predicted cost, for sets whose messages are sent in one piece.
+    pub fn cost(&self) -> Cost {
+        cost::cost(self)
+    }
+
+    /// The predicted peak memory of each party, its values included.
+    pub fn memory(&self) -> Memory {
+        cost::memory(self)
+    }
+
+    /// Refuses a party's values if a sum of them could wrap, or if one has more bits than the plan says.
+    ///
+    /// # Errors
+    /// [`Error::SumTooLarge`].
+    ///
+    /// # Panics
+    /// If there is not a value, label or mark for each item, a column is missing, or a label is not below the number of
+    /// groups.
+    pub fn check(&self, owner: Owner, input: Input<'_>) -> Result<()> {
+        let Input { items, counted, columns, labels, .. } = input;
+        let n = items.len();
+        assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
+        assert!(columns.iter().all(|column| column.len() == n), "a value for each item");
+        let labelled = if owner == Owner::Table && self.groups > 1 { n } else { 0 };
+        assert_eq!(labels.len(), labelled, "a label for each item of T");
+        let outside =
+            labels.iter().fold(false, |some, label| some | (*label as usize >= self.groups));
+        assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
+        let mut too_large = false;
+        for term in &self.terms {
+            let value =
+                |column: Column, i: usize| u128::from(columns[column.index][i].unsigned_abs());
+            let sum = |column: Column| (0..n).map(|i| value(column, i)).sum::<u128>();
+            let [first, times] = [Some(term.column), term.times];
+            let own = |column: Option<Column>| column.filter(|column| column.owner == owner);
+            let wide = term.width.bits() as u32;
+            too_large |= match (own(first), own(times), times) {
+                (Some(column), None, None) => sum(column) >> (wide - 1) > 0,
+                (Some(a), Some(b), _) => {
+                    let products = (0..n).map(|i| value(a, i) * value(b, i));
+                    products.fold(0, u128::saturating_add) >> (wide - 1) > 0
+                }
+                (Some(factor), None, Some(_)) | (None, Some(factor), _) => match owner {
+                    Owner::Table => {
+                        let least = -(1_i128 << (self.factor_bits - 1));
+                        let values = columns[factor.index].iter().map(|value| i128::from(*value));
+                        values.fold(false, |some, x| some | (x < least) | (x >= -least))
+                    }
+                    Owner::Other => sum(factor) >> (wide - self.factor_bits) > 0,
+                },
+                (None, None, _) => false,
+            };
+        }
+        if declassify(u8::from(too_large)) == 1 {
+            return Err(Error::SumTooLarge);
+        }
+        Ok(())
+    }
+
+    /// Step 7 on the shares of all partitions together; the party that learns the cells gets them. `texts` are T's, one
+    /// for each cell, if the plan has texts and this party is T. The first generator is fresh. The second makes this
+    /// party's part of the noise: with the same one, a repeated opening gives the same numbers.
+    ///
+    /// # Errors
+    /// Any error of the connection or the peer.
+    pub fn open(
+        &self,
+        party: Owner,
+        share: &CellShares,
+        texts: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        noise: &mut dyn CryptoRng,
+    ) -> Result<Option<OpenedCells>> {
+        let triples = Silent::TRIPLES.make(party.role(), &cells::demand(self), channel, rng)?;
+        cells::open(self, party, share, texts, triples, channel, noise)
+    }
+}
+
+/// The parties whose numbers make up a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TermKind {
+    Table,
+    Other,
+    /// A product of a factor of each.
+    Mixed,
+}
+
+impl Term {
+    fn kind(&self) -> TermKind {
+        let Self { column, times, .. } = *self;
+        match (column.owner, times) {
+            (owner, Some(times)) if times.owner != owner => TermKind::Mixed,
+            (Owner::Table, _) => TermKind::Table,
+            (Owner::Other, _) => TermKind::Other,
+        }
+    }
+
+    /// The value of an item of the only party that has columns of the term, or its factor of it.
+    fn value(&self, owner: Owner, columns: &[&[i64]], item: usize) -> i128 {
+        let value = |column: Column| i128::from(columns[column.index][item]);
+        let own = [Some(self.column), self.times].into_iter().flatten();
+        own.filter(|column| column.owner == owner).map(value).product()
+    }
+}

@@ -1,0 +1,444 @@
+//! Steps 1 to 6: a party's shares of the cells.
+
+use std::ops::Range;
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    NumberField, RowLayout, arithmetic, scatter,
+    triples::{Demand, Triples},
+};
+use vesica_net::Channel;
+use vesica_ot::extension::{
+    silent,
+    softspoken::{SmallField, semi_honest as softspoken},
+};
+use vesica_params::lpn::{self, Lpn};
+use vesica_primitives::{Bits, Block};
+use zeroize::Zeroizing;
+
+use super::{CellShares, Input, OpenedCells, Owner, Plan, Term, TermKind, cells};
+use crate::{
+    Items, Result,
+    circuit_psi::{ReceiverBins, Receiving, SenderBins, Sending, rs21::Silent},
+};
+
+/// Products of a bit of T's factors and a number that one call makes at a time, if it may be split.
+const MULTIPLIED_AT_ONCE: usize = 1 << 18;
+
+pub(super) const FIELD: SmallField = SmallField::new(8);
+
+pub(super) const LPN: Lpn = lpn::ones(softspoken::ADVERSARY);
+
+type OtSender = silent::Sender<softspoken::Sender>;
+type OtReceiver = silent::Receiver<softspoken::Receiver>;
+
+/// The OTs of steps 4 to 6.
+pub(super) struct OtUse {
+    /// Whether S sends some: for products with what it knows, for factors, and for groups.
+    pub(super) from_other: bool,
+    /// Whether T sends some.
+    pub(super) from_table: bool,
+}
+
+impl Plan {
+    pub(super) fn ot_use(&self) -> OtUse {
+        let is = |kind: fn(TermKind) -> bool| self.terms.iter().any(|term| kind(term.kind()));
+        OtUse {
+            from_other: self.counts() || self.groups > 1 || is(|kind| kind != TermKind::Table),
+            from_table: !self.terms.is_empty(),
+        }
+    }
+
+    /// The numbers that S knows in a bin: the 1 that is counted, and the masks of its payload.
+    pub(super) fn known_to_other(&self) -> KnownNumbers {
+        let count = usize::from(self.counts());
+        let terms = self.terms.iter().zip(count..);
+        let terms = terms.filter(|(term, _)| term.kind() != TermKind::Table);
+        self.part((0..count).chain(terms.map(|(_, number)| number)).collect())
+    }
+
+    /// The numbers that T knows in a bin: one for each term.
+    pub(super) fn known_to_table(&self) -> KnownNumbers {
+        let count = usize::from(self.counts());
+        self.part((count..count + self.terms.len()).collect())
+    }
+
+    fn part(&self, numbers: Vec<usize>) -> KnownNumbers {
+        let (_, of_cell) = self.layout();
+        let widths: Vec<_> = numbers.iter().map(|number| of_cell[*number].width()).collect();
+        let (layout, fields) = RowLayout::new(&widths);
+        let fields = fields.into_iter().zip(numbers.iter().map(|number| of_cell[*number]));
+        KnownNumbers { layout, fields: fields.collect() }
+    }
+
+    /// The bits of T's factors that are multiplied in one call: enough for the call to be efficient, and few enough to
+    /// be held.
+    pub(super) fn bits_at_once(&self, bins: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let bits = self.factor_bits as usize;
+        let step = (MULTIPLIED_AT_ONCE / bins.max(1)).clamp(1, bits);
+        (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
+    }
+
+    /// The terms with a factor of S's.
+    fn carried(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().filter(|term| term.kind() != TermKind::Table)
+    }
+
+    /// The terms that are products of numbers of both sides.
+    pub(super) fn mixed(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().filter(|term| term.kind() == TermKind::Mixed)
+    }
+
+    /// The weight of a bit of a factor in two's complement: 2^bit, and −2^bit for the last one.
+    fn weight(&self, bit: usize) -> u128 {
+        let weight = 1_u128 << bit;
+        if bit + 1 == self.factor_bits as usize { weight.wrapping_neg() } else { weight }
+    }
+
+    /// The triples of steps 1 to 6, and of step 7 if it follows at once.
+    pub(super) fn demand(&self, opens: bool) -> Demand {
+        let last = if opens { cells::demand(self) } else { Demand::default() };
+        self.circuit_psi().demand::<Silent>() + last
+    }
+}
+
+/// A party's OT sessions.
+struct Ots {
+    sender: Option<OtSender>,
+    receiver: Option<OtReceiver>,
+}
+
+impl Ots {
+    /// Sets up the sessions: S's as the sender first, then T's.
+    fn setup(
+        plan: &Plan,
+        me: Owner,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        channel.phase("ot");
+        let OtUse { from_other, from_table } = plan.ot_use();
+        let mut ots = Self { sender: None, receiver: None };
+        for (who, needed) in [(Owner::Other, from_other), (Owner::Table, from_table)] {
+            if needed && who == me {
+                let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
+                ots.sender = Some(silent::Sender::setup(cot, LPN, channel, rng)?);
+            } else if needed {
+                let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
+                ots.receiver = Some(silent::Receiver::setup(cot, LPN, channel, rng)?);
+            }
+        }
+        Ok(ots)
+    }
+
+    fn sender(&mut self) -> &mut OtSender {
+        self.sender.as_mut().expect("set up where this party sends")
+    }
+
+    fn receiver(&mut self) -> &mut OtReceiver {
+        self.receiver.as_mut().expect("set up where the other party sends")
+    }
+}
+
+/// A party that is ready for its input. `OPENS` says whether step 7 follows at once.
+pub(super) struct CellSharing<P, const OPENS: bool> {
+    plan: Plan,
+    party: P,
+    ots: Ots,
+}
+
+impl<const OPENS: bool> CellSharing<Sending<Silent>, OPENS> {
+    pub(super) fn sender(
+        plan: Plan,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let party = Sending::prepare(plan.circuit_psi(), &plan.demand(OPENS), channel, rng)?;
+        let ots = Ots::setup(&plan, Owner::Other, channel, rng)?;
+        Ok(Self { plan, party, ots })
+    }
+}
+
+impl<const OPENS: bool> CellSharing<Receiving<Silent>, OPENS> {
+    pub(super) fn receiver(
+        plan: Plan,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let party = Receiving::prepare(plan.circuit_psi(), &plan.demand(OPENS), channel, rng)?;
+        let ots = Ots::setup(&plan, Owner::Table, channel, rng)?;
+        Ok(Self { plan, party, ots })
+    }
+}
+
+/// A party of either kind.
+trait Shares {
+    const ME: Owner;
+
+    /// Steps 1 to 6.
+    fn share(
+        self,
+        input: Input<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Plan, CellShares, Triples)>;
+}
+
+impl<P: Send, const OPENS: bool> crate::Party<Input<'_>, Option<OpenedCells>>
+    for CellSharing<P, OPENS>
+where
+    Self: Shares,
+{
+    fn run(
+        self: Box<Self>,
+        input: Input<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<OpenedCells>> {
+        let (plan, share, triples) = self.share(input, channel, rng)?;
+        cells::open(&plan, Self::ME, &share, input.texts, triples, channel, rng)
+    }
+}
+
+impl<P: Send, const OPENS: bool> crate::Party<Input<'_>, CellShares> for CellSharing<P, OPENS>
+where
+    Self: Shares,
+{
+    fn run(
+        self: Box<Self>,
+        input: Input<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<CellShares> {
+        let (_, share, _) = self.share(input, channel, rng)?;
+        Ok(channel.flush().map(|()| share)?)
+    }
+}
+
+/// The items that count; a random block stands in for each of the others, which matches nothing.
+fn counted(input: Input<'_>, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<Block>> {
+    let mut items = Zeroizing::new(input.items.low_halves().to_vec());
+    for (item, counted) in items.iter_mut().zip(input.counted.into_iter().flatten()) {
+        let other = Block::random(rng);
+        *item = *item ^ (*item ^ other) & Block::mask(u8::from(!counted));
+    }
+    items
+}
+
+/// Numbers of a bin that one party knows, with their places in a row of their own and in a cell's.
+pub(super) struct KnownNumbers {
+    pub(super) layout: RowLayout,
+    fields: Vec<(NumberField, NumberField)>,
+}
+
+impl KnownNumbers {
+    /// Rows with the numbers that `number` gives for each bin and position among the part's.
+    fn rows(&self, bins: usize, number: impl Fn(usize, usize) -> u128) -> Zeroizing<Vec<u8>> {
+        let mut rows = Zeroizing::new(vec![0; bins * self.layout.len()]);
+        for (bin, row) in rows.chunks_exact_mut(self.layout.len()).enumerate() {
+            for (i, (field, _)) in self.fields.iter().enumerate() {
+                field.set(row, number(bin, i));
+            }
+        }
+        rows
+    }
+
+    /// Adds shares of the part's rows to rows of cells.
+    fn add_to(&self, cells: &mut [u8], of_cell: RowLayout, rows: &[u8]) {
+        let rows = rows.chunks_exact(self.layout.len());
+        for (cell, row) in cells.chunks_exact_mut(of_cell.len()).zip(rows) {
+            for (field, of_cell) in &self.fields {
+                of_cell.set(cell, of_cell.get(cell).wrapping_add(field.get(row)));
+            }
+        }
+    }
+}
+
+/// Shares of the products of T's factors and S's masks, for each mixed term: rows of one number.
+type Products = Vec<Zeroizing<Vec<u8>>>;
+
+impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
+    const ME: Owner = Owner::Other;
+
+    fn share(
+        self,
+        input: Input<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Plan, CellShares, Triples)> {
+        let Self { plan, party, mut ots } = self;
+        plan.check(Self::ME, input)?;
+        let items = counted(input, rng);
+        let (payload, fields) = plan.payload();
+        let mut values = Zeroizing::new(vec![0; items.len() * payload.len()]);
+        if !payload.is_empty() {
+            for (item, row) in values.chunks_exact_mut(payload.len()).enumerate() {
+                for (field, term) in fields.iter().zip(plan.carried()) {
+                    field.set(row, term.value(Self::ME, input.columns, item) as u128);
+                }
+            }
+        }
+        let SenderBins { matches, masks, triples } =
+            party.bins(Items::from(&items[..]), &values, channel, rng)?;
+        channel.phase("sums");
+        let bins = matches.instances();
+        let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * payload.len()..]);
+        // 4.
+        let mut products = Products::new();
+        for (i, term) in plan.carried().enumerate() {
+            if term.kind() != TermKind::Mixed {
+                continue;
+            }
+            let (one, field) = RowLayout::new(&[term.width]);
+            let mut product = Zeroizing::new(vec![0; bins * one.len()]);
+            for range in plan.bits_at_once(bins) {
+                let mut rows = Zeroizing::new(vec![0; range.len() * bins * one.len()]);
+                let places = range.clone().flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
+                for ((bit, bin), row) in places.zip(rows.chunks_exact_mut(one.len())) {
+                    field[0].set(row, mask(bin, i).wrapping_mul(plan.weight(bit)));
+                }
+                let zeros = Bits::zeros(range.len() * bins);
+                let ot = ots.sender();
+                let shares = arithmetic::scale_known(&zeros, &rows, one, ot, channel, rng)?;
+                shares
+                    .chunks_exact(bins * one.len())
+                    .for_each(|part| one.add_all(&mut product, part));
+            }
+            products.push(product);
+        }
+        // 5.
+        let (layout, _) = plan.layout();
+        let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
+        let bits = matches.to_bits();
+        let part = plan.known_to_other();
+        if !part.layout.is_empty() {
+            let count = usize::from(plan.counts());
+            let mixed: Vec<Option<usize>> = positions(plan.carried());
+            let carried: Vec<&Term> = plan.carried().collect();
+            let known = part.rows(bins, |bin, i| match i.checked_sub(count) {
+                None => 1,
+                Some(i) => match mixed[i] {
+                    None => mask(bin, i),
+                    Some(product) => one_of(&products[product], carried[i], bin),
+                },
+            });
+            let shares =
+                arithmetic::scale_known(&bits, &known, part.layout, ots.sender(), channel, rng)?;
+            part.add_to(&mut rows, layout, &shares);
+        }
+        let part = plan.known_to_table();
+        if !part.layout.is_empty() {
+            let shares = arithmetic::scale_hidden(&bits, part.layout, ots.receiver(), channel)?;
+            part.add_to(&mut rows, layout, &shares);
+        }
+        // 6.
+        let mut cells = match plan.groups {
+            1 => Zeroizing::new(layout.sum(&rows)),
+            groups => {
+                channel.phase("groups");
+                scatter::scatter_hidden(&rows, layout, groups, ots.sender(), channel, rng)?
+            }
+        };
+        Ok((plan, CellShares { cells: std::mem::take(&mut cells) }, triples))
+    }
+}
+
+impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
+    const ME: Owner = Owner::Table;
+
+    fn share(
+        self,
+        input: Input<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Plan, CellShares, Triples)> {
+        let Self { plan, party, mut ots } = self;
+        plan.check(Self::ME, input)?;
+        let placed = counted(input, rng);
+        let ReceiverBins { matches, values, items, triples } =
+            party.bins(Items::from(&placed[..]), channel, rng)?;
+        channel.phase("sums");
+        let bins = matches.instances();
+        let (payload, fields) = plan.payload();
+        let theirs = |bin: usize, i: usize| fields[i].get(&values[bin * payload.len()..]);
+        let own = |term: &Term, bin: usize| -> i128 {
+            items[bin].map_or(0, |item| term.value(Self::ME, input.columns, item as usize))
+        };
+        // 4.
+        let mut products = Products::new();
+        for term in plan.mixed() {
+            let (one, _) = RowLayout::new(&[term.width]);
+            let mut product = Zeroizing::new(vec![0; bins * one.len()]);
+            for range in plan.bits_at_once(bins) {
+                let mut choices = Bits::zeros(range.len() * bins);
+                let places = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
+                for (i, (bit, bin)) in places.enumerate() {
+                    choices.set(i, (own(term, bin) >> bit & 1) as u8);
+                }
+                let shares = arithmetic::scale_hidden(&choices, one, ots.receiver(), channel)?;
+                shares
+                    .chunks_exact(bins * one.len())
+                    .for_each(|part| one.add_all(&mut product, part));
+            }
+            products.push(product);
+        }
+        // 5.
+        let (layout, _) = plan.layout();
+        let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
+        let bits = matches.to_bits();
+        let part = plan.known_to_other();
+        if !part.layout.is_empty() {
+            let shares = arithmetic::scale_hidden(&bits, part.layout, ots.receiver(), channel)?;
+            part.add_to(&mut rows, layout, &shares);
+        }
+        let part = plan.known_to_table();
+        if !part.layout.is_empty() {
+            let carried = carried_places(&plan);
+            let mixed = positions(plan.terms.iter());
+            let known = part.rows(bins, |bin, i| {
+                let term = &plan.terms[i];
+                match (carried[i], mixed[i]) {
+                    (None, _) => own(term, bin) as u128,
+                    (Some(payload), None) => theirs(bin, payload),
+                    (Some(payload), Some(product)) => (own(term, bin) as u128)
+                        .wrapping_mul(theirs(bin, payload))
+                        .wrapping_add(one_of(&products[product], term, bin)),
+                }
+            });
+            let shares =
+                arithmetic::scale_known(&bits, &known, part.layout, ots.sender(), channel, rng)?;
+            part.add_to(&mut rows, layout, &shares);
+        }
+        // 6.
+        let mut cells = match plan.groups {
+            1 => Zeroizing::new(layout.sum(&rows)),
+            groups => {
+                channel.phase("groups");
+                let label = |item: &Option<u32>| item.map_or(0, |item| input.labels[item as usize]);
+                let labels: Zeroizing<Vec<u32>> = Zeroizing::new(items.iter().map(label).collect());
+                let ot = ots.receiver();
+                scatter::scatter_known(&rows, &labels, layout, groups, ot, channel)?
+            }
+        };
+        Ok((plan, CellShares { cells: std::mem::take(&mut cells) }, triples))
+    }
+}
+
+/// The number of each mixed term among the mixed ones.
+fn positions<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    terms.map(|term| (term.kind() == TermKind::Mixed).then(|| next.next()).flatten()).collect()
+}
+
+/// The number of each term that has a payload among those that have.
+fn carried_places(plan: &Plan) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    let place = |term: &Term| (term.kind() != TermKind::Table).then(|| next.next()).flatten();
+    plan.terms.iter().map(place).collect()
+}
+
+/// The number of a bin among rows of one number.
+fn one_of(rows: &[u8], term: &Term, bin: usize) -> u128 {
+    let (layout, fields) = RowLayout::new(&[term.width]);
+    fields[0].get(&rows[bin * layout.len()..])
+}

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Normalize, Rule,
+    Normalize, ProfileRule,
     characters::{is_apostrophe, is_blank},
     rule::UNICODE,
     text,
@@ -18,7 +18,7 @@ impl Normalize {
     pub const PLAIN_EMAIL: Self = Self::Rule(&PLAIN_EMAIL);
 }
 
-static EMAIL: Rule = Rule {
+static EMAIL: ProfileRule = ProfileRule {
     name: "email",
     tables: Some(UNICODE),
     is_mail: true,
@@ -26,7 +26,7 @@ static EMAIL: Rule = Rule {
     apply: |value| gmail(plain(text::lower(value))),
 };
 
-static PLAIN_EMAIL: Rule = Rule {
+static PLAIN_EMAIL: ProfileRule = ProfileRule {
     name: "email:plain",
     tables: Some(UNICODE),
     is_mail: true,

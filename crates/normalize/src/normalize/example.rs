@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{Normalize, Rule};
+use super::{Normalize, ProfileRule};
 
 impl Normalize {
     /// Serial numbers of ASCII letters and digits, in capitals and without hyphens.
     pub const SERIAL: Self = Self::Rule(&SERIAL);
 }
 
-pub(super) static SERIAL: Rule = Rule {
+pub(super) static SERIAL: ProfileRule = ProfileRule {
     name: "serial",
     tables: None, // ASCII has no versions
     is_mail: false,

@@ -1,12 +1,12 @@
 //! The normalisation of key columns' values, which makes them comparable.
 //!
 //! A profile is a rule from a value to its normalised form, or to nothing if the value is not of the profile's kind.
-//! Each profile has a file of its own and a line in [`PROFILES`]; one without parameters is a [`Rule`]. Its name may
-//! have a parameter after a colon. Most parameters describe this side's column, such as the format of its dates; the
-//! two sides may give different ones, since the normalised values are alike. A postcode's country changes the normal
-//! form, so it must be the same on both sides. The [agreed names](Normalize::agreed) must be equal. They have the
-//! version of the profile and of the data that its rule uses: a rule that changes gets a new version, and so do tables
-//! that change.
+//! Each profile has a file of its own and a line in [`PROFILES`]; one without parameters is a [`ProfileRule`]. Its name
+//! may have a parameter after a colon. Most parameters describe this side's column, such as the format of its dates;
+//! the two sides may give different ones, since the normalised values are alike. A postcode's country changes the
+//! normal form, so it must be the same on both sides. The [agreed names](Normalize::agreed) must be equal. They have
+//! the version of the profile and of the data that its rule uses: a rule that changes gets a new version, and so do
+//! tables that change.
 
 pub mod characters;
 mod clock;
@@ -35,7 +35,7 @@ pub use number::Marks;
 pub use partner::{Identifier, Partner};
 pub use phone::Region;
 pub use postcode::Country;
-pub use rule::Rule;
+pub use rule::ProfileRule;
 pub use timestamp::Offset;
 pub use travelling::TravellingName;
 
@@ -43,7 +43,7 @@ pub use travelling::TravellingName;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Normalize {
     /// A rule without parameters, such as [`Normalize::LOWER`].
-    Rule(&'static Rule),
+    Rule(&'static ProfileRule),
     /// Telephone numbers in the form of E.164. Numbers without a country's code are of this region; without a region
     /// they make no keys.
     Phone(Option<Region>),
@@ -77,7 +77,7 @@ pub struct Profile {
 /// The way to read what follows the beginning of a name.
 enum Parsing {
     /// Nothing may follow.
-    Rule(&'static Rule),
+    Rule(&'static ProfileRule),
     /// The function reads the parameter, if there is one.
     Parameter(fn(Option<&str>) -> Result<Normalize, String>),
 }
@@ -114,7 +114,7 @@ const fn profile(
 }
 
 /// Returns the entry of a rule in this version.
-const fn rule(rule: &'static Rule, version: u32) -> Profile {
+const fn rule(rule: &'static ProfileRule, version: u32) -> Profile {
     Profile { word: rule.name, parameter: "", version, parsing: Parsing::Rule(rule) }
 }
 

@@ -8,7 +8,7 @@ use unicode_normalization::{
 };
 
 use super::{
-    Normalize, Rule,
+    Normalize, ProfileRule,
     characters::{is_apostrophe, is_ignorable},
     rule::UNICODE,
     text::{collapse, fold},
@@ -19,8 +19,13 @@ impl Normalize {
     pub const NAME: Self = Self::Rule(&NAME);
 }
 
-pub(super) static NAME: Rule =
-    Rule { name: "name", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: name };
+pub(super) static NAME: ProfileRule = ProfileRule {
+    name: "name",
+    tables: Some(UNICODE),
+    is_mail: false,
+    keeps_case: false,
+    apply: name,
+};
 
 /// Removes case, accents and punctuation, and leaves one space between words. Letters in their own right, such as `ø`
 /// and `ł`, stay.

@@ -7,7 +7,7 @@ pub(super) const UNICODE: &str = "unicode17";
 
 /// A rule from a value to its normalised form that needs no parameter. Each is one file, and one line of
 /// [`PROFILES`](super::PROFILES).
-pub struct Rule {
+pub struct ProfileRule {
     /// The name of the profile. Its first word, before any colon, belongs to an entry of the list.
     pub name: &'static str,
     /// The version of the tables that the rule depends on, if it does.
@@ -20,22 +20,22 @@ pub struct Rule {
     pub apply: for<'a> fn(&'a str) -> Cow<'a, str>,
 }
 
-impl Rule {
+impl ProfileRule {
     /// Returns the first word of the name.
     pub(super) fn word(&self) -> &'static str {
         self.name.split(':').next().unwrap_or_default()
     }
 }
 
-impl PartialEq for Rule {
+impl PartialEq for ProfileRule {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Rule {}
+impl Eq for ProfileRule {}
 
-impl fmt::Debug for Rule {
+impl fmt::Debug for ProfileRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicase::UniCase;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use super::{Normalize, Rule, characters::bare, rule::UNICODE};
+use super::{Normalize, ProfileRule, characters::bare, rule::UNICODE};
 
 impl Normalize {
     /// Unchanged bytes. Two encodings of the same accented letter differ.
@@ -22,17 +22,32 @@ impl Normalize {
     pub const TEXT: Self = Self::Rule(&TEXT);
 }
 
-pub(super) static NONE: Rule =
-    Rule { name: "none", tables: None, is_mail: false, keeps_case: true, apply: unchanged };
+pub(super) static NONE: ProfileRule =
+    ProfileRule { name: "none", tables: None, is_mail: false, keeps_case: true, apply: unchanged };
 
-pub(super) static TRIM: Rule =
-    Rule { name: "trim", tables: Some(UNICODE), is_mail: false, keeps_case: true, apply: trim };
+pub(super) static TRIM: ProfileRule = ProfileRule {
+    name: "trim",
+    tables: Some(UNICODE),
+    is_mail: false,
+    keeps_case: true,
+    apply: trim,
+};
 
-pub(super) static LOWER: Rule =
-    Rule { name: "lower", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: lower };
+pub(super) static LOWER: ProfileRule = ProfileRule {
+    name: "lower",
+    tables: Some(UNICODE),
+    is_mail: false,
+    keeps_case: false,
+    apply: lower,
+};
 
-pub(super) static TEXT: Rule =
-    Rule { name: "text", tables: Some(UNICODE), is_mail: false, keeps_case: false, apply: text };
+pub(super) static TEXT: ProfileRule = ProfileRule {
+    name: "text",
+    tables: Some(UNICODE),
+    is_mail: false,
+    keeps_case: false,
+    apply: text,
+};
 
 fn unchanged(value: &str) -> Cow<'_, str> {
     Cow::Borrowed(value)

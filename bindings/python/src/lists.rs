@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use pyo3::{prelude::*, types::PyDict};
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
-    Error, Result, Source,
+    Result, Source,
     files::{Destination, MatchedTable},
     lists::{
         Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, look_up,
@@ -42,11 +38,6 @@ pub struct LookedUp {
     beyond_promise: bool,
 }
 
-fn random() -> Result<StdRng> {
-    StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Error::bug("the operating system gives no randomness"))
-}
-
 /// Makes or updates a list from a table, and returns the result as JSON.
 ///
 /// # Errors
@@ -66,7 +57,7 @@ pub fn publish(
     let job = list.to_publication(Some(source)).map_err(|error| errors::of_spec(py, &error))?;
     let (me, token) = (identity.0.clone(), cancel.token());
     let published = observed(observer, cancel, move |observer| {
-        vesica::lists::publish(&job, &me, &observer, &token, &mut random()?)
+        vesica::lists::publish(&job, &me, &observer, &token, &mut vesica::system_rng()?)
     })?;
     let published = published.map_err(|error| errors::of(py, &error))?;
     Ok(told(&published, &identity.0.fingerprint()).to_string())
@@ -118,7 +109,7 @@ pub fn lookup(
     let ready = ready(&spec, source, output, token, cancel.token());
     let (job, mut origin, subscription) = ready.map_err(|error| errors::of_spec(py, &error))?;
     let found = observed(observer, cancel, move |observer| {
-        look_up(&job, &mut origin, &subscription, &observer, &mut random()?)
+        look_up(&job, &mut origin, &subscription, &observer, &mut vesica::system_rng()?)
     })?;
     let Found { keys, matches, rows: written, unreadable, beyond_promise, .. } =
         found.map_err(|error| errors::of(py, &error))?;

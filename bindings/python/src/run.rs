@@ -11,10 +11,6 @@ use std::{
 };
 
 use pyo3::{prelude::*, types::PyDict};
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
     Class, Error, Observer, Parties, Report, Role,
     report::{Progress, Unit, described, waited_for},
@@ -232,8 +228,7 @@ fn attempt(
     report.fingerprints.me = Some(mine.clone());
     report.fingerprints.peer = Some(its.clone());
     let ready = run.job.prepare_unless(cancel)?;
-    let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Error::bug("the operating system gives no randomness"))?;
+    let rng = &mut vesica::system_rng()?;
     let (role, channel): (Role, Channel) = match &run.other {
         Other::Local(end) => (end.get().role, end.get().meet(connection.wait, cancel)?),
         Other::Remote { me, peer, way, proxy } => {

@@ -6,10 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
     Observer, Report, Way,
     cluster::{GatewayEvent, Serving, Token},
@@ -115,8 +111,7 @@ pub fn gateway(args: &Args) -> Result<(), Failure> {
         deadline: connection.deadline,
         proxy: connection.proxy,
     };
-    let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+    let rng = &mut vesica::system_rng()?;
     let (form, mut report) = (spec.log.log, Report::begin());
     let strangers = Arc::new(Counted::new(Log::new(form)));
     let counted = strangers.clone();

@@ -2,10 +2,6 @@
 
 use std::{fs, path::Path};
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
     lists::{ListOrigin, look_up},
     report::{counted, grouped},
@@ -30,8 +26,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     });
     let (token, ask) = (token.transpose()?, spec.list.ask.as_deref());
     let mut origin = ListOrigin::new(spec.place()?, ask, spec.publisher()?, token)?;
-    let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+    let rng = &mut vesica::system_rng()?;
     let (quiet, prints) = (spec.messages.quiet, spec.result.output == Path::new("-"));
     let observer = Show::from(spec.messages.progress).observer(quiet, prints);
     let found = look_up(&job, &mut origin, &subscription, &observer, rng)?;

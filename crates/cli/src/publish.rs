@@ -1,9 +1,5 @@
 //! `publish`: a list that others query.
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
     lists::{Published, publish},
     report::grouped,
@@ -33,8 +29,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let job = list.to_publication(None)?;
     let me = required(list.identity.as_deref(), &["identity"], "who publishes the list")?;
     let me = keygen::load(me)?;
-    let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+    let rng = &mut vesica::system_rng()?;
     let observer = Show::from(progress).observer(false, false);
     let published = publish(&job, &me, &observer, &cancel, rng)?;
     crate::print(&summary(&published, &me.fingerprint().to_string()))

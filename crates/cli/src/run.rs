@@ -9,10 +9,6 @@ use std::{
     thread,
 };
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica::{
     Class, Parties, Report, Role, Way,
     files::{Destination, JournalSecret, Protected, Resume},
@@ -213,8 +209,7 @@ impl Run {
         let resume = job.resume.clone();
         let prints = job.output.as_ref().and_then(Destination::path) == Some(Path::new("-"));
         let job = job.prepare_unless(cancel)?;
-        let rng = &mut StdRng::try_from_rng(&mut SysRng)
-            .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+        let rng = &mut vesica::system_rng()?;
         let (role, channel) = meet(&met)?;
         let parties = Parties { role, me: my_print, peer: its_print };
         let mut channel = channel

@@ -1,5 +1,5 @@
 //! The foundation of the product: errors, refusals and the words in them, the two sides of a run, an observer of its
-//! progress, and the memory of the machine.
+//! progress, and the memory and the randomness of the machine.
 //!
 //! **Must never import** a table, a message or a protocol's run: every crate of the product imports this one.
 
@@ -11,5 +11,6 @@ pub mod misuse;
 pub mod moment;
 pub mod observe;
 pub mod parties;
+pub mod random;
 pub mod refusal;
 pub mod words;

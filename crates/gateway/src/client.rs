@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
+use rand::{SeedableRng, rngs::StdRng};
 use vesica_agree::offer::WIRE_VERSION;
-use vesica_core::error::{Class, Error, Misuse, Result};
+use vesica_core::{
+    error::{Class, Error, Misuse, Result},
+    random::system_rng,
+};
 use vesica_keyset::{
     partitions::{Commitments, Partition, partitions_of},
     seed::Seed,
@@ -316,8 +316,7 @@ impl Gateway {
         let method = methods.find(|method| method.key() == tasks.work.method);
         let method = method.ok_or_else(unexpected)?;
         let gather = method.gather(&call).ok_or_else(unexpected)?;
-        let mut rng = StdRng::try_from_rng(&mut SysRng)
-            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
+        let mut rng = system_rng()?;
         let Sizes { sender, receiver } = call.request.sizes;
         let capacity = if call.receives() { receiver } else { sender };
         let digests: Vec<_> = digests.iter().copied().map(Digest::from_bytes).collect();

@@ -9,7 +9,6 @@ mod tests;
 
 use std::net::IpAddr;
 
-use rand::{TryRng, rngs::SysRng};
 use serde::{Deserialize, Serialize};
 use vesica_agree::{
     offer::{Offer, WireOffer},
@@ -20,6 +19,7 @@ use vesica_core::{
     error::{Error, Misuse, Result},
     moment::Moment,
     parties::{Parties, Role},
+    random::system_bytes,
 };
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::shown::shown;
@@ -537,9 +537,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
 
 /// Returns 128 random bits, as hexadecimal digits.
 fn nonce() -> Result<String> {
-    let mut nonce = [0; 16];
-    SysRng.try_fill_bytes(&mut nonce).map_err(|_| Error::bug("the system has no randomness"))?;
-    Ok(hex(&nonce))
+    Ok(hex(&system_bytes::<16>()?))
 }
 
 /// Refuses a name that an agreement, its job and its files cannot have.

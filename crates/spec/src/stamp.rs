@@ -2,11 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rand::{TryRng, rngs::SysRng};
-use vesica_core::{
-    error::{Error, Result},
-    moment::Moment,
-};
+use vesica_core::{error::Result, moment::Moment, random::system_bytes};
 
 const PATTERN: &str = "{time}";
 
@@ -17,12 +13,9 @@ impl Stamp {
     /// Creates the stamp of a run that begins now.
     ///
     /// # Errors
-    /// [`Error::Bug`] if the system gives no randomness.
+    /// [`Error::Bug`](vesica_core::error::Error::Bug) if the system gives no randomness.
     pub fn now() -> Result<Self> {
-        let mut random = [0; 8];
-        SysRng
-            .try_fill_bytes(&mut random)
-            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
+        let random = system_bytes()?;
         let moment: String =
             Moment::now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
         Ok(Self(format!("{moment}-{:016x}", u64::from_le_bytes(random))))

@@ -9,10 +9,6 @@ use std::{
     sync::Arc,
 };
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use serde_json::{Value, json};
 use vesica::{
     Class, NoObserver, Parties, Report,
@@ -83,8 +79,7 @@ fn run(mut job: Job, cancel: &CancelToken, report: &mut Report) -> Result<Vec<St
         .with_deadline(connection.deadline)
         .with_cancel_token(cancel.clone());
     let parties = Parties { role, me: me.fingerprint().to_string(), peer: peer.to_string() };
-    let mut rng = StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| vesica::Error::bug("the operating system gives no randomness"))?;
+    let mut rng = vesica::system_rng()?;
     let observer = Arc::new(NoObserver);
     let shortfalls = vesica::run(ready, &parties, &mut channel, observer, &mut rng, report)?;
     Ok(shortfalls.iter().map(ToString::to_string).collect())

@@ -68,6 +68,7 @@ pub use vesica_core::{
     error::{Class, Error, Misuse, Result},
     observe::{NoObserver, Observer},
     parties::{Learns, Parties, Role, Security},
+    random::system_rng,
 };
 
 pub use vesica_normalize::normalize::Normalize;

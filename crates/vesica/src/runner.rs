@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use rand::{
-    SeedableRng,
-    rngs::{StdRng, SysRng},
-};
 use vesica_core::{
-    error::{Error, Result},
+    error::Result,
     observe::{NoObserver, Observer},
     parties::{Parties, Role},
+    random::system_rng,
 };
 use vesica_net::Channel;
 use vesica_run::{
@@ -72,8 +69,7 @@ impl Runner {
     /// # Errors
     /// As [`Runner::run`].
     pub fn run_into(self, report: &mut Report, channel: &mut Channel) -> Result<Vec<Shortfall>> {
-        let mut rng = StdRng::try_from_rng(&mut SysRng)
-            .map_err(|_| Error::bug("the operating system gives no randomness"))?;
+        let mut rng = system_rng()?;
         let ready = self.job.prepare()?;
         run(ready, &self.parties, channel, self.observer, &mut rng, report)
     }

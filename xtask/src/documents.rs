@@ -25,7 +25,7 @@ struct Part {
 }
 
 /// Documents that need the program come last, because it must be built first.
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 18] = [
     Part {
         path: "docs/security/assurance.md",
         marker: None,
@@ -47,6 +47,31 @@ const PARTS: [Part; 13] = [
         path: "docs/reference/errors.md",
         marker: None,
         generate: |repository| Ok(errors::markdown(&repository.tree()?)),
+    },
+    Part {
+        path: "docs/reference/performance.md",
+        marker: None,
+        generate: |repository| performance(repository, "performance.md"),
+    },
+    Part {
+        path: "docs/reference/performance-time.svg",
+        marker: None,
+        generate: |repository| performance(repository, "performance-time.svg"),
+    },
+    Part {
+        path: "docs/reference/performance-bytes.svg",
+        marker: None,
+        generate: |repository| performance(repository, "performance-bytes.svg"),
+    },
+    Part {
+        path: "docs/reference/performance-circuits.svg",
+        marker: None,
+        generate: |repository| performance(repository, "performance-circuits.svg"),
+    },
+    Part {
+        path: "docs/reference/performance-protocols.svg",
+        marker: None,
+        generate: |repository| performance(repository, "performance-protocols.svg"),
     },
     Part {
         path: "docs/reference/cli.md",
@@ -91,19 +116,32 @@ fn schema(repository: &Repository, specification: &str) -> Result<String, Failur
     printed(repository, &["reference", "--schema", specification])
 }
 
+/// Returns a document made from the table of results, as printed by the example of the lab.
+fn performance(repository: &Repository, name: &str) -> Result<String, Failure> {
+    let build = ["build", "--workspace", "--locked", "--example", "performance"];
+    let built = Built::by(
+        repository,
+        &[&build[..], &["--message-format=json-render-diagnostics"]].concat(),
+    )?;
+    let table = repository.path("docs/reference/performance.tsv");
+    output(Command::new(built.binary("performance")?).arg(table).arg(name))
+}
+
 /// Runs the program with these arguments, and returns its output.
 fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     // The tests of the program's commands need the program.
     let built = Built::here(repository, &["--test", "program"])?;
-    let printed = Command::new(built.binary("vesica")?)
-        .args(args)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| format!("`vesica` cannot be started: {e}"))?;
+    output(Command::new(built.binary("vesica")?).args(args))
+}
+
+/// Runs a command, and returns its output.
+fn output(command: &mut Command) -> Result<String, Failure> {
+    let printed = command.stderr(Stdio::inherit()).output();
+    let printed = printed.map_err(|e| format!("{command:?} cannot be started: {e}"))?;
     if !printed.status.success() {
-        return Err(format!("`vesica {}` ended with {}", args.join(" "), printed.status));
+        return Err(format!("{command:?} ended with {}", printed.status));
     }
-    String::from_utf8(printed.stdout).map_err(|_| "the output of `vesica` is not UTF-8".to_owned())
+    String::from_utf8(printed.stdout).map_err(|_| format!("the output of {command:?} is not UTF-8"))
 }
 
 /// A generated document, in its present and its expected form.

@@ -1,4 +1,4 @@
-//! `vesica bench --performance`: measures everything, and writes the page and the report.
+//! `vesica bench --performance`: measures everything, and writes the table, the page and its charts.
 
 use std::{
     fs,
@@ -10,10 +10,7 @@ use clap::Args;
 use vesica::files::{Access, Output};
 use vesica_lab::{
     Bench, BenchOutcome, Result,
-    publish::{
-        performance::{self, Bounds, Planned, Schedule},
-        report,
-    },
+    publish::performance::{self, Bounds, Planned, PublishedFile, Schedule},
     record::results::{Measured, Results},
 };
 use vesica_planner::{Figures, unit::Unit};
@@ -26,7 +23,7 @@ const SAY: Duration = Duration::from_secs(5);
 #[derive(Args)]
 #[group(skip)]
 pub struct Flags {
-    /// Measure everything, and write performance.md and performance.html here
+    /// Measure everything, and write performance.md and performance.tsv here
     ///
     /// It measures what is within --up-to and --at-most. Runs are kept in performance.jsonl in this folder, or in
     /// --results, and not made again. With the default bounds it takes about a quarter of an hour, on a machine that
@@ -45,7 +42,7 @@ impl Flags {
     }
 }
 
-/// Makes the runs that are missing in the results, then writes both files.
+/// Makes the runs that are missing in the results, then writes the files.
 pub fn run(
     folder: &Path,
     results: Option<&Path>,
@@ -59,12 +56,7 @@ pub fn run(
     let failed = measure(&plan, &mut bench);
 
     let measured = Measured::read(&results)?;
-    let document = performance::document(&measured, &plan)?;
-    let pages = [
-        ("performance.md", document),
-        ("performance.html", report::page(std::slice::from_ref(&measured))),
-    ];
-    for (name, text) in pages {
+    for PublishedFile { name, text } in performance::files(&measured, &plan)? {
         let path = folder.join(name);
         Output::prepare(&path, Access::Usual)?
             .stage(|out| out.write_all(text.as_bytes()))?

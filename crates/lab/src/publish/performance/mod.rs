@@ -1,23 +1,28 @@
-//! The measurements for docs/reference/performance.md, and the document made from them.
+//! The measurements for docs/reference/performance.md, and the documents made from them: a table of all figures, and a
+//! page with charts that is made from the table.
 //!
 //! A [`Schedule`] is a list of runs that depends only on its bounds and on the figures used for prediction, so a
-//! file of results that contains them gives the same document again.
+//! file of results that contains them gives the same documents again.
 
-mod document;
-mod parts;
+mod charts;
+mod page;
+mod table;
 
 use crate::catalogue::ot::{CATALOGUE as OTS, Kind};
 use vesica_planner::Figures;
 use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS};
 
-use crate::{Job, Line, Work, catalogue::primitives, reference};
+use crate::{Job, Line, Result, Work, catalogue::primitives, record::results::Measured, reference};
 
-pub use document::document;
+use self::{charts::CHARTS, table::ResultTable};
+
+/// The name of the link within memory.
+const MEMORY: &str = "memory";
 
 /// Links between the parties, besides memory: a local network, and two slow ones with long round trips.
 const LINES: [&str; 3] = ["lan", "liang-wan1", "liang-wan2"];
 
-/// Items of each set; every other size has a table of its own.
+/// Items of each set.
 const SIZES: [usize; 7] = [1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
 /// Base OTs, and others.
@@ -203,6 +208,36 @@ fn best(items: usize, line: &Line, figures: &Figures) -> f64 {
     protocols.filter_map(seconds).fold(f64::INFINITY, f64::min)
 }
 
+/// A file to publish.
+pub struct PublishedFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Its contents.
+    pub text: String,
+}
+
+/// Makes all files for these results: the table, the page and its charts.
+///
+/// # Errors
+/// If a record names a link that this release does not know.
+pub fn files(measured: &Measured, plan: &Schedule) -> Result<Vec<PublishedFile>> {
+    let text = ResultTable::new(measured, plan)?.to_text();
+    let mut files = from_table(&text)?;
+    files.push(PublishedFile { name: "performance.tsv", text });
+    Ok(files)
+}
+
+/// Makes the page and its charts from the text of the table.
+///
+/// # Errors
+/// If the text is not such a table.
+pub fn from_table(text: &str) -> Result<Vec<PublishedFile>> {
+    let table = ResultTable::parse(text)?;
+    let page = PublishedFile { name: "performance.md", text: page::page(&table)? };
+    let charts = CHARTS.map(|(name, draw)| PublishedFile { name, text: draw(&table) });
+    Ok([page].into_iter().chain(charts).collect())
+}
+
 fn job(work: Work, items: usize, line: Line) -> Job {
     Job { work, sizes: Sizes { sender: items, receiver: items }, line, threads: 1 }
 }
@@ -210,6 +245,43 @@ fn job(work: Work, items: usize, line: Line) -> Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bench, Host, record::results::Results};
+
+    #[test]
+    fn the_page_and_its_charts_are_made_from_the_table() {
+        let plan = Schedule::new(Bounds { up_to: 1 << 8, at_most: 0.02 }, Figures::reference());
+        let mut bench = Bench::new(Results::default());
+        let mut measure = |work: &str, items: usize, link: &str| {
+            bench.run(&job(work.parse().unwrap(), items, link.parse().unwrap()), 0).unwrap();
+        };
+        for work in [ANCHOR, "rr22", "primitive/blake3"] {
+            measure(work, 1 << 8, MEMORY);
+        }
+        measure("rr22", 1 << 8, "lan");
+        measure("ot/kos15", 1 << 8, "liang-lan");
+        let records = bench.records().to_vec();
+        let mut files = files(&Measured { host: Host::here(), records }, &plan).unwrap();
+        let table = files.pop().unwrap();
+        assert_eq!(table.name, "performance.tsv");
+        for line in
+            ["naive\t256\tmemory\t1\t0.", "rr22\t256\tlan\t1\t0.", "primitive/blake3\t256\t"]
+        {
+            assert!(table.text.contains(line), "no {line} in {}", table.text);
+        }
+        let page = &files[0].text;
+        for part in ["5 runs, 0 with", "`rr22` 1.00", "| `kos15` |", "≈ ", "Liang et al. (2022) | "]
+        {
+            assert!(page.contains(part), "no {part} in {page}");
+        }
+        for chart in &files[1..] {
+            assert!(page.contains(chart.name) && chart.text.starts_with("<svg"), "{}", chart.name);
+            let is_drawn = chart.text.contains("class=\"mark") && !chart.text.contains("NaN");
+            assert!(is_drawn, "{}", chart.text);
+        }
+        let again = from_table(&table.text).unwrap();
+        assert!(again.iter().map(|file| &file.text).eq(files.iter().map(|file| &file.text)));
+        assert!(from_table("").is_err());
+    }
 
     #[test]
     fn a_plan_keeps_to_its_bounds_and_says_what_it_leaves_out() {

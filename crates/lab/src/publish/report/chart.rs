@@ -52,7 +52,7 @@ impl Scale {
     }
 
     /// Extends the scale to these values, and to at least an octave.
-    fn fit(&mut self, values: impl Iterator<Item = f64>) {
+    pub fn fit(&mut self, values: impl Iterator<Item = f64>) {
         for value in values {
             (self.least, self.most) = (self.least.min(value), self.most.max(value));
         }
@@ -63,12 +63,12 @@ impl Scale {
     }
 
     /// The position of a value, from 0 to 1.
-    fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         (value / self.least).ln() / (self.most / self.least).ln()
     }
 
     /// At most seven ticks.
-    fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         let inside = |tick: &f64| (self.least..=self.most).contains(tick);
         let all: Vec<f64> = if self.unit == Unit::Items {
             (0..40).map(|exponent| f64::from(exponent).exp2()).filter(inside).collect()

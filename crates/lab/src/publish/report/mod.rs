@@ -3,7 +3,7 @@
 //! Charts are SVG generated here, so that they print, follow light and dark mode, and need no script; the only
 //! script sorts tables. The page's policy permits only that script and no external resources.
 
-mod chart;
+pub(crate) mod chart;
 mod escaped;
 mod html;
 mod runs;

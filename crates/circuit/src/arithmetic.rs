@@ -1,7 +1,7 @@
 //! From shared bits to shared numbers: products of hidden bits with rows of numbers that one party knows.
 //!
-//! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows rows v, each of several numbers ([`RowLayout`]). One
-//! OT per row yields additive shares of b·v. If b₀ is the share of the party that knows v,
+//! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows rows v, each of several numbers ([`RowLayout`]).
+//! One OT per row yields additive shares of b·v. If b₀ is the share of the party that knows v,
 //!
 //! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
 //!

@@ -7,12 +7,12 @@
 //! - **G1.** Correlated OTs with the bits of T's labels.
 //! - **G2.** S grows the trees. It subtracts leaf_i from its share of each cell i, and sends the trees' sums and
 //!   c_j = z_j + Σ_i leaf_i, where z_j is its share of the row.
-//! - **G3.** T adds leaf_i to its share of each cell i ≠ g_j, and its own share of the row plus c_j − Σ_{i ≠ g_j} leaf_i
-//!   to cell g_j. The shares of that cell grow by z_j in total, the shares of all others by 0.
+//! - **G3.** T adds leaf_i to its share of each cell i ≠ g_j, and its own share of the row plus c_j − Σ_{i ≠ g_j}
+//!   leaf_i to cell g_j. The shares of that cell grow by z_j in total, the shares of all others by 0.
 //!
 //! S sees only OTs. T's memory accesses and time do not depend on its labels. c_j hides z_j, because T lacks a leaf.
-//! Each call of [`half_tree`] makes at most 2^10 trees under keys of its own, which keeps the number of targets where that
-//! module has it. Semi-honest.
+//! Each call of [`half_tree`] makes at most 2^10 trees under keys of its own, which keeps the number of targets where
+//! that module has it. Semi-honest.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -1,7 +1,8 @@
 //! Times numbers by group over hidden matches, in one process with one thread a party.
 //!
-//! `cargo run --release -p vesica-psi --example select -- [LOG2_ITEMS] [ROUNDS]` takes the plans by turns and prints the
-//! median seconds, the bytes that both parties send, and the median ratio to the first plan's time in the same round.
+//! `cargo run --release -p vesica-psi --example select -- [LOG2_ITEMS] [ROUNDS]` takes the plans by turns and prints
+//! the median seconds, the bytes that both parties send, and the median ratio to the first plan's time in the same
+//! round.
 
 use std::time::Instant;
 

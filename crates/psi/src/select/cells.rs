@@ -1,9 +1,9 @@
 //! Step 7: what of the cells is shown, and to whom.
 //!
-//! A circuit takes both parties' shares of a cell. It adds them, adds noise to them, compares the count with the minimum,
-//! and keeps what passes; everything else is 0, so that a cell with no match and one with a match too few look alike. It
-//! runs in one instance for each cell. If there is a remainder, the numbers that were not kept are added up over all
-//! cells in a tree, and judged in the same way.
+//! A circuit takes both parties' shares of a cell. It adds them, adds noise to them, compares the count with the
+//! minimum, and keeps what passes; everything else is 0, so that a cell with no match and one with a match too few look
+//! alike. It runs in one instance for each cell. If there is a remainder, the numbers that were not kept are added up
+//! over all cells in a tree, and judged in the same way.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Numbers by group over hidden matches: circuit PSI, followed by sums whose parts neither party sees. Semi-honest.
 //!
 //! T is the party whose items lie in the cuckoo table of [circuit PSI](crate::circuit_psi) (its receiver), S the other.
-//! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, T knows its own numbers
-//! x_j there, and S's numbers are y_j = v'_j + w_j, where T knows v' and S knows w. A bin without an item has x_j = 0 and
+//! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, T knows its own numbers x_j
+//! there, and S's numbers are y_j = v'_j + w_j, where T knows v' and S knows w. A bin without an item has x_j = 0 and
 //! no match.
 //!
 //! 4. A product of numbers of both sides is x·y = x·v' + x·w. T knows the first part; shares of the second come from an

@@ -285,18 +285,15 @@ impl Arrow {
     }
 
     /// Returns the result of writing matched rows, once it is certain that the rows have not changed. `done` is `None`
-    /// if a library panicked. Apparent damage means a change, since the table was sound when it was read.
+    /// if a library panicked.
     fn settled<T>(
         &self,
         done: Option<std::result::Result<T, Unwritten>>,
     ) -> std::result::Result<T, Unwritten> {
         let done = done.unwrap_or_else(|| Err(self.damaged("a column").into()));
-        match (&done, self.kept.stored()) {
-            (Err(Unwritten::Output(_)), _) | (_, None) => done,
-            (_, Some(stored)) => {
-                stored.assert_same(self.digest.as_ref(), None)?;
-                done
-            }
+        match self.kept.stored() {
+            Some(stored) => stored.settled(done, self.digest.as_ref(), None),
+            None => done,
         }
     }
 

@@ -13,7 +13,7 @@ use parquet::{
 };
 use vesica_core::error::{Error, InputFault, Result};
 
-use crate::{digest::InputDigest, disk::File, remote::Object, spill::Spilled};
+use crate::{digest::InputDigest, disk::File, remote::Object, spill::Spilled, written::Unwritten};
 
 /// A file, an object in a store, bytes in memory, or bytes on disk for lack of memory.
 #[derive(Clone)]
@@ -130,6 +130,23 @@ impl Stored {
             true => Ok(()),
             false => Err(self.fault(InputFault::Changed)),
         }
+    }
+
+    /// Returns the result of writing matched rows, once it is certain that these parts, or everything, have not
+    /// changed. Apparent damage means a change, since the table was sound when it was read.
+    ///
+    /// # Errors
+    /// As [`Stored::assert_same`].
+    pub(crate) fn settled<T>(
+        &self,
+        done: std::result::Result<T, Unwritten>,
+        taken: Option<&InputDigest>,
+        parts: Option<&[Range<u64>]>,
+    ) -> std::result::Result<T, Unwritten> {
+        if !matches!(done, Err(Unwritten::Output(_))) {
+            self.assert_same(taken, parts)?;
+        }
+        done
     }
 
     /// Returns a reader from this offset on.

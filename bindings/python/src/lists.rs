@@ -6,9 +6,7 @@ use pyo3::{prelude::*, types::PyDict};
 use vesica::{
     Result, Source,
     files::{Destination, MatchedTable},
-    lists::{
-        Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, look_up,
-    },
+    lists::{Asked, Found, ListOrigin, LookUp, Origin, Published, Subscription, look_up},
     spec,
 };
 use vesica_net::{CancelToken, Fingerprint};

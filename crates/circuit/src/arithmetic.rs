@@ -37,9 +37,10 @@ const TASK: usize = 1 << 12;
 /// sender of the OTs, and to the other. `of_ots` is the cost of one call of the extension, without its setup.
 pub fn bytes(products: usize, layout: RowLayout, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
     let key = if is_stretched(layout) { size_of::<Block>() } else { 0 };
-    let mut bytes = Bytes { to_sender: 0, to_receiver: products * layout.len() + key };
+    let mut bytes = Bytes { to_sender: 0, to_receiver: products * layout.len() };
     for start in (0..products).step_by(CHUNK) {
         bytes = bytes + of_ots(CHUNK.min(products - start));
+        bytes.to_receiver += key;
     }
     bytes
 }
@@ -66,12 +67,6 @@ pub fn scale_known(
 ) -> Result<Zeroizing<Vec<u8>>> {
     let len = layout.len();
     assert_eq!(bits.len() * len, rows.len(), "a bit for each row");
-    let mut key = Block::ZERO;
-    if is_stretched(layout) {
-        key = Block::random(rng);
-        channel.send_slice(KEY, &[key])?;
-    }
-    let stretch = Stretch::new(key);
     let mut shares = Zeroizing::new(vec![0; rows.len()]);
     let mut pairs = Zeroizing::new(vec![[Block::ZERO; 2]; CHUNK.min(bits.len())]);
     let chunks = rows.chunks(CHUNK * len).zip(shares.chunks_mut(CHUNK * len));
@@ -80,6 +75,12 @@ pub fn scale_known(
         let pairs = &mut pairs[..rows.len() / len];
         ot.send_random_into(pairs, channel)?;
         // 2.
+        let mut key = Block::ZERO;
+        if is_stretched(layout) {
+            key = Block::random(rng);
+            channel.send_slice(KEY, &[key])?;
+        }
+        let stretch = Stretch::new(key);
         let first = i * CHUNK;
         let mut sent = vec![0; rows.len()];
         let inputs = pairs.chunks(TASK).zip(rows.chunks(TASK * len));
@@ -124,11 +125,6 @@ pub fn scale_hidden(
     channel: &mut Channel,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let len = layout.len();
-    let mut key = [Block::ZERO];
-    if is_stretched(layout) {
-        channel.recv_slice(KEY, &mut key)?;
-    }
-    let stretch = Stretch::new(key[0]);
     let mut shares = Zeroizing::new(vec![0; bits.len() * len]);
     for (i, shares) in shares.chunks_mut(CHUNK * len).enumerate() {
         let (start, count) = (i * CHUNK, shares.len() / len);
@@ -137,7 +133,12 @@ pub fn scale_hidden(
         // 1.
         let chosen = Zeroizing::new(ot.receive_random(&choices, channel)?);
         // 2.
-        let mut received = vec![0; count * len];
+        let mut key = [Block::ZERO];
+        if is_stretched(layout) {
+            channel.recv_slice(KEY, &mut key)?;
+        }
+        let stretch = Stretch::new(key[0]);
+        let mut received = Zeroizing::new(vec![0; count * len]);
         channel.recv_slice(PRODUCTS, &mut received)?;
         let inputs = chosen.chunks(TASK).zip(received.chunks_mut(TASK * len));
         let tasks = inputs.zip(shares.chunks_mut(TASK * len)).enumerate();

@@ -193,7 +193,7 @@ pub(crate) fn keep_if(bit: u8, row: &mut [u8]) {
 /// Stretches pseudo-random blocks, each used once, to masks of any length.
 ///
 /// A mask of more than 16 bytes is H(x ⊕ 1), H(x ⊕ 2), … for a hash that is robust against correlations with a secret
-/// x (GKWY20 §7.2), under a public key of the call.
+/// x and their circular kind (GKWY20 §7.3), under a public key that the sender draws for each chunk.
 pub(crate) struct Stretch(CircularRobust);
 
 impl Stretch {

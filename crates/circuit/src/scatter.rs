@@ -6,13 +6,13 @@
 //!
 //! - **G1.** Correlated OTs with the bits of T's labels.
 //! - **G2.** S grows the trees. It subtracts leaf_i from its share of each cell i, and sends the trees' sums and
-//!   c_j = z_j + Σ_i leaf_i, where z_j is its share of the row.
+//!   c_j = z_j + Σ_i leaf_i, where z_j is its share of the row. Leaves beyond the cells count in the sum only.
 //! - **G3.** T adds leaf_i to its share of each cell i ≠ g_j, and its own share of the row plus c_j − Σ_{i ≠ g_j}
 //!   leaf_i to cell g_j. The shares of that cell grow by z_j in total, the shares of all others by 0.
 //!
 //! S sees only OTs. T's memory accesses and time do not depend on its labels. c_j hides z_j, because T lacks a leaf.
 //! Each call of [`half_tree`] makes at most 2^10 trees under keys of its own, which keeps the number of targets where
-//! that module has it. Semi-honest.
+//! that module has it. Trees are full, so that even a T that deviates lacks a leaf of each. Semi-honest.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -66,13 +66,14 @@ pub fn bytes(
     if groups == 1 {
         return bytes;
     }
-    bytes.to_receiver += size_of::<Block>() + rows * layout.len();
+    let leaves = groups.next_power_of_two();
+    bytes.to_receiver += rows * layout.len();
     for start in (0..rows).step_by(rows_at_once(groups)) {
         let count = rows_at_once(groups).min(rows - start);
-        bytes = bytes + of_ots(Shape::new(count, groups).ots());
+        bytes = bytes + of_ots(Shape::new(count, leaves).ots());
         for start in (0..count).step_by(trees(groups)) {
-            let shape = Shape::new(trees(groups).min(count - start), groups);
-            bytes.to_receiver += half_tree::bytes(shape, Leaves::Hashed);
+            let shape = Shape::new(trees(groups).min(count - start), leaves);
+            bytes.to_receiver += size_of::<Block>() + half_tree::bytes(shape, Leaves::Hashed);
         }
     }
     bytes
@@ -97,27 +98,28 @@ pub fn scatter_hidden(
     if groups == 1 {
         return Ok(Zeroizing::new(layout.sum(rows)));
     }
-    let key = Block::random(rng);
-    channel.send_slice(KEY, &[key])?;
-    let stretch = Stretch::new(key);
+    let leaves_of_tree = groups.next_power_of_two();
     let mut cells = Zeroizing::new(vec![0; groups * len]);
     for rows in rows.chunks(rows_at_once(groups) * len) {
         // G1.
-        let shape = Shape::new(rows.len() / len, groups);
+        let shape = Shape::new(rows.len() / len, leaves_of_tree);
         let keys = Zeroizing::new(ot.send_correlated(shape.ots(), channel)?);
         let delta = Zeroizing::new(ot.delta().expose()[0]);
         // G2.
         let calls = rows.chunks(trees(groups) * len);
         for (rows, keys) in calls.zip(keys.chunks(trees(groups) * shape.depth())) {
-            let shape = Shape::new(rows.len() / len, groups);
+            let key = Block::random(rng);
+            channel.send_slice(KEY, &[key])?;
+            let stretch = Stretch::new(key);
+            let shape = Shape::new(rows.len() / len, leaves_of_tree);
             let trees = Trees::new(shape, Leaves::Hashed, *delta, keys, rng);
             let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
             let (sums, _) = trees.grow(&mut leaves, |_, _| ());
-            let mut sent = rows.to_vec();
-            let tasks = leaves.chunks(groups).zip(sent.chunks_exact_mut(len));
+            let mut sent = Zeroizing::new(rows.to_vec());
+            let tasks = leaves.chunks(leaves_of_tree).zip(sent.chunks_exact_mut(len));
             let part = accumulate(tasks, layout, groups, |(leaves, sent), cells, masks| {
                 spread_out(&stretch, leaves, len, masks);
-                layout.subtract_all(cells, masks);
+                layout.subtract_all(cells, &masks[..cells.len()]);
                 layout.add(sent, &layout.sum(masks));
             });
             layout.add_all(&mut cells, &part);
@@ -150,27 +152,28 @@ pub fn scatter_known(
     if groups == 1 {
         return Ok(Zeroizing::new(layout.sum(rows)));
     }
-    let mut key = [Block::ZERO];
-    channel.recv_slice(KEY, &mut key)?;
-    let stretch = Stretch::new(key[0]);
+    let leaves_of_tree = groups.next_power_of_two();
     let mut cells = Zeroizing::new(vec![0; groups * len]);
     let at_once = rows_at_once(groups);
     for (rows, labels) in rows.chunks(at_once * len).zip(labels.chunks(at_once)) {
         // G1.
-        let shape = Shape::new(labels.len(), groups);
+        let shape = Shape::new(labels.len(), leaves_of_tree);
         let choices = shape.choices(labels);
         let keys = Zeroizing::new(ot.receive_correlated(&choices, channel)?);
         // G3.
         let calls = rows.chunks(trees(groups) * len).zip(labels.chunks(trees(groups)));
         for ((rows, labels), keys) in calls.zip(keys.chunks(trees(groups) * shape.depth())) {
-            let shape = Shape::new(labels.len(), groups);
+            let mut key = [Block::ZERO];
+            channel.recv_slice(KEY, &mut key)?;
+            let stretch = Stretch::new(key[0]);
+            let shape = Shape::new(labels.len(), leaves_of_tree);
             let sums = MaskedSums::receive(shape, Leaves::Hashed, channel)?;
-            let mut received = vec![0; rows.len()];
+            let mut received = Zeroizing::new(vec![0; rows.len()]);
             channel.recv_slice(ROWS, &mut received)?;
             let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
             sums.grow(labels, keys, &mut leaves, |_, _| ());
             let of_rows = rows.chunks_exact(len).zip(received.chunks_exact_mut(len));
-            let tasks = leaves.chunks(groups).zip(of_rows.zip(labels));
+            let tasks = leaves.chunks(leaves_of_tree).zip(of_rows.zip(labels));
             let part = accumulate(tasks, layout, groups, |(leaves, rows), cells, masks| {
                 let ((row, rest), label) = rows;
                 spread_out(&stretch, leaves, len, masks);
@@ -181,12 +184,12 @@ pub fn scatter_known(
                 }
                 layout.subtract(rest, &layout.sum(masks));
                 layout.add(rest, row);
-                layout.add_all(cells, masks);
+                layout.add_all(cells, &masks[..cells.len()]);
                 for (cell, mask) in masks.chunks_exact_mut(len).enumerate() {
                     mask.copy_from_slice(rest);
                     keep_if(is_here(cell), mask);
                 }
-                layout.add_all(cells, masks);
+                layout.add_all(cells, &masks[..cells.len()]);
             });
             layout.add_all(&mut cells, &part);
         }
@@ -207,7 +210,7 @@ fn spread_out(stretch: &Stretch, leaves: &[Block], len: usize, masks: &mut [u8])
     leaves.iter().zip(masks).for_each(|(leaf, mask)| stretch.fill(*leaf, mask));
 }
 
-/// The sum of the cells to which `each` adds, on all threads. It also gets room for a mask of each cell.
+/// The sum of the cells to which `each` adds, on all threads. It also gets room for the mask of each leaf.
 fn accumulate<I: ExactSizeIterator<Item: Send>>(
     items: I,
     layout: RowLayout,
@@ -219,7 +222,7 @@ fn accumulate<I: ExactSizeIterator<Item: Send>>(
     let share = items.len().div_ceil(tasks).max(1);
     let parts = threads::map(items.chunks_mut(share), |items| {
         let mut cells = Zeroizing::new(vec![0; groups * layout.len()]);
-        let mut masks = cells.clone();
+        let mut masks = Zeroizing::new(vec![0; groups.next_power_of_two() * layout.len()]);
         for item in items.iter_mut().filter_map(Option::take) {
             each(item, &mut cells, &mut masks);
         }

@@ -241,7 +241,8 @@ fn received_formulas_are_named_and_escaped_on_request() {
     let receives = ["--receive", "--learns", "me"];
     let [x, _] = lab.run(&receives, &sends);
     let note = "2 values in the received column `note` begin like a spreadsheet formula";
-    let both = "the name of the received column `=cmd` and 1 value in it begin like a spreadsheet formula";
+    let both =
+        "the name of the received column `=cmd` and 1 value in it begin like a spreadsheet formula";
     x.assert(0, &[note, both, "--formulas escape"]);
     let kept = "k,v,note,=cmd\na,=1+1,\"=HYPERLINK(\"\"http://a.example\"\",\"\"b\"\")\",-5\nb,2,@SUM(1),plain\n\
                 c,3,+49 30 1234,-2+3\n";

@@ -138,7 +138,7 @@ fn run<T>(
     rng: &mut dyn CryptoRng,
 ) -> Result<T> {
     let columns = [values];
-    let columns = if values.is_empty() { &[][..] } else { &columns };
+    let columns = if values.len() == items.len() { &columns[..] } else { &[] };
     party.run(Input { columns, ..Input::new(items) }, channel, rng)
 }
 

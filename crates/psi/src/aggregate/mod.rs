@@ -150,8 +150,8 @@ pub type Sender = dyn for<'a> Party<Valued<'a>, ()>;
 /// The party that learns the output.
 pub type Receiver = dyn for<'a> Party<Valued<'a>, Output>;
 
-/// A party's share of a result. The result is the sum of both parties' shares modulo 2^64, or modulo 2^128 for a sum of
-/// products.
+/// A party's share of a result. The result is the sum of both parties' shares: a count modulo 2^32 (2^64 for sets that
+/// need it), a sum modulo 2^64, and a sum of products modulo 2^128.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Share {
     /// The share of the number of shared items, if it is computed.

@@ -285,7 +285,7 @@ impl<M: Construction> Sending<M> {
         Ok(Self { plan, opprf, triples })
     }
 
-    /// Steps 1 to 3; `values` are the items' values, if they have any. `N` is the plan's kind of number.
+    /// Steps 1 to 3; `values` are the items' values, if they have any.
     pub(crate) fn bins(
         self,
         items: Items<'_>,
@@ -377,7 +377,7 @@ impl<M: Construction> Receiving<M> {
         Ok(Self { plan, opprf, triples })
     }
 
-    /// Steps 1 to 3. `N` is the plan's kind of number.
+    /// Steps 1 to 3.
     pub(crate) fn bins(
         self,
         items: Items<'_>,

@@ -42,6 +42,9 @@ use crate::{
 pub use cells::{OpenedCell, OpenedCells};
 pub use scatter::MAX_GROUPS;
 
+/// The maximum number of numbers in a cell.
+pub const MAX_NUMBERS: usize = 256;
+
 /// The adversary against which a run is secure, computed from its parts.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[
     <Silent as Construction>::Opprf::ADVERSARY,
@@ -264,7 +267,7 @@ impl Plan {
     }
 
     /// The hash by which parties compare what they are about to run.
-    fn name(&self) -> blake3::Hash {
+    fn name(&self, context: &str) -> blake3::Hash {
         let noise = |noise: Option<Laplace>| {
             noise.map_or([0; 3], |noise| [1, noise.epsilon().into(), noise.sensitivity()])
         };
@@ -282,7 +285,7 @@ impl Plan {
             numbers.push(term.width.bits() as u64);
             numbers.extend(noise(term.noise));
         }
-        let mut name = blake3::Hasher::new_derive_key("vesica psi select v1");
+        let mut name = blake3::Hasher::new_derive_key(context);
         for number in numbers {
             name.update(&number.to_le_bytes());
         }
@@ -298,9 +301,23 @@ impl Plan {
         let Cells { learner, least, threshold, count_noise, remainder, text_len, .. } = self.cells;
         assert!((1..=MAX_GROUPS).contains(&self.groups), "1 to {MAX_GROUPS} groups");
         assert!((1..=64).contains(&self.factor_bits), "factors of 1 to 64 bits");
+        assert!(self.partitions > 0, "sets have a partition");
+        let numbers = usize::from(self.counts()) + self.terms.len();
+        assert!((1..=MAX_NUMBERS).contains(&numbers), "1 to {MAX_NUMBERS} numbers");
+        let fits = |term: &Term| (self.factor_bits as usize) < term.width.bits();
+        let mut mixed = self.terms.iter().filter(|term| term.kind() == TermKind::Mixed);
+        assert!(mixed.all(fits), "products are wider than their factors");
         assert!(text_len == 0 || learner == Owner::Other, "T knows its own texts");
-        let is_noisy = count_noise.is_some() || self.terms.iter().any(|term| term.noise.is_some());
-        let is_plain = least > 0 && !is_noisy && threshold.is_none();
+        assert!(text_len == 0 || least > 0, "a text is shown of a cell with enough matches");
+        let is_alone = self.terms.is_empty() && text_len == 0;
+        assert!(threshold.is_none() || is_alone, "a threshold is all that is shown");
+        // A number without noise would show what the noise of another hides.
+        let count = self.counts().then_some(count_noise);
+        let mut noises = self.terms.iter().map(|term| term.noise).chain(count);
+        let some = noises.clone().any(|noise| noise.is_some());
+        assert!(!some || noises.all(|noise| noise.is_some()), "noise on every number, or on none");
+        assert!(!some || text_len == 0, "that a text is shown is a fact without noise");
+        let is_plain = least > 0 && !some && threshold.is_none();
         assert!(!remainder || is_plain, "a remainder of cells with a minimum, and without noise");
     }
 
@@ -310,8 +327,9 @@ impl Plan {
     /// If a bound of the plan is exceeded.
     pub fn on_sets(&self) -> Selection {
         self.assert_sound();
+        assert_eq!(self.partitions, 1, "whole sets");
         Functionality {
-            name: self.name(),
+            name: self.name("vesica psi select v1"),
             sizes: self.sizes,
             known: self.clone(),
             sender: |plan, channel, rng| {
@@ -328,11 +346,11 @@ impl Plan {
     /// # Panics
     /// Same as [`on_sets`](Self::on_sets).
     pub fn on_partition(&self) -> PartialSelection {
-        let Functionality { name, sizes, known, .. } = self.on_sets();
+        self.assert_sound();
         Functionality {
-            name,
-            sizes,
-            known,
+            name: self.name("vesica psi select partition v1"),
+            sizes: self.sizes,
+            known: self.clone(),
             sender: |plan, channel, rng| {
                 Ok(Box::new(share::CellSharing::<_, false>::sender(plan, channel, rng)?))
             },
@@ -357,16 +375,12 @@ impl Plan {
         cost::memory(self)
     }
 
-    /// Refuses a party's values if a sum of them could wrap, or if one has more bits than the plan says.
-    ///
-    /// # Errors
-    /// [`Error::SumTooLarge`].
-    ///
-    /// # Panics
-    /// If there is not a value, label or mark for each item, a column is missing, or a label is not below the number of
-    /// groups.
-    pub fn check(&self, owner: Owner, input: Input<'_>) -> Result<()> {
-        let Input { items, counted, columns, labels, .. } = input;
+    /// Checks the number of marks, values and labels, and that labels are in range.
+    fn assert_shapes(
+        &self,
+        owner: Owner,
+        Input { items, counted, columns, labels, .. }: Input<'_>,
+    ) {
         let n = items.len();
         assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
         assert!(columns.iter().all(|column| column.len() == n), "a value for each item");
@@ -375,6 +389,21 @@ impl Plan {
         let outside =
             labels.iter().fold(false, |some, label| some | (*label as usize >= self.groups));
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
+    }
+
+    /// Refuses a party's values if a sum of them could wrap, or if one has more bits than the plan says. Runs on whole
+    /// sets check their input. For sets in partitions, the caller checks all items together before the first one.
+    ///
+    /// # Errors
+    /// [`Error::SumTooLarge`].
+    ///
+    /// # Panics
+    /// If there is not a value, label or mark for each item, a column is missing, or a label is not below the number of
+    /// groups.
+    pub fn check(&self, owner: Owner, input: Input<'_>) -> Result<()> {
+        self.assert_shapes(owner, input);
+        let Input { items, columns, .. } = input;
+        let n = items.len();
         let mut too_large = false;
         for term in &self.terms {
             let value =
@@ -382,7 +411,9 @@ impl Plan {
             let sum = |column: Column| (0..n).map(|i| value(column, i)).sum::<u128>();
             let [first, times] = [Some(term.column), term.times];
             let own = |column: Option<Column>| column.filter(|column| column.owner == owner);
-            let wide = term.width.bits() as u32;
+            // Noise on the widest sums takes one more bit.
+            let is_full = term.width == Width::Bits128 && term.noise.is_some();
+            let wide = term.width.bits() as u32 - u32::from(is_full);
             too_large |= match (own(first), own(times), times) {
                 (Some(column), None, None) => sum(column) >> (wide - 1) > 0,
                 (Some(a), Some(b), _) => {

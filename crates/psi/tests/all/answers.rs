@@ -506,6 +506,29 @@ fn over_partitions(
     Ok((shares, open(query, receives, &total, channel, &mut randomness)?))
 }
 
+/// Empty sets have an answer to every question.
+#[test]
+fn empty_sets_have_answers() {
+    for sizes in [[0, 0], [0, 3], [3, 0]] {
+        let [sender, receiver] = sizes;
+        for aggregate in aggregates(0) {
+            let query = Query {
+                sizes: Sizes { sender, receiver },
+                aggregate,
+                minimum: 0,
+                noise: None,
+                partitions: 1,
+            };
+            let input = Input::random(query.sizes, 0, aggregate, 1);
+            let answer = input.run(&RS21, query, Link::Memory).unwrap();
+            assert!(
+                matches!(answer, Output::Count(0) | Output::Sum(0) | Output::AtLeast(_)),
+                "{query:?}: {answer:?}"
+            );
+        }
+    }
+}
+
 /// Only the total over all partitions is opened, and only to the receiver.
 #[test]
 fn totals_over_partitions_are_those_of_the_whole() {

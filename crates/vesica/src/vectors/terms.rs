@@ -140,7 +140,11 @@ fn terms() -> Value {
             offer(&["email"], Learns::Both),
             offer(&["email:plain"], Learns::Both),
         ),
-        ("each wants to be the only one to learn", offer(&["email"], Learns::Me), offer(&["email"], Learns::Me)),
+        (
+            "each wants to be the only one to learn",
+            offer(&["email"], Learns::Me),
+            offer(&["email"], Learns::Me),
+        ),
         (
             "a protocol that is not secure enough",
             Offer { protocol: Some("dh".into()), ..offer(&["email"], Learns::Both) },

@@ -63,7 +63,8 @@ fn against(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), 
             "$ref" => {
                 let path =
                     wanted.as_str().unwrap().strip_prefix('#').expect("a part of this schema");
-                let schema = root.pointer(path).unwrap_or_else(|| panic!("the schema has no {path}"));
+                let schema =
+                    root.pointer(path).unwrap_or_else(|| panic!("the schema has no {path}"));
                 against(root, schema, value, at)?;
                 true
             }

@@ -91,7 +91,7 @@ impl<'a> Passage<'a> {
                 '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
                 c => c.len_utf8(),
             };
-            if !c.is_whitespace() && !(c == '\\' && rest.len() == 1) {
+            if !(c.is_whitespace() || c == '\\' && rest.len() == 1) {
                 self.asks |= c == '?' && !self.before_is_end();
                 self.interrupt(c);
             }

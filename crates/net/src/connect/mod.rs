@@ -112,7 +112,7 @@ impl Connection {
     /// A channel over this connection, whose session is bound to it, and which knows the party at the other end.
     ///
     /// # Errors
-    /// Same as [`Tls::exporter`].
+    /// Same as [`Tls::exporter`](crate::transport::tls::Tls::exporter).
     pub fn into_channel(self) -> Result<Channel> {
         let (exporter, peer) = (self.tls.exporter()?, self.tls.peer()?);
         let mut channel = Channel::new(self.tls).with_peer(peer);

@@ -260,7 +260,7 @@ impl<'a> Sender<'a> {
         Self { dimensions, delta: Zeroizing::new(delta), keys }
     }
 
-    /// Steps P2 and P3, where `shares` are the Q_i, as many as there are [corrections](Dimensions::corrections):
+    /// Steps P2 and P3, where `shares` are the Q_i, as many as there are [corrections](PcgDimensions::corrections):
     /// writes w, compressed, to `out`. Returns the trees from which w is made.
     pub fn fill(
         &self,

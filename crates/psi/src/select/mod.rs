@@ -13,7 +13,7 @@
 //!    ([`scatter`]); without groups, each party adds up its shares.
 //! 7. The shares of the cells are opened to one party. If cells have a minimum, noise, or texts, a circuit adds the
 //!    shares, draws the noise from random bits of both parties, compares the count with the minimum, and opens only
-//!    what passes ([`cells`]).
+//!    what passes.
 //!
 //! The party that learns the cells gets nothing else but the size of the other's set; the other party gets only that.
 //! For sets in partitions, the parties run steps 1 to 6 on each partition, add up their shares over all of them, and

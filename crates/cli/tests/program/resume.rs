@@ -147,7 +147,8 @@ fn a_run_goes_on_after_it_was_killed() {
     let rng = &mut StdRng::seed_from_u64(7);
     let span = undisturbed(&lab());
     let mut toll = Toll::default();
-    while toll.kills < assurance::trials(8, 200) {
+    // On a busy machine, the first kills may all come before a partition is done.
+    while toll.kills < assurance::trials(8, 200) || toll.resumed == 0 && toll.kills < 100 {
         killed(&lab(), 4, span, rng, &mut toll);
     }
     println!("{toll:?}");

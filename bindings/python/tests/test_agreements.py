@@ -101,7 +101,7 @@ def test_a_record_is_verified(sides: Sides, tmp_path: Path) -> None:
     damaged = json.loads(record.read_text())
     damaged["payload"] = damaged["payload"][:-8] + "AAAAAAA="
     for given, parties, words in [
-        (record, [stranger], "is no party"),
+        (record, [stranger], "is not a party"),
         (record, [me], "is a party of the record, too"),
         (damaged, agreement.parties, ""),
         ({}, agreement.parties, ""),

@@ -16,7 +16,8 @@ from conftest import agree, free_address
 from test_lists import Server
 
 ROOT = Path(__file__).parents[3]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/python.md").read_text("utf-8"), re.S)
+GUIDE = (ROOT / "docs/guides/python.md").read_text("utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
 
 
 def record_of(sides: dict[str, dict[str, Path]], record: Path) -> None:

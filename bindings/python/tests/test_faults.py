@@ -245,7 +245,7 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not report memory")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
 def test_memory_does_not_grow_over_many_runs(both: Both) -> None:
     table = pl.DataFrame({"k": emails(range(200))})
 

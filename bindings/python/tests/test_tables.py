@@ -176,7 +176,7 @@ def test_columns_of_every_type_come_along(both: Both, table: Any) -> None:
         (polars_column([object(), object()], pl.Object), "column `x`"),
         (pd.DataFrame({"k": ["a", "b"], "x": [1, "zq7sentinel"]}), "column `x`"),
         (pd.DataFrame([["a", "b"]], columns=["k", "k"]), "several columns `k`"),
-        (pd.DataFrame([["a", "b"]]), "named by text"),
+        (pd.DataFrame([["a", "b"]]), "names that are not text"),
         (LETTERS.pipe(pl.from_pandas).lazy(), "frame.collect()"),
         (pa.dataset.dataset(pa.table({"k": ["a"]})), "to_reader()"),
         (pa.dataset.dataset(pa.table({"k": ["a"]})).scanner(), "to_reader()"),

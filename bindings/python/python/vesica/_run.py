@@ -21,7 +21,7 @@ class Run:
 
     @property
     def rows(self) -> Any:
-        """This side's matched rows, with the type of the given table.
+        """Matched rows of this side, with the type of the given table.
 
         None if this side does not learn them, or if they were written to ``output``.
         """

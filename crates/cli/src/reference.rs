@@ -104,7 +104,16 @@ fn document(program: &Command) -> Result<String, Failure> {
 /// Returns the meaning of a flag in one line.
 fn words(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
-    help.split_whitespace().collect::<Vec<_>>().join(" ")
+    // The short text has no full stop, and the rest follows in paragraphs of its own.
+    let paragraphs = help.split("\n\n").map(|text| text.split_whitespace().collect::<Vec<_>>());
+    let mut line = String::new();
+    for paragraph in paragraphs.map(|words| words.join(" ")).filter(|text| !text.is_empty()) {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(['.', ':', '?']) { " " } else { ". " });
+        }
+        line.push_str(&paragraph);
+    }
+    line
 }
 
 /// Writes the section of a command, and of the commands below it.

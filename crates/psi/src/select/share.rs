@@ -68,7 +68,9 @@ impl Plan {
         let widths: Vec<_> = numbers.iter().map(|number| of_cell[*number].width()).collect();
         let (layout, fields) = RowLayout::new(&widths);
         let fields = fields.into_iter().zip(numbers.iter().map(|number| of_cell[*number]));
-        KnownNumbers { layout, fields: fields.collect() }
+        let count = usize::from(self.counts());
+        let terms = numbers.iter().map(|number| number.checked_sub(count)).collect();
+        KnownNumbers { layout, fields: fields.collect(), terms }
     }
 
     /// The bits of T's factors that are multiplied in one call: enough for the call to be efficient, and few enough to
@@ -82,6 +84,16 @@ impl Plan {
     /// The terms with a factor of S's.
     fn carried(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter().filter(|term| term.kind() != TermKind::Table)
+    }
+
+    /// The place of each term's number in a payload; for a term of T's only, it means nothing.
+    fn payload_places(&self) -> Vec<usize> {
+        let mut next = 0;
+        let place = |term: &Term| {
+            next += usize::from(term.kind() != TermKind::Table);
+            next.saturating_sub(1)
+        };
+        self.terms.iter().map(place).collect()
     }
 
     /// The terms that are products of numbers of both sides.
@@ -238,15 +250,21 @@ fn counted(input: Input<'_>, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<Block>> {
 pub(super) struct KnownNumbers {
     pub(super) layout: RowLayout,
     fields: Vec<(NumberField, NumberField)>,
+    /// The term of each number; `None` for the count.
+    terms: Vec<Option<usize>>,
 }
 
 impl KnownNumbers {
-    /// Rows with the numbers that `number` gives for each bin and position among the part's.
-    fn rows(&self, bins: usize, number: impl Fn(usize, usize) -> u128) -> Zeroizing<Vec<u8>> {
+    /// Rows with the numbers that `number` gives for each bin and term, or for the count.
+    fn rows(
+        &self,
+        bins: usize,
+        number: impl Fn(usize, Option<usize>) -> u128,
+    ) -> Zeroizing<Vec<u8>> {
         let mut rows = Zeroizing::new(vec![0; bins * self.layout.len()]);
         for (bin, row) in rows.chunks_exact_mut(self.layout.len()).enumerate() {
-            for (i, (field, _)) in self.fields.iter().enumerate() {
-                field.set(row, number(bin, i));
+            for ((field, _), term) in self.fields.iter().zip(&self.terms) {
+                field.set(row, number(bin, *term));
             }
         }
         rows
@@ -263,8 +281,33 @@ impl KnownNumbers {
     }
 }
 
-/// Shares of the products of T's factors and S's masks, for each mixed term: rows of one number.
-type Products = Vec<Zeroizing<Vec<u8>>>;
+/// Shares of the products of T's factors and S's masks in each bin, for each mixed term, and nothing for the others.
+struct Products(Vec<Zeroizing<Vec<u128>>>);
+
+impl Products {
+    /// Adds up the shares that `multiply` returns for each mixed term and some bits of T's factors: a row of one number
+    /// for each bit and bin.
+    fn new(
+        plan: &Plan,
+        bins: usize,
+        mut multiply: impl FnMut(usize, Range<usize>, RowLayout) -> Result<Zeroizing<Vec<u8>>>,
+    ) -> Result<Self> {
+        let mut products = Vec::with_capacity(plan.terms.len());
+        for (i, term) in plan.terms.iter().enumerate() {
+            let is_mixed = term.kind() == TermKind::Mixed;
+            let mut sums = Zeroizing::new(vec![0_u128; if is_mixed { bins } else { 0 }]);
+            let (one, field) = RowLayout::new(&[term.width]);
+            for range in plan.bits_at_once(bins).filter(|_| is_mixed) {
+                let shares = multiply(i, range, one)?;
+                for (row, sum) in shares.chunks_exact(one.len()).zip((0..bins).cycle()) {
+                    sums[sum] = sums[sum].wrapping_add(field[0].get(row));
+                }
+            }
+            products.push(sums);
+        }
+        Ok(Self(products))
+    }
+}
 
 impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
     const ME: Owner = Owner::Other;
@@ -292,44 +335,28 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         channel.phase("sums");
         let bins = matches.instances();
         let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * payload.len()..]);
+        let places = plan.payload_places();
         // 4.
-        let mut products = Products::new();
-        for (i, term) in plan.carried().enumerate() {
-            if term.kind() != TermKind::Mixed {
-                continue;
+        let products = Products::new(&plan, bins, |term, range, one| {
+            let (_, field) = RowLayout::new(&[plan.terms[term].width]);
+            let zeros = Bits::zeros(range.len() * bins);
+            let mut rows = Zeroizing::new(vec![0; zeros.len() * one.len()]);
+            let numbers = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
+            for ((bit, bin), row) in numbers.zip(rows.chunks_exact_mut(one.len())) {
+                field[0].set(row, mask(bin, places[term]).wrapping_mul(plan.weight(bit)));
             }
-            let (one, field) = RowLayout::new(&[term.width]);
-            let mut product = Zeroizing::new(vec![0; bins * one.len()]);
-            for range in plan.bits_at_once(bins) {
-                let mut rows = Zeroizing::new(vec![0; range.len() * bins * one.len()]);
-                let places = range.clone().flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
-                for ((bit, bin), row) in places.zip(rows.chunks_exact_mut(one.len())) {
-                    field[0].set(row, mask(bin, i).wrapping_mul(plan.weight(bit)));
-                }
-                let zeros = Bits::zeros(range.len() * bins);
-                let ot = ots.sender();
-                let shares = arithmetic::scale_known(&zeros, &rows, one, ot, channel, rng)?;
-                shares
-                    .chunks_exact(bins * one.len())
-                    .for_each(|part| one.add_all(&mut product, part));
-            }
-            products.push(product);
-        }
+            Ok(arithmetic::scale_known(&zeros, &rows, one, ots.sender(), channel, rng)?)
+        })?;
         // 5.
         let (layout, _) = plan.layout();
         let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
         let bits = matches.to_bits();
         let part = plan.known_to_other();
         if !part.layout.is_empty() {
-            let count = usize::from(plan.counts());
-            let mixed: Vec<Option<usize>> = positions(plan.carried());
-            let carried: Vec<&Term> = plan.carried().collect();
-            let known = part.rows(bins, |bin, i| match i.checked_sub(count) {
+            let known = part.rows(bins, |bin, term| match term {
                 None => 1,
-                Some(i) => match mixed[i] {
-                    None => mask(bin, i),
-                    Some(product) => one_of(&products[product], carried[i], bin),
-                },
+                Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
+                Some(term) => mask(bin, places[term]),
             });
             let shares =
                 arithmetic::scale_known(&bits, &known, part.layout, ots.sender(), channel, rng)?;
@@ -373,24 +400,16 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         let own = |term: &Term, bin: usize| -> i128 {
             items[bin].map_or(0, |item| term.value(Self::ME, input.columns, item as usize))
         };
+        let places = plan.payload_places();
         // 4.
-        let mut products = Products::new();
-        for term in plan.mixed() {
-            let (one, _) = RowLayout::new(&[term.width]);
-            let mut product = Zeroizing::new(vec![0; bins * one.len()]);
-            for range in plan.bits_at_once(bins) {
-                let mut choices = Bits::zeros(range.len() * bins);
-                let places = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
-                for (i, (bit, bin)) in places.enumerate() {
-                    choices.set(i, (own(term, bin) >> bit & 1) as u8);
-                }
-                let shares = arithmetic::scale_hidden(&choices, one, ots.receiver(), channel)?;
-                shares
-                    .chunks_exact(bins * one.len())
-                    .for_each(|part| one.add_all(&mut product, part));
+        let products = Products::new(&plan, bins, |term, range, one| {
+            let mut choices = Bits::zeros(range.len() * bins);
+            let numbers = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
+            for (i, (bit, bin)) in numbers.enumerate() {
+                choices.set(i, (own(&plan.terms[term], bin) >> bit & 1) as u8);
             }
-            products.push(product);
-        }
+            Ok(arithmetic::scale_hidden(&choices, one, ots.receiver(), channel)?)
+        })?;
         // 5.
         let (layout, _) = plan.layout();
         let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
@@ -402,16 +421,15 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         }
         let part = plan.known_to_table();
         if !part.layout.is_empty() {
-            let carried = carried_places(&plan);
-            let mixed = positions(plan.terms.iter());
             let known = part.rows(bins, |bin, i| {
+                let i = i.expect("T does not count");
                 let term = &plan.terms[i];
-                match (carried[i], mixed[i]) {
-                    (None, _) => own(term, bin) as u128,
-                    (Some(payload), None) => theirs(bin, payload),
-                    (Some(payload), Some(product)) => (own(term, bin) as u128)
-                        .wrapping_mul(theirs(bin, payload))
-                        .wrapping_add(one_of(&products[product], term, bin)),
+                match term.kind() {
+                    TermKind::Table => own(term, bin) as u128,
+                    TermKind::Other => theirs(bin, places[i]),
+                    TermKind::Mixed => (own(term, bin) as u128)
+                        .wrapping_mul(theirs(bin, places[i]))
+                        .wrapping_add(products.0[i][bin]),
                 }
             });
             let shares =
@@ -431,23 +449,4 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         };
         Ok((plan, CellShares { cells: std::mem::take(&mut cells) }, triples))
     }
-}
-
-/// The number of each mixed term among the mixed ones.
-fn positions<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Option<usize>> {
-    let mut next = 0..;
-    terms.map(|term| (term.kind() == TermKind::Mixed).then(|| next.next()).flatten()).collect()
-}
-
-/// The number of each term that has a payload among those that have.
-fn carried_places(plan: &Plan) -> Vec<Option<usize>> {
-    let mut next = 0..;
-    let place = |term: &Term| (term.kind() != TermKind::Table).then(|| next.next()).flatten();
-    plan.terms.iter().map(place).collect()
-}
-
-/// The number of a bin among rows of one number.
-fn one_of(rows: &[u8], term: &Term, bin: usize) -> u128 {
-    let (layout, fields) = RowLayout::new(&[term.width]);
-    fields[0].get(&rows[bin * layout.len()..])
 }

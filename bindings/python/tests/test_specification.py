@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import vesica
 from vesica import _native
-from vesica._types import NumberOptions, Options
+from vesica._types import NumberOptions, Options, QueryOptions
 
 SAMPLES = Path(__file__).parents[3] / "crates" / "spec" / "tests" / "samples.jsonl"
 
@@ -25,6 +25,8 @@ NAMED = {
     "align",
     "select",
     "output",
+    "query",
+    "column",
 }
 """Arguments of functions themselves."""
 
@@ -33,6 +35,7 @@ OF_PARTNER = {"peer", "agreement", "connect", "listen", "relay", "exchange-dir",
 ELSEWHERE = {
     # The table and the identity are arguments of their own.
     "input",
+    "input-query-file",
     "query-file",
     "identity",
     # Options of a project's agreement, and options for the program's output.
@@ -79,7 +82,8 @@ def test_a_job_in_python_is_the_same_value(sample: dict[str, Any]) -> None:
 def test_options_are_those_of_the_specification() -> None:
     schema = json.loads(_native.job_schema())
     known = set(schema["properties"])
-    options = {name.replace("_", "-") for name in NumberOptions.__optional_keys__}
+    options = NumberOptions.__optional_keys__ | QueryOptions.__optional_keys__
+    options = {name.replace("_", "-") for name in options}
     assert options | NAMED | OF_PARTNER | ELSEWHERE | LIMITS == known
     assert Options.__optional_keys__ < NumberOptions.__optional_keys__
 

@@ -5,8 +5,9 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_normalize::{normalize::TravellingName, null_values::NullValues};
+use vesica_select::{Keys, Side};
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::disclosure::words::Names;
+use vesica_task::{disclosure::words::Names, select::Selection};
 
 use super::terms::Terms;
 
@@ -14,6 +15,7 @@ impl Terms {
     /// Returns everything that binds the sides or reveals something, one phrase each, with these names for the sides.
     pub fn clauses(&self, names: &Names) -> Vec<String> {
         let mut said = vec![self.key_clause(names)];
+        said.extend(self.selection().iter().flat_map(|selection| query_clauses(selection, names)));
         let mut say = |clause: Option<String>| said.extend(clause);
         say(self.unusual_null_values());
         for role in [Role::A, Role::B] {
@@ -108,6 +110,34 @@ impl Terms {
             None => format!("the protocol is a recommended one that is secure {security}"),
         }
     }
+}
+
+/// Describes a query, the columns that each side declares for it, and the rows that count.
+fn query_clauses(selection: &Selection, names: &Names) -> Vec<String> {
+    let select = selection.select();
+    let mut clauses = vec![format!("the query is `{select}`")];
+    for side in Side::BOTH {
+        let name = names.of(selection.role(side));
+        clauses.push(match selection.declared(side) {
+            None => format!("{name} has table `{side}`, whose columns it declares when it accepts"),
+            Some(declared) => {
+                let columns = declared.columns().iter().map(|column| format!("`{column}`"));
+                let columns: Vec<_> = columns.collect();
+                let columns = match &columns[..] {
+                    [] => String::new(),
+                    _ => format!(", with {}", columns.join(", ")),
+                };
+                let keys = match declared.keys() {
+                    Keys::Unique => "each key in one row",
+                    Keys::Repeats => "several rows with one key",
+                };
+                format!("{name} has table `{side}`{columns}, {keys}")
+            }
+        });
+    }
+    let [a, b] = Side::BOTH.map(|side| names.of(selection.role(side)));
+    clauses.extend(select.filters_in_words(a, b));
+    clauses
 }
 
 fn sent_clause(side: &str, sent: &SentColumns) -> String {

@@ -1,11 +1,14 @@
 //! The disclosure of a run under its terms.
 
+use std::sync::Arc;
+
 use vesica_core::parties::Role;
 use vesica_psi::{Adversary, Sizes, Status};
 use vesica_task::{
     disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
     interface::Method,
     outcome::{Outcome, QueryResult},
+    query::BodyForm,
 };
 
 use super::terms::Terms;
@@ -75,8 +78,8 @@ impl Terms {
             receiver,
             keys: known.keys,
             identifiers: self.identifiers(),
-            number: self.query().number,
-            minimum: self.minimum(),
+            number: self.query().number(),
+            minimum: self.query().selected().map_or(self.minimum(), |select| select.least()),
             noise: self.noise(),
             sent: sent.map_or((Vec::new(), 1), |sent| (sent.columns.clone(), sent.rows)),
             least,
@@ -85,6 +88,8 @@ impl Terms {
                 .outcome
                 .and_then(|outcome| outcome.answer)
                 .map_or(Answer::Unknown, answer),
+            selection: self.selection().map(Arc::new),
+            cells: known.outcome.and_then(|outcome| outcome.cells),
         }
     }
 
@@ -160,7 +165,7 @@ impl Terms {
         }
         let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
         said.extend(holders.map(|holder| Assumption::Digests { holder }));
-        let is_number = !kind.keeps_rows && kind.is_told && !kind.takes_number;
+        let is_number = !kind.keeps_rows && kind.is_told && kind.body != BodyForm::Number;
         if is_number && scenario.minimum == 0 && scenario.noise.is_none() {
             said.push(Assumption::FewKeys);
         }

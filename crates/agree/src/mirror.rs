@@ -9,7 +9,7 @@ use vesica_normalize::{
     null_values::NullValues,
 };
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::query::Values;
+use vesica_task::{query::Values, select::QueryTable};
 
 use super::{
     offer::{Offer, WireOffer},
@@ -36,8 +36,9 @@ impl WireOffer {
             learns,
             max_peer_rows: self.max_peer_rows,
             allow_research: self.allow_research,
-            query: self.query,
+            query: self.query.clone(),
             brings_values: self.brings_values,
+            table: self.table.clone(),
             sends: self.sends.clone(),
             minimum: self.minimum,
             noise: self.noise,
@@ -65,7 +66,18 @@ impl WireOffer {
             Values::OfBoth => true,
         };
         let Offer { allow_research, max_peer_rows, .. } = Offer::new(Vec::new(), offer.learns);
-        Ok(Offer { keys, brings_values, sends: None, allow_research, max_peer_rows, ..offer })
+        // The other table, whose columns its owner declares.
+        let other = |table: QueryTable| QueryTable { side: table.side.other(), declared: None };
+        let table = offer.table.map(other);
+        Ok(Offer {
+            keys,
+            brings_values,
+            table,
+            sends: None,
+            allow_research,
+            max_peer_rows,
+            ..offer
+        })
     }
 
     fn learns(&self, role: Role) -> bool {
@@ -190,7 +202,8 @@ mod tests {
             (Query::PRODUCTS, true, true),
             (Query::SHARES, true, false),
         ] {
-            let proposed = Offer { query, brings_values: brings, ..offer(Learns::Both) };
+            let proposed =
+                Offer { query: query.clone(), brings_values: brings, ..offer(Learns::Both) };
             assert_eq!(mirrored(&proposed).brings_values, then, "{query:?}");
         }
         for (name, other) in [

@@ -1,6 +1,6 @@
 //! One side's offer, and its form on the wire.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use vesica_core::{
@@ -15,16 +15,18 @@ use vesica_normalize::{
 };
 use vesica_planner::Candidate;
 use vesica_psi::{Sizes, lookup::LOOKUPS};
+use vesica_select::Select;
 use vesica_table::sent_columns::{DEFAULT_BYTES, SentColumns};
 use vesica_task::{
     self,
     interface::{Method, Part, Request},
     noise::Noise,
-    query::Query,
+    query::{Body, Query},
+    select::QueryTable,
 };
 
 /// The version of the wire format. Sides with different versions do not run.
-pub const WIRE_VERSION: u32 = 13;
+pub const WIRE_VERSION: u32 = 14;
 
 /// The maximum number of columns of a key.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -33,7 +35,7 @@ pub const MAX_KEY_COLUMNS: usize = 16;
 pub const MAX_IDENTIFIERS: usize = 8;
 
 /// The maximum length of an offer on the wire, in bytes.
-const MAX_OFFER: usize = 1 << 12;
+const MAX_OFFER: usize = 1 << 14;
 
 const TERMS: &str = "vesica/terms";
 
@@ -59,6 +61,8 @@ pub struct Offer {
     pub query: Query,
     /// Whether this side provides a column of values.
     pub brings_values: bool,
+    /// For a query in the language of queries: this side's table, with the columns that it declares.
+    pub table: Option<QueryTable>,
     /// In a join: the columns that this side sends to the other, which is then the only one to learn.
     pub sends: Option<SentColumns>,
     /// For queries that take a minimum: if fewer keys than this are shared, nothing else is revealed. The larger
@@ -93,6 +97,7 @@ impl Offer {
             allow_research: false,
             query: Query::ROWS,
             brings_values: false,
+            table: None,
             sends: None,
             minimum: 0,
             noise: None,
@@ -150,7 +155,7 @@ impl Offer {
             let mut all = methods.iter();
             return match all.any(|method| method.is_recommended() && method.meets(self.security)) {
                 true => Ok(()),
-                false => Err(Error::usage(Misuse::Protocol, unmet(self.query, self.security))),
+                false => Err(Error::usage(Misuse::Protocol, unmet(&self.query, self.security))),
             };
         };
         let Some(method) = methods.iter().find(|method| method.key() == name) else {
@@ -235,6 +240,8 @@ impl Offer {
             minimum: self.minimum,
             noise: self.noise,
             is_told: self.learns != Learns::Nobody,
+            select: self.query.selected().cloned(),
+            table: self.table.clone(),
         }
     }
 
@@ -250,7 +257,7 @@ impl Offer {
         let request = Request {
             partitions: 1,
             sizes: Sizes { sender: sender.0, receiver: receiver.0 },
-            number: self.query.number,
+            number: self.query.number(),
             minimum: self.minimum,
             noise: self.noise,
             scale: self.scale,
@@ -260,6 +267,9 @@ impl Offer {
                 .sends
                 .as_ref()
                 .map_or(DEFAULT_BYTES as usize, SentColumns::payload_len),
+            selection: None,
+            receiver: Role::A,
+            learner: Role::A,
         };
         let fits = |method: &dyn Method| {
             method.status().is_for_use()
@@ -273,7 +283,7 @@ impl Offer {
 }
 
 /// Describes that no method of the catalogue is secure enough.
-pub(crate) fn unmet(query: Query, security: Security) -> String {
+pub(crate) fn unmet(query: &Query, security: Security) -> String {
     format!(
         "no protocol of this release for {} is secure against {} parties",
         query.describe(),
@@ -306,6 +316,7 @@ pub struct WireOffer {
     #[serde(rename = "wanted", deserialize_with = "query")]
     pub query: Query,
     pub(crate) brings_values: bool,
+    pub(crate) table: Option<QueryTable>,
     pub(crate) sends: Option<SentColumns>,
     pub(crate) minimum: u64,
     /// The noise that hides a single key.
@@ -318,25 +329,39 @@ pub struct WireOffer {
     pub(crate) agreement: Option<String>,
 }
 
-/// Reads a query: its word, or an object with the word and a number.
+/// Reads a query: its word, or an object with the word and a number or text.
 fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Query, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Form {
         Word(String),
         Number(BTreeMap<String, u64>),
+        Text(BTreeMap<String, String>),
     }
-    let (word, number) = match Form::deserialize(deserializer)? {
-        Form::Word(word) => (word, None),
-        Form::Number(map) if map.len() == 1 => {
-            let (word, number) = map.into_iter().next().unwrap_or_default();
-            (word, Some(number))
-        }
-        Form::Number(_) => return Err(de::Error::custom("not one query")),
+    let one = |words: usize| match words {
+        1 => Ok(()),
+        _ => Err(de::Error::custom("not one query")),
     };
-    let kind = vesica_task::by_word(&word).filter(|kind| kind.takes_number == number.is_some());
+    let (word, body) = match Form::deserialize(deserializer)? {
+        Form::Word(word) => (word, Body::Nothing),
+        Form::Number(map) => {
+            one(map.len())?;
+            let (word, number) = map.into_iter().next().unwrap_or_default();
+            (word, Body::Number(number))
+        }
+        Form::Text(map) => {
+            one(map.len())?;
+            let (word, text) = map.into_iter().next().unwrap_or_default();
+            let select: Select = text.parse().map_err(de::Error::custom)?;
+            if select.to_string() != text {
+                return Err(de::Error::custom("a query is not in its canonical form"));
+            }
+            (word, Body::Select(Arc::new(select)))
+        }
+    };
+    let kind = vesica_task::by_word(&word).filter(|kind| kind.body == body.form());
     let kind = kind.ok_or_else(|| de::Error::custom("not a query of this version"))?;
-    Ok(Query { kind, number: number.unwrap_or_default() })
+    Ok(Query { kind, body })
 }
 
 /// The members of an offer in every version.
@@ -364,8 +389,9 @@ impl WireOffer {
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
             allow_research: offer.allow_research,
-            query: offer.query,
+            query: offer.query.clone(),
             brings_values: offer.brings_values,
+            table: offer.table.clone(),
             sends: offer.sends.clone(),
             minimum: offer.minimum,
             noise: offer.noise,
@@ -387,6 +413,8 @@ impl WireOffer {
             minimum: self.minimum,
             noise: self.noise,
             is_told: self.a_learns || self.b_learns,
+            select: self.query.selected().cloned(),
+            table: self.table.clone(),
         }
     }
 
@@ -423,6 +451,9 @@ impl WireOffer {
         }
         let offer: Self =
             serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of this version"))?;
+        if offer.table.as_ref().is_some_and(|table| table.declared.is_none()) {
+            return Err(malformed("a query whose columns are not declared").into());
+        }
         match offer.fault() {
             None => Ok(offer),
             Some(fault) => Err(malformed(fault).into()),
@@ -479,6 +510,10 @@ impl WireOffer {
             (
                 self.noise.is_some() && self.diagnose,
                 "noise together with a comparison of what keys look like",
+            ),
+            (
+                self.table.is_some() != self.query.selected().is_some(),
+                "a table for another query, or none for a query in the language of queries",
             ),
             (!self.agreement.iter().all(is_hash), "the hash of an agreement is not a hash"),
         ];

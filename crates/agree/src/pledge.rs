@@ -93,6 +93,7 @@ mod tests {
             ("allow_research", json!(true)),
             ("wanted", json!("count")),
             ("brings_values", json!(true)),
+            ("table", json!({ "table": "a", "keys": "unique", "columns": ["spend:integer"] })),
             ("sends", json!({ "columns": ["iban"], "bytes": 64, "rows": 1 })),
             ("minimum", json!(4)),
             ("noise", json!({ "epsilon": "0.5", "clamp": null })),

@@ -4,6 +4,8 @@
 //! [`Terms`], or the same list of [`Difference`]s. If one side is stricter (security, set size), its value applies;
 //! everything else must be equal.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use vesica_core::{
     difference::Difference,
@@ -19,6 +21,7 @@ use vesica_task::{
     interface::{Method, Request},
     noise::Noise,
     query::Query,
+    select::{QueryTable, Selection},
 };
 
 use crate::{
@@ -42,6 +45,8 @@ pub struct Terms {
     query: Query,
     a_brings_values: bool,
     b_brings_values: bool,
+    a_table: Option<QueryTable>,
+    b_table: Option<QueryTable>,
     a_sends: Option<SentColumns>,
     b_sends: Option<SentColumns>,
     minimum: u64,
@@ -100,9 +105,11 @@ impl Terms {
             identifiers: a.identifiers.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
-            query: a.query,
+            query: a.query.clone(),
             a_brings_values: a.brings_values,
             b_brings_values: b.brings_values,
+            a_table: a.table.clone(),
+            b_table: b.table.clone(),
             a_sends: a.sends.clone(),
             b_sends: b.sends.clone(),
             minimum: a.minimum.max(b.minimum),
@@ -159,9 +166,23 @@ impl Terms {
         }
     }
 
-    /// Returns the protocol's receiver: the side that learns, or the connecting one if both or neither learn.
+    /// Returns the protocol's receiver: in a query by group the side that has the labels, else the side that learns, or
+    /// the connecting one if both or neither learn.
     pub fn receiver(&self) -> Role {
-        if self.b_learns && !self.a_learns { Role::B } else { Role::A }
+        let labeller = self.selection().and_then(|selection| selection.labeller());
+        labeller.unwrap_or_else(|| if self.b_learns && !self.a_learns { Role::B } else { Role::A })
+    }
+
+    /// Returns the side that learns the result first: the receiver if it learns.
+    fn learner(&self, receiver: Role) -> Role {
+        if self.learns(receiver) { receiver } else { receiver.other() }
+    }
+
+    /// Returns the query with the tables of both sides, if it is in the language of queries.
+    pub fn selection(&self) -> Option<Selection> {
+        let (a, b) = (self.a_table.as_ref()?, self.b_table.as_ref()?);
+        // Offers with a query that does not fit have a difference.
+        Selection::of_roles(self.query.selected()?.clone(), [a, b]).ok()
     }
 
     /// Returns whether a side has digests instead of values in some key column, so that the other computes them.
@@ -188,8 +209,8 @@ impl Terms {
     }
 
     /// Returns the query.
-    pub fn query(&self) -> Query {
-        self.query
+    pub fn query(&self) -> &Query {
+        &self.query
     }
 
     /// Returns whether both sides want to compare what their keys look like.
@@ -244,13 +265,16 @@ impl Terms {
         Request {
             sizes,
             partitions: 1,
-            number: self.query.number,
+            number: self.query.number(),
             minimum: self.minimum,
             noise: self.noise,
             scale: self.scale,
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
             payload_len: self.sent_columns().map_or(0, SentColumns::payload_len),
+            selection: self.selection().map(Arc::new),
+            receiver,
+            learner: self.learner(receiver),
         }
     }
 
@@ -304,7 +328,7 @@ impl Terms {
             }
         };
         if candidates.is_empty() {
-            return Err(Error::Terms(vec![unmet(self.query, self.security)]));
+            return Err(Error::Terms(vec![unmet(&self.query, self.security)]));
         }
         Ok(candidates)
     }
@@ -315,7 +339,7 @@ impl Terms {
     ///
     /// # Errors
     /// As [`Terms::candidates`], and [`Error::Terms`] for sets that are too large.
-    pub fn candidates_of(&self, query: Query, request: &Request) -> Result<Vec<Candidate>> {
+    pub fn candidates_of(&self, query: &Query, request: &Request) -> Result<Vec<Candidate>> {
         let most = request.sizes.sender.max(request.sizes.receiver);
         if most > MAX_ITEMS {
             return Err(Error::too_large(most, 1));
@@ -336,7 +360,7 @@ fn is_open(method: &dyn Method, security: Security) -> bool {
 }
 
 /// Returns the difference if no method of the catalogue is secure enough.
-fn unmet(query: Query, security: Security) -> Difference {
+fn unmet(query: &Query, security: Security) -> Difference {
     Difference::of_both("security", offer::unmet(query, security))
 }
 
@@ -428,7 +452,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let methods = ours.query.kind.task.methods();
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
         let any = methods.iter().any(|method| is_open(&**method, security));
-        return (!any).then(|| unmet(ours.query, security));
+        return (!any).then(|| unmet(&ours.query, security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {
         return Some(Difference { what: "protocol", here, there });

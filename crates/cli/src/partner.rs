@@ -10,6 +10,7 @@ use vesica::{
     Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
     partnership::{Agreement, Invitation, MeetingPlace, Signed},
+    queries::Side,
     report::{counted, grouped},
     spec,
 };
@@ -106,7 +107,7 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let me = keygen::load(&project.identity())?;
     let terms = &spec.terms;
     let values = terms.answer.column.as_deref();
-    let offer = terms.offer(own.key()?, 1)?;
+    let offer = terms.offer(own.key()?, 1, Some(Side::A))?;
     let place = match (&spec.place.address, &spec.relay.relay) {
         (Some(address), _) => MeetingPlace::Here(address.clone()),
         (None, Some(relay)) => MeetingPlace::Relay(relay.clone()),
@@ -160,6 +161,16 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     if let Some(columns) = &terms.send {
         let (columns, bytes) = (columns.clone(), terms.send_bytes);
         offer.sends = Some(vesica::files::SentColumns { columns, bytes, rows: 1 });
+    }
+    if let Some(table) = &mut offer.table {
+        table.declared = Some(terms.declared()?);
+    } else if let Some(option) =
+        ["column", "repeated-keys"].into_iter().find(|name| args.options.has(name))
+    {
+        return Err(Failure::usage(format!(
+            "--{option} is for a query over both tables, and the invitation is for {}",
+            offer.query.describe()
+        )));
     }
     // For shares, each side may have values or not.
     offer.brings_values |= values.is_some();

@@ -96,7 +96,7 @@ fn offer(planned: &Planned) -> Offer {
     let terms = &planned.terms;
     let mut offer = Offer::new(Vec::new(), planned.run.learns);
     offer.security = terms.security;
-    offer.query = terms.answer.query;
+    offer.query = terms.answer.query.clone();
     offer.brings_values = terms.answer.column.is_some();
     offer.minimum = terms.minimum;
     offer

@@ -278,6 +278,70 @@ pub enum InputFault {
         /// The column of values.
         column: String,
     },
+    /// A value is missing in a column of a query whose declaration does not allow it.
+    #[error(
+        "{place}, column `{column}`: the value is empty; fill it, or declare the column with a question mark at the end, \
+         as in --column 'spend:decimal(2)?'"
+    )]
+    UndeclaredNull {
+        /// The place of the value.
+        place: Place,
+        /// The column.
+        column: String,
+    },
+    /// A value is neither true nor false.
+    #[error("{place}, column `{column}`: neither true nor false")]
+    NotABoolean {
+        /// The place of the value.
+        place: Place,
+        /// The column.
+        column: String,
+    },
+    /// A value is not in the list of labels that the column's declaration has.
+    #[error(
+        "{place}, column `{column}`: the value is not one of the labels that --column lists; correct it, or agree on a \
+         list that has it"
+    )]
+    UndeclaredLabel {
+        /// The place of the value.
+        place: Place,
+        /// The column.
+        column: String,
+    },
+    /// A column has more distinct labels than its declaration allows.
+    #[error(
+        "{place}, column `{column}`: the column has more than the {most} labels that its declaration allows; agree on more \
+         with --column, or group rare ones"
+    )]
+    TooManyLabels {
+        /// The first row with one too many.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The maximum.
+        most: u32,
+    },
+    /// A label is too long.
+    #[error("{place}, column `{column}`: the label has more than {max} bytes; use shorter ones")]
+    LongLabel {
+        /// The place of the label.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The maximum length in bytes.
+        max: usize,
+    },
+    /// Rows with one key have different labels.
+    #[error(
+        "{place} has the same key as {first}, and another label; a key counts in one group: remove rows, or group by a \
+         column that is the same in all rows of a key"
+    )]
+    SeveralLabels {
+        /// The row with the other label.
+        place: Place,
+        /// The first row of that key.
+        first: Place,
+    },
     /// The table has no rows, and the settings forbid that.
     #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]
     Empty {

@@ -111,7 +111,7 @@ impl Keys {
         let input = Source::Arrow { name, table }.open(Dialect::default())?;
         let names: Vec<_> = columns.iter().map(String::as_str).collect();
         input.require(&names)?;
-        let read = Columns { keys: &names, values: None, sent: &[], select: &[] };
+        let read = Columns { keys: &names, values: &[], sent: &[], select: &[] };
         let (_, set, _) = KeySet::read(input.read_columns(read)?, &reading, |_, _| {})?;
         let digests = set.digests();
         set.rows().rows_with_keys(|key, row, _| {

@@ -1,9 +1,15 @@
 //! The data that a row contributes to a run besides its keys.
 
+use std::sync::Arc;
+
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, sent_columns::SentColumns};
 
-use crate::{key::Duplicates, reading::Reading};
+use crate::{
+    key::Duplicates,
+    query_columns::{QueryColumns, Slot},
+    reading::Reading,
+};
 
 /// The contribution of each row with a key. All rows contribute the same number of bytes.
 #[derive(Debug, Clone)]
@@ -12,16 +18,28 @@ pub(crate) enum Brought {
     Nothing,
     /// A number, as eight bytes, little endian. A key's value is the sum over its rows.
     Number,
+    /// The numbers of a query, as eight bytes each.
+    Query(Arc<QueryColumns>),
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
 }
 
 impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
-        match (&reading.values, &reading.sends) {
-            (Some(_), _) => Self::Number,
-            (None, Some(sent)) => Self::Columns(sent.clone(), reading.duplicates),
-            (None, None) => Self::Nothing,
+        match (&reading.values, &reading.query, &reading.sends) {
+            (Some(_), ..) => Self::Number,
+            (None, Some(columns), _) => Self::Query(columns.clone()),
+            (None, None, Some(sent)) => Self::Columns(sent.clone(), reading.duplicates),
+            (None, None, None) => Self::Nothing,
+        }
+    }
+
+    /// Returns the column of each number of a row.
+    pub(super) fn columns_of(reading: &Reading) -> Vec<String> {
+        match (&reading.values, &reading.query) {
+            (Some((column, _)), _) => vec![column.clone()],
+            (None, Some(columns)) => columns.slots().iter().map(Slot::column).collect(),
+            (None, None) => Vec::new(),
         }
     }
 
@@ -30,43 +48,53 @@ impl Brought {
         match self {
             Self::Nothing => 0,
             Self::Number => size_of::<i64>(),
+            Self::Query(columns) => columns.slots().len() * size_of::<i64>(),
             Self::Columns(sent, _) => sent.bytes as usize,
         }
     }
 }
 
-/// A sum of magnitudes that refuses to exceed 2^63 − 1.
+/// Sums of magnitudes that refuse to exceed 2^63 − 1, one for each number of a row.
 pub(super) struct Magnitudes {
-    column: String,
-    total: u64,
+    /// The column of each.
+    columns: Vec<String>,
+    totals: Vec<u64>,
 }
 
 impl Magnitudes {
-    pub(super) fn new(column: &str) -> Self {
-        Self { column: column.to_owned(), total: 0 }
+    pub(super) fn new(columns: Vec<String>) -> Self {
+        Self { totals: vec![0; columns.len()], columns }
     }
 
-    /// Returns an empty sum for the same column.
+    /// Returns empty sums for the same columns.
     pub(super) fn like(&self) -> Self {
-        Self::new(&self.column)
+        Self::new(self.columns.clone())
     }
 
-    /// Adds the numbers of other rows, unless the sum becomes too large.
+    /// Adds the numbers of other rows, unless a sum becomes too large.
     pub(super) fn append(&mut self, other: &Self) -> std::result::Result<(), ()> {
-        let total = self.total.checked_add(other.total);
-        self.total = total.filter(|total| *total <= i64::MAX as u64).ok_or(())?;
-        Ok(())
+        let mut pairs = self.totals.iter_mut().zip(&other.totals);
+        pairs.try_for_each(|(total, other)| grow(total, *other).ok_or(()))
     }
 
-    /// Adds the number of a row that has a key.
+    /// Adds the numbers of a row that has a key.
     ///
     /// # Errors
     /// [`InputFault::SumTooLarge`].
-    pub(super) fn add(&mut self, number: i64, row: &Row<'_>) -> Result<()> {
-        let total = self.total.checked_add(number.unsigned_abs());
-        self.total = total.filter(|total| *total <= i64::MAX as u64).ok_or_else(|| {
-            row.fault(InputFault::SumTooLarge { place: row.place(), column: self.column.clone() })
-        })?;
+    pub(super) fn add(&mut self, numbers: &[i64], row: &Row<'_>) -> Result<()> {
+        let pairs = self.totals.iter_mut().zip(numbers);
+        for ((total, number), column) in pairs.zip(&self.columns) {
+            grow(total, number.unsigned_abs()).ok_or_else(|| {
+                let column = column.clone();
+                row.fault(InputFault::SumTooLarge { place: row.place(), column })
+            })?;
+        }
         Ok(())
     }
+}
+
+/// Adds to a total; `None` if it becomes too large.
+fn grow(total: &mut u64, more: u64) -> Option<()> {
+    *total = total.checked_add(more).filter(|total| *total <= i64::MAX as u64)?;
+    Some(())
 }

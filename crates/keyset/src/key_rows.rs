@@ -11,6 +11,7 @@ use crate::{
     key_number::KeyNumber,
     places::{Hashed, Places},
     profile::Profiling,
+    query_columns::{QueryColumns, Slot},
 };
 
 /// The rows of the distinct keys of a table or of a partition. Keys are numbered in the order of the first rows that
@@ -24,7 +25,7 @@ pub struct KeyRows {
     /// The number of keys, including those that no row has.
     all: usize,
     /// The sum of the values of each key's rows; empty without a column of values.
-    values: Vec<i64>,
+    values: Vec<Vec<i64>>,
     /// The payload of each key, if columns are sent.
     payloads: Vec<u8>,
     /// The bytes of each payload.
@@ -111,8 +112,8 @@ impl KeyRows {
         self.counts
     }
 
-    /// Takes the contributions of the rows with a key, in their order. If a key has more rows than may be sent, returns
-    /// the first row that is one too many.
+    /// Takes the contributions of the rows with a key, in their order. If a key has more rows than may be sent, or
+    /// several labels, returns the first row that is one too many.
     pub(crate) fn bring(
         &mut self,
         brought: &Brought,
@@ -121,8 +122,11 @@ impl KeyRows {
         match brought {
             Brought::Nothing => {}
             Brought::Number => {
-                let numbers = of_rows.as_chunks().0.iter();
-                self.add_up(numbers.map(|number| i64::from_le_bytes(*number)));
+                self.add_up(&of_rows, 1, None)?;
+            }
+            Brought::Query(columns) => {
+                let label = columns.place(&Slot::Label);
+                self.add_up(&of_rows, columns.slots().len(), label)?;
             }
             Brought::Columns(sent, duplicates) => self.gather(of_rows, sent, *duplicates)?,
         }
@@ -140,17 +144,22 @@ impl KeyRows {
         mut show: impl FnMut(KeyNumber, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let len = self.brought.len();
-        let nothing = vec![0; len];
+        let (nothing, mut numbers) = (vec![0; len], Vec::with_capacity(len));
         let mut rows = vec![0; if len > 0 { self.all } else { 0 }];
         let keyed =
             self.keys_of_rows.iter().zip(0..).filter_map(|(key, place)| Some(((*key)?, place)));
         for (key, place) in keyed {
             let at = key.index();
             let nth = rows.get_mut(at).map_or(0, |rows| std::mem::replace(rows, *rows + 1));
-            let number = self.values.get(at).filter(|_| nth == 0).map(|value| value.to_le_bytes());
-            let brings = match (&self.brought, &number) {
-                (Brought::Number, Some(number)) => number,
-                (Brought::Columns(..), _) => {
+            let brings = match &self.brought {
+                Brought::Number | Brought::Query(_) if nth == 0 => {
+                    numbers.clear();
+                    self.values.iter().for_each(|values| {
+                        numbers.extend_from_slice(&values[at].to_le_bytes());
+                    });
+                    &numbers[..]
+                }
+                Brought::Columns(..) => {
                     let payload = &self.payloads[at * self.payload_len..][..self.payload_len];
                     payload.chunks_exact(len).nth(nth).unwrap_or(&nothing)
                 }
@@ -168,11 +177,31 @@ impl KeyRows {
         self.first_rows().iter().for_each(|row| profiling.add(of_row(row).copied()));
     }
 
-    /// Gives each key the sum of its rows' numbers. `numbers` has one for each row with a key.
-    fn add_up(&mut self, numbers: impl Iterator<Item = i64>) {
-        self.values = vec![0; self.all];
-        let keyed = self.keys_of_rows.iter().flatten();
-        keyed.zip(numbers).for_each(|(key, number)| self.values[key.index()] += number);
+    /// Gives each key the sums of its rows' numbers, `count` for each row with a key. One of them may be a label, or 0
+    /// for a row without one; the key then has the label of its rows. Returns the first row with another label.
+    fn add_up(
+        &mut self,
+        numbers: &[u8],
+        count: usize,
+        label: Option<usize>,
+    ) -> std::result::Result<(), RowNumber> {
+        self.values = vec![vec![0; self.all]; count];
+        let (numbers, _) = numbers.as_chunks();
+        let keyed =
+            self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
+        for ((row, key), numbers) in keyed.zip(numbers.chunks_exact(count.max(1))) {
+            for (place, (values, number)) in self.values.iter_mut().zip(numbers).enumerate() {
+                let (value, number) = (&mut values[key.index()], i64::from_le_bytes(*number));
+                if label != Some(place) {
+                    *value += number;
+                } else if *value == 0 {
+                    *value = number;
+                } else if number != 0 && number != *value {
+                    return Err(RowNumber::at(row / self.identifiers));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Gives each key a payload, from the places of all rows with a key, or returns the first row that is one too many.
@@ -233,7 +262,15 @@ impl KeyRows {
 
     /// Returns the value of each distinct key, in the order of their numbers; empty if no column of values was read.
     pub fn values(&self) -> &[i64] {
-        &self.values
+        self.values.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the columns of a query, and the numbers of each distinct key in each of their slots.
+    pub fn query(&self) -> Option<(&QueryColumns, &[Vec<i64>])> {
+        match &self.brought {
+            Brought::Query(columns) => Some((columns, &self.values)),
+            _ => None,
+        }
     }
 
     /// Returns the rows, in order, that have one of these keys.

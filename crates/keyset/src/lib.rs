@@ -18,6 +18,7 @@ pub mod oddities;
 pub mod partitions;
 mod places;
 pub mod profile;
+pub mod query_columns;
 pub mod reading;
 pub mod seed;
 mod side_by_side;

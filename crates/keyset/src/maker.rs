@@ -1,14 +1,17 @@
 //! The way from rows to their keys and other contributions.
 
+use std::sync::Arc;
+
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, rows::Scan, sent_columns::Packer};
 
 use crate::{
-    brought::Magnitudes,
+    brought::{Brought, Magnitudes},
     collector::Collector,
     findings::Tally,
     key::{Extractor, Nulls, RowKey},
     numbers::Numbers,
+    query_columns::{QueryColumns, QueryReader},
     reading::Reading,
 };
 
@@ -17,10 +20,13 @@ use crate::{
 pub(super) struct Maker {
     extractors: Vec<Extractor>,
     numbers: Option<Numbers>,
+    query: Option<QueryReader>,
     packer: Option<Packer>,
     nulls: Nulls,
     /// The number of columns for which each key has its kinds.
     columns: usize,
+    /// The numbers of a row.
+    row: Vec<i64>,
 }
 
 /// The results of rows, in their order.
@@ -44,10 +50,20 @@ impl Maker {
         let nulls = reading.nulls;
         let numbers = |(column, scale): &(String, u8)| Numbers::new(scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
+        let query = |columns: &Arc<QueryColumns>| QueryReader::new(scan, columns.clone());
+        let query = reading.query.as_ref().map(query).transpose()?.flatten();
         let packer = reading.sends.as_ref().map(|sent| Packer::new(scan, sent));
         let packer = packer.transpose()?.flatten();
         let columns = if reading.profile { reading.keys.len() } else { 0 };
-        Ok(Self { extractors: reading.extractors(scan)?, numbers, packer, nulls, columns })
+        Ok(Self {
+            extractors: reading.extractors(scan)?,
+            numbers,
+            query,
+            packer,
+            nulls,
+            columns,
+            row: Vec::new(),
+        })
     }
 
     /// Returns the number of identifiers of a row.
@@ -65,7 +81,13 @@ impl Maker {
     /// # Errors
     /// Any fault of the row, and a missing key if the policy refuses it.
     pub(super) fn take(&mut self, row: &Row<'_>, made: &mut Made) -> Result<()> {
-        let number = self.numbers.as_ref().map(|numbers| numbers.of(row)).transpose()?;
+        self.row.clear();
+        if let Some(numbers) = &self.numbers {
+            self.row.push(numbers.of(row)?);
+        }
+        if let Some(query) = &mut self.query {
+            query.of(row, &mut self.row)?;
+        }
         let (mut is_keyed, mut has_null_value) = (false, false);
         let last = self.extractors.len() - 1;
         for (identifier, extractor) in self.extractors.iter_mut().enumerate() {
@@ -78,8 +100,8 @@ impl Maker {
                     if let Some(packer) = &self.packer {
                         packer.pack(row, &mut made.of_rows)?;
                     }
-                    if let Some(number) = number {
-                        made.magnitudes.add(number, row)?;
+                    made.magnitudes.add(&self.row, row)?;
+                    for number in &self.row {
                         made.of_rows.extend_from_slice(&number.to_le_bytes());
                     }
                     made.tally.see(identifier, place, extractor.look(), extractor.raw(row));
@@ -107,13 +129,12 @@ impl Maker {
 impl Made {
     /// Makes an empty one.
     pub(super) fn new(maker: &Maker, reading: &Reading) -> Self {
-        let column = reading.values.as_ref().map(|(column, _)| &column[..]);
         Self {
             keys: Collector::new(maker.identifiers()),
             tally: Tally::new(maker.identifiers()),
             of_rows: Vec::new(),
             kinds: Vec::new(),
-            magnitudes: Magnitudes::new(column.unwrap_or_default()),
+            magnitudes: Magnitudes::new(Brought::columns_of(reading)),
             rows: 0,
         }
     }

@@ -57,7 +57,7 @@ impl Numbers {
 }
 
 /// Reads a decimal with at most `scale` places, without counting trailing zeros, in units of 10^−scale.
-fn parse(text: &str, scale: u8) -> Option<i64> {
+pub(crate) fn parse(text: &str, scale: u8) -> Option<i64> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

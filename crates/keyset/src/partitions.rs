@@ -20,6 +20,7 @@ use crate::{
     buckets::{Buckets, Filling, Sorted, Unsorted},
     key_number::KeyNumber,
     key_rows::KeyRows,
+    query_columns::QueryColumns,
     seed::{Image, Seed},
     spilled::PLACE,
     table_keys::TableKeys,
@@ -304,6 +305,14 @@ impl Partitions {
         Self { capacity, ..self }
     }
 
+    /// Returns the columns of the query for which the keys were read, if it is one with columns.
+    pub fn query(&self) -> Option<&QueryColumns> {
+        match &self.brought {
+            Brought::Query(columns) => Some(columns),
+            _ => None,
+        }
+    }
+
     /// Returns the number of partitions.
     pub fn count(&self) -> usize {
         self.buckets.count()
@@ -327,7 +336,7 @@ impl Partitions {
             Ok(())
         })?;
         let (images, mut set) = filled(images, self.capacity, rng)?;
-        // The number of rows of each key that are sent has been checked already.
+        // The number of rows of each key that are sent, and its label, have been checked already.
         let _ = set.bring(&self.brought, of_rows);
         let items = Seed::items_of(&images, self.length);
         let rows = PartitionRows { places, identifiers: self.identifiers };

@@ -1,13 +1,17 @@
 //! The columns of a table that a run or a check reads.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use vesica_core::error::{Error, Result};
+use vesica_core::error::{Error, InputFault, Place, Result};
 use vesica_normalize::null_values::NullValues;
 use vesica_table::{rows::Scan, sent_columns::SentColumns};
 
 use crate::{
     key::{Duplicates, Extractor, KeyColumn, Nulls},
+    query_columns::QueryColumns,
     sketch::SketchSecret,
 };
 
@@ -22,6 +26,8 @@ pub struct Reading {
     pub null_values: NullValues,
     /// The column of values and the number of their decimal places, if there is one.
     pub values: Option<(String, u8)>,
+    /// The columns of a query, if it is in the language of queries.
+    pub query: Option<Arc<QueryColumns>>,
     /// The columns that are sent to the other side, if any are.
     pub sends: Option<SentColumns>,
     /// The treatment of rows without a key, and of empty values.
@@ -41,6 +47,14 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Returns the fault of a row that contributes something other than allowed to the key of an earlier row.
+    pub(crate) fn too_many(&self, first: Place, place: Place) -> InputFault {
+        match &self.sends {
+            Some(sent) => InputFault::TooManyRowsToSend { place, first, rows: sent.rows },
+            None => InputFault::SeveralLabels { place, first },
+        }
+    }
+
     pub(crate) fn number_of_identifiers(&self) -> usize {
         self.identifiers.len().max(1)
     }

@@ -358,7 +358,7 @@ impl SpilledKeys {
         let rows =
             |Repetition { first, again }| Repetition { first: row(first), again: row(again) };
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
-        if let Brought::Columns(..) = brought
+        if let Brought::Columns(..) | Brought::Query(_) = brought
             && let Err(again) = set.bring(brought, of_rows)
         {
             repetitions.too_many =

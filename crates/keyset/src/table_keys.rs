@@ -61,9 +61,9 @@ impl TableKeys {
                 spilling.finish(&mut tally, memory, reading.sketch.as_ref())?;
             let counts = keys.counts();
             let places = |Repetition { first, again }| [first, again].map(|row| table.place(row));
-            if let (Some(rows), Some(sent)) = (repetitions.too_many, &reading.sends) {
-                let ([first, place], rows) = (places(rows), sent.rows);
-                return Err(table.fault(InputFault::TooManyRowsToSend { place, first, rows }));
+            if let Some(rows) = repetitions.too_many {
+                let [first, place] = places(rows);
+                return Err(table.fault(reading.too_many(first, place)));
             }
             if let Some(rows) = repetitions.any.filter(|_| reading.duplicates == Duplicates::Error)
             {
@@ -76,8 +76,7 @@ impl TableKeys {
         let mut set = KeySet::of(keys);
         set.bring(&brought, of_rows).map_err(|row| {
             let first = table.place(set.rows().first_row_like(row));
-            let rows = reading.sends.as_ref().map_or(0, |sent| sent.rows);
-            table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
+            table.fault(reading.too_many(first, table.place(row)))
         })?;
         if reading.duplicates == Duplicates::Error {
             set.refuse_duplicates(&table)?;

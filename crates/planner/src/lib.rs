@@ -29,6 +29,7 @@ use vesica_psi::{
         shares::{Outline, SHARING, Sharing},
     },
     payload::Carrying,
+    select::{self, Plan},
 };
 
 pub use self::{
@@ -77,6 +78,13 @@ impl Candidate {
         let Method { key, status, adversary, .. } = *method;
         let (cost, memory) = ((method.cost)(query), (method.memory)(query));
         Self { key, status, adversary, sizes: query.sizes, cost, memory }
+    }
+
+    /// Returns the method that answers a query with a plan.
+    pub fn plan(method: &Method, plan: &Plan) -> Self {
+        let Method { key, status, .. } = *method;
+        let (cost, memory) = (plan.cost(), plan.memory());
+        Self { key, status, adversary: select::ADVERSARY, sizes: plan.sizes, cost, memory }
     }
 
     /// Returns a method for shares for a later computation.

@@ -11,11 +11,11 @@ use std::{
 };
 
 use rand::CryptoRng;
-use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_agree::{choice::PlannerInputs, offer::Offer, terms::Terms};
 use vesica_core::{
     error::{Error, InputFault, Misuse, Result},
     observe::{Observer, Progress, Unit},
-    parties::Parties,
+    parties::{Parties, Role},
 };
 use vesica_keyset::{
     key::{Duplicates, KeyColumn, Nulls},
@@ -24,6 +24,7 @@ use vesica_keyset::{
 };
 use vesica_net::{CancelToken, Channel};
 use vesica_partner::partnership::Partnership;
+use vesica_select::{Declaration, Declared, Keys};
 use vesica_table::{
     database,
     destination::Destination,
@@ -188,7 +189,7 @@ impl Job {
         }
         not_twice("selected", self.select.as_deref().unwrap_or_default())?;
         self.check_join()?;
-        let query = self.offer.query;
+        let query = &self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
             let query = query.describe();
             return Err(Error::usage(Misuse::Output, format!("{query} need an output file")));
@@ -234,11 +235,11 @@ impl Job {
             .filter_map(|(what, path)| Some(Protected::new(what, path?)))
             .collect();
         let is_address = |path: &Path| database::address(path).is_some();
+        let query = &self.offer.query;
+        let holds_table = query.kind.keeps_rows || query.result_form() == ResultForm::Table;
         let is_table = self.output.as_ref().is_some_and(|to| to.path().is_none_or(is_address));
-        if self.report.as_deref().is_some_and(is_address)
-            || is_table && !self.offer.query.kind.keeps_rows
-        {
-            let message = "a table of a database or in memory can only hold matched rows: name a file for this result";
+        if self.report.as_deref().is_some_and(is_address) || is_table && !holds_table {
+            let message = "a table of a database or in memory can only hold matched rows or the answer to a query: name a file for this result";
             return Err(Error::usage(Misuse::Output, message));
         }
         let mut protected = self.protected.clone();
@@ -306,7 +307,9 @@ impl Job {
         if input.is_empty() && !self.allow_empty {
             return Err(input.fault(InputFault::Empty { header: !input.header().is_missing() }));
         }
-        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
+        let declared = self.offer.table.iter().filter_map(|table| table.declared.as_ref());
+        let declared = declared.flat_map(Declared::columns).map(Declaration::name);
+        let columns = self.columns.iter().chain(&self.values).map(String::as_str).chain(declared);
         input.require(&columns.collect::<Vec<_>>())?;
         if let Some(sent) = &self.offer.sends {
             let columns = self.columns.iter().chain(&sent.columns).map(String::as_str);
@@ -332,18 +335,22 @@ impl Job {
     }
 
     /// Returns the settings for reading the table.
-    fn reading(&self, profile: bool) -> Reading {
+    fn reading(&self, terms: &Terms, role: Role) -> Reading {
+        let query = terms.selection().and_then(|selection| selection.columns(role));
+        let is_unique = query.as_ref().is_some_and(|columns| columns.keys() == Keys::Unique);
         Reading {
             keys: self.key_columns(),
             identifiers: self.offer.identifiers.clone(),
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
+            query: query.map(Arc::new),
             sends: self.offer.sends.clone(),
             nulls: self.nulls,
-            duplicates: self.duplicates,
+            duplicates: if is_unique { Duplicates::Error } else { self.duplicates },
             memory: self.planner.memory,
             spill: Some(self.directory()),
-            profile,
+            // A profile is made whenever this side asks for one, so that a hint can explain why none was compared.
+            profile: self.offer.diagnose,
             survey: false,
             sketch: self.partnership.as_ref().map(Partnership::sketch_secret),
         }
@@ -520,20 +527,22 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, TableKeys, Diagnosis)> {
     session.phase("read");
-    let (keys, values) = (job.columns.clone(), job.values.clone());
+    let reading = job.reading(session.terms(), session.role());
+    let keys = job.columns.clone();
+    let query = reading.query.as_ref().map(|columns| columns.names()).unwrap_or_default();
+    let values = job.values.iter().map(String::as_str).chain(query);
+    let values: Vec<_> = values.map(str::to_owned).collect();
     let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
     let select = job.select.clone().unwrap_or_default();
     let (types, scan) = session.meanwhile(move || {
-        let [keys, sent, select] = [&keys, &sent, &select]
+        let [keys, values, sent, select] = [&keys, &values, &sent, &select]
             .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-        let values = values.as_deref();
         let types = input.header().sent_types(&sent).map_err(|fault| input.fault(fault))?;
-        let columns = Columns { keys: &keys, values, sent: &sent, select: &select };
+        let columns = Columns { keys: &keys, values: &values, sent: &sent, select: &select };
         Ok((types, input.read_columns(columns)?))
     })?;
     session.set_sent_types(types);
-    // A profile is made whenever this side asks for one, so that a hint can explain why none was compared.
-    let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
+    let allow_empty = job.allow_empty;
     let (table, keys, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_missing();
         let show = |done, fraction| {
@@ -576,6 +585,7 @@ fn stage(
                 stage::rows(&to, output, &table, &rows, select.as_deref(), done)
             }
             (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
+            (Content::Table(table), _) => table.stage(&to, output),
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
         Ok((staged?, found))

@@ -29,7 +29,7 @@ use vesica_agree::{
 use vesica_core::{
     error::{Error, Misuse, Result},
     observe::{Observer, Progress, Unit},
-    parties::Parties,
+    parties::{Parties, Role},
 };
 use vesica_keyset::{
     counts::RowCounts,
@@ -172,6 +172,11 @@ impl<'a> Session<'a> {
         self.inputs
     }
 
+    /// Returns the role of this side.
+    pub(crate) fn role(&self) -> Role {
+        self.parties.role
+    }
+
     /// Returns whether this side learns the result.
     pub fn learns(&self) -> bool {
         self.terms.learns(self.parties.role)
@@ -232,7 +237,7 @@ impl<'a> Session<'a> {
             self.require(least, &keys, &opening.call, rng)?;
         }
         let are_held = matches!(keys, TableKeys::Held(_));
-        let chosen = self.pick(&mut opening, committed, are_held)?;
+        let chosen = self.pick(&mut opening, committed, are_held, rng)?;
         let Opening { call, peer_items, done, .. } = opening;
         let partitions = call.request.partitions;
         let found = match keys {

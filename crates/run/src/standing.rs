@@ -321,6 +321,18 @@ impl Standing {
         }
     }
 
+    /// Returns a secret of this side, the same in each session of a run with a journal.
+    pub(crate) fn secret(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> Zeroizing<[u8; 32]> {
+        match &self.state().journal {
+            Some(journal) => journal.secret_for("vesica 1 secret of a query", seed.as_bytes()),
+            None => {
+                let mut secret = Zeroizing::new([0; 32]);
+                rng.fill_bytes(&mut *secret);
+                secret
+            }
+        }
+    }
+
     /// Records that a result is about to be revealed to a side that learns it, if the rules allow it.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ impl Session<'_> {
                 message.to_owned(),
             )]));
         };
-        let (candidates, beside) = (self.terms().candidates_of(query, &request)?, 0.0);
+        let (candidates, beside) = (self.terms().candidates_of(&query, &request)?, 0.0);
         let ladder = Ladder::new(Rung { partitions: 1, candidates, beside }, 0, |_| Rung {
             partitions: 1,
             candidates: Vec::new(),

@@ -12,8 +12,8 @@ use crate::{
 /// The largest number of possible groups of a query.
 pub const MAX_GROUPS: u64 = 4096;
 
-/// The most keys of a set, as a power of two.
-const LOG_KEYS: u32 = 28;
+/// The most keys of a table, as a power of two.
+const LOG_KEYS: u32 = 40;
 
 /// The magnitudes of all numbers of a column add up to less than this.
 const MAX_SUM: u128 = 1 << 63;

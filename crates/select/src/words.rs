@@ -8,16 +8,52 @@ use crate::{
 };
 
 impl Select {
+    /// Describes the facts that a side learns from a query, with the names of both sides, as phrases that continue
+    /// "learns".
+    pub fn phrases(&self, a: &str, b: &str, shape: Option<&Shape>) -> Vec<String> {
+        let words = Wording { names: [a, b], shape };
+        let groups: Vec<_> =
+            (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
+        let aggregates: Vec<_> = self.aggregates().map(|one| words.aggregate(one)).collect();
+        let aggregates = all(&aggregates);
+        let least = self.least_keys();
+        let mut phrases = vec![match (groups.is_empty(), self.least) {
+            (true, 0) => aggregates,
+            (true, _) => format!("{aggregates}, if there are {least}"),
+            (false, 0) => format!("{aggregates}, for {}", all(&groups)),
+            (false, _) => format!("{aggregates}, for {} with {least}", all(&groups)),
+        }];
+        if self.has_remainder {
+            phrases.push(format!("the same for all other groups together, if they have {least}"));
+        }
+        phrases
+    }
+
+    /// Describes the filter of each side that has one: the rows of that side that count.
+    pub fn filters_in_words(&self, a: &str, b: &str) -> Vec<String> {
+        let named = Side::BOTH.into_iter().zip([a, b]);
+        named
+            .filter_map(|(side, name)| {
+                let filter = self.filter(side)?.text(false);
+                Some(format!("only rows of {name} with `{filter}` count"))
+            })
+            .collect()
+    }
+
+    fn least_keys(&self) -> String {
+        match self.least {
+            1 => "at least 1 shared key".to_owned(),
+            least => format!("at least {least} shared keys"),
+        }
+    }
+
     /// Describes what a run of the query reveals to `learner`, and which rows it counts, with the names of both sides.
     /// The sentences begin in lower case and have no full stop. With the shape they give the number of groups.
     pub fn in_words(&self, a: &str, b: &str, learner: &str, shape: Option<&Shape>) -> Vec<String> {
         let words = Wording { names: [a, b], shape };
         let groups: Vec<_> =
             (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
-        let (be, least) = match self.least {
-            1 => ("is", "at least 1 shared key".to_owned()),
-            least => ("are", format!("at least {least} shared keys")),
-        };
+        let (be, least) = (if self.least == 1 { "is" } else { "are" }, self.least_keys());
         let aggregates: Vec<_> = self.aggregates().map(|one| words.aggregate(one)).collect();
         let aggregates = all(&aggregates);
         let mut sentences = vec![match (groups.is_empty(), self.least) {

@@ -93,7 +93,7 @@ sections! {
 selection! {
     /// The terms of a run that the accepting side sets.
     pub struct OwnTerms of Terms {
-        "normalize", "send", "send-bytes", "max-peer-rows", "allow-research",
+        "normalize", "send", "send-bytes", "column", "repeated-keys", "max-peer-rows", "allow-research",
     }
 }
 

@@ -23,7 +23,7 @@ sections! {
 
 selection! {
     /// The table that is checked, but for its file.
-    pub struct CheckedTable of Table { "query", "query-file", "format", "delimiter", "key" }
+    pub struct CheckedTable of Table { "input-query", "input-query-file", "format", "delimiter", "key" }
 }
 
 selection! {

@@ -9,6 +9,7 @@ use vesica_core::{
 use vesica_keyset::{key::Nulls, numbers::MAX_SCALE};
 use vesica_net::Fingerprint;
 use vesica_normalize::normalize::Normalize;
+use vesica_select::Side;
 use vesica_table::{
     format::Format, formulas::Formulas, sent_columns::DEFAULT_BYTES, source::Delimiter,
 };
@@ -18,8 +19,8 @@ use crate::{
     form::{
         basic::{Amount, Count, File, Flag, Maybe, Mbits, Parsed, Seconds, Text, Whole, Word},
         domain::{
-            AnswerForm, Columns, Join, KeyForm, NullValuesForm, Profiles, Progress, ProtocolForm,
-            ProxyForm, Repeats, RepeatsForm, TableFile,
+            AnswerForm, Columns, Declarations, Join, KeyForm, NullValuesForm, Profiles, Progress,
+            ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
     },
     options::{options, sections},
@@ -131,9 +132,9 @@ options! {
         /// The query for the rows, if the table is in a database.
         ///
         /// The input is then adbc:DRIVER.
-        "SQL" query: Maybe<Text> = None;
+        "SQL" input_query: Maybe<Text> = None;
         /// A file with that query.
-        "FILE" query_file: Maybe<File> = None;
+        "FILE" input_query_file: Maybe<File> = None;
         /// The format of the table.
         ///
         /// [default: recognised by the content, or else the name]
@@ -170,6 +171,26 @@ options! {
         ///
         /// It is the same on both sides. These are the answers:
         "WHAT" answer: AnswerForm = Query::ROWS.into();
+        /// A query over both tables, in place of an answer.
+        ///
+        /// It is the same text on both sides, a subset of SQL: SELECT b.campaign, count(*), sum(a.spend) FROM a JOIN b
+        /// USING (key) GROUP BY b.campaign HAVING count(*) >= 50. The result is a table, and nobody learns which keys
+        /// match. See docs/guides/queries.md.
+        "SQL" query: Maybe<QueryForm> = None;
+        /// A file with the query.
+        "FILE" query_file: Maybe<File> = None;
+        /// This side's table in the query: a or b.
+        ///
+        /// [default: a on the side that connects or invites, b on the side that listens or accepts]
+        "TABLE" query_side: Maybe<Word<Side>> = None;
+        /// A column of this side that the query uses, with its type.
+        ///
+        /// The types are integer, decimal(2), text, boolean, label<=64 for at most 64 labels that only this side knows,
+        /// and {north,south} for labels that both sides know. A range bounds numbers, as in decimal(2)[0..500], and a
+        /// question mark at the end permits empty values. The option is given once for each column.
+        "NAME:TYPE" column: Declarations = Vec::new();
+        /// With a query: this side's table may have several rows with one key.
+        "" repeated_keys: Flag = false;
         /// The side that learns the result: me, peer, both or nobody.
         ///
         /// Required without an agreement.
@@ -289,10 +310,11 @@ options! {
 options! {
     /// The result of this side.
     pub struct Outputs in "Result" {
-        /// The file for matched rows, a number or shares; - for standard output.
+        /// The file for rows, a number, a table or shares; - for standard output.
         ///
         /// adbc:DRIVER#TABLE is a new table of a database. Rows have the format of the input; CSV and NDJSON are
-        /// compressed if the name ends in .gz or .zst [default for a number: standard output].
+        /// compressed if the name ends in .gz or .zst. The answer to a query has the format that the name promises
+        /// [default for a number or the answer to a query: standard output].
         "FILE" output: Maybe<File> = None;
         /// The columns of the matched rows to write, in this order.
         ///

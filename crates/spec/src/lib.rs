@@ -54,8 +54,8 @@ pub use self::{
             Text, Whole, Word, Words,
         },
         domain::{
-            Answer, AnswerForm, Columns, Join, KeyForm, NullValuesForm, Profiles, Progress,
-            ProtocolForm, ProxyForm, Repeats, RepeatsForm, TableFile,
+            Answer, AnswerForm, Columns, Declarations, Join, KeyForm, NullValuesForm, Profiles,
+            Progress, ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
     },
     gateway::Gateway,

@@ -35,9 +35,9 @@ options! {
         /// The query for the rows, if the table is in a database.
         ///
         /// The input is then adbc:DRIVER.
-        "SQL" query: Maybe<Text> = None;
+        "SQL" input_query: Maybe<Text> = None;
         /// A file with that query.
-        "FILE" query_file: Maybe<File> = None;
+        "FILE" input_query_file: Maybe<File> = None;
         /// The directory of the list, which is created if it is missing.
         ///
         /// DIR/public is for everyone and can be copied to any web server or store; DIR/private is secret.
@@ -175,8 +175,8 @@ impl List {
             input: queried(
                 source,
                 self.input.as_deref(),
-                self.query.as_deref(),
-                self.query_file.as_deref(),
+                self.input_query.as_deref(),
+                self.input_query_file.as_deref(),
             )?,
             dialect: Dialect {
                 format: self.format,

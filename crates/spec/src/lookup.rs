@@ -73,7 +73,7 @@ options! {
 
 selection! {
     /// The table with the keys.
-    pub struct AskedTable of Table { "input", "query", "query-file", "format", "delimiter" }
+    pub struct AskedTable of Table { "input", "input-query", "input-query-file", "format", "delimiter" }
 }
 
 options! {
@@ -144,8 +144,8 @@ impl Lookup {
             input: queried(
                 source,
                 table.input.as_deref(),
-                table.query.as_deref(),
-                table.query_file.as_deref(),
+                table.input_query.as_deref(),
+                table.input_query_file.as_deref(),
             )?,
             dialect: Dialect {
                 format: table.format,

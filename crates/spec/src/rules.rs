@@ -3,8 +3,11 @@
 use crate::Fault;
 
 /// Options that exclude all others of their group. A flag replaces the other options of its group in a project file.
-pub(crate) const ALTERNATIVES: &[&[&str]] =
-    &[&["listen", "connect", "relay", "exchange-dir"], &["query", "query-file"]];
+pub(crate) const ALTERNATIVES: &[&[&str]] = &[
+    &["listen", "connect", "relay", "exchange-dir"],
+    &["input-query", "input-query-file"],
+    &["query", "query-file"],
+];
 
 /// Options that exclude each other.
 const EXCLUDES: &[(&str, &str)] = &[
@@ -15,6 +18,18 @@ const EXCLUDES: &[(&str, &str)] = &[
     ("align", "send"),
     ("align", "receive"),
     ("epsilon", "minimum"),
+    ("query", "answer"),
+    ("query", "send"),
+    ("query", "receive"),
+    ("query", "align"),
+    ("query", "minimum"),
+    ("query", "epsilon"),
+    ("query-file", "answer"),
+    ("query-file", "send"),
+    ("query-file", "receive"),
+    ("query-file", "align"),
+    ("query-file", "minimum"),
+    ("query-file", "epsilon"),
     ("address", "relay"),
     ("columns", "key"),
     ("columns", "json"),
@@ -54,6 +69,11 @@ pub(crate) const SETTLED: &[&str] = &[
     "send-bytes",
     "receive",
     "align",
+    "query",
+    "query-file",
+    "query-side",
+    "column",
+    "repeated-keys",
     "scale",
     "minimum",
     "epsilon",

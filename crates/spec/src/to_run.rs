@@ -20,6 +20,7 @@ use vesica_run::{
     journal::{JournalSecret, Resume},
     meet::Way,
 };
+use vesica_select::{Declared, Keys, Select, Side};
 use vesica_table::{
     destination::Destination,
     sent_columns::SentColumns,
@@ -29,6 +30,7 @@ use vesica_table::{
 use vesica_task::{
     noise::Noise,
     query::{Query, ResultForm},
+    select::QueryTable,
 };
 
 use crate::{
@@ -74,7 +76,12 @@ impl Table {
     /// # Errors
     /// [`Error::File`] if the query cannot be read, and [`Error::Run`] if the table takes no query.
     pub fn source(&self, source: Option<Source>) -> Result<Source> {
-        queried(source, self.input.as_deref(), self.query.as_deref(), self.query_file.as_deref())
+        queried(
+            source,
+            self.input.as_deref(),
+            self.input_query.as_deref(),
+            self.input_query_file.as_deref(),
+        )
     }
 }
 
@@ -88,13 +95,18 @@ pub(crate) fn queried(
     let source =
         source.ok_or(Fault::Missing { options: &["input"], purpose: "which table to read" })?;
     let query = match query_file {
-        Some(file) => Some(fs::read_to_string(file).map_err(|error| {
-            let message = format!("{}: the query cannot be read: {error}", file.display());
-            error::Error::usage(error::Misuse::Argument, message)
-        })?),
+        Some(file) => Some(read_query(file)?),
         None => query.map(str::to_owned),
     };
     Ok(source.with_query(query)?)
+}
+
+/// Reads the text of a query in a file.
+fn read_query(file: &Path) -> Result<String, error::Error> {
+    fs::read_to_string(file).map_err(|error| {
+        let message = format!("{}: the query cannot be read: {error}", file.display());
+        error::Error::usage(error::Misuse::Argument, message)
+    })
 }
 
 impl Limits {
@@ -118,11 +130,12 @@ impl Limits {
 }
 
 impl Terms {
-    /// Creates the offer to the other side for keys of these columns. At most `rows` rows per key are sent.
+    /// Creates the offer to the other side for keys of these columns. At most `rows` rows per key are sent. `side` is
+    /// this side's table in a query, unless the terms name it.
     ///
     /// # Errors
-    /// [`Fault::Missing`] and [`Fault::Profiles`].
-    pub fn offer(&self, key: &[Vec<String>], rows: u32) -> Result<Offer, Fault> {
+    /// [`Fault::Missing`], [`Fault::Profiles`] and [`Fault::Requires`]; [`Error::Run`] if the query cannot be read.
+    pub fn offer(&self, key: &[Vec<String>], rows: u32, side: Option<Side>) -> Result<Offer> {
         let missing = Fault::Missing { options: &["learns"], purpose: "who learns the result" };
         let (names, identifiers) = identifiers(key);
         let mut offer =
@@ -133,7 +146,19 @@ impl Terms {
         offer.identifiers = identifiers;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
-        offer.query = if self.send.is_some() || self.receive { Query::JOIN } else { *query };
+        offer.query = if self.send.is_some() || self.receive { Query::JOIN } else { query.clone() };
+        if let Some(select) = self.asked()? {
+            let missing = Fault::Missing {
+                options: &["query-side"],
+                purpose: "which table of the query is this side's",
+            };
+            let side = self.query_side.or(side).ok_or(missing)?;
+            offer.query = Query::select(select);
+            offer.table = Some(QueryTable { side, declared: Some(self.declared()?) });
+        } else if !self.column.is_empty() || self.repeated_keys {
+            let option = if self.repeated_keys { "repeated-keys" } else { "column" };
+            return Err(Fault::Requires { option, other: "query" }.into());
+        }
         offer.sends = self.sent(rows);
         offer.align = self.align;
         offer.brings_values = column.is_some();
@@ -143,6 +168,28 @@ impl Terms {
         offer.diagnose = self.diagnose;
         offer.null_values = self.null_values.clone().unwrap_or_default();
         Ok(offer)
+    }
+
+    /// Returns the query over both tables, if there is one.
+    fn asked(&self) -> Result<Option<Select>> {
+        let Some(file) = &self.query_file else { return Ok(self.query.clone()) };
+        let text = read_query(file)?;
+        let parsed = text.parse().map_err(|error: vesica_select::Error| {
+            let message = format!("{}: {error}", file.display());
+            error::Error::usage(error::Misuse::Query, message)
+        });
+        Ok(Some(parsed?))
+    }
+
+    /// Returns the columns that this side declares for a query.
+    ///
+    /// # Errors
+    /// [`Error::Run`] if a column is declared twice.
+    pub fn declared(&self) -> Result<Declared> {
+        let keys = if self.repeated_keys { Keys::Repeats } else { Keys::Unique };
+        let declared = Declared::new(self.column.clone(), keys)
+            .map_err(|error| error::Error::usage(error::Misuse::Query, error.to_string()));
+        Ok(declared?)
     }
 
     /// Returns the columns that this side sends, with at most this number of rows per key.
@@ -233,6 +280,12 @@ impl Job {
         Ok(way.or_else(agreed).ok_or(missing)?)
     }
 
+    /// Returns this side's table in a query by the way to the other side: the side that connects has the first one.
+    fn query_side(&self) -> Option<Side> {
+        let connects = self.connection.connect.as_ref().map(|_| Side::A);
+        connects.or_else(|| self.connection.listen.as_ref().map(|_| Side::B))
+    }
+
     /// Creates the offer to the other side.
     ///
     /// # Errors
@@ -240,7 +293,11 @@ impl Job {
     /// agreement.
     pub fn offer(&self, partnership: Option<&Partnership>) -> Result<Offer> {
         let Some(partnership) = partnership else {
-            return Ok(self.terms.offer(&self.table.key, self.table.duplicates.rows)?);
+            return self.terms.offer(
+                &self.table.key,
+                self.table.duplicates.rows,
+                self.query_side(),
+            );
         };
         let offer = partnership.offer()?;
         let (names, identifiers) = identifiers(&self.table.key);
@@ -295,6 +352,7 @@ impl Job {
             }
             (None, ResultForm::File) => return Err(missing("where the shares go").into()),
             (None, ResultForm::Line) => around.number,
+            (None, ResultForm::Table) => around.number.or(around.rows),
         };
         let resume = match (&self.resources.resume, &around.identity) {
             (None, _) => None,

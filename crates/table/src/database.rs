@@ -91,11 +91,11 @@ impl Place {
             }
             (None, None) => Err(Error::usage(
                 Misuse::Database,
-                "name the rows of the input with --query, or a table as in adbc:DRIVER#TABLE",
+                "name the rows of the input with --input-query, or a table as in adbc:DRIVER#TABLE",
             )),
             (Some(_), Some(_)) => Err(Error::usage(
                 Misuse::Database,
-                "the input is either a query or a table: leave out --query, or the # and what follows it in the address",
+                "the input is either a query or a table: leave out --input-query, or the # and what follows it in the address",
             )),
         }
     }

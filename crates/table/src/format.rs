@@ -87,8 +87,8 @@ pub(crate) struct OpenedTable {
 pub struct Columns<'a> {
     /// The columns of the key.
     pub keys: &'a [&'a str],
-    /// The column of values.
-    pub values: Option<&'a str>,
+    /// The columns of values, or those that a query uses.
+    pub values: &'a [&'a str],
     /// The columns that are sent.
     pub sent: &'a [&'a str],
     /// The columns that are written, if not all are.

@@ -363,7 +363,7 @@ impl Input {
         let compression = packing.map(Compression::name);
         let mut scan = Scan { name, format, compression, header, content, wanted: all };
         if scan.wanted.is_empty() && !scan.header.is_missing() {
-            let names: Vec<_> = columns.keys.iter().copied().chain(columns.values).collect();
+            let names: Vec<_> = columns.keys.iter().chain(columns.values).copied().collect();
             scan.wanted = scan.find(&names)?;
             scan.wanted.extend(scan.find_sent(columns.sent)?);
         }

@@ -30,6 +30,7 @@ mod parquet;
 pub mod pieces;
 pub(crate) mod records;
 pub mod remote;
+pub mod results;
 pub mod row;
 pub mod row_number;
 pub mod rows;

@@ -99,7 +99,7 @@ impl Ndjson {
         let Columns { keys, values, sent, select } = columns;
         let mut unseen = Vec::new();
         if !header.is_missing() {
-            let read = keys.iter().copied().chain(values).chain(sent.iter().copied());
+            let read = keys.iter().chain(values).chain(sent).copied();
             header = read.fold(header, Header::with);
             let read = header.width();
             header = select.iter().copied().fold(header, Header::with);
@@ -430,7 +430,7 @@ mod tests {
     fn open_selecting(text: &str, sent: &[&str], select: &[&str]) -> Result<Ndjson> {
         let head = Head::new("t", text.as_bytes())?;
         let header = Ndjson::header_of(head)?;
-        let columns = Columns { keys: &["k"], values: None, sent, select };
+        let columns = Columns { keys: &["k"], values: &[], sent, select };
         Ok(Ndjson::new(Text::of(text), head.body(), header, columns))
     }
 

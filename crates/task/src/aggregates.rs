@@ -30,20 +30,20 @@ use crate::{
     },
     outcome::{Decimal, Outcome, QueryResult},
     piece::NumberPiece,
-    query::{self, Form, Query, QueryKind, ResultForm},
+    query::{self, Body, BodyForm, Form, Query, QueryKind, ResultForm},
 };
 
 impl Query {
     /// The number of keys that both sides have.
-    pub const COUNT: Self = Self { kind: &COUNT, number: 0 };
+    pub const COUNT: Self = Self { kind: &COUNT, body: Body::Nothing };
     /// The sum of one side's values over the shared keys. One side provides the values.
-    pub const SUM: Self = Self { kind: &SUM, number: 0 };
+    pub const SUM: Self = Self { kind: &SUM, body: Body::Nothing };
     /// The sum of the products of both sides' values over the shared keys. Both sides provide values.
-    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, number: 0 };
+    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, body: Body::Nothing };
 
     /// Whether at least `threshold` keys are shared.
     pub const fn at_least(threshold: u64) -> Self {
-        Self { kind: &THRESHOLD, number: threshold }
+        Self { kind: &THRESHOLD, body: Body::Number(threshold) }
     }
 }
 
@@ -91,7 +91,7 @@ static THRESHOLD: QueryKind = QueryKind {
         help: "threshold:K: whether at least K keys are shared",
     }),
     values: query::Values::None,
-    takes_number: true,
+    body: BodyForm::Number,
     task: &Number::AtLeast,
     ..NUMBER
 };
@@ -102,7 +102,7 @@ const NUMBER: QueryKind = QueryKind {
     word: "",
     form: None,
     values: query::Values::None,
-    takes_number: false,
+    body: BodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
     takes_order: false,

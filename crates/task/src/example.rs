@@ -19,12 +19,12 @@ use crate::{
         Call, Content, Context, Found, Method, Part, Party, Request, RevealStep, Task, Unrevealed,
     },
     outcome::Outcome,
-    query::{Form, Query, QueryKind, ResultForm, Values},
+    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// This side's rows whose key the other side does not have.
-    pub const COMPLEMENT: Self = Self { kind: &KIND, number: 0 };
+    pub const COMPLEMENT: Self = Self { kind: &KIND, body: Body::Nothing };
 }
 
 pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
@@ -37,7 +37,7 @@ static KIND: QueryKind = QueryKind {
         help: "complement: this side's rows whose key the other side does not have",
     }),
     values: Values::None,     // no side provides a column of values
-    takes_number: false,      // unlike threshold:K
+    body: BodyForm::Nothing,  // unlike threshold:K
     takes_columns: false,     // unlike a join, no side sends columns
     takes_identifiers: false, // a row that matches by one of several would be in both results
     takes_order: false,       // the two sides have no rows in common

@@ -7,6 +7,7 @@
 use std::{
     io::{self, Write},
     panic::RefUnwindSafe,
+    sync::Arc,
 };
 
 use rand::CryptoRng;
@@ -23,8 +24,10 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 pub use vesica_psi::aggregate::Randomness;
 use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
+use vesica_select::Select;
 use vesica_table::{
-    pieces::Pieces, sent_columns::SentColumns, sent_types::SentType, written::Matched,
+    pieces::Pieces, results::ResultTable, sent_columns::SentColumns, sent_types::SentType,
+    written::Matched,
 };
 use zeroize::Zeroizing;
 
@@ -32,6 +35,7 @@ use crate::{
     disclosure::{Fact, Scenario, Secret},
     noise::Noise,
     outcome::Outcome,
+    select::{QueryTable, Selection},
     sides::{Side, Sides},
 };
 
@@ -75,7 +79,7 @@ pub trait Task: Sync + RefUnwindSafe {
 }
 
 /// The part of a side's offer that only the task of its query can check.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Part {
     /// Whether the side provides a column of values.
     pub brings_values: bool,
@@ -91,10 +95,14 @@ pub struct Part {
     pub aligns: bool,
     /// Whether any side learns the result.
     pub is_told: bool,
+    /// The query, if it is in the language of queries.
+    pub select: Option<Arc<Select>>,
+    /// The side's table in such a query.
+    pub table: Option<QueryTable>,
 }
 
 /// A query about two sets, as both sides know it before a method runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Request {
     /// The sizes of the two sets, or of a partition if they are compared in partitions.
     pub sizes: Sizes,
@@ -114,6 +122,12 @@ pub struct Request {
     pub receiver_brings: bool,
     /// Bytes of a payload, which holds the columns that the sender sends.
     pub payload_len: usize,
+    /// The query and the columns of both sides, if it is in the language of queries.
+    pub selection: Option<Arc<Selection>>,
+    /// The protocol's receiver.
+    pub receiver: Role,
+    /// The side that learns the result first.
+    pub learner: Role,
 }
 
 impl Request {
@@ -129,11 +143,17 @@ impl Request {
             sender_brings: false,
             receiver_brings: false,
             payload_len: 0,
+            selection: None,
+            receiver: Role::A,
+            learner: Role::A,
         }
     }
 
     /// Returns the bytes per row that a side needs besides the key.
     pub fn brought(&self, receives: bool) -> usize {
+        if let Some(route) = self.route() {
+            return route.brought(receives);
+        }
         match receives {
             true if self.receiver_brings => size_of::<i64>(),
             false if self.sender_brings => size_of::<i64>(),
@@ -167,6 +187,8 @@ pub struct Call {
     pub unmatched: bool,
     /// Rows of this side's table.
     pub rows: u64,
+    /// A secret of this side, the same in each session of the run. A query needs it.
+    pub secret: Option<Arc<Zeroizing<[u8; 32]>>>,
 }
 
 impl Call {
@@ -182,6 +204,7 @@ impl Call {
             aligned: false,
             unmatched: false,
             rows,
+            secret: None,
         }
     }
 
@@ -355,6 +378,8 @@ pub struct Found {
 pub enum Content {
     /// Rows of this side's table.
     Rows(Matched),
+    /// A small table.
+    Table(ResultTable),
     /// Text that the task makes.
     Text(WriteText),
 }

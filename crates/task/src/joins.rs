@@ -36,12 +36,12 @@ use crate::{
     join_pieces, joined,
     outcome::Outcome,
     piece::{JoinLayout, JoinPiece},
-    query::{Query, QueryKind, ResultForm, Values},
+    query::{Body, BodyForm, Query, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// The receiving side's rows whose key the other side has too, with columns from the other side.
-    pub const JOIN: Self = Self { kind: &KIND, number: 0 };
+    pub const JOIN: Self = Self { kind: &KIND, body: Body::Nothing };
 }
 
 /// The query for a join.
@@ -52,7 +52,7 @@ static KIND: QueryKind = QueryKind {
     word: "join",
     form: None,
     values: Values::None,
-    takes_number: false,
+    body: BodyForm::Nothing,
     takes_columns: true,
     takes_identifiers: false,
     takes_order: false,

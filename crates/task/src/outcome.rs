@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use vesica_keyset::numbers::decimal;
 
 /// The numbers that a run found. A number that this side does not learn, or that its query does not ask for, is `None`.
@@ -20,6 +20,10 @@ pub struct Outcome {
     pub unreadable: Option<u64>,
     /// Keys of this side whose values were clamped, if noise is added to a sum.
     pub clamped: Option<u64>,
+    /// The numbers of groups of a query.
+    pub cells: Option<CellCounts>,
+    /// Keys of this side whose rows the query's filter leaves out.
+    pub filtered: Option<u64>,
     /// Bins whose shares were written to the output.
     pub bins_written: Option<u64>,
 }
@@ -37,6 +41,16 @@ impl Outcome {
     pub fn is_nothing(&self) -> bool {
         self.matches == Some(0) || self.answer == Some(QueryResult::Count(0))
     }
+}
+
+/// The numbers of groups in the answer to a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellCounts {
+    /// The rows that are shown.
+    pub shown: u64,
+    /// The groups of public labels that have too few keys.
+    pub suppressed: u64,
 }
 
 /// The result of a query for a number.

@@ -6,7 +6,11 @@
 use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::item_bytes;
 use vesica_primitives::Block;
-use vesica_psi::{DigestLength, MAX_ITEMS, Set, aggregate::Share};
+use vesica_psi::{
+    DigestLength, MAX_ITEMS, Set,
+    aggregate::Share,
+    select::{CellShares, Plan},
+};
 use vesica_table::row_number::RowNumber;
 use zeroize::Zeroizing;
 
@@ -217,6 +221,49 @@ impl Piece for NumberPiece {
         let ([count, sum, clamped], []) = bytes.as_chunks() else { return None };
         let [count, sum, clamped] = [count, sum, clamped].map(|bytes| u128::from_le_bytes(*bytes));
         Some(Self { share: Share { count, sum }, clamped: clamped.try_into().ok()? })
+    }
+}
+
+/// A share of the cells that a partition adds to the answer of a query.
+///
+/// Its bytes are two numbers of eight bytes, and the share.
+pub struct CellsPiece {
+    /// The share.
+    pub shares: CellShares,
+    /// The numbers of this side's keys that count differently than they are.
+    pub left: Left,
+}
+
+/// The numbers of a side's keys that count differently than they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The number of keys with clamped values.
+    pub clamped: u64,
+    /// The number of keys whose rows a filter leaves out.
+    pub filtered: u64,
+}
+
+/// The facts on which the layout of a [`CellsPiece`] depends.
+#[derive(Debug, Clone)]
+pub struct CellsLayout {
+    /// The plan of the query.
+    pub plan: Plan,
+}
+
+impl Piece for CellsPiece {
+    type Layout = CellsLayout;
+
+    fn encode(self) -> Zeroizing<Vec<u8>> {
+        let Self { shares, left: Left { clamped, filtered } } = self;
+        let head = [clamped, filtered].map(u64::to_le_bytes);
+        Zeroizing::new([head.as_flattened(), shares.as_bytes()].concat())
+    }
+
+    fn decode(bytes: &[u8], layout: &CellsLayout) -> Option<Self> {
+        let (clamped, rest) = number(bytes)?;
+        let (filtered, rest) = number(rest)?;
+        let shares = CellShares::from_bytes(&layout.plan, rest)?;
+        Some(Self { shares, left: Left { clamped, filtered } })
     }
 }
 

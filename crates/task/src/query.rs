@@ -1,24 +1,58 @@
 //! The query of a run, which both sides name.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::numbers::MAX_SCALE;
+use vesica_select::Select;
 use vesica_table::output::Access;
 
 use crate::interface::{Part, Task};
 
 /// The query of a run. Both sides must name the same one.
 ///
-/// The queries are [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`], [`Query::at_least`] and
-/// [`Query::SHARES`].
-#[derive(Clone, Copy)]
+/// The queries are [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`], [`Query::at_least`],
+/// [`Query::select`] and [`Query::SHARES`].
+#[derive(Clone)]
 pub struct Query {
     /// The kind of the query.
     pub kind: &'static QueryKind,
-    /// The number that is part of it, if its kind takes one; otherwise 0.
-    pub number: u64,
+    /// The rest of the query, in the form that its kind takes.
+    pub body: Body,
+}
+
+/// The part of a query besides its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Nothing: the kind says it all.
+    Nothing,
+    /// A number.
+    Number(u64),
+    /// A text in the language of queries.
+    Select(Arc<Select>),
+}
+
+/// The form of a query's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyForm {
+    /// None.
+    Nothing,
+    /// A number.
+    Number,
+    /// A text in the language of queries.
+    Select,
+}
+
+impl Body {
+    /// Returns its form.
+    pub fn form(&self) -> BodyForm {
+        match self {
+            Self::Nothing => BodyForm::Nothing,
+            Self::Number(_) => BodyForm::Number,
+            Self::Select(_) => BodyForm::Select,
+        }
+    }
 }
 
 /// A kind of query: its name, its inputs, and its task.
@@ -31,8 +65,8 @@ pub struct QueryKind {
     pub(crate) form: Option<Form>,
     /// The sides that provide a column of values.
     pub values: Values,
-    /// Whether a number is part of it.
-    pub takes_number: bool,
+    /// The form of its body.
+    pub body: BodyForm,
     /// Whether one side, which does not learn, sends columns to the other, which does.
     pub takes_columns: bool,
     /// Whether rows may have several identifiers.
@@ -77,6 +111,8 @@ pub enum Values {
 pub enum ResultForm {
     /// A line of text, which may go to standard output.
     Line,
+    /// A small table, which may go to standard output.
+    Table,
     /// Rows of this side's table, for a file; a run without a file only counts them.
     Rows,
     /// A file, which is required.
@@ -84,27 +120,44 @@ pub enum ResultForm {
 }
 
 impl Query {
-    /// Returns its name for people, with the number of a threshold.
-    pub fn describe(self) -> String {
-        match self.kind.takes_number {
-            true => format!("{} {}", self.kind.name, self.number),
-            false => self.kind.name.to_owned(),
+    /// Returns its name for people, with the number of a threshold, or the text of a query.
+    pub fn describe(&self) -> String {
+        match &self.body {
+            Body::Nothing => self.kind.name.to_owned(),
+            Body::Number(number) => format!("{} {number}", self.kind.name),
+            Body::Select(select) => select.to_string(),
+        }
+    }
+
+    /// Returns the number that is part of it, or 0.
+    pub fn number(&self) -> u64 {
+        match self.body {
+            Body::Number(number) => number,
+            Body::Nothing | Body::Select(_) => 0,
+        }
+    }
+
+    /// Returns the text that is part of it, parsed.
+    pub fn selected(&self) -> Option<&Arc<Select>> {
+        match &self.body {
+            Body::Select(select) => Some(select),
+            Body::Nothing | Body::Number(_) => None,
         }
     }
 
     /// Returns its name as a user writes it, without its number or column.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.kind.name
     }
 
     /// Returns the form of its result.
-    pub fn result_form(self) -> ResultForm {
+    pub fn result_form(&self) -> ResultForm {
         self.kind.result
     }
 
     /// Returns whether the other side provides values, depending on whether this side does; a side that may choose is
     /// assumed not to.
-    pub fn peer_brings_values(self, mine: bool) -> bool {
+    pub fn peer_brings_values(&self, mine: bool) -> bool {
         match self.kind.values {
             Values::None | Values::Any => false,
             Values::OfOne => !mine,
@@ -116,7 +169,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Usage`].
-    pub fn check(self, part: &Part) -> Result<()> {
+    pub fn check(&self, part: &Part) -> Result<()> {
         let takes_values = self.kind.values != Values::None;
         if part.brings_values && !takes_values {
             let message = "only sums and shares take a column of values";
@@ -149,7 +202,7 @@ impl Query {
 
 impl PartialEq for Query {
     fn eq(&self, other: &Self) -> bool {
-        (self.kind.word, self.number) == (other.kind.word, other.number)
+        (self.kind.word, &self.body) == (other.kind.word, &other.body)
     }
 }
 
@@ -161,12 +214,16 @@ impl fmt::Debug for Query {
     }
 }
 
-/// Serialised for terms and reports: a word, or an object with the word and its number.
+/// Serialised for terms and reports: a word, or an object with the word and its number or text.
 impl Serialize for Query {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self.kind.takes_number {
-            true => serializer.serialize_newtype_variant("Query", 0, self.kind.word, &self.number),
-            false => serializer.serialize_str(self.kind.word),
+        let word = self.kind.word;
+        match &self.body {
+            Body::Nothing => serializer.serialize_str(word),
+            Body::Number(number) => serializer.serialize_newtype_variant("Query", 0, word, number),
+            Body::Select(select) => {
+                serializer.serialize_newtype_variant("Query", 0, word, &select.to_string())
+            }
         }
     }
 }

@@ -29,13 +29,13 @@ use crate::{
     },
     outcome::Outcome,
     piece::{RowsLayout, RowsPiece},
-    query::{Form, Query, QueryKind, ResultForm, Values},
+    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
     row_pieces,
 };
 
 impl Query {
     /// This side's rows whose key the other side has too.
-    pub const ROWS: Self = Self { kind: &KIND, number: 0 };
+    pub const ROWS: Self = Self { kind: &KIND, body: Body::Nothing };
 }
 
 /// The query for rows.
@@ -49,7 +49,7 @@ static KIND: QueryKind = QueryKind {
         help: "rows: this side's rows whose key the other side has too",
     }),
     values: Values::None,
-    takes_number: false,
+    body: BodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: true,
     takes_order: true,

@@ -38,13 +38,13 @@ use crate::{
     },
     outcome::Outcome,
     piece::BinsPiece,
-    query::{Form, Query, QueryKind, ResultForm, Values},
+    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// A file of secret shares on each side: of the shared keys, and of their values if a side provides
     /// some. Neither side learns anything from its own file.
-    pub const SHARES: Self = Self { kind: &KIND, number: 0 };
+    pub const SHARES: Self = Self { kind: &KIND, body: Body::Nothing };
 }
 
 /// The query for shares.
@@ -59,7 +59,7 @@ static KIND: QueryKind = QueryKind {
            neither learns anything",
     }),
     values: Values::Any,
-    takes_number: false,
+    body: BodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
     takes_order: false,
@@ -215,8 +215,8 @@ impl ByPartitions for InShares {
         _: &mut Channel,
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
-        let Call { request, .. } = self.call;
-        let outline = outline(&request);
+        let request = &self.call.request;
+        let outline = outline(request);
         let bins = (outline.bins() * request.partitions) as u64;
         let (receives, receiver) = (self.call.receives(), self.call.receiver());
         let write = move |out: &mut dyn Write| {

@@ -183,6 +183,12 @@ pub mod partnership {
     };
 }
 
+/// Queries over both tables, and the columns that a side declares for them.
+pub mod queries {
+    pub use vesica_select::{Declaration, Declared, Keys, Select, Side};
+    pub use vesica_task::select::{QueryTable, Selection};
+}
+
 /// The parts of reports, errors and progress messages, and the form of numbers in them.
 pub mod report {
     pub use vesica_core::{

@@ -23,14 +23,16 @@ use vesica_partner::{
     summary::Summary,
 };
 use vesica_run::report::Report;
+use vesica_select::{Declared, Keys, Side};
 use vesica_table::sent_columns::SentColumns;
 use vesica_task::{
     disclosure::{
         words::{Names, Tense},
         *,
     },
-    outcome::{Decimal, Outcome, QueryResult},
+    outcome::{CellCounts, Decimal, Outcome, QueryResult},
     query::Query,
+    select::QueryTable,
 };
 
 /// Distinct keys of A and of B, and the number of shared ones.
@@ -56,6 +58,19 @@ struct Case {
     rules: MatchRules,
     protocol: Option<&'static str>,
     security: Security,
+}
+
+/// A query whose labels the second side has.
+const QUERY: &str =
+    "SELECT b.city, count(*), sum(a.spend) FROM a JOIN b USING (key) GROUP BY b.city";
+
+/// Returns a side's table in that query.
+fn table(role: Role) -> QueryTable {
+    let (side, column) = match role {
+        Role::A => (Side::A, "spend:decimal(2)"),
+        Role::B => (Side::B, "city:{north,south}"),
+    };
+    QueryTable { side, declared: Some(Declared::parse(&[column], Keys::Unique).unwrap()) }
 }
 
 fn case(query: Query, learns: Learns) -> Case {
@@ -100,7 +115,7 @@ fn cases() -> Vec<Case> {
             (Query::at_least(MINIMUM), [false; 2]),
         ];
         for (query, brings) in numbers {
-            let number = Case { brings, ..case(query, learns) };
+            let number = Case { brings, ..case(query.clone(), learns) };
             all.extend([
                 number.clone(),
                 Case { minimum: MINIMUM, ..number.clone() },
@@ -118,6 +133,13 @@ fn cases() -> Vec<Case> {
         let join = Case { rows, ..case(Query::JOIN, Learns::Me) };
         let least = MatchRules { least: MINIMUM, threshold_first: false };
         all.extend([Case { rules: least, ..join.clone() }, join]);
+    }
+    for learns in learners {
+        let having = format!("{QUERY} HAVING count(*) >= {MINIMUM}");
+        for (text, minimum) in [(QUERY, 0), (&having, MINIMUM)] {
+            let query = Query::select(text.parse().unwrap());
+            all.push(Case { minimum, ..case(query, learns) });
+        }
     }
     for brings in [[false; 2], [true, false], [true; 2]] {
         all.push(Case { brings, ..case(Query::SHARES, Learns::Nobody) });
@@ -147,9 +169,10 @@ impl Case {
         let sends = (self.query == Query::JOIN && role == Role::B).then(columns);
         let keys = vec![profile.parse().unwrap(); self.identifiers];
         Offer {
-            query: self.query,
+            query: self.query.clone(),
             brings_values: self.brings[role as usize],
-            minimum: self.minimum,
+            minimum: if self.query.selected().is_some() { 0 } else { self.minimum },
+            table: self.query.selected().map(|_| table(role)),
             noise: self.noise.then(|| serde_json::from_str(&noise).unwrap()),
             diagnose: self.diagnose,
             protocol: self.protocol.map(str::to_owned),
@@ -209,6 +232,10 @@ impl Case {
             "rows" | "join" => {
                 return vec![Outcome { matches: Some(SHARED), ..Outcome::default() }];
             }
+            "query" => {
+                let cells = Some(CellCounts { shown: 5, suppressed: 2 });
+                return vec![Outcome { cells, ..Outcome::default() }];
+            }
             "shares" => return vec![Outcome { bins_written: Some(9), ..Outcome::default() }],
             _ if self.noise => return vec![number(QueryResult::Noisy(sum))],
             "count" => vec![number(QueryResult::Count(SHARED))],
@@ -241,6 +268,7 @@ impl Case {
                 all.push("matches".to_owned());
                 all.push(format!("tier+city, {} rows", self.rows));
             }
+            "query" => all.push(format!("query{minimum}")),
             "count" => all.push(format!("count{noise}{minimum}")),
             "sum" if self.brings[0] => all.push(format!("sum of {}{noise}{minimum}", of(0))),
             "sum" => all.push(format!("sum of {}{noise}{minimum}", of(1))),
@@ -268,7 +296,7 @@ fn assumed(case: &Case) -> Vec<&'static str> {
         _ => "semi-honest",
     });
     let query = case.query.name();
-    let is_number = ["count", "sum", "products"].contains(&query);
+    let is_number = ["count", "sum", "products", "query"].contains(&query);
     for (assumption, is_one) in [
         ("shares", query == "shares"),
         ("sent-values", query == "join"),
@@ -306,6 +334,10 @@ fn worded(fact: &Fact, learner: Role) -> String {
             let noise = noise.map_or("", |_| " with noise");
             format!("{of}{noise}{}", if *minimum > 0 { " unless too few" } else { "" })
         }
+        Fact::Query { selection, .. } if selection.select().least() > 0 => {
+            "query unless too few".to_owned()
+        }
+        Fact::Query { .. } => "query".to_owned(),
         Fact::ThresholdFirst { .. } => "threshold first".to_owned(),
         Fact::SharedKeys => "shared".to_owned(),
         Fact::Share => "share".to_owned(),

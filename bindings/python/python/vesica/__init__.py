@@ -40,6 +40,7 @@ from vesica._api import count as count
 from vesica._api import intersect as intersect
 from vesica._api import plan as plan
 from vesica._api import products as products
+from vesica._api import query as query
 from vesica._api import shares as shares
 from vesica._api import sum as sum
 from vesica._api import threshold as threshold
@@ -65,6 +66,7 @@ from vesica._run import Run as Run
 from vesica._simulate import simulate as simulate
 from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options
+from vesica._types import QueryOptions as QueryOptions
 
 __all__ = [
     "Agreement",
@@ -81,6 +83,7 @@ __all__ = [
     "Partner",
     "PeerError",
     "PolicyError",
+    "QueryOptions",
     "Run",
     "Table",
     "TermsError",
@@ -96,6 +99,7 @@ __all__ = [
     "preview",
     "products",
     "publish",
+    "query",
     "shares",
     "simulate",
     "sum",

@@ -16,7 +16,7 @@ from vesica._native import Identity
 from vesica._partner import Partner
 from vesica._progress import Listener
 from vesica._run import Run
-from vesica._tables import convert, open_table, refuse_floats
+from vesica._tables import Opened, convert, open_table, refuse_floats
 from vesica._types import (
     ArrowStream,
     Key,
@@ -25,6 +25,7 @@ from vesica._types import (
     NumberOptions,
     Options,
     Path,
+    QueryOptions,
     Unpack,
 )
 
@@ -34,7 +35,9 @@ canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=N
 """Stops the calls of this context from another thread."""
 
 
-_OPTIONS = NumberOptions.__optional_keys__ | {
+_OPTIONS = (NumberOptions.__optional_keys__ | QueryOptions.__optional_keys__) | {
+    "query",
+    "column",
     "send",
     "receive",
     "send_bytes",
@@ -98,7 +101,9 @@ def _run_with(
         signed = record.read_text("utf-8") if record and record.exists() else None
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
-    rows = None if ended.rows is None else convert(ended.rows, opened)
+    # The columns of an answer are not those of the table.
+    shape = opened if given.get("query") is None else Opened(opened.stream, opened.kind, opened.table)
+    rows = None if ended.rows is None else convert(ended.rows, shape)
     return Run(ended, rows, signed)
 
 
@@ -352,6 +357,64 @@ def shares(
     )
 
 
+def query(
+    query: str | None,
+    table: Path | ArrowStream,
+    *,
+    key: Key | Sequence[Key],
+    partner: Partner | Path,
+    columns: str | Sequence[str] | None = None,
+    identity: Identity | Path | None = None,
+    learns: Learns | None = None,
+    normalize: str | Sequence[str] | None = None,
+    to: Kind | None = None,
+    output: Path | None = None,
+    progress: bool | None = None,
+    **options: Unpack[QueryOptions],
+) -> Run:
+    """Answer a query over both tables, without revealing which keys match.
+
+    The other side calls this function, too, or runs ``vesica run``, with the same text. The rows of
+    the answer are in ``rows`` of the result, on a side that learns. The language is in
+    docs/guides/queries.md.
+
+    Args:
+        query: The query, such as ``SELECT b.city, count(*), sum(a.spend) FROM a JOIN b USING (key)
+            GROUP BY b.city HAVING count(*) >= 50``. Omit it if there is an agreement, which has it.
+        table: As for `intersect`.
+        key: The column of the key, or a list of columns that together form the key.
+        partner: The other side, or the file of an agreement with it.
+        columns: The columns of this side that the query uses, with their types: ``spend:decimal(2)``
+            or ``city:label<=64``. Omit them if there is an agreement.
+        identity: This side's identity, or its file.
+        learns: The side that learns the answer: me, peer or both. Omit it if there is an agreement.
+        normalize: The normalisation of keys, as for `intersect`.
+        to: The type of the returned rows, as for `intersect`.
+        output: A file for the answer instead of ``rows``, in the format that its name promises.
+        progress: Whether to show a progress bar, as for `intersect`.
+        options: Further options.
+
+    Returns:
+        The result.
+
+    """
+    return _run(
+        None,
+        table,
+        partner,
+        identity,
+        key=key,
+        normalize=normalize,
+        learns=learns,
+        to=to,
+        progress=progress,
+        query=query,
+        column=columns,
+        output=output,
+        **options,
+    )
+
+
 def check(
     table: Path | ArrowStream,
     *,
@@ -360,7 +423,7 @@ def check(
     null_values: str | Sequence[str] | None = None,
     format: str | None = None,
     delimiter: str | None = None,
-    query: str | None = None,
+    input_query: str | None = None,
 ) -> dict[str, Any]:
     """Count rows, empty keys and repeated keys of a table, and warn of weaknesses, locally.
 
@@ -372,7 +435,7 @@ def check(
         "null_values": null_values,
         "format": format,
         "delimiter": delimiter,
-        "query": query,
+        "input_query": input_query,
         "key": key,
         "normalize": normalize,
     }

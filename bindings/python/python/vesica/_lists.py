@@ -81,7 +81,7 @@ def lookup(
     batch: int = 1024,
     format: str | None = None,
     delimiter: str | None = None,
-    query: str | None = None,
+    input_query: str | None = None,
     progress: bool | None = None,
 ) -> Lookup:
     """Find the rows whose key is in a published list, as ``vesica lookup`` does.
@@ -111,7 +111,7 @@ def lookup(
         batch: The number of keys in a question, at most 4,096.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
         delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
-        query: The query for the rows if the table is a database.
+        input_query: The query for the rows if the table is a database.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
     Returns:
@@ -122,7 +122,7 @@ def lookup(
         "null_values": null_values,
         "format": format,
         "delimiter": delimiter,
-        "query": query,
+        "input_query": input_query,
         "key": key,
         "normalize": normalize,
         # The native part distinguishes an address from a directory.
@@ -166,7 +166,7 @@ def publish(
     null_values: str | Sequence[str] | None = None,
     format: str | None = None,
     delimiter: str | None = None,
-    query: str | None = None,
+    input_query: str | None = None,
     memory: int | str | None = None,
     progress: bool | None = None,
 ) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def publish(
         null_values: Values that count as empty in normalised key columns.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
         delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
-        query: The query for the rows if the table is a database.
+        input_query: The query for the rows if the table is a database.
         memory: The maximum memory: a text such as ``2G``, or a number of bytes.
         progress: Whether to show a progress bar, as for ``vesica.intersect``.
 
@@ -216,7 +216,7 @@ def publish(
         "null_values": null_values,
         "format": format,
         "delimiter": delimiter,
-        "query": query,
+        "input_query": input_query,
         "labels": labels,
         "label_bytes": label_bytes,
         "name": name,

@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
         null_values: Values that count as empty in normalised key columns.
         format: The format of a file: csv, ndjson, parquet, arrow or arrow-stream.
         delimiter: The field separator in a text file: comma, semicolon, tab, bar or auto.
-        query: The query for the rows if the table is a database (``adbc:DRIVER``).
+        input_query: The query for the rows if the table is a database (``adbc:DRIVER``).
         security: The minimum security: semi-honest or malicious.
         protocol: A protocol listed by ``vesica protocols``.
         nulls: The treatment of rows without a key: skip or error.
@@ -73,7 +73,7 @@ class Options(TypedDict, total=False):
     null_values: str | Sequence[str]
     format: str
     delimiter: str
-    query: str
+    input_query: str
     security: Literal["semi-honest", "malicious"]
     protocol: str
     nulls: Literal["skip", "error"]
@@ -94,6 +94,19 @@ class Options(TypedDict, total=False):
     wait: float
     stall_timeout: float
     deadline: float
+
+
+class QueryOptions(Options, total=False):
+    """Further arguments of a query over both tables.
+
+    Keys:
+        query_side: This side's table in the query, a or b. The default is a for the side that
+            connects or invites, and b for the side that listens or accepts.
+        repeated_keys: Whether this side's table may have several rows with one key.
+    """
+
+    query_side: Literal["a", "b"]
+    repeated_keys: bool
 
 
 class NumberOptions(Options, total=False):

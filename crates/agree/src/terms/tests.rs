@@ -366,7 +366,7 @@ fn terms_hold_what_either_side_provides() {
         [(of_b.0, Role::B), (of_b.1, Role::B), (of_a.0, Role::A), (of_a.1, Role::A)]
     {
         let terms = terms.unwrap();
-        assert!(terms.query() == Query::JOIN && terms.receiver() == sender.other());
+        assert!(*terms.query() == Query::JOIN && terms.receiver() == sender.other());
         assert!(terms.sends(sender) && !terms.sends(sender.other()));
         assert_eq!(terms.sent_columns(), Some(&sent()));
         assert_eq!(terms.request(sizes).payload_len, 16);
@@ -442,7 +442,7 @@ fn only_what_splits_runs_in_partitions() {
     let terms = agreed(&count, &count).0.unwrap();
     let whole = terms.request(Sizes { sender: 1000, receiver: 1000 });
     let keys = |partitions| {
-        let candidates = terms.candidates(&Request { partitions, ..whole }).unwrap();
+        let candidates = terms.candidates(&Request { partitions, ..whole.clone() }).unwrap();
         candidates.into_iter().map(|candidate| candidate.key).collect::<Vec<_>>()
     };
     let methods = Query::COUNT.kind.task.methods();
@@ -456,7 +456,7 @@ fn another_query_has_its_own_candidates() {
     let sizes = Sizes { sender: 1000, receiver: 1000 };
     let of = |offer: &Offer| {
         let terms = agreed(offer, offer).0.unwrap();
-        terms.candidates_of(Query::at_least(5), &Request { number: 5, ..terms.request(sizes) })
+        terms.candidates_of(&Query::at_least(5), &Request { number: 5, ..terms.request(sizes) })
     };
     let keys = of(&offer()).unwrap().into_iter().map(|candidate| candidate.key);
     assert_eq!(keys.collect::<Vec<_>>(), ["rs21-circuit"]);

@@ -12,11 +12,12 @@ use super::{JobEntry, Project};
 use crate::exit::Failure;
 
 /// Keys of a job whose files a run reads or adds to, with their names in messages.
-const KEPT: [(&str, &str); 5] = [
+const KEPT: [(&str, &str); 6] = [
     ("identity", "the identity"),
     ("agreement", "the agreement"),
     ("ledger", "the ledger"),
     ("input", "the input"),
+    ("input-query-file", "the query"),
     ("query-file", "the query"),
 ];
 
@@ -151,7 +152,7 @@ mod tests {
         let files = [
             ("input", "there.csv", "the input"),
             ("input", "gone.csv", "the input"),
-            ("query-file", "q.sql", "the query"),
+            ("input-query-file", "q.sql", "the query"),
             ("identity", "other.identity", "the identity"),
             ("ledger", "other.ledger", "the ledger"),
             ("agreement", "x.agreement", "the agreement"),

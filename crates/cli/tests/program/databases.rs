@@ -215,7 +215,7 @@ fn a_query_becomes_a_table_in_each_database() {
         let (lab, base) = (Lab::new(), Base::new(kind));
         lab.write(Connecting, keys(900..2000));
         let (input, out) = (base.query(), base.table("matched"));
-        let flags = ["--input", &input, "--query", "SELECT * FROM people WHERE k % 3 <> 0"];
+        let flags = ["--input", &input, "--input-query", "SELECT * FROM people WHERE k % 3 <> 0"];
         let flags = [&flags[..], &["--output", &out]].concat();
         let [x, y] = base.run(&lab, &[], &flags);
         x.assert(0, &["66 of 1,100 keys match"]);
@@ -262,7 +262,7 @@ fn faults_of_a_place_are_reported_before_the_other_side_is_contacted() {
         let (lab, base) = (Lab::new(), Base::new(kind));
         lab.write(Listening, keys(0..10));
         let query = base.query();
-        let input = |sql| ["--input", query.as_str(), "--query", sql];
+        let input = |sql| ["--input", query.as_str(), "--input-query", sql];
         let refused = |flags: &[&str], said: &[&str]| base.refused(&lab, flags, 3, said);
         refused(&input("SELEC k"), &["adbc:", "query"]);
         refused(&input("SELECT 'Zq7SECRET' AS k FROM none"), &["adbc:", "query"]);
@@ -270,7 +270,7 @@ fn faults_of_a_place_are_reported_before_the_other_side_is_contacted() {
         refused(&["--input", &base.table("none")], &["#none: "]);
         refused(&["--output", &base.table("people")], &["people", "drop that one first"]);
         refused(&["--output", "adbc:/nowhere/libx.so#t"], &["driver cannot be loaded"]);
-        base.refused(&lab, &["--input", &query], 2, &["--query"]);
+        base.refused(&lab, &["--input", &query], 2, &["--input-query"]);
         base.refused(&lab, &["--output", &query], 2, &["name the table"]);
         let address = format!("adbc:postgresql://me:{SECRET}@host/x");
         base.refused(&lab, &["--input", &address], 2, &["VESICA_ADBC_URI"]);
@@ -368,7 +368,7 @@ fn a_server_that_goes_away_is_named() {
     let (lab, base) = (Lab::new(), Base::new(Kind::Postgres));
     let query = base.query();
     let slow = "SELECT k, pg_sleep(0.01)::text AS v FROM generate_series(1, 1000000) AS k";
-    let reading = base.listener(&lab, &["--input", &query, "--query", slow]);
+    let reading = base.listener(&lab, &["--input", &query, "--input-query", slow]);
     let asked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(0.01)%'";
     wait_until(|| base.sql(asked) == "2");
     base.stop();

@@ -41,6 +41,7 @@ mod pipelines;
 mod plan;
 #[cfg(unix)]
 mod publishing;
+mod queries;
 mod report;
 mod results;
 #[cfg(unix)]

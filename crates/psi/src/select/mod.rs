@@ -27,7 +27,7 @@ mod cost;
 mod share;
 
 use rand::CryptoRng;
-use vesica_circuit::{NumberField, Party as Role, RowLayout, Width, scatter};
+use vesica_circuit::{NumberField, Party as Role, RowLayout, scatter};
 use vesica_net::Channel;
 use vesica_ot::extension::softspoken::semi_honest as softspoken;
 use vesica_params::{Failure, Laplace};
@@ -41,6 +41,7 @@ use crate::{
 
 pub use cells::{OpenedCell, OpenedCells};
 pub use scatter::MAX_GROUPS;
+pub use vesica_circuit::Width;
 
 /// The maximum number of numbers in a cell.
 pub const MAX_NUMBERS: usize = 256;

@@ -72,7 +72,7 @@ impl Run {
             (learns, _) => learns,
         };
         Offer {
-            query: self.query,
+            query: self.query.clone(),
             protocol: Some(self.protocol.to_owned()),
             allow_research: true,
             security: self.required,
@@ -224,13 +224,13 @@ fn queries_for_numbers(text: &mut String) {
                 let run = Run {
                     minimum,
                     brings,
-                    ..Run::new(query, method.key, method.adversary, learns)
+                    ..Run::new(query.clone(), method.key, method.adversary, learns)
                 };
                 let terms = run.terms();
                 let sizes = Sizes { sender: 0, receiver: 0 };
-                let query = number.query(&terms.request(sizes));
-                if (method.supports)(query.aggregate, minimum) {
-                    let computed = (number, method, query);
+                let asked = number.query(&terms.request(sizes));
+                if (method.supports)(asked.aggregate, minimum) {
+                    let computed = (number, method, asked);
                     ROLES.iter().for_each(|role| outcomes(text, &run, computed, &terms, *role));
                 }
             }

@@ -37,7 +37,7 @@ impl Report {
         let terms = self.terms.as_ref()?;
         let context = Context {
             keys: self.rows.map_or(0, |rows| rows.used),
-            number: terms.query().number,
+            number: terms.query().number(),
             minimum: terms.minimum(),
             noise: terms.noise(),
             scale: terms.scale(),

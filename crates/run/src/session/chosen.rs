@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
 use vesica_keyset::{
     partitions,
@@ -28,6 +29,7 @@ impl Session<'_> {
         opening: &mut Opening,
         committed: Committed,
         are_held: bool,
+        rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Chosen> {
         let Opening { whole, peer_items, call, begun, .. } = opening;
         let whole = *whole;
@@ -54,6 +56,7 @@ impl Session<'_> {
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
+        call.secret = Some(Arc::new(self.standing.secret(&seed, rng)));
         Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }
 }

@@ -114,7 +114,7 @@ impl Session<'_> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let (mut opening, committed) = self.open_sets(counts, false, rng)?;
-        let chosen = self.pick(&mut opening, committed, false)?;
+        let chosen = self.pick(&mut opening, committed, false, rng)?;
         let Opening { call, peer_items, done, .. } = opening;
         let (gathered, pieces) = self.begin_partitions(&chosen, &call, spill, done)?;
         let Chosen { method, seed, .. } = chosen;

@@ -7,8 +7,9 @@ use vesica_core::parties::{Learns, Role, Security};
 use vesica_keyset::key::{Duplicates, Nulls};
 use vesica_net::Proxy;
 use vesica_normalize::{normalize::Normalize, null_values::NullValues};
+use vesica_select::{Declaration, Select, Side};
 use vesica_table::{format::Format, formulas::Formulas, source::Delimiter};
-use vesica_task::query::Query;
+use vesica_task::query::{BodyForm, Query};
 
 use super::{
     Form, Kind,
@@ -214,9 +215,61 @@ impl Form for AnswerForm {
 
     fn write(value: &Answer) -> Value {
         let Answer { query, column } = value;
-        let number = query.kind.takes_number.then(|| query.number.to_string());
+        let number = (query.kind.body == BodyForm::Number).then(|| query.number().to_string());
         let parts = [Some(query.name()), number.as_deref(), column.as_deref()];
         parts.into_iter().flatten().collect::<Vec<_>>().join(":").into()
+    }
+}
+
+/// The form of a query over both tables.
+pub struct QueryForm;
+
+impl Form for QueryForm {
+    type Value = Select;
+
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+
+    fn read(value: &Value) -> Result<Select, String> {
+        let text =
+            value.as_str().ok_or("a query, as in SELECT count(*) FROM a JOIN b USING (key)")?;
+        text.parse().map_err(|error: vesica_select::Error| error.to_string())
+    }
+
+    fn write(value: &Select) -> Value {
+        value.to_string().into()
+    }
+}
+
+/// The form of the columns that a side declares for a query.
+pub struct Declarations;
+
+impl Form for Declarations {
+    type Value = Vec<Declaration>;
+    const KIND: Kind = Kind::Many;
+
+    fn schema() -> Value {
+        json!({ "type": ["string", "array"], "items": { "type": "string" } })
+    }
+
+    fn read(value: &Value) -> Result<Self::Value, String> {
+        let all = match value {
+            Value::String(text) => vec![text.clone()],
+            value => listed(value).ok_or("a column with its type, or a list of them")?,
+        };
+        let parse =
+            |text: &String| text.parse().map_err(|error: vesica_select::Error| error.to_string());
+        all.iter().map(parse).collect()
+    }
+
+    fn texts(texts: &[&OsStr]) -> Result<Self::Value, String> {
+        let texts: Option<Vec<_>> = texts.iter().map(|text| text.to_str()).collect();
+        Self::read(&texts.ok_or("text in UTF-8")?.into())
+    }
+
+    fn write(value: &Self::Value) -> Value {
+        value.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -385,6 +438,12 @@ impl Words for Nulls {
 impl Words for Formulas {
     fn all() -> Vec<(Self, &'static str, &'static str)> {
         vec![(Self::Keep, "keep", ""), (Self::Escape, "escape", "")]
+    }
+}
+
+impl Words for Side {
+    fn all() -> Vec<(Self, &'static str, &'static str)> {
+        vec![(Self::A, "a", ""), (Self::B, "b", "")]
     }
 }
 

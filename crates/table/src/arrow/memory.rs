@@ -32,7 +32,7 @@ impl ArrowTable {
     }
 
     /// Makes a table of these batches, which have the schema's columns.
-    pub(super) fn of(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+    pub(crate) fn of(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
     }
 

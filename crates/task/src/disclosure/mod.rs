@@ -8,10 +8,12 @@
 
 pub mod words;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use vesica_core::parties::Role;
 
-use crate::noise::Noise;
+use crate::{noise::Noise, outcome::CellCounts, select::Selection};
 
 /// The facts that the two sides of a run learn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +61,13 @@ pub enum Fact {
         noise: Option<Noise>,
         /// The answer, if it is known.
         answer: Answer,
+    },
+    /// The answer to a query in the language of queries.
+    Query {
+        /// The query, and the columns that both sides declare.
+        selection: Selection,
+        /// The numbers of groups, if they are known.
+        cells: Option<CellCounts>,
     },
     /// Whether a number of keys is shared, computed before anything else.
     ThresholdFirst {
@@ -211,6 +220,10 @@ pub struct Scenario {
     pub matches: Option<u64>,
     /// The answer to a query for a number.
     pub answer: Answer,
+    /// A query in the language of queries, and the columns that both sides declare.
+    pub selection: Option<Arc<Selection>>,
+    /// The numbers of groups in its answer, if they are known.
+    pub cells: Option<CellCounts>,
 }
 
 impl Scenario {

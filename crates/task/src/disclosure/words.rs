@@ -177,6 +177,12 @@ impl Fact {
             Self::Number { of, minimum, noise, answer } => {
                 number(*of, *minimum, *noise, *answer, learner, names)
             }
+            Self::Query { selection, cells } => {
+                let [a, b] = selection.names(|role| names.of(role));
+                let said = selection.select().phrases(a, b, selection.shape());
+                let rows = cells.map(|cells| format!(" ({} shown)", counted(cells.shown, "row")));
+                said.join("; ") + &rows.unwrap_or_default()
+            }
             Self::ThresholdFirst { keys } => {
                 format!(
                     "before anything else, whether the two sides share at least {}",

@@ -111,15 +111,15 @@ const NAMES: [&str; 2] = ["a", "b"];
 const OLD: &str = "an old result\n";
 
 impl Bench {
-    pub fn new(jobs: Jobs) -> Self {
+    pub fn new(jobs: &Jobs) -> Self {
         let memory = Path::new("/dev/shm");
         let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let scratch = tempfile::Builder::new().prefix("vesica faults ").tempdir_in(place).unwrap();
         let streams = [0, 1].map(|_| tempfile::tempfile_in(scratch.path()).unwrap());
-        let bench = Self { scratch, jobs, streams };
+        let bench = Self { scratch, jobs: jobs.clone(), streams };
         for side in 0..2 {
             fs::create_dir_all(bench.directory(side).join("spill")).unwrap();
-            fs::write(bench.input(side), content(&jobs, side, &jobs.keys(side))).unwrap();
+            fs::write(bench.input(side), content(jobs, side, &jobs.keys(side))).unwrap();
             if jobs.sides[side].target == Target::Old {
                 fs::write(bench.output(side).unwrap(), OLD).unwrap();
             }
@@ -207,7 +207,7 @@ impl Bench {
 
     fn job(&self, side: usize) -> Job {
         let Jobs { query, protocol, security, learns, partitions, resume, diagnose, .. } =
-            self.jobs;
+            self.jobs.clone();
         let learns = match (side, learns) {
             (0, learns) => learns,
             (_, Learns::Me) => Learns::Peer,

@@ -47,7 +47,7 @@ pub struct Side {
 }
 
 /// Two jobs that match each other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Jobs {
     pub sides: [Side; 2],
     /// Keys that both sides have.

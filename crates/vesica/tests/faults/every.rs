@@ -38,7 +38,7 @@ fn divided() -> Jobs {
 }
 
 /// Tries a run under these faults once, and then repeatedly until it succeeds.
-fn once(jobs: Jobs, faults: &Faults, tally: &mut Tally) -> Attempt {
+fn once(jobs: &Jobs, faults: &Faults, tally: &mut Tally) -> Attempt {
     let (bench, mut failures) = (Bench::new(jobs), Vec::new());
     let attempt = bench.attempt(0, faults);
     if !judge::judge(&bench, faults, &attempt, &mut failures, tally).is_over {
@@ -50,12 +50,12 @@ fn once(jobs: Jobs, faults: &Faults, tally: &mut Tally) -> Attempt {
     attempt
 }
 
-fn undisturbed(jobs: Jobs) -> Extent {
+fn undisturbed(jobs: &Jobs) -> Extent {
     once(jobs, &Faults::NONE, &mut Tally::default()).extent()
 }
 
 /// Tries all of these on two threads.
-fn try_each(jobs: Jobs, all: &[Faults]) -> Tally {
+fn try_each(jobs: &Jobs, all: &[Faults]) -> Tally {
     thread::scope(|scope| {
         let halves = [0, 1].map(|half| {
             scope.spawn(move || {
@@ -75,7 +75,7 @@ fn try_each(jobs: Jobs, all: &[Faults]) -> Tally {
 #[test]
 fn a_connection_may_break_at_every_byte() {
     const ONE_IN: usize = 97;
-    let (sent, mut all) = (undisturbed(small()).sent, Vec::new());
+    let (sent, mut all) = (undisturbed(&small()).sent, Vec::new());
     for (side, &sent) in sent.iter().enumerate() {
         for (way, how) in Break::ALL.into_iter().enumerate() {
             for at in 0..=sent {
@@ -87,14 +87,14 @@ fn a_connection_may_break_at_every_byte() {
             }
         }
     }
-    println!("{sent:?} bytes: {}", try_each(small(), &all));
+    println!("{sent:?} bytes: {}", try_each(&small(), &all));
 }
 
 #[test]
 fn every_call_on_a_file_may_fail() {
     const ONE_IN: usize = 5;
     for jobs in [small(), divided()] {
-        let (calls, mut all) = (undisturbed(jobs).calls, Vec::new());
+        let (calls, mut all) = (undisturbed(&jobs).calls, Vec::new());
         for (side, calls) in calls.iter().enumerate() {
             for (&kind, &times) in calls {
                 for (way, &error) in kind.errors().iter().enumerate() {
@@ -109,7 +109,7 @@ fn every_call_on_a_file_may_fail() {
                 }
             }
         }
-        println!("{calls:?}: {}", try_each(jobs, &all));
+        println!("{calls:?}: {}", try_each(&jobs, &all));
     }
 }
 
@@ -119,13 +119,13 @@ fn every_call_on_a_file_may_fail() {
 fn a_name_that_may_not_outlast_a_power_failure_is_a_shortfall() {
     let mut jobs = small();
     jobs.sides[0].report = false;
-    let syncs = undisturbed(jobs).calls[0][&Kind::Sync];
+    let syncs = undisturbed(&jobs).calls[0][&Kind::Sync];
     let mut faults = Faults::NONE;
     let [error, ..] = Kind::Sync.errors() else { unreachable!("a sync may fail") };
     // The last sync is the directory's.
     faults.disks[0].failure =
         Some(Failure { kind: Kind::Sync, number: syncs - 1, error: *error, lasts: false });
-    let [a, b] = once(jobs, &faults, &mut Tally::default()).sides;
+    let [a, b] = once(&jobs, &faults, &mut Tally::default()).sides;
     let End::Ran(Ok(shortfalls)) = a.end else { panic!("it failed") };
     let [Shortfall::Unkept(why)] = &shortfalls[..] else { panic!("{shortfalls:?}") };
     assert!(why.to_string().contains("out.csv"), "{why}");

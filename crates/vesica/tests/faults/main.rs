@@ -51,7 +51,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// Tries a case. `undisturbed` is the progress of its jobs without faults.
 fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
-    let bench = Bench::new(Jobs::of(case));
+    let bench = Bench::new(&Jobs::of(case));
     let mut failures = Vec::new();
     // A run that may not resume starts over in a further attempt.
     for attempt in 0..=ATTEMPTS + 1 {
@@ -98,7 +98,7 @@ fn try_all(cases: Range<u64>, threads: usize) -> Tally {
                         let all = group * OF_A_JOB..(group + 1) * OF_A_JOB;
                         let mut tally = Tally::default();
                         let undisturbed = guarded(all.start, &failed, || {
-                            let bench = Bench::new(Jobs::of(all.start));
+                            let bench = Bench::new(&Jobs::of(all.start));
                             let ended = bench.attempt(0, &Faults::NONE);
                             let extent = ended.extent();
                             judge::judge(

@@ -1,0 +1,474 @@
+//! The columns of a side that a query uses: the numbers that each row contributes, and the label of its key.
+//!
+//! Each row contributes the same number of [`Slot`]s. A row that the side's own filter leaves out contributes zeros. A
+//! key adds up the numbers of its rows; all of its rows must have the same label.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
+use vesica_core::error::{InputFault, Result};
+use vesica_select::{
+    ColumnKind, ColumnRef, Datum, Declaration, Declared, FixedPoint, Keys, Label, LabelShape,
+    LabelValues, Predicate, Range, Select, Shape, Side, Summand,
+};
+use vesica_table::{row::Row, rows::Scan};
+use zeroize::Zeroizing;
+
+use crate::numbers::parse;
+
+/// The maximum length of a private label, in bytes.
+pub const MAX_LABEL: usize = 64;
+
+/// A number that a row contributes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Slot {
+    /// 1 more than the number of the row's label, counted in the order in which labels were found.
+    Label,
+    /// 1.
+    Row,
+    /// 1 if none of these columns is null.
+    Present(Vec<String>),
+    /// The value of a column, or 0 if it is null.
+    Value(String),
+    /// The product of the values of two columns.
+    Product(String, String),
+}
+
+impl Slot {
+    /// Returns the column that messages about it name; empty for one without a column.
+    pub(crate) fn column(&self) -> String {
+        match self {
+            Self::Label | Self::Row => String::new(),
+            Self::Present(columns) => columns.first().cloned().unwrap_or_default(),
+            Self::Value(column) | Self::Product(column, _) => column.clone(),
+        }
+    }
+}
+
+/// The columns of a side that a query uses.
+#[derive(Debug)]
+pub struct QueryColumns {
+    /// Their declarations, each column once.
+    columns: Vec<Declaration>,
+    filter: Option<Predicate>,
+    labels: Vec<LabelColumn>,
+    slots: Vec<Slot>,
+    keys: Keys,
+}
+
+/// A label of this side.
+#[derive(Debug)]
+struct LabelColumn {
+    label: Label,
+    shape: LabelShape,
+    /// The labels that were found so far, if they are private.
+    found: RwLock<HashMap<String, u32>>,
+}
+
+impl LabelColumn {
+    fn count(&self) -> u32 {
+        self.shape.count() as u32
+    }
+
+    /// Returns the number of a label; `None` if it is not declared, or one too many.
+    fn number(&self, label: &str) -> Option<u32> {
+        match &self.shape.values {
+            LabelValues::Public(labels) => {
+                labels.iter().position(|known| known == label).map(|number| number as u32)
+            }
+            LabelValues::Private { most } => {
+                let known = self.found.read().unwrap_or_else(PoisonError::into_inner);
+                if let Some(number) = known.get(label) {
+                    return Some(*number);
+                }
+                drop(known);
+                let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
+                let next = found.len() as u32;
+                match found.get(label) {
+                    Some(number) => Some(*number),
+                    None if next < *most => {
+                        found.insert(label.to_owned(), next);
+                        Some(next)
+                    }
+                    None => None,
+                }
+            }
+        }
+    }
+}
+
+impl QueryColumns {
+    /// Determines the contributions of a side's rows to a query that fits its declarations.
+    pub fn new(select: &Select, shape: &Shape, side: Side, declared: &Declared) -> Self {
+        let used = select.columns(side);
+        let columns = used.iter().filter_map(|used| declared.column(used.name)).cloned().collect();
+        let labels = select.labels().iter().zip(&shape.labels);
+        let labels: Vec<_> = labels
+            .filter(|(_, shape)| shape.side == side)
+            .map(|(label, shape)| LabelColumn {
+                label: label.clone(),
+                shape: shape.clone(),
+                found: RwLock::default(),
+            })
+            .collect();
+        let (filter, keys) = (select.filter(side).cloned(), declared.keys());
+        let mut slots = Vec::new();
+        if !labels.is_empty() {
+            slots.push(Slot::Label);
+        }
+        if filter.is_some() || keys == Keys::Repeats {
+            slots.push(Slot::Row);
+        }
+        let mut made = Self { columns, filter, labels, slots, keys };
+        for sum in &shape.sums {
+            for slot in made.factors(&sum.summand, side) {
+                if !made.slots.contains(&slot) {
+                    made.slots.push(slot);
+                }
+            }
+        }
+        made
+    }
+
+    /// Returns the slots whose product is this side's part of a summand: none, one or two.
+    pub fn factors(&self, summand: &Summand, side: Side) -> Vec<Slot> {
+        let own = |column: &ColumnRef| (column.side == side).then(|| column.name.clone());
+        let repeats = self.keys == Keys::Repeats;
+        let rows = || if repeats { vec![Slot::Row] } else { Vec::new() };
+        match summand {
+            Summand::Key => Vec::new(),
+            Summand::Row => rows(),
+            Summand::Present(columns) => match columns.iter().filter_map(own).collect::<Vec<_>>() {
+                none if none.is_empty() => rows(),
+                columns => vec![Slot::Present(columns)],
+            },
+            Summand::Product(factors) => {
+                let own: Vec<_> = factors.iter().filter_map(|factor| own(&factor.column)).collect();
+                match &own[..] {
+                    [] => rows(),
+                    // Each row has a product of its own.
+                    [one, other] if repeats => vec![Slot::Product(one.clone(), other.clone())],
+                    values => values.iter().cloned().map(Slot::Value).collect(),
+                }
+            }
+        }
+    }
+
+    /// Returns the names of the columns.
+    pub fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(Declaration::name).collect()
+    }
+
+    /// Returns the numbers that each row contributes.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Returns the place of a slot.
+    pub fn place(&self, slot: &Slot) -> Option<usize> {
+        self.slots.iter().position(|known| known == slot)
+    }
+
+    /// Returns whether rows are selected by a filter.
+    pub fn filters(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Returns whether the keys of this side are unique.
+    pub fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// Returns the declared bounds of a slot.
+    pub fn range(&self, slot: &Slot) -> Option<Range> {
+        let Slot::Value(name) = slot else { return None };
+        let column = self.columns.iter().find(|column| column.name() == name)?;
+        match column.kind() {
+            ColumnKind::Number { range, .. } => *range,
+            _ => None,
+        }
+    }
+
+    /// Returns whether any label of this side is known to it only.
+    pub fn private_labels(&self) -> usize {
+        let private =
+            |label: &&LabelColumn| matches!(label.shape.values, LabelValues::Private { .. });
+        self.labels.iter().filter(private).count()
+    }
+
+    /// Numbers the groups. The numbers of private labels follow from the secret and the set of labels that were found.
+    pub fn groups(&self, secret: &[u8; 32]) -> Groups {
+        let labels =
+            (0..).zip(&self.labels).map(|(number, label)| Numbered::new(label, number, secret));
+        Groups { labels: labels.collect() }
+    }
+}
+
+/// The numbers of the groups of a query, for the side that has the labels.
+#[derive(Debug)]
+pub struct Groups {
+    labels: Vec<Numbered>,
+}
+
+/// The numbers of a label's values.
+struct Numbered {
+    count: u32,
+    /// The number of each value in the order of finding.
+    numbers: Vec<u32>,
+    /// The text of each number; `None` for null, and for numbers without a value.
+    texts: Vec<Option<String>>,
+    is_private: bool,
+}
+
+impl fmt::Debug for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Numbered").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl Numbered {
+    fn new(label: &LabelColumn, number: u32, secret: &[u8; 32]) -> Self {
+        let count = label.count();
+        let mut texts = vec![None; count as usize];
+        let mut numbers: Vec<u32> = (0..count).collect();
+        let is_private = match &label.shape.values {
+            LabelValues::Public(labels) => {
+                labels.iter().zip(&mut texts).for_each(|(label, text)| *text = Some(label.clone()));
+                false
+            }
+            LabelValues::Private { most } => {
+                let found = label.found.read().unwrap_or_else(PoisonError::into_inner);
+                let mut found: Vec<_> = found.iter().collect();
+                found.sort_unstable();
+                let mut order: Vec<u32> = (0..*most).collect();
+                let mut hasher = blake3::Hasher::new_keyed(secret);
+                hasher.update(b"vesica 1 numbers of labels").update(&number.to_le_bytes());
+                let seed = Zeroizing::new(*hasher.finalize().as_bytes());
+                order.shuffle(&mut StdRng::from_seed(*seed));
+                for ((text, place), number) in found.into_iter().zip(order) {
+                    numbers[*place as usize] = number;
+                    texts[number as usize] = Some(text.clone());
+                }
+                true
+            }
+        };
+        Self { count, numbers, texts, is_private }
+    }
+}
+
+impl Groups {
+    /// Returns the number of groups.
+    pub fn count(&self) -> usize {
+        self.labels.iter().map(|label| label.count as usize).product()
+    }
+
+    /// Returns the group of a key from its [`Slot::Label`]; the first one for a key without a row that passes.
+    pub fn of(&self, slot: i64) -> u32 {
+        let Ok(mut code) = u32::try_from(slot - 1) else { return 0 };
+        let (mut group, mut step) = (0, 1);
+        for label in self.labels.iter().rev() {
+            group += step * label.numbers[(code % label.count) as usize];
+            code /= label.count;
+            step *= label.count;
+        }
+        group
+    }
+
+    /// Returns the labels of a group; `None` for null.
+    pub fn labels(&self, group: usize) -> Vec<Option<String>> {
+        let places = self.places(group);
+        self.labels.iter().zip(places).map(|(label, place)| label.texts[place].clone()).collect()
+    }
+
+    /// Returns the private labels of all groups, for a side that learns those of the groups that are shown: for each a
+    /// byte with its length, or 0 for null, and the text, filled up with zeros.
+    pub fn private_texts(&self) -> Vec<u8> {
+        let mut texts = Vec::new();
+        for group in 0..self.count() {
+            for (label, place) in self.labels.iter().zip(self.places(group)) {
+                if label.is_private {
+                    let mut bytes = [0; 1 + MAX_LABEL];
+                    if let Some(text) = &label.texts[place] {
+                        bytes[0] = text.len() as u8;
+                        bytes[1..=text.len()].copy_from_slice(text.as_bytes());
+                    }
+                    texts.extend_from_slice(&bytes);
+                }
+            }
+        }
+        texts
+    }
+
+    fn places(&self, mut group: usize) -> Vec<usize> {
+        let mut places = vec![0; self.labels.len()];
+        for (label, place) in self.labels.iter().zip(&mut places).rev() {
+            *place = group % label.count as usize;
+            group /= label.count as usize;
+        }
+        places
+    }
+}
+
+/// The columns of a query, found in a table's header.
+#[derive(Clone)]
+pub(super) struct QueryReader {
+    columns: Arc<QueryColumns>,
+    positions: Vec<usize>,
+    /// The places of columns in slots and labels.
+    slots: Vec<PlacedSlot>,
+    labels: Vec<usize>,
+    /// The places of columns that are only filters.
+    values: Vec<Option<i64>>,
+}
+
+/// A slot with the places of its columns.
+#[derive(Clone)]
+enum PlacedSlot {
+    Label,
+    Row,
+    Present(Vec<usize>),
+    Value(usize),
+    Product(usize, usize),
+}
+
+impl QueryReader {
+    /// Finds the columns; `None` in a table without even a header.
+    ///
+    /// # Errors
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
+    pub(super) fn new(scan: &Scan, columns: Arc<QueryColumns>) -> Result<Option<Self>> {
+        if scan.header().is_missing() {
+            return Ok(None);
+        }
+        let positions = scan.find(&columns.names())?;
+        let place = |name: &str| columns.columns.iter().position(|column| column.name() == name);
+        let place = |name: &String| place(name).unwrap_or_default();
+        let slot = |slot: &Slot| match slot {
+            Slot::Label => PlacedSlot::Label,
+            Slot::Row => PlacedSlot::Row,
+            Slot::Present(names) => PlacedSlot::Present(names.iter().map(place).collect()),
+            Slot::Value(name) => PlacedSlot::Value(place(name)),
+            Slot::Product(one, other) => PlacedSlot::Product(place(one), place(other)),
+        };
+        let slots = columns.slots.iter().map(slot).collect();
+        let labels = columns.labels.iter().map(|label| place(&label.label.column().name)).collect();
+        Ok(Some(Self { columns, positions, slots, labels, values: Vec::new() }))
+    }
+
+    /// Appends a row's numbers.
+    ///
+    /// # Errors
+    /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`], [`InputFault::UndeclaredNull`],
+    /// [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`], [`InputFault::LongLabel`] and
+    /// [`InputFault::SumTooLarge`].
+    pub(super) fn of(&mut self, row: &Row<'_>, numbers: &mut Vec<i64>) -> Result<()> {
+        let Self { columns, positions, slots, labels, values } = self;
+        let mut data = Vec::with_capacity(positions.len());
+        values.clear();
+        for (column, position) in columns.columns.iter().zip(positions) {
+            let datum = datum(column, row, *position)?;
+            let value = match datum {
+                Some(Datum::Number(number)) => i64::try_from(number.number()).ok(),
+                Some(Datum::Boolean(_) | Datum::Text(_)) => Some(0),
+                None => None,
+            };
+            values.push(value);
+            data.push(datum);
+        }
+        let by_name =
+            |name: &str| data[columns.columns.iter().position(|column| column.name() == name)?];
+        if columns.filter.as_ref().is_some_and(|filter| filter.holds(&by_name) != Some(true)) {
+            numbers.extend(slots.iter().map(|_| 0));
+            return Ok(());
+        }
+        for slot in slots {
+            numbers.push(match slot {
+                PlacedSlot::Label => {
+                    let mut code = 0;
+                    for (label, place) in columns.labels.iter().zip(&mut *labels) {
+                        let number = label_of(label, data[*place], row)?;
+                        code = code * i64::from(label.count()) + i64::from(number);
+                    }
+                    code + 1
+                }
+                PlacedSlot::Row => 1,
+                PlacedSlot::Present(places) => {
+                    places.iter().all(|place| values[*place].is_some()).into()
+                }
+                PlacedSlot::Value(place) => values[*place].unwrap_or(0),
+                PlacedSlot::Product(one, other) => {
+                    let [a, b] = [*one, *other].map(|place| values[place].unwrap_or(0));
+                    let column = columns.columns[*one].name().to_owned();
+                    a.checked_mul(b).ok_or_else(|| {
+                        row.fault(InputFault::SumTooLarge { place: row.place(), column })
+                    })?
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads a value; an empty one is null.
+fn datum<'a>(column: &Declaration, row: &Row<'a>, position: usize) -> Result<Option<Datum<'a>>> {
+    let (place, name) = (|| row.place(), || column.name().to_owned());
+    let bytes = row.field(position);
+    let trimmed = bytes.trim_ascii();
+    let is_text = !matches!(column.kind(), ColumnKind::Number { .. } | ColumnKind::Boolean);
+    if if is_text { bytes } else { trimmed }.is_empty() {
+        return match column.is_nullable() {
+            true => Ok(None),
+            false => Err(row.fault(InputFault::UndeclaredNull { place: place(), column: name() })),
+        };
+    }
+    let text = |bytes| {
+        let fault = || row.fault(InputFault::NotUtf8 { place: place(), column: name() });
+        std::str::from_utf8(bytes).map_err(|_| fault())
+    };
+    Ok(Some(match column.kind() {
+        ColumnKind::Number { scale, .. } => {
+            let number = text(trimmed)?;
+            let fault = InputFault::NotANumber { place: place(), column: name(), scale: *scale };
+            let number = parse(number, *scale).ok_or_else(|| row.fault(fault))?;
+            Datum::Number(FixedPoint::new(number.into(), *scale))
+        }
+        ColumnKind::Boolean => match &*text(trimmed)?.to_ascii_lowercase() {
+            "true" | "t" | "1" | "yes" | "y" => Datum::Boolean(true),
+            "false" | "f" | "0" | "no" | "n" => Datum::Boolean(false),
+            _ => {
+                let fault = InputFault::NotABoolean { place: place(), column: name() };
+                return Err(row.fault(fault));
+            }
+        },
+        ColumnKind::PublicLabels(labels) => {
+            let label = text(bytes)?;
+            if !labels.iter().any(|known| known == label) {
+                let fault = InputFault::UndeclaredLabel { place: place(), column: name() };
+                return Err(row.fault(fault));
+            }
+            Datum::Text(label)
+        }
+        ColumnKind::Text | ColumnKind::Label { .. } => Datum::Text(text(bytes)?),
+    }))
+}
+
+/// Returns the number of a row's label; null is the last one.
+fn label_of(label: &LabelColumn, value: Option<Datum<'_>>, row: &Row<'_>) -> Result<u32> {
+    let Some(text) = label.label.of(value) else { return Ok(label.count() - 1) };
+    let (place, column) = (|| row.place(), || label.label.column().name.clone());
+    let most = match label.shape.values {
+        LabelValues::Private { most } => most,
+        LabelValues::Public(_) => 0,
+    };
+    if most > 0 && text.len() > MAX_LABEL {
+        let fault = InputFault::LongLabel { place: place(), column: column(), max: MAX_LABEL };
+        return Err(row.fault(fault));
+    }
+    label.number(&text).ok_or_else(|| {
+        row.fault(InputFault::TooManyLabels { place: place(), column: column(), most })
+    })
+}

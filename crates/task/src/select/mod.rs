@@ -1,0 +1,194 @@
+//! Queries in the language of queries: several numbers about the shared keys, by group, in one run.
+//!
+//! The side whose labels group the rows has the table of circuit PSI, whichever side learns. Rows are read into the
+//! slots of [`QueryColumns`](vesica_keyset::query_columns::QueryColumns); a [`Route`] leads from the query to the
+//! engine's plan and back; the result is a table.
+
+mod plan;
+mod run;
+mod selection;
+mod shown;
+
+use std::sync::Arc;
+
+use rand::CryptoRng;
+use vesica_core::{
+    difference::Difference,
+    error::{Error, Misuse, Result},
+    parties::Role,
+    words::counted,
+};
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{Adversary, Status, aggregate};
+use vesica_select::Select;
+use vesica_table::output::Access;
+
+pub use self::selection::{QueryTable, Selection};
+
+use self::{plan::Route, run::Selecting};
+use crate::{
+    disclosure::{Fact, Scenario, Secret},
+    interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
+    outcome::Outcome,
+    query::{Body, BodyForm, Query, QueryKind, ResultForm, Values},
+};
+
+impl Query {
+    /// A query in the language of queries.
+    pub fn select(select: Select) -> Self {
+        Self { kind: &KIND, body: Body::Select(Arc::new(select)) }
+    }
+}
+
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "query",
+    word: "select",
+    form: None,
+    values: Values::None,
+    body: BodyForm::Select,
+    takes_columns: false,
+    takes_identifiers: false,
+    takes_order: false,
+    is_told: true,
+    keeps_rows: false,
+    access: Access::Usual,
+    result: ResultForm::Table,
+    task: &Selected,
+};
+
+/// The task of a query.
+struct Selected;
+
+impl Task for Selected {
+    fn check(&self, part: &Part) -> Result<()> {
+        let refused = |message: String| Err(Error::usage(Misuse::Query, message));
+        if part.minimum > 0 {
+            let message = "a query has its minimum in its text: HAVING count(*) >= N";
+            return refused(message.to_owned());
+        }
+        let (Some(select), Some(table)) = (&part.select, &part.table) else {
+            return refused("a query requires this side's table, `a` or `b`".to_owned());
+        };
+        let Some(declared) = &table.declared else {
+            return refused(format!("declare the columns of this side's table `{}`", table.side));
+        };
+        let used = select.columns(table.side);
+        let undeclared = used.iter().find(|used| declared.column(used.name).is_none());
+        if let Some(used) = undeclared {
+            let (side, name) = (table.side, used.name);
+            return refused(format!(
+                "the query uses the column `{name}` of this side's table `{side}`: declare it, as in --column {name}:integer"
+            ));
+        }
+        let unused = declared
+            .columns()
+            .iter()
+            .find(|column| used.iter().all(|used| used.name != column.name()));
+        match unused {
+            Some(column) => refused(format!(
+                "the query does not use the column `{}` of this side's table `{}`: declare only columns that it uses",
+                column.name(),
+                table.side
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The two sides have the two tables, and their columns fit the query.
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let (Some(select), Some(mine), Some(others)) = (&ours.select, &ours.table, &theirs.table)
+        else {
+            return Some(Difference::of_both("table of the query", "a side names none".to_owned()));
+        };
+        if mine.side == others.side {
+            let [here, there] = [mine, others].map(|table| format!("`{}`", table.side));
+            return Some(Difference { what: "table of the query", here, there });
+        }
+        let judged = Selection::of_roles(select.clone(), [mine, others]);
+        judged.err().map(|why| Difference::of_both("query", why))
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        vec![Box::new(Selecting)]
+    }
+
+    fn activity(&self) -> &'static str {
+        "answering the query"
+    }
+
+    fn facts(&self, scenario: &Scenario, _: Role) -> Vec<Fact> {
+        let selection = scenario.selection.as_deref().cloned();
+        selection
+            .map(|selection| Fact::Query { selection, cells: scenario.cells })
+            .into_iter()
+            .collect()
+    }
+
+    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
+        vec![Secret::Members, Secret::Values, Secret::AllColumns]
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let cells = outcome.cells?;
+        let suppressed = match cells.suppressed {
+            0 => String::new(),
+            few => format!("; {} with too few keys", counted(few, "group")),
+        };
+        Some((context.written)(counted(cells.shown, "row")) + &suppressed)
+    }
+}
+
+/// The aggregate method whose construction answers queries.
+static ENGINE: &aggregate::Method = &aggregate::circuit::RS21;
+
+impl Method for Selecting {
+    fn key(&self) -> &'static str {
+        ENGINE.key
+    }
+
+    fn status(&self) -> Status {
+        ENGINE.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        vesica_psi::select::ADVERSARY
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        let undeclared =
+            || Difference::of_both("query", "a side has yet to declare its columns".to_owned());
+        let plan = request.route().ok_or_else(undeclared)?.plan;
+        Ok(Candidate::plan(ENGINE, &plan))
+    }
+
+    fn splits(&self) -> bool {
+        true
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        Some(Box::new(run::Answering::new(call.clone())?))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        let method = run::Answering::new(call).expect("a candidate has a route");
+        Ok(Box::new(method.on_sets(channel, rng)?))
+    }
+}
+
+impl Request {
+    /// Returns the route to the answer of a query whose columns both sides have declared.
+    pub(crate) fn route(&self) -> Option<Route> {
+        let selection = self.selection.as_deref()?;
+        let shape = selection.shape()?;
+        let Self { sizes, partitions, receiver, learner, .. } = *self;
+        Some(Route::new(selection, shape, receiver, learner, sizes, partitions))
+    }
+}

@@ -1,0 +1,286 @@
+//! A side's part in answering a query: on whole sets, and on partitions.
+
+use std::{fmt, sync::Arc};
+
+use rand::CryptoRng;
+use vesica_core::error::{Error, Result};
+use vesica_keyset::{
+    key_rows::KeyRows,
+    partitions::{Partition, Partitions},
+    query_columns::{Groups, Slot},
+};
+use vesica_net::Channel;
+use vesica_psi::{
+    Items,
+    select::{CellShares, Input, OpenedCells, Owner, Selector, Sharer},
+};
+use vesica_select::Shape;
+use zeroize::Zeroizing;
+
+use super::{Selection, plan::Route, shown::Answer};
+use crate::{
+    gather::{ByPartitions, FoundPieces},
+    interface::{Call, Content, Found, Party, Randomness, Reveal, RevealStep, Unrevealed},
+    outcome::Outcome,
+    piece::{CellsLayout, CellsPiece, Left},
+};
+
+/// The only method for queries.
+pub(super) struct Selecting;
+
+/// The method with the facts of a run.
+#[derive(Clone)]
+pub(super) struct Answering {
+    call: Call,
+    selection: Arc<Selection>,
+    route: Arc<Route>,
+}
+
+/// Shows nothing of the run.
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answering")
+    }
+}
+
+impl Answering {
+    /// Plans this side's part; `None` if a side has yet to declare its columns.
+    pub(super) fn new(call: Call) -> Option<Self> {
+        let selection = call.request.selection.clone()?;
+        let route = Arc::new(call.request.route()?);
+        Some(Self { call, selection, route })
+    }
+
+    fn shape(&self) -> Result<&Shape> {
+        self.selection.shape().ok_or(Error::bug("a query without a shape"))
+    }
+
+    fn owner(&self) -> Owner {
+        if self.call.receives() { Owner::Table } else { Owner::Other }
+    }
+
+    /// Returns the groups of this side's labels, if it has them.
+    fn groups(&self, set: &KeyRows) -> Option<Groups> {
+        let (columns, _) = set.query()?;
+        let none = [0; 32];
+        let secret = self.call.secret.as_ref().map_or(&none, |secret| &***secret);
+        self.call.receives().then(|| columns.groups(secret))
+    }
+
+    /// Prepares the run on whole sets.
+    pub(super) fn on_sets(
+        self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<WholeSets> {
+        let party = self.route.plan.on_sets().party(self.call.receives(), channel, rng)?;
+        Ok(WholeSets { method: self, party })
+    }
+
+    /// Returns the result of the cells that this side has opened, before the other side learns it too.
+    fn unrevealed<'a>(
+        self,
+        opened: Option<OpenedCells>,
+        groups: Option<&Groups>,
+        left: Left,
+        channel: &Channel,
+    ) -> Result<Unrevealed<'a>> {
+        let shape = self.shape()?;
+        let read = |opened: OpenedCells| {
+            let answer = Answer::of(&opened, &self.selection, shape, &self.route, groups);
+            let malformed = || channel.malformed("answer/share", "a text that is not a label");
+            answer.ok_or_else(|| Error::from(malformed()))
+        };
+        let mut answer = opened.map(read).transpose()?;
+        let reveal: RevealStep<'a> = Box::new(move |channel, _| {
+            let shape = self.shape()?;
+            if self.call.sides.both_learn() {
+                let revealed = match &answer {
+                    Some(answer) => answer.tell(channel),
+                    None => Answer::learn(&self.selection, shape, channel)
+                        .map(|learned| answer = Some(learned)),
+                };
+                revealed.map_err(|error| Error::of_protocol(error, channel))?;
+            }
+            let Left { clamped, filtered } = left;
+            let cells = answer.as_ref().map(Answer::counts);
+            let (clamped, filtered) = (Some(clamped), Some(filtered));
+            let outcome = Outcome { cells, clamped, filtered, ..Outcome::default() };
+            let table = answer.map(|answer| answer.table(&self.selection, shape));
+            Ok(Found { outcome, content: table.map(Content::Table) })
+        });
+        Ok(Unrevealed { shared: None, reveal })
+    }
+}
+
+/// The numbers of this side's keys, as the engine takes them.
+struct KeyNumbers {
+    counted: Option<Vec<bool>>,
+    columns: Vec<Vec<i64>>,
+    labels: Vec<u32>,
+    left: Left,
+}
+
+impl KeyNumbers {
+    /// Clamps the numbers to their declared bounds, and numbers the groups of labels.
+    fn of(set: &KeyRows, groups: Option<&Groups>) -> Self {
+        let Some((columns, numbers)) = set.query() else {
+            return Self {
+                counted: None,
+                columns: Vec::new(),
+                labels: Vec::new(),
+                left: Left::default(),
+            };
+        };
+        let used = set.counts().used as usize;
+        let mut left = Left::default();
+        let mut made = Vec::new();
+        let mut is_clamped = vec![false; used];
+        let (mut counted, mut labels) = (None, Vec::new());
+        for (slot, values) in columns.slots().iter().zip(numbers) {
+            if *slot == Slot::Label {
+                let groups = groups.filter(|groups| groups.count() > 1);
+                labels = groups.map_or_else(Vec::new, |groups| {
+                    values.iter().map(|label| groups.of(*label)).collect()
+                });
+                continue;
+            }
+            if *slot == Slot::Row && columns.filters() {
+                let counts: Vec<bool> = values.iter().map(|rows| *rows > 0).collect();
+                left.filtered = counts[..used].iter().filter(|counts| !**counts).count() as u64;
+                counted = Some(counts);
+            }
+            let mut values = values.clone();
+            if let Some(range) = columns.range(slot) {
+                for (value, is_clamped) in values[..used].iter_mut().zip(&mut is_clamped) {
+                    // A key that is left out has 0, which counts for nothing.
+                    let bounded =
+                        if *value == 0 { 0 } else { (*value).clamp(range.low, range.high) };
+                    *is_clamped |= bounded != *value;
+                    *value = bounded;
+                }
+            }
+            made.push(values);
+        }
+        left.clamped = is_clamped.iter().filter(|is_clamped| **is_clamped).count() as u64;
+        Self { counted, columns: made, labels, left }
+    }
+
+    /// Runs a party on the items of these keys.
+    fn run<T>(
+        &self,
+        party: Box<dyn for<'a> vesica_psi::Party<Input<'a>, T>>,
+        items: Items<'_>,
+        texts: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<T> {
+        let columns: Vec<_> = self.columns.iter().map(Vec::as_slice).collect();
+        let input = Input {
+            items,
+            counted: self.counted.as_deref(),
+            columns: &columns,
+            labels: &self.labels,
+            texts,
+        };
+        party.run(input, channel, rng)
+    }
+}
+
+/// A party of a query on whole sets.
+pub(super) struct WholeSets {
+    method: Answering,
+    party: Box<Selector>,
+}
+
+impl Party for WholeSets {
+    fn run<'a>(
+        self: Box<Self>,
+        items: Items<'a>,
+        set: &'a KeyRows,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Unrevealed<'a>> {
+        let Self { method, party } = *self;
+        let groups = method.groups(set);
+        let numbers = KeyNumbers::of(set, groups.as_ref());
+        let texts = method.texts(groups.as_ref());
+        let opened = numbers.run(party, items, &texts, channel, rng)?;
+        channel.flush()?;
+        let left = numbers.left;
+        Ok(method.clone().unrevealed(opened, groups.as_ref(), left, channel).unwrap_or_else(
+            |error| Unrevealed { shared: None, reveal: Box::new(move |_, _| Err(error)) },
+        ))
+    }
+}
+
+impl Answering {
+    /// Returns the private labels of this side's groups, if the other side learns those that are shown.
+    fn texts(&self, groups: Option<&Groups>) -> Vec<u8> {
+        match self.route.plan.cells.text_len {
+            0 => Vec::new(),
+            _ => groups.map_or_else(Vec::new, Groups::private_texts),
+        }
+    }
+}
+
+impl ByPartitions for Answering {
+    type Party = Box<Sharer>;
+    type Piece = CellsPiece;
+
+    fn layout(&self) -> CellsLayout {
+        CellsLayout { plan: self.route.plan.clone() }
+    }
+
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<Sharer>> {
+        self.route.plan.on_partition().party(self.call.receives(), channel, rng)
+    }
+
+    fn run(
+        &self,
+        party: Box<Sharer>,
+        partition: &Partition,
+        _: Reveal,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<CellsPiece>> {
+        let Partition { set, items, .. } = partition;
+        let groups = self.groups(set);
+        let numbers = KeyNumbers::of(set, groups.as_ref());
+        let shares = numbers.run(party, items.items(), &[], channel, rng)?;
+        Ok(Some(CellsPiece { shares, left: numbers.left }))
+    }
+
+    fn add_up<'a>(
+        self,
+        pieces: FoundPieces<CellsPiece>,
+        partitions: Option<&'a Partitions>,
+        channel: &mut Channel,
+        Randomness { rng, noise }: &mut Randomness<'_>,
+    ) -> Result<Unrevealed<'a>> {
+        let plan = self.route.plan.clone();
+        let (mut total, mut left): (Option<CellShares>, _) = (None, Left::default());
+        for piece in pieces.of_all() {
+            let CellsPiece { shares, left: more } = piece?;
+            left.clamped += more.clamped;
+            left.filtered += more.filtered;
+            match &mut total {
+                Some(total) => total.add(&plan, &shares),
+                None => total = Some(shares),
+            }
+        }
+        let total = total.ok_or(Error::bug("a run without a partition"))?;
+        let columns = partitions.and_then(Partitions::query);
+        let none = Zeroizing::new([0; 32]);
+        let secret = self.call.secret.as_deref().unwrap_or(&none);
+        let groups = columns.filter(|_| self.call.receives()).map(|columns| columns.groups(secret));
+        let texts = self.texts(groups.as_ref());
+        let opened = plan.open(self.owner(), &total, &texts, channel, *rng, *noise);
+        let opened = opened.map_err(|error| Error::of_protocol(error, channel))?;
+        self.unrevealed(opened, groups.as_ref(), left, channel)
+    }
+}

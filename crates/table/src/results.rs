@@ -153,10 +153,7 @@ impl ResultTable {
         }
         if format == Format::NDJSON {
             for row in 0..self.rows() {
-                let member = |column| {
-                    let ResultColumn { name, values } = column;
-                    (name, values.json(row))
-                };
+                let member = |column: &ResultColumn| (column.name.clone(), column.values.json(row));
                 // A map of serde_json would sort the columns.
                 serde_json::Serializer::new(&mut *out)
                     .collect_map(self.columns.iter().map(member))?;

@@ -7,6 +7,7 @@ use vesica::{
     Error,
     files::{PlannerInputs, figures},
     planning::Prospect,
+    queries::Side,
     spec,
 };
 
@@ -50,7 +51,8 @@ pub fn plan(
     let job: spec::Job = request::specified(options)?;
     let planned = || -> spec::Result<_> {
         Ok(vesica::plan(&Prospect {
-            offer: job.terms.offer(&[], 1)?,
+            offer: job.terms.offer(&[], 1, Some(Side::A))?,
+            peer_table: None,
             mine,
             theirs,
             runs,

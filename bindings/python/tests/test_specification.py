@@ -55,6 +55,8 @@ LIMITS = {
     "threshold-first",
     "max-result",
     "max-result-total",
+    "min-cell",
+    "max-cells",
     "epsilon-total",
     "max-runs-per-day",
     "max-runs",

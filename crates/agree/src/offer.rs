@@ -22,7 +22,7 @@ use vesica_task::{
     interface::{Method, Part, Request},
     noise::Noise,
     query::{Body, Query},
-    select::QueryTable,
+    select::{QueryTable, Selection},
 };
 
 /// The version of the wire format. Sides with different versions do not run.
@@ -246,13 +246,26 @@ impl Offer {
     }
 
     /// Returns the protocols for real data that could run if the other side made a matching offer, for this many
-    /// distinct keys of each side. If nobody learns, or both do, this side is taken for the receiver.
-    pub fn candidates(&self, mine: usize, theirs: usize) -> Vec<Candidate> {
+    /// distinct keys of each side. If nobody learns, or both do, this side is taken for the receiver. In a query over
+    /// both tables, `peer` is the other side's.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a query that does not fit both tables.
+    pub fn candidates(
+        &self,
+        mine: usize,
+        theirs: usize,
+        peer: Option<&QueryTable>,
+    ) -> Result<Vec<Candidate>> {
+        let (selection, turned) = self.selection(peer)?;
+        let learner = if self.learns == Learns::Peer { Role::B } else { Role::A };
+        let receiver_role = turned.unwrap_or(learner);
+        let learner = if self.learns == Learns::Both { receiver_role } else { learner };
         let peer_brings = self.query.peer_brings_values(self.brings_values);
         let (receiver, sender) = ((mine, self.brings_values), (theirs, peer_brings));
-        let (receiver, sender) = match self.learns {
-            Learns::Peer => (sender, receiver),
-            _ => (receiver, sender),
+        let (receiver, sender) = match receiver_role {
+            Role::B => (sender, receiver),
+            Role::A => (receiver, sender),
         };
         let request = Request {
             partitions: 1,
@@ -267,9 +280,9 @@ impl Offer {
                 .sends
                 .as_ref()
                 .map_or(DEFAULT_BYTES as usize, SentColumns::payload_len),
-            selection: None,
-            receiver: Role::A,
-            learner: Role::A,
+            selection,
+            receiver: receiver_role,
+            learner,
         };
         let fits = |method: &dyn Method| {
             method.status().is_for_use()
@@ -278,7 +291,24 @@ impl Offer {
         };
         let methods = self.query.kind.task.methods();
         let fitting = methods.iter().filter(|method| fits(&***method));
-        fitting.filter_map(|method| method.candidate(&request).ok()).collect()
+        Ok(fitting.filter_map(|method| method.candidate(&request).ok()).collect())
+    }
+
+    /// Returns the query over both tables, if this is one, and the side that has its labels; this side has the role of
+    /// the connecting one.
+    fn selection(
+        &self,
+        peer: Option<&QueryTable>,
+    ) -> Result<(Option<Arc<Selection>>, Option<Role>)> {
+        let (Some(select), Some(mine)) = (self.query.selected(), &self.table) else {
+            return Ok((None, None));
+        };
+        let undeclared = QueryTable { side: mine.side.other(), declared: None };
+        let peer = peer.unwrap_or(&undeclared);
+        let selection = Selection::of_roles(select.clone(), [mine, peer])
+            .map_err(|why| Error::usage(Misuse::Query, why))?;
+        let labeller = selection.labeller();
+        Ok((Some(Arc::new(selection)), labeller))
     }
 }
 

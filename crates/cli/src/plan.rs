@@ -3,9 +3,10 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use vesica::{
-    Learns, Offer,
+    Learns, Noise, Offer,
     files::PlannerInputs,
     planning::{ListPlan, Plan, PredictedCost, Prospect, money},
+    queries::{Declared, Keys, QueryTable, Side},
     report::grouped,
     spec::Planned,
 };
@@ -55,8 +56,10 @@ fn plan(planned: &Planned, figures: Figures) -> Result<Plan, Failure> {
         };
         keys.ok_or_else(most)
     };
+    let offer = offer(planned)?;
     let prospect = Prospect {
-        offer: offer(planned),
+        peer_table: peer_table(planned, offer.table.as_ref())?,
+        offer,
         mine: size(planned.run.mine, &["mine"], "how many keys this side has")?,
         theirs: size(planned.run.theirs, &["theirs"], "how many keys the other side has")?,
         runs: planned.run.runs,
@@ -92,14 +95,30 @@ fn prices_of(planned: &Planned) -> Prices {
 }
 
 /// Returns the offer that this side would make.
-fn offer(planned: &Planned) -> Offer {
+fn offer(planned: &Planned) -> Result<Offer, Failure> {
     let terms = &planned.terms;
     let mut offer = Offer::new(Vec::new(), planned.run.learns);
     offer.security = terms.security;
     offer.query = terms.answer.query.clone();
     offer.brings_values = terms.answer.column.is_some();
     offer.minimum = terms.minimum;
-    offer
+    offer.noise = terms.epsilon.map(|epsilon| Noise { epsilon, clamp: None });
+    terms.ask(&mut offer, Some(Side::A))?;
+    Ok(offer)
+}
+
+/// Returns the other side's table in a query, if it declares columns.
+fn peer_table(planned: &Planned, mine: Option<&QueryTable>) -> Result<Option<QueryTable>, Failure> {
+    let columns = planned.run.their_column.clone();
+    let Some(mine) = mine else {
+        return match columns.is_empty() {
+            true => Ok(None),
+            false => Err(Failure::usage("--their-column requires --query")),
+        };
+    };
+    let declared = Declared::new(columns, Keys::Unique);
+    let declared = Some(declared.map_err(|error| Failure::usage(error.to_string()))?);
+    Ok(Some(QueryTable { side: mine.side.other(), declared }))
 }
 
 /// Describes machines and the date of their prices.

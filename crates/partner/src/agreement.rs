@@ -24,7 +24,7 @@ use vesica_core::{
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::shown::shown;
 use vesica_psi::Status;
-use vesica_task::{disclosure::words::Names, noise::Noise};
+use vesica_task::{disclosure::words::Names, noise::Noise, select::Selection};
 
 use super::{
     armour,
@@ -282,7 +282,8 @@ impl Invitation {
             offer: WireOffer::new(&offer, INVITER.other()),
             nonce: nonce()?,
         });
-        agreement.document().merge(me.fingerprint())?;
+        let terms = agreement.document().merge(me.fingerprint())?;
+        check_groups(&terms, &agreement.document().proposal.policy)?;
         agreement.sign(me).map_err(|_| Error::bug("this side accepts"))?;
         Ok(agreement)
     }
@@ -372,7 +373,8 @@ impl Signed<Agreement> {
             let message = "the reply is to another invitation, or changed the proposal";
             return Err(Error::usage(Misuse::Agreement, message));
         }
-        self.document().merge(me.fingerprint())?;
+        let terms = self.document().merge(me.fingerprint())?;
+        check_groups(&terms, &self.document().proposal.policy)?;
         let stranger = |_| {
             Error::usage(Misuse::Agreement, "another identity of this side made the invitation")
         };
@@ -474,6 +476,14 @@ impl Agreement {
         self.proposal.inviter.fingerprint() == party
     }
 
+    /// Refuses a query with more groups than this policy of a party permits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], and as [`Agreement::summary`].
+    pub(crate) fn check_groups(&self, party: Fingerprint, policy: &Policy) -> Result<()> {
+        check_groups(&self.merge(party)?, policy)
+    }
+
     /// Merges the two offers from the point of view of this party, or finds their differences.
     fn merge(&self, me: Fingerprint) -> Result<Terms> {
         let (inviter, accepter) = (&self.proposal.inviter, &self.accepter);
@@ -499,6 +509,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     if let Some(least) = policy.min_result.filter(|_| task.takes_minimum()) {
         offer.minimum = offer.minimum.max(least);
     }
+    check_query(&offer, policy)?;
     let is_exact = offer.noise.is_none();
     let counts_matches =
         offer.query.kind.keeps_rows || offer.query == vesica_task::query::Query::COUNT && is_exact;
@@ -531,6 +542,40 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
                 "{rule} requires a query that reveals the number of shared keys, which {} does not",
                 offer.query.describe()
             ),
+        )),
+    }
+}
+
+/// Refuses a query that shows smaller groups than the policy permits, and rules about groups for other queries.
+fn check_query(offer: &Offer, policy: &Policy) -> Result<()> {
+    let refused = |message: String| Err(Error::usage(Misuse::Policy, message));
+    let Some(select) = offer.query.selected() else {
+        let rules = [(policy.min_cell, "min-cell"), (policy.max_cells, "max-cells")];
+        return match rules.iter().find(|(rule, _)| rule.is_some()) {
+            None => Ok(()),
+            Some((_, rule)) => refused(format!(
+                "{rule} requires a query over both tables, and the query is {}",
+                offer.query.describe()
+            )),
+        };
+    };
+    match policy.min_cell.filter(|least| select.least() < *least) {
+        None => Ok(()),
+        Some(least) => refused(format!(
+            "min-cell requires that the query ends in HAVING count(*) >= {least}, or a larger number"
+        )),
+    }
+}
+
+/// Refuses a query with more groups than a policy permits.
+fn check_groups(terms: &Terms, policy: &Policy) -> Result<()> {
+    let selection = terms.selection();
+    let groups = selection.as_ref().and_then(Selection::shape).map_or(1, |shape| shape.groups);
+    match policy.max_cells.filter(|most| groups > *most) {
+        None => Ok(()),
+        Some(most) => Err(Error::usage(
+            Misuse::Policy,
+            format!("max-cells permits {most} groups, and the query has up to {groups}"),
         )),
     }
 }

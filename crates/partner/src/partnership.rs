@@ -103,6 +103,8 @@ impl Partnership {
     /// # Errors
     /// [`Error::Usage`] for an offer that this release cannot make.
     pub fn offer(&self) -> Result<Offer> {
+        let agreement = self.agreement.document();
+        agreement.check_groups(self.me.fingerprint(), &self.policies[1])?;
         let mut offer = limited(
             &self.agreement.document().offer_of(self.me.fingerprint())?,
             &self.policies[1],

@@ -34,6 +34,12 @@ pub struct Policy {
     /// The maximum number of shared keys that all runs together may reveal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_total: Option<u64>,
+    /// For queries over both tables: the minimum number of keys of a group that is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_cell: Option<u64>,
+    /// For queries over both tables: the maximum number of groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cells: Option<u64>,
     /// The maximum ε of all runs together, for numbers with noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon_total: Option<Epsilon>,
@@ -237,6 +243,10 @@ impl Policy {
         say(self
             .max_result_total
             .map(|n| format!("all runs together reveal at most {}", counted(n, "shared key"))));
+        say(self.min_cell.map(|n| {
+            format!("a query shows only groups with at least {}", counted(n, "shared key"))
+        }));
+        say(self.max_cells.map(|n| format!("a query has at most {}", counted(n, "group"))));
         say(self
             .epsilon_total
             .map(|total| format!("the noise of all runs together has an ε of at most {total}")));

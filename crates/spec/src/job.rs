@@ -233,7 +233,7 @@ options! {
         ///
         /// The larger minimum of the two sides applies.
         "N" minimum: Count = 0;
-        /// For counts and sums: add noise that hides any single key.
+        /// For counts, sums and queries: add noise that hides any single key.
         ///
         /// It is the noise of differential privacy with this ε, for example 0.5, the same on both sides. Nobody learns
         /// the number without the noise; see docs/guides/noise.md.
@@ -284,6 +284,12 @@ options! {
         "N" max_result: Maybe<Count> = None;
         /// The maximum number of shared keys that all runs together may reveal.
         "N" max_result_total: Maybe<Count> = None;
+        /// For queries: the minimum number of keys of a group that is shown.
+        ///
+        /// The query must have at least this minimum: HAVING count(*) >= N.
+        "N" min_cell: Maybe<Count> = None;
+        /// For queries: the maximum number of groups.
+        "N" max_cells: Maybe<Count> = None;
         /// For numbers with noise: the maximum ε of all runs together, as in 10.
         ///
         /// Each run that begins spends the ε of --epsilon.

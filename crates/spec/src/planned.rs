@@ -5,7 +5,10 @@ use vesica_planner::prices::Machines;
 
 use crate::{
     check::MemoryLimit,
-    form::basic::{Decimal, File, Flag, Items, Maybe, Mbits, Parsed, Whole, Word},
+    form::{
+        basic::{Decimal, File, Flag, Items, Maybe, Mbits, Parsed, Whole, Word},
+        domain::Declarations,
+    },
     job::Terms,
     options::{options, sections},
     selection::selection,
@@ -47,12 +50,16 @@ options! {
         "MS" rtt: Decimal = 20.0;
         /// The side that learns the result: me, peer, both or nobody.
         "WHO" learns: Word<Learns> = Learns::Me;
+        /// In a query: a column of the other side, with its type.
+        "NAME:TYPE" their_column: Declarations = Vec::new();
     }
 }
 
 selection! {
     /// The terms of a run that is planned.
-    pub struct PlannedTerms of Terms { "answer", "minimum", "security" }
+    pub struct PlannedTerms of Terms {
+        "answer", "query", "query-file", "query-side", "column", "repeated-keys", "minimum", "epsilon", "security",
+    }
 }
 
 options! {

@@ -118,6 +118,8 @@ impl Limits {
             threshold_first: self.threshold_first,
             max_result: self.max_result,
             max_result_total: self.max_result_total,
+            min_cell: self.min_cell,
+            max_cells: self.max_cells,
             epsilon_total: self.epsilon_total,
             max_runs_per_day: self.max_runs_per_day,
             max_runs: self.max_runs,
@@ -147,18 +149,7 @@ impl Terms {
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
         offer.query = if self.send.is_some() || self.receive { Query::JOIN } else { query.clone() };
-        if let Some(select) = self.asked()? {
-            let missing = Fault::Missing {
-                options: &["query-side"],
-                purpose: "which table of the query is this side's",
-            };
-            let side = self.query_side.or(side).ok_or(missing)?;
-            offer.query = Query::select(select);
-            offer.table = Some(QueryTable { side, declared: Some(self.declared()?) });
-        } else if !self.column.is_empty() || self.repeated_keys {
-            let option = if self.repeated_keys { "repeated-keys" } else { "column" };
-            return Err(Fault::Requires { option, other: "query" }.into());
-        }
+        self.ask(&mut offer, side)?;
         offer.sends = self.sent(rows);
         offer.align = self.align;
         offer.brings_values = column.is_some();
@@ -168,6 +159,25 @@ impl Terms {
         offer.diagnose = self.diagnose;
         offer.null_values = self.null_values.clone().unwrap_or_default();
         Ok(offer)
+    }
+
+    /// Sets the query over both tables in an offer, if there is one, and this side's table in it: `side` unless the
+    /// terms name it.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] and [`Fault::Requires`]; [`Error::Run`] if the query cannot be read.
+    pub fn ask(&self, offer: &mut Offer, side: Option<Side>) -> Result<()> {
+        if let Some(select) = self.asked()? {
+            let purpose = "which table of the query is this side's";
+            let missing = Fault::Missing { options: &["query-side"], purpose };
+            let side = self.query_side.or(side).ok_or(missing)?;
+            offer.query = Query::select(select);
+            offer.table = Some(QueryTable { side, declared: Some(self.declared()?) });
+        } else if !self.column.is_empty() || self.repeated_keys {
+            let option = if self.repeated_keys { "repeated-keys" } else { "column" };
+            return Err(Fault::Requires { option, other: "query" }.into());
+        }
+        Ok(())
     }
 
     /// Returns the query over both tables, if there is one.

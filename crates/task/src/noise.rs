@@ -60,6 +60,19 @@ impl Noise {
         Err(Error::usage(Misuse::Noise, message))
     }
 
+    /// Returns the noise of one of several numbers that share this ε evenly, which a key changes by at most `most`.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub(crate) fn share(self, numbers: usize, most: u64) -> std::result::Result<Laplace, String> {
+        let epsilon = self.epsilon.0 / numbers.max(1) as u64;
+        let noise = u32::try_from(epsilon).ok().and_then(|epsilon| Laplace::new(epsilon, most));
+        noise.ok_or_else(|| match epsilon {
+            0 => format!("an ε of {} is too small for {numbers} numbers", self.epsilon),
+            _ => format!("noise with an ε of {} for each number hides nothing", Epsilon(epsilon)),
+        })
+    }
+
     /// Returns the standard deviation of the noise in the number as shown, to two significant digits. The parameters
     /// are the same as in [`Noise::laplace`].
     pub(crate) fn deviation(self, power: u32, scale: u8) -> String {

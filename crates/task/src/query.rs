@@ -188,7 +188,7 @@ impl Query {
             return Err(Error::usage(Misuse::Order, message));
         }
         if part.noise.is_some() && !self.kind.task.takes_noise() {
-            let message = "only counts and sums take noise; the query is neither";
+            let message = "only counts, sums and queries over both tables take noise";
             return Err(Error::usage(Misuse::Noise, message));
         }
         self.kind.task.check(part)?;

@@ -14,7 +14,7 @@ use vesica_core::{
 };
 use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
 use vesica_psi::{Status, lookup::Asking};
-use vesica_task::query::Query;
+use vesica_task::{query::Query, select::QueryTable};
 
 pub use published_list::ListPlan;
 
@@ -23,6 +23,8 @@ pub use published_list::ListPlan;
 pub struct Prospect {
     /// This side's offer. Its keys and its protocol do not matter.
     pub offer: Offer,
+    /// In a query over both tables, the other side's table.
+    pub peer_table: Option<QueryTable>,
     /// Distinct keys of this side.
     pub mine: usize,
     /// Distinct keys of the other side.
@@ -95,7 +97,7 @@ pub struct PredictedCost {
 /// # Errors
 /// [`Error::Usage`] if no protocol can answer the query, or none fits into memory.
 pub fn plan(prospect: &Prospect) -> Result<Plan> {
-    let Prospect { offer, mine, theirs, runs, round_trip, prices, planner } = prospect;
+    let Prospect { offer, peer_table, mine, theirs, runs, round_trip, prices, planner } = prospect;
     let (receiver, sender) = match offer.learns {
         Learns::Peer => (*theirs, *mine),
         Learns::Me | Learns::Both | Learns::Nobody => (*mine, *theirs),
@@ -103,7 +105,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     let link = assumed_link(*round_trip, planner.bits_per_second);
     let calibrated = planner.figures != Figures::default();
     let ranking = Planner { figures: planner.figures.clone(), link: Some(link), prices: *prices };
-    let mut candidates = offer.candidates(*mine, *theirs);
+    let mut candidates = offer.candidates(*mine, *theirs, peer_table.as_ref())?;
     if candidates.is_empty() {
         let security = offer.security.name();
         return Err(Error::usage(

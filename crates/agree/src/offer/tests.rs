@@ -275,7 +275,7 @@ fn a_part_is_that_of_the_offer() {
 
 #[test]
 fn candidates_are_for_real_data_secure_enough_and_reveal_no_size() {
-    let of = |offer: &Offer| offer.candidates(10, 2000);
+    let of = |offer: &Offer| offer.candidates(10, 2000, None).unwrap();
     let keys = |offer: &Offer| of(offer).iter().map(|found| found.key).collect::<Vec<_>>();
     let found = keys(&offer());
     assert!(found.contains(&"rr22") && found.contains(&"kkrt16") && !found.contains(&"naive"));

@@ -93,8 +93,11 @@ fn noise_that_is_none_is_refused() {
     x.assert(5, &["noise of the number (--epsilon, --clamp) (here: ε = 1; there: ε = 0.5)"]);
     y.assert(5, &["here: ε = 0.5; there: ε = 1"]);
     for (flags, words) in [
-        (&["--epsilon", "1"][..], "only counts and sums take noise"),
-        (&["--answer", "threshold:3", "--epsilon", "1"], "only counts and sums take noise"),
+        (&["--epsilon", "1"][..], "only counts, sums and queries over both tables take noise"),
+        (
+            &["--answer", "threshold:3", "--epsilon", "1"],
+            "only counts, sums and queries over both tables take noise",
+        ),
         (&["--answer", "count", "--epsilon", "0"], "a decimal number above 0"),
         (&["--answer", "count", "--epsilon", "11"], "hides nothing"),
         (&["--answer", "count", "--clamp", "1", "--epsilon", "1"], "no values to clamp"),

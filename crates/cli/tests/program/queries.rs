@@ -432,3 +432,107 @@ fn an_agreement_has_a_query() {
         ],
     );
 }
+
+/// With the largest ε, the noise is larger than 20 with a probability below 2^-100.
+#[test]
+fn noise_hides_a_key_in_every_group() {
+    let lab = lab();
+    let query = format!("SELECT b.campaign, count(*), sum(a.spend) {FROM} GROUP BY b.campaign");
+    let epsilon = ["--epsilon", "10"];
+    let mine = [&["--column", "spend:decimal(2)[0..4]"], &epsilon[..]].concat();
+    let theirs = [&["--column", "campaign:{blue,green,none}"], &epsilon[..]].concat();
+    lab.write(Listening, lab_without("rare"));
+    let [found, other] = asked(&lab, &query, ["both", "both"], &mine, &theirs);
+    assert_eq!(found, other);
+    let found = found.unwrap();
+    let rows: Vec<Vec<&str>> = found.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["blue", "green", "none"]);
+    for (row, (count, sum)) in rows.iter().zip([(45.0, 112.27), (45.0, 112.28), (0.0, 0.0)]) {
+        let [n, s] = [1, 2].map(|at| row[at].parse::<f64>().unwrap());
+        assert!((n - count).abs() <= 20.0 && (s - sum).abs() <= 80.0, "{row:?}");
+    }
+    let learned = lab.report(Connecting)["learned"]["me"].clone();
+    assert!(
+        learned.as_str().unwrap().contains("with noise that hides any single key (ε = 10 in all)")
+    );
+    for (more, words) in [
+        (&["--column", "campaign:label<=8"][..], "noise hides no label"),
+        (&["--column", "campaign:{blue,green}", "--repeated-keys"], "each key has one row"),
+    ] {
+        let theirs = [&["--query", &query], &epsilon[..], more].concat();
+        let mine = [&["--query", &query][..], &mine].concat();
+        lab.run(&mine, &theirs)[0].assert(5, &[words]);
+    }
+    let unbounded = ["--query", &query, "--epsilon", "10", "--column", "spend:decimal(2)"];
+    let theirs = [&["--query", &query], &theirs[..]].concat();
+    lab.run(&unbounded, &theirs)[0].assert(5, &["a.spend needs bounds"]);
+}
+
+/// The listening side's table without one of its campaigns.
+fn lab_without(rare: &str) -> String {
+    let lab = lab();
+    let text = std::fs::read_to_string(lab.file(Listening, "in.csv")).unwrap();
+    text.lines().filter(|line| !line.contains(rare)).map(|line| format!("{line}\n")).collect()
+}
+
+/// Rules about groups; to try another one, add a line.
+#[test]
+fn rules_limit_groups() {
+    let projects = Projects::new(200);
+    projects.succeeds(Side::Inviter, &["init"]);
+    let query = format!("SELECT a.n, count(*) {FROM} GROUP BY a.n HAVING count(*) >= 50");
+    let invite = [
+        "invite",
+        "groups",
+        "--address",
+        "127.0.0.1:7788",
+        "--key",
+        "email",
+        "--input",
+        "customers.csv",
+        "--learns",
+        "both",
+        "--query",
+        &query,
+        "--column",
+        "n:label<=64",
+    ];
+    for (rule, words) in [
+        (["--min-cell", "51"], "min-cell requires that the query ends in HAVING count(*) >= 51"),
+        (
+            ["--min-result", "5"],
+            "min-result requires a query that reveals the number of shared keys",
+        ),
+    ] {
+        let ended = projects.ended(Side::Inviter, &[&invite[..], &rule].concat());
+        ended.assert(2, &[words]);
+    }
+    let rules = ["--min-cell", "50", "--max-cells", "63"];
+    projects.succeeds(Side::Inviter, &[&invite[..], &rules].concat());
+    projects.succeeds(Side::Accepter, &["init"]);
+    let invitation = projects.read(Side::Inviter, "groups.invite");
+    std::fs::write(projects.path(Side::Accepter, "groups.invite"), invitation).unwrap();
+    let accept = ["accept", "groups.invite", "--key", "mail", "--input", "members.csv", "--yes"];
+    let ended = projects.ended(Side::Accepter, &accept);
+    ended.assert(2, &["max-cells permits 63 groups, and the query has up to 64"]);
+}
+
+#[test]
+fn a_plan_needs_the_columns_of_both_sides() {
+    let query = format!("SELECT b.c, count(*), sum(a.v) {FROM} GROUP BY b.c HAVING count(*) >= 50");
+    let mine = [
+        "plan",
+        "--mine",
+        "2^20",
+        "--theirs",
+        "2^20",
+        "--query",
+        &query,
+        "--column",
+        "v:integer[0..9]",
+    ];
+    let planned = crate::harness::ended(&[&mine[..], &["--their-column", "c:label<=16"]].concat());
+    planned.assert(0, &[]);
+    assert!(planned.out.contains("rs21-circuit"), "{}", planned.out);
+    crate::harness::ended(&mine).assert(2, &["does not declare b.c"]);
+}

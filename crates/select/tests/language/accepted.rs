@@ -9,7 +9,7 @@ fn declared(columns: &[&str], keys: Keys) -> Declared {
     Declared::parse(columns, keys).unwrap()
 }
 
-const A: [&str; 9] = [
+const A: [&str; 10] = [
     "spend:decimal(2)",
     "small:decimal(2)[0..500]",
     "tiny:integer[0..9]",

@@ -66,6 +66,8 @@ pub enum Fact {
     Query {
         /// The query, and the columns that both sides declare.
         selection: Selection,
+        /// The noise that hides a single key in all numbers together.
+        noise: Option<Noise>,
         /// The numbers of groups, if they are known.
         cells: Option<CellCounts>,
     },

@@ -177,11 +177,14 @@ impl Fact {
             Self::Number { of, minimum, noise, answer } => {
                 number(*of, *minimum, *noise, *answer, learner, names)
             }
-            Self::Query { selection, cells } => {
+            Self::Query { selection, noise, cells } => {
                 let [a, b] = selection.names(|role| names.of(role));
                 let said = selection.select().phrases(a, b, selection.shape());
                 let rows = cells.map(|cells| format!(" ({} shown)", counted(cells.shown, "row")));
-                said.join("; ") + &rows.unwrap_or_default()
+                let noise = noise.map(|noise| {
+                    format!(", with noise that hides any single key ({} in all)", noise.describe())
+                });
+                said.join("; ") + &noise.unwrap_or_default() + &rows.unwrap_or_default()
             }
             Self::ThresholdFirst { keys } => {
                 format!(

@@ -20,13 +20,16 @@ use vesica_core::{
 };
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, Status, aggregate};
+use vesica_psi::{Adversary, Sizes, Status, aggregate};
 use vesica_select::Select;
 use vesica_table::output::Access;
 
 pub use self::selection::{QueryTable, Selection};
 
-use self::{plan::Route, run::Selecting};
+use self::{
+    plan::{Between, Route},
+    run::Selecting,
+};
 use crate::{
     disclosure::{Fact, Scenario, Secret},
     interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
@@ -69,6 +72,10 @@ impl Task for Selected {
             let message = "a query has its minimum in its text: HAVING count(*) >= N";
             return refused(message.to_owned());
         }
+        if part.noise.is_some_and(|noise| noise.clamp.is_some()) {
+            let message = "the bounds of a query's values are in the declarations of its columns: leave out --clamp";
+            return refused(message.to_owned());
+        }
         let (Some(select), Some(table)) = (&part.select, &part.table) else {
             return refused("a query requires this side's table, `a` or `b`".to_owned());
         };
@@ -97,6 +104,10 @@ impl Task for Selected {
         }
     }
 
+    fn takes_noise(&self) -> bool {
+        true
+    }
+
     /// The two sides have the two tables, and their columns fit the query.
     fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
         let (Some(select), Some(mine), Some(others)) = (&ours.select, &ours.table, &theirs.table)
@@ -108,6 +119,15 @@ impl Task for Selected {
             return Some(Difference { what: "table of the query", here, there });
         }
         let judged = Selection::of_roles(select.clone(), [mine, others]);
+        let judged = judged.and_then(|selection| match (selection.shape(), ours.noise) {
+            (Some(shape), Some(noise)) => {
+                let sizes = Sizes { sender: 1, receiver: 1 };
+                let receiver = selection.labeller().unwrap_or(Role::A);
+                let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
+                Route::new(&selection, shape, between, Some(noise)).map(drop)
+            }
+            _ => Ok(()),
+        });
         judged.err().map(|why| Difference::of_both("query", why))
     }
 
@@ -122,13 +142,22 @@ impl Task for Selected {
     fn facts(&self, scenario: &Scenario, _: Role) -> Vec<Fact> {
         let selection = scenario.selection.as_deref().cloned();
         selection
-            .map(|selection| Fact::Query { selection, cells: scenario.cells })
+            .map(|selection| Fact::Query {
+                selection,
+                noise: scenario.noise,
+                cells: scenario.cells,
+            })
             .into_iter()
             .collect()
     }
 
-    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
-        vec![Secret::Members, Secret::Values, Secret::AllColumns]
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let exact = scenario.noise.map(|_| Secret::ExactNumber);
+        [Secret::Members, Secret::Values]
+            .into_iter()
+            .chain(exact)
+            .chain([Secret::AllColumns])
+            .collect()
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -188,7 +217,8 @@ impl Request {
     pub(crate) fn route(&self) -> Option<Route> {
         let selection = self.selection.as_deref()?;
         let shape = selection.shape()?;
-        let Self { sizes, partitions, receiver, learner, .. } = *self;
-        Some(Route::new(selection, shape, receiver, learner, sizes, partitions))
+        let Self { sizes, partitions, receiver, learner, noise, .. } = *self;
+        // Offers have only noise that is valid.
+        Route::new(selection, shape, Between { receiver, learner, sizes, partitions }, noise).ok()
     }
 }

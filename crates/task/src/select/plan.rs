@@ -2,6 +2,7 @@
 
 use vesica_core::parties::Role;
 use vesica_keyset::query_columns::{MAX_LABEL, QueryColumns, Slot};
+use vesica_params::Laplace;
 use vesica_psi::{
     Sizes,
     select::{Cells, Column, Owner, Plan, Term, Width},
@@ -10,6 +11,7 @@ use vesica_select::{Keys, Range, Shape, Side, Summand};
 use vesica_table::rows::MAX_ROWS;
 
 use super::Selection;
+use crate::noise::Noise;
 
 /// The way from a query to the engine's plan and back.
 pub(crate) struct Route {
@@ -28,14 +30,16 @@ const ROW_BITS: u32 = MAX_ROWS.ilog2() + 2;
 
 impl Route {
     /// Plans a query whose columns are declared. The receiver of the protocol has the table; one of the sides learns.
+    /// Noise is divided evenly among the numbers of a cell.
+    ///
+    /// # Errors
+    /// The reason why the query cannot have the noise.
     pub(crate) fn new(
         selection: &Selection,
         shape: &Shape,
-        receiver: Role,
-        learner: Role,
-        sizes: Sizes,
-        partitions: usize,
-    ) -> Self {
+        Between { receiver, learner, sizes, partitions }: Between,
+        noise: Option<Noise>,
+    ) -> Result<Self, String> {
         let select = selection.select();
         let columns = Side::BOTH.map(|side| {
             let declared = selection.declared(side).expect("a query with a shape is declared");
@@ -93,22 +97,42 @@ impl Route {
                 term.width = if factor_bits < 64 { Width::Bits64 } else { Width::Bits128 };
             }
         }
-        let is_empty_hidden = !select.labels().is_empty() || !terms.is_empty();
+        let has_groups = !select.labels().is_empty() || !terms.is_empty();
+        let is_empty_hidden = has_groups && noise.is_none();
         let learner = if learner == receiver { Owner::Table } else { Owner::Other };
         let private = columns[table.index()].private_labels();
         let text_len = if learner == Owner::Other { private * (1 + MAX_LABEL) } else { 0 };
-        let cells = Cells {
+        let shows_count = places.contains(&None) || terms.is_empty();
+        let mut cells = Cells {
             learner,
             // SQL has no row for an empty group, and a sum of nothing is null.
             least: select.least().max(is_empty_hidden.into()),
-            shows_count: places.contains(&None) || terms.is_empty(),
+            shows_count,
             remainder: select.has_remainder(),
             text_len,
             ..Cells::default()
         };
+        if let Some(noise) = noise {
+            let counts = shows_count || cells.least > 0;
+            let numbers = terms.len() + usize::from(counts);
+            for (sum, place) in shape.sums.iter().zip(&places) {
+                let Some(place) = place else { continue };
+                let changes = sensitivity(selection, &sum.summand)?;
+                terms[*place].noise = Some(noise.share(numbers, changes)?);
+            }
+            cells.count_noise = if counts { Some(noise.share(numbers, 1)?) } else { None };
+            if private > 0 {
+                return Err("noise hides no label: with --epsilon, list the labels of a column, as in {north,south}".to_owned());
+            }
+            if cells.remainder {
+                return Err(
+                    "a remainder has no noise: leave out WITH REMAINDER or --epsilon".to_owned()
+                );
+            }
+        }
         let groups = shape.groups as usize;
         let plan = Plan { sizes, partitions, factor_bits, terms, groups, cells };
-        Self { columns, table, plan, places }
+        Ok(Self { columns, table, plan, places })
     }
 
     /// Returns the bytes that a row of a party of the protocol contributes.
@@ -122,6 +146,49 @@ impl Route {
         let sum = |place: &Option<usize>| place.map_or(count, |place| sums[place]);
         self.places.iter().map(sum).collect()
     }
+}
+
+/// The sides of a protocol, and the sizes of their sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Between {
+    /// The receiver.
+    pub(crate) receiver: Role,
+    /// The side that learns first.
+    pub(crate) learner: Role,
+    /// The sizes, of a partition if there are several.
+    pub(crate) sizes: Sizes,
+    /// The number of partitions.
+    pub(crate) partitions: usize,
+}
+
+/// Returns the most by which a key changes a sum.
+fn sensitivity(selection: &Selection, summand: &Summand) -> Result<u64, String> {
+    let repeats = |side: &Side| {
+        selection.declared(*side).is_some_and(|declared| declared.keys() == Keys::Repeats)
+    };
+    let factors = match summand {
+        Summand::Key => return Ok(1),
+        _ if Side::BOTH.iter().any(repeats) => {
+            return Err("with --epsilon, each key has one row: a key with many rows would show in a count of rows".to_owned());
+        }
+        Summand::Row | Summand::Present(_) => return Ok(1),
+        Summand::Product(factors) => factors,
+    };
+    let mut most = 1u64;
+    for factor in factors {
+        let bound = factor.range.magnitude().max(1);
+        most = most
+            .checked_mul(bound)
+            .filter(|most| *most <= Laplace::LARGEST_SENSITIVITY)
+            .ok_or_else(|| {
+                let column = &factor.column;
+                format!(
+                    "with --epsilon, {column} needs bounds, as in --column '{}:decimal(2)[0..500]'",
+                    column.name
+                )
+            })?;
+    }
+    Ok(most)
 }
 
 /// Returns the number of the column of a slot among those of the engine, which takes all numbers of a side but labels.

@@ -430,8 +430,15 @@ mod tests {
     fn sample(noise: Laplace, stuck: Option<(Owner, u8)>) -> Vec<i128> {
         let sizes = Sizes { sender: 10, receiver: 10 };
         let cells = Cells { count_noise: Some(noise), ..Cells::default() };
-        let plan =
-            Plan { sizes, partitions: 1, factor_bits: 64, terms: vec![], groups: CELLS, cells };
+        let plan = Plan {
+            sizes,
+            partitions: 1,
+            factor_bits: 64,
+            terms: vec![],
+            groups: CELLS,
+            other_groups: 1,
+            cells,
+        };
         let party = |owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {
             let share: u32 = if owner == Owner::Table { 5 } else { 2_u32.wrapping_neg() };
             let bytes: Vec<u8> = (0..CELLS).flat_map(|_| share.to_le_bytes()).collect();

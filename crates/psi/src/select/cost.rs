@@ -23,6 +23,9 @@ fn turned(bytes: Bytes) -> Bytes {
 
 /// Returns the cost of a plan: in its bytes, S is the sender.
 pub(super) fn cost(plan: &Plan) -> Cost {
+    if plan.other_groups > 1 {
+        return cost_of_spread(plan);
+    }
     let psi = plan.circuit_psi();
     let bins = psi.bins();
     let opens = plan.partitions == 1;
@@ -61,11 +64,31 @@ pub(super) fn cost(plan: &Plan) -> Cost {
     }
 }
 
+/// Returns the cost of a plan with labels of S: sums of spread columns, and the cells of both labels.
+fn cost_of_spread(plan: &Plan) -> Cost {
+    let (sums, cells) = (cost(&Plan { partitions: 2, ..plan.spread() }), plan.joint());
+    let offline = offline_bytes::<Silent>(&cells::demand(&cells));
+    let [to_learner, to_other] = cells::bytes(&cells);
+    let (to_sender, to_receiver) = match plan.cells.learner.role() {
+        Role::First => (to_learner, to_other),
+        Role::Second => (to_other, to_learner),
+    };
+    let depth = cells::depth(&cells).map_or(1, |depth| TRIPLE_ROUNDS + depth + 1);
+    Cost {
+        bytes_to_sender: sums.bytes_to_sender + (offline.to_sender + to_sender) as f64,
+        bytes_to_receiver: sums.bytes_to_receiver + (offline.to_receiver + to_receiver) as f64,
+        rounds: sums.rounds + depth,
+    }
+}
+
 /// Bytes of memory of a product of a bit and a row, beside the row.
 const PRODUCT: usize = 64;
 
 /// The peak memory of each party.
 pub(super) fn memory(plan: &Plan) -> Memory {
+    if plan.other_groups > 1 {
+        return memory(&plan.spread());
+    }
     let psi = plan.circuit_psi();
     let bins = psi.bins();
     let row = plan.layout().0.len() + plan.payload().0.len();

@@ -25,6 +25,7 @@
 mod cells;
 mod cost;
 mod share;
+mod spread;
 
 use rand::CryptoRng;
 use vesica_circuit::{NumberField, Party as Role, RowLayout, scatter};
@@ -38,6 +39,8 @@ use crate::{
     Adversary, Cost, Error, Functionality, Items, Memory, Party, Result, Setting, Sizes,
     circuit_psi::{self, Construction, Masking, Opprf, rs21::Silent},
 };
+
+use spread::Spread;
 
 pub use cells::{OpenedCell, OpenedCells};
 pub use scatter::MAX_GROUPS;
@@ -105,8 +108,11 @@ pub struct Plan {
     pub factor_bits: u32,
     /// The sums.
     pub terms: Vec<Term>,
-    /// The number of groups: 1 to [`MAX_GROUPS`]. With several, T has a label for each of its items.
+    /// The number of T's groups. With several, T has a label for each of its items.
     pub groups: usize,
+    /// The number of S's groups. With several, S has a label for each of its items. There are 1 to [`MAX_GROUPS`] cells,
+    /// one for each pair of groups, those with T's first label first.
+    pub other_groups: usize,
     /// The cells, and what of them is shown.
     pub cells: Cells,
 }
@@ -165,7 +171,7 @@ pub struct Input<'a> {
     pub counted: Option<&'a [bool]>,
     /// The party's columns, with a value for each item.
     pub columns: &'a [&'a [i64]],
-    /// T's label of each item, if there are several groups.
+    /// The party's label of each item, if it has several groups.
     pub labels: &'a [u32],
     /// T's texts of all cells, one after another, if the plan has texts.
     pub texts: &'a [u8],
@@ -200,7 +206,8 @@ impl CellShares {
 
     /// The share with these bytes; `None` if they are too few or too many for the plan.
     pub fn from_bytes(plan: &Plan, bytes: &[u8]) -> Option<Self> {
-        (bytes.len() == plan.groups * plan.layout().0.len()).then(|| Self { cells: bytes.to_vec() })
+        (bytes.len() == plan.cell_count() * plan.layout().0.len())
+            .then(|| Self { cells: bytes.to_vec() })
     }
 
     /// The share of the only cell with these numbers: the count, if the plan counts, and the sums.
@@ -276,6 +283,7 @@ impl Plan {
         let Cells { learner, least, shows_count, threshold, count_noise, remainder, text_len } =
             self.cells;
         let mut numbers = vec![self.partitions as u64, self.factor_bits.into(), self.groups as u64];
+        numbers.push(self.other_groups as u64);
         numbers.extend([learner.role() as u64, least, shows_count.into(), remainder.into()]);
         numbers.extend([threshold.is_some().into(), threshold.unwrap_or(0), text_len as u64]);
         numbers.extend(noise(count_noise));
@@ -300,11 +308,15 @@ impl Plan {
     /// remainder, or a remainder has no minimum.
     fn assert_sound(&self) {
         let Cells { learner, least, threshold, count_noise, remainder, text_len, .. } = self.cells;
-        assert!((1..=MAX_GROUPS).contains(&self.groups), "1 to {MAX_GROUPS} groups");
+        assert!((1..=MAX_GROUPS).contains(&self.cell_count()), "1 to {MAX_GROUPS} cells");
         assert!((1..=64).contains(&self.factor_bits), "factors of 1 to 64 bits");
         assert!(self.partitions > 0, "sets have a partition");
         let numbers = usize::from(self.counts()) + self.terms.len();
+        let numbers = numbers * self.other_groups;
         assert!((1..=MAX_NUMBERS).contains(&numbers), "1 to {MAX_NUMBERS} numbers");
+        let is_square = |term: &Term| term.kind() == TermKind::Table && term.times.is_some();
+        let squares = self.other_groups > 1 && self.terms.iter().any(is_square);
+        assert!(!squares, "a product of two numbers of T's is not multiplied with S's labels");
         let fits = |term: &Term| (self.factor_bits as usize) < term.width.bits();
         let mut mixed = self.terms.iter().filter(|term| term.kind() == TermKind::Mixed);
         assert!(mixed.all(fits), "products are wider than their factors");
@@ -334,10 +346,16 @@ impl Plan {
             sizes: self.sizes,
             known: self.clone(),
             sender: |plan, channel, rng| {
-                Ok(Box::new(share::CellSharing::<_, true>::sender(plan, channel, rng)?))
+                Ok(match plan.other_groups {
+                    1 => Box::new(share::CellSharing::<_, true>::sender(plan, channel, rng)?),
+                    _ => Box::new(Spread::prepare(plan, Owner::Other, channel, rng)?),
+                })
             },
             receiver: |plan, channel, rng| {
-                Ok(Box::new(share::CellSharing::<_, true>::receiver(plan, channel, rng)?))
+                Ok(match plan.other_groups {
+                    1 => Box::new(share::CellSharing::<_, true>::receiver(plan, channel, rng)?),
+                    _ => Box::new(Spread::prepare(plan, Owner::Table, channel, rng)?),
+                })
             },
         }
     }
@@ -352,18 +370,17 @@ impl Plan {
             name: self.name("vesica psi select partition v1"),
             sizes: self.sizes,
             known: self.clone(),
-            sender: |plan, channel, rng| {
-                Ok(Box::new(share::CellSharing::<_, false>::sender(plan, channel, rng)?))
-            },
-            receiver: |plan, channel, rng| {
-                Ok(Box::new(share::CellSharing::<_, false>::receiver(plan, channel, rng)?))
-            },
+            sender: |plan, channel, rng| share::prepare(plan, Owner::Other, channel, rng),
+            receiver: |plan, channel, rng| share::prepare(plan, Owner::Table, channel, rng),
         }
     }
 
     /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub fn failures(&self) -> Vec<Failure> {
-        self.circuit_psi().failures::<Silent>()
+        match self.other_groups {
+            1 => self.circuit_psi().failures::<Silent>(),
+            _ => self.spread().failures(),
+        }
     }
 
     /// Predicted cost, for sets whose messages are sent in one piece.
@@ -385,10 +402,10 @@ impl Plan {
         let n = items.len();
         assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
         assert!(columns.iter().all(|column| column.len() == n), "a value for each item");
-        let labelled = if owner == Owner::Table && self.groups > 1 { n } else { 0 };
-        assert_eq!(labels.len(), labelled, "a label for each item of T");
-        let outside =
-            labels.iter().fold(false, |some, label| some | (*label as usize >= self.groups));
+        let groups = if owner == Owner::Table { self.groups } else { self.other_groups };
+        let labelled = if groups > 1 { n } else { 0 };
+        assert_eq!(labels.len(), labelled, "a label for each item");
+        let outside = labels.iter().fold(false, |some, label| some | (*label as usize >= groups));
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
     }
 
@@ -453,8 +470,9 @@ impl Plan {
         rng: &mut dyn CryptoRng,
         noise: &mut dyn CryptoRng,
     ) -> Result<Option<OpenedCells>> {
-        let triples = Silent::TRIPLES.make(party.role(), &cells::demand(self), channel, rng)?;
-        cells::open(self, party, share, texts, triples, channel, noise)
+        let plan = self.joint();
+        let triples = Silent::TRIPLES.make(party.role(), &cells::demand(&plan), channel, rng)?;
+        cells::open(&plan, party, share, texts, triples, channel, noise)
     }
 }
 

@@ -16,7 +16,9 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{CellShares, Input, OpenedCells, Owner, Plan, Term, TermKind, cells};
+use super::{
+    CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells, spread::Spread,
+};
 use crate::{
     Items, Result,
     circuit_psi::{ReceiverBins, Receiving, SenderBins, Sending, rs21::Silent},
@@ -181,6 +183,20 @@ impl<const OPENS: bool> CellSharing<Receiving<Silent>, OPENS> {
         let ots = Ots::setup(&plan, Owner::Table, channel, rng)?;
         Ok(Self { plan, party, ots })
     }
+}
+
+/// Prepares a party that computes its share of the cells of one partition.
+pub(super) fn prepare(
+    plan: Plan,
+    me: Owner,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<Sharer>> {
+    Ok(match (plan.other_groups, me) {
+        (1, Owner::Other) => Box::new(CellSharing::<_, false>::sender(plan, channel, rng)?),
+        (1, Owner::Table) => Box::new(CellSharing::<_, false>::receiver(plan, channel, rng)?),
+        _ => Box::new(Spread::prepare(plan, me, channel, rng)?),
+    })
 }
 
 /// A party of either kind.

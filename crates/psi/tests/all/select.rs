@@ -42,6 +42,10 @@ impl Side {
     }
 }
 
+fn cell_count(plan: &Plan) -> usize {
+    plan.groups * plan.other_groups
+}
+
 /// Both parties' data for one run, with the plan.
 #[derive(Clone)]
 struct Case {
@@ -61,21 +65,23 @@ impl Case {
             items.resize_with(n, || Block::random(&mut rng));
             Side::random(items, 2, groups, &mut rng)
         };
-        let other = side(sender, 1);
+        let other = side(sender, plan.other_groups);
         let table = side(receiver, plan.groups);
-        let texts = (0..plan.groups * plan.cells.text_len).map(|_| rng.random()).collect();
+        let texts = (0..cell_count(&plan) * plan.cells.text_len).map(|_| rng.random()).collect();
         Self { plan, other, table, texts }
     }
 
     /// The numbers of each group: the count and the sum of each term.
     fn cells(&self) -> Vec<(u64, Vec<i128>)> {
-        let mut cells = vec![(0, vec![0; self.plan.terms.len()]); self.plan.groups];
+        let mut cells = vec![(0, vec![0; self.plan.terms.len()]); cell_count(&self.plan)];
         for (j, item) in self.table.set.items().low_halves().iter().enumerate() {
             let (Some(i), true) = (self.other.position(*item), self.table.counted[j]) else {
                 continue;
             };
             let label = if self.plan.groups > 1 { self.table.labels[j] as usize } else { 0 };
-            let (count, sums) = &mut cells[label];
+            let of_other =
+                if self.plan.other_groups > 1 { self.other.labels[i] as usize } else { 0 };
+            let (count, sums) = &mut cells[label * self.plan.other_groups + of_other];
             *count += 1;
             for (sum, term) in sums.iter_mut().zip(&self.plan.terms) {
                 let value = |column: Column| match column.owner {
@@ -115,7 +121,8 @@ impl Case {
 
     fn input<'a>(&'a self, owner: Owner, columns: &'a [&'a [i64]]) -> Input<'a> {
         let side = if owner == Owner::Table { &self.table } else { &self.other };
-        let labelled = owner == Owner::Table && self.plan.groups > 1;
+        let groups = if owner == Owner::Table { self.plan.groups } else { self.plan.other_groups };
+        let labelled = groups > 1;
         Input {
             items: side.set.items(),
             counted: Some(&side.counted),
@@ -186,6 +193,7 @@ fn plan(sender: usize, receiver: usize) -> Plan {
         factor_bits: 16,
         terms: all_terms(),
         groups: 1,
+        other_groups: 1,
         cells: Cells::default(),
     }
 }
@@ -247,6 +255,29 @@ fn cells_with_too_few_matches_are_withheld() {
 }
 
 /// A cell with k − 1 matches is withheld, one with k is not, and one with none looks like one with k − 1.
+/// Labels of both parties, or of S only.
+#[test]
+fn labels_of_both_make_cells_together() {
+    let product_of_table = |term: &Term| {
+        let owners = [Some(term.column), term.times].map(|one| one.map(|one| one.owner));
+        owners == [Some(Owner::Table); 2]
+    };
+    let terms: Vec<_> = all_terms().into_iter().filter(|term| !product_of_table(term)).collect();
+    for (i, (groups, other_groups)) in [(1, 3), (4, 2), (3, 5)].into_iter().enumerate() {
+        for learner in [Owner::Table, Owner::Other] {
+            for (least, remainder) in [(0, false), (3, true)] {
+                let cells = Cells { learner, least, remainder, ..Cells::default() };
+                let plan =
+                    Plan { groups, other_groups, terms: terms.clone(), cells, ..plan(90, 120) };
+                Case::new(plan, 60, i as u64).assert_right();
+            }
+        }
+    }
+    let cells = Cells { least: 2, text_len: 3, learner: Owner::Other, ..Cells::default() };
+    let plan = Plan { groups: 4, other_groups: 2, terms: Vec::new(), cells, ..plan(50, 70) };
+    Case::new(plan, 30, 9).assert_right();
+}
+
 #[test]
 fn the_minimum_is_exact() {
     let cells = Cells { least: 4, ..Cells::default() };

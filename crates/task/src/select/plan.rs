@@ -131,7 +131,7 @@ impl Route {
             }
         }
         let groups = shape.groups as usize;
-        let plan = Plan { sizes, partitions, factor_bits, terms, groups, cells };
+        let plan = Plan { sizes, partitions, factor_bits, terms, groups, other_groups: 1, cells };
         Ok(Self { columns, table, plan, places })
     }
 

@@ -1,6 +1,7 @@
 //! Queries in the language of queries: several numbers about the shared keys, by group, in one run.
 //!
-//! The side whose labels group the rows has the table of circuit PSI, whichever side learns. Rows are read into the
+//! The side whose labels group the rows has the table of circuit PSI, whichever side learns; if both have labels,
+//! [`Selection::labeller`] says which. Rows are read into the
 //! slots of [`QueryColumns`](vesica_keyset::query_columns::QueryColumns); a [`Route`] leads from the query to the
 //! engine's plan and back; the result is a table.
 
@@ -119,14 +120,14 @@ impl Task for Selected {
             return Some(Difference { what: "table of the query", here, there });
         }
         let judged = Selection::of_roles(select.clone(), [mine, others]);
-        let judged = judged.and_then(|selection| match (selection.shape(), ours.noise) {
-            (Some(shape), Some(noise)) => {
+        let judged = judged.and_then(|selection| match selection.shape() {
+            Some(shape) => {
                 let sizes = Sizes { sender: 1, receiver: 1 };
                 let receiver = selection.labeller().unwrap_or(Role::A);
                 let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
-                Route::new(&selection, shape, between, Some(noise)).map(drop)
+                Route::new(&selection, shape, between, ours.noise).map(drop)
             }
-            _ => Ok(()),
+            None => Ok(()),
         });
         judged.err().map(|why| Difference::of_both("query", why))
     }

@@ -5,9 +5,9 @@ use vesica_keyset::query_columns::{MAX_LABEL, QueryColumns, Slot};
 use vesica_params::Laplace;
 use vesica_psi::{
     Sizes,
-    select::{Cells, Column, Owner, Plan, Term, Width},
+    select::{Cells, Column, MAX_NUMBERS, Owner, Plan, Term, Width},
 };
-use vesica_select::{Keys, Range, Shape, Side, Summand};
+use vesica_select::{Keys, LabelShape, Range, Shape, Side, Summand};
 use vesica_table::rows::MAX_ROWS;
 
 use super::Selection;
@@ -18,7 +18,7 @@ pub(crate) struct Route {
     /// The columns of each table, by its letter.
     columns: [QueryColumns; 2],
     /// The letter of the table whose keys lie in the engine's table.
-    table: Side,
+    pub(crate) table: Side,
     /// The plan, for sets that are not compared in partitions, with this learner.
     pub(crate) plan: Plan,
     /// The place of each of the query's sums in the plan; `None` for the count.
@@ -46,6 +46,11 @@ impl Route {
             QueryColumns::new(select, shape, side, declared)
         });
         let table = selection.side(receiver);
+        let count = |side: Side| {
+            let labels = shape.labels.iter().filter(move |label| label.side == side);
+            labels.map(LabelShape::count).product::<u64>() as usize
+        };
+        let (groups, other_groups) = (count(table), count(table.other()));
         let owner = |side| if side == table { Owner::Table } else { Owner::Other };
         let mut terms: Vec<Term> = Vec::new();
         let mut factor_bits = 1;
@@ -77,6 +82,12 @@ impl Route {
                 factor_bits = factor_bits.max(bits);
                 let (columns, of_other) = slot(table.other());
                 width = width.max(least_width(bits, columns, of_other));
+            }
+            // S's labels multiply what only the table's side adds up.
+            if let (true, [own], []) =
+                (other_groups > 1, &factors[table.index()][..], &factors[table.other().index()][..])
+            {
+                factor_bits = factor_bits.max(bits(&columns[table.index()], own));
             }
             // A sum without a factor counts each row of a side whose keys are unique, and so counts keys.
             let Some(first) = first else {
@@ -130,8 +141,8 @@ impl Route {
                 );
             }
         }
-        let groups = shape.groups as usize;
-        let plan = Plan { sizes, partitions, factor_bits, terms, groups, other_groups: 1, cells };
+        let plan = Plan { sizes, partitions, factor_bits, terms, groups, other_groups, cells };
+        check_spread(&plan, table)?;
         Ok(Self { columns, table, plan, places })
     }
 
@@ -145,6 +156,30 @@ impl Route {
     pub(crate) fn sums(&self, count: i128, sums: &[i128]) -> Vec<i128> {
         let sum = |place: &Option<usize>| place.map_or(count, |place| sums[place]);
         self.places.iter().map(sum).collect()
+    }
+}
+
+/// Refuses labels of the side without the table that the engine cannot add up by.
+fn check_spread(plan: &Plan, table: Side) -> Result<(), String> {
+    let is_square = |term: &Term| {
+        let owners = [Some(term.column), term.times].map(|column| column.map(|one| one.owner));
+        owners == [Some(Owner::Table); 2]
+    };
+    let other = table.other();
+    if plan.other_groups > 1 && plan.terms.iter().any(is_square) {
+        return Err(format!(
+            "with labels of both sides, this release adds up no products of two columns of side {table}: group by its labels \
+             only, or leave out those of side {other}"
+        ));
+    }
+    let numbers = plan.other_groups * (plan.terms.len() + 1);
+    match numbers <= MAX_NUMBERS {
+        true => Ok(()),
+        false => Err(format!(
+            "with labels of both sides, the {} groups of side {other} would need {numbers} numbers, and there are at most \
+             {MAX_NUMBERS}: use fewer groups or numbers",
+            plan.other_groups
+        )),
     }
 }
 

@@ -59,12 +59,12 @@ impl Answering {
         if self.call.receives() { Owner::Table } else { Owner::Other }
     }
 
-    /// Returns the groups of this side's labels, if it has them.
+    /// Returns the groups of this side's labels.
     fn groups(&self, set: &KeyRows) -> Option<Groups> {
         let (columns, _) = set.query()?;
         let none = [0; 32];
         let secret = self.call.secret.as_ref().map_or(&none, |secret| &***secret);
-        self.call.receives().then(|| columns.groups(secret))
+        Some(columns.groups(secret))
     }
 
     /// Prepares the run on whole sets.
@@ -87,7 +87,8 @@ impl Answering {
     ) -> Result<Unrevealed<'a>> {
         let shape = self.shape()?;
         let read = |opened: OpenedCells| {
-            let answer = Answer::of(&opened, &self.selection, shape, &self.route, groups);
+            let own = groups.filter(|_| self.call.receives());
+            let answer = Answer::of(&opened, &self.selection, shape, &self.route, own);
             let malformed = || channel.malformed("answer/share", "a text that is not a label");
             answer.ok_or_else(|| Error::from(malformed()))
         };
@@ -215,12 +216,16 @@ impl Party for WholeSets {
 }
 
 impl Answering {
-    /// Returns the private labels of this side's groups, if the other side learns those that are shown.
+    /// Returns the private labels of each cell, if the other side learns those that are shown.
     fn texts(&self, groups: Option<&Groups>) -> Vec<u8> {
-        match self.route.plan.cells.text_len {
-            0 => Vec::new(),
-            _ => groups.map_or_else(Vec::new, Groups::private_texts),
+        let plan = &self.route.plan;
+        let (len, Some(groups)) = (plan.cells.text_len, groups) else { return Vec::new() };
+        if len == 0 {
+            return Vec::new();
         }
+        // A group has a cell for each label of the other side.
+        let texts = groups.private_texts();
+        texts.chunks_exact(len).flat_map(|text| text.repeat(plan.other_groups)).collect()
     }
 }
 
@@ -277,7 +282,7 @@ impl ByPartitions for Answering {
         let columns = partitions.and_then(Partitions::query);
         let none = Zeroizing::new([0; 32]);
         let secret = self.call.secret.as_deref().unwrap_or(&none);
-        let groups = columns.filter(|_| self.call.receives()).map(|columns| columns.groups(secret));
+        let groups = columns.map(|columns| columns.groups(secret));
         let texts = self.texts(groups.as_ref());
         let opened = plan.open(self.owner(), &total, &texts, channel, *rng, *noise);
         let opened = opened.map_err(|error| Error::of_protocol(error, channel))?;

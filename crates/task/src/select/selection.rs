@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vesica_core::parties::Role;
 use vesica_keyset::query_columns::QueryColumns;
-use vesica_select::{Declared, Keys, LabelValues, Select, Shape, Side};
+use vesica_select::{Declared, Keys, LabelShape, LabelValues, Select, Shape, Side};
 
 /// A side's table in a query: its letter, and the columns that the side declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,10 +83,10 @@ impl Selection {
         let shape = match &declared {
             [Some(a), Some(b)] => {
                 let shape = select.check(a, b).map_err(|error| error.to_string())?;
-                let labels = |side| shape.labels.iter().any(|label| label.side == side);
-                if Side::BOTH.into_iter().all(labels) {
-                    let message = "the query groups by labels of both sides, which this release does not support; group by \
-                                   the labels of one side";
+                let private = |side| shape.labels.iter().any(|label| is_private(label, side));
+                if Side::BOTH.into_iter().all(private) {
+                    let message = "the query groups by labels of both sides that only one knows: list those of one side, as in \
+                                   --column 'region:{north,south}'";
                     return Err(message.to_owned());
                 }
                 Some(shape)
@@ -146,10 +146,22 @@ impl Selection {
         Some(QueryColumns::new(&self.select, self.shape()?, side, self.declared(side)?))
     }
 
-    /// Returns the side whose labels group the rows, if there are groups.
+    /// Returns the side that has the table of circuit PSI if there are groups: the one with labels. If both have some, it
+    /// is the one whose labels are private, the one whose numbers are not added up, or the one with more groups.
     pub fn labeller(&self) -> Option<Role> {
-        let column = self.select.labels().first()?.column();
-        Some(self.role(column.side))
+        let labels = self.select.labels();
+        let first = labels.first()?.column().side;
+        if labels.iter().all(|label| label.column().side == first) {
+            return Some(self.role(first));
+        }
+        let rank = |side: Side| {
+            let labels = self.shape.iter().flat_map(|shape| &shape.labels);
+            let own = labels.filter(|label| label.side == side);
+            let is_private = own.clone().any(|label| is_private(label, side));
+            let adds_up = self.select.columns(side).iter().any(|column| column.is_number);
+            (is_private, !adds_up, own.map(LabelShape::count).product::<u64>())
+        };
+        Some(self.role(if rank(Side::B) > rank(Side::A) { Side::B } else { Side::A }))
     }
 
     /// Returns whether only the owner of a label knows it.
@@ -163,6 +175,11 @@ impl Selection {
     pub(crate) fn names<'n>(&self, name: impl Fn(Role) -> &'n str) -> [&'n str; 2] {
         Side::BOTH.map(|side| name(self.role(side)))
     }
+}
+
+/// Returns whether a label is one of a side, and only that side knows it.
+fn is_private(label: &LabelShape, side: Side) -> bool {
+    label.side == side && matches!(label.values, LabelValues::Private { .. })
 }
 
 /// The form of a [`Selection`] in JSON.

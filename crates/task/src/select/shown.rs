@@ -100,13 +100,10 @@ impl Answer {
             |cell: &OpenedCell, kind, labels| AnswerRow { cell: kind, labels, sums: sums(cell) };
         let mut rows = Vec::new();
         for (group, cell) in opened.cells.iter().enumerate() {
+            let labels = |text| labels(shape, route, group, groups, text);
             match cell {
                 Some(cell) => {
-                    let labels = match groups {
-                        Some(groups) => groups.labels(group),
-                        None => labels(&shape.labels, group, Some(&cell.text))?,
-                    };
-                    rows.push(row(cell, CellKind::Shown, labels));
+                    rows.push(row(cell, CellKind::Shown, labels(Some(&cell.text))?));
                 }
                 None if select.labels().is_empty() && select.least() == 0 => {
                     let sums = vec![0; route.plan.terms.len()];
@@ -114,20 +111,14 @@ impl Answer {
                     rows.push(row(&nothing, CellKind::Empty, Vec::new()));
                 }
                 None if select.least() > 0 && !selection.has_private_labels() => {
-                    let labels = labels(&shape.labels, group, None)?;
-                    let sums = Vec::new();
+                    let (labels, sums) = (labels(None)?, Vec::new());
                     rows.push(AnswerRow { cell: CellKind::Suppressed, labels, sums });
                 }
                 None => {}
             }
         }
-        // The numbers of private labels say nothing; public ones are in order already.
-        if selection.has_private_labels() {
-            let key = |row: &AnswerRow| {
-                row.labels.iter().map(|label| (label.is_none(), label.clone())).collect::<Vec<_>>()
-            };
-            rows.sort_by_cached_key(key);
-        }
+        // The numbers of private labels say nothing, and those of the two sides are not in the query's order.
+        rows.sort_by_cached_key(|row| row.rank(shape));
         if let Some(cell) = &opened.remainder {
             rows.push(row(cell, CellKind::Remainder, Vec::new()));
         }
@@ -244,6 +235,19 @@ fn label_of(rows: &[&AnswerRow], selection: &Selection, number: usize) -> Result
 }
 
 impl AnswerRow {
+    /// Returns the place among the rows: labels in the order of their list or of their texts, and null last.
+    fn rank(&self, shape: &Shape) -> Vec<(bool, usize, String)> {
+        let rank = |(label, shape): (&Option<String>, &LabelShape)| {
+            let text = label.clone().unwrap_or_default();
+            let place = match &shape.values {
+                LabelValues::Public(labels) => labels.iter().position(|known| *known == text),
+                LabelValues::Private { .. } => None,
+            };
+            (label.is_none(), place.unwrap_or(0), text)
+        };
+        self.labels.iter().zip(&shape.labels).map(rank).collect()
+    }
+
     /// Returns the aggregates; `None` for a suppressed group.
     fn numbers(&self, shape: &Shape) -> Option<Vec<Option<vesica_select::FixedPoint>>> {
         if self.cell == CellKind::Suppressed {
@@ -262,9 +266,34 @@ impl AnswerRow {
     }
 }
 
-/// Returns the labels of a group: public ones by its number, and private ones from their texts, or null without texts.
+/// Returns the labels of a cell. Those of the table's side come from its groups, on that side, or else from their numbers
+/// and the texts of private ones, which are null without texts.
 fn labels(
-    shapes: &[LabelShape],
+    shape: &Shape,
+    route: &Route,
+    cell: usize,
+    groups: Option<&Groups>,
+    texts: Option<&[u8]>,
+) -> Option<Vec<Option<String>>> {
+    let of = |side| shape.labels.iter().filter(move |label| label.side == side);
+    let of_table = cell / route.plan.other_groups;
+    let mut table = match groups {
+        Some(groups) => groups.labels(of_table),
+        None => decoded(of(route.table).collect(), of_table, texts)?,
+    }
+    .into_iter();
+    let others = of(route.table.other()).collect();
+    let mut others = decoded(others, cell % route.plan.other_groups, None)?.into_iter();
+    let next = |label: &LabelShape| match label.side == route.table {
+        true => table.next(),
+        false => others.next(),
+    };
+    shape.labels.iter().map(next).collect()
+}
+
+/// Returns the labels of a group of a side by its number, and private ones from their texts.
+fn decoded(
+    shapes: Vec<&LabelShape>,
     mut group: usize,
     texts: Option<&[u8]>,
 ) -> Option<Vec<Option<String>>> {
@@ -282,7 +311,7 @@ fn labels(
             Some(Some(text.to_owned()).filter(|text| !text.is_empty()))
         }
     };
-    shapes.iter().zip(places).map(label).collect()
+    shapes.into_iter().zip(places).map(label).collect()
 }
 
 /// Returns the values of an aggregate, in the type that follows from the query.

@@ -8,7 +8,7 @@ use vesica_task::{
     disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
     interface::Method,
     outcome::{Outcome, QueryResult},
-    query::BodyForm,
+    query::QueryBodyForm,
 };
 
 use super::terms::Terms;
@@ -165,7 +165,7 @@ impl Terms {
         }
         let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
         said.extend(holders.map(|holder| Assumption::Digests { holder }));
-        let is_number = !kind.keeps_rows && kind.is_told && kind.body != BodyForm::Number;
+        let is_number = !kind.keeps_rows && kind.is_told && kind.body != QueryBodyForm::Number;
         if is_number && scenario.minimum == 0 && scenario.noise.is_none() {
             said.push(Assumption::FewKeys);
         }

@@ -21,7 +21,7 @@ use vesica_task::{
     self,
     interface::{Method, Part, Request},
     noise::Noise,
-    query::{Body, Query},
+    query::{Query, QueryBody},
     select::{QueryTable, Selection},
 };
 
@@ -373,11 +373,11 @@ fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Quer
         _ => Err(de::Error::custom("not one query")),
     };
     let (word, body) = match Form::deserialize(deserializer)? {
-        Form::Word(word) => (word, Body::Nothing),
+        Form::Word(word) => (word, QueryBody::Nothing),
         Form::Number(map) => {
             one(map.len())?;
             let (word, number) = map.into_iter().next().unwrap_or_default();
-            (word, Body::Number(number))
+            (word, QueryBody::Number(number))
         }
         Form::Text(map) => {
             one(map.len())?;
@@ -386,7 +386,7 @@ fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Quer
             if select.to_string() != text {
                 return Err(de::Error::custom("a query is not in its canonical form"));
             }
-            (word, Body::Select(Arc::new(select)))
+            (word, QueryBody::Select(Arc::new(select)))
         }
     };
     let kind = vesica_task::by_word(&word).filter(|kind| kind.body == body.form());

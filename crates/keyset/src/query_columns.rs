@@ -284,8 +284,8 @@ impl Groups {
         self.labels.iter().zip(places).map(|(label, place)| label.texts[place].clone()).collect()
     }
 
-    /// Returns the private labels of all groups, for a side that learns those of the groups that are shown: for each a
-    /// byte with its length, or 0 for null, and the text, filled up with zeros.
+    /// Returns the private labels of all groups, for a side that learns which groups are shown: for each a byte with
+    /// its length, or 0 for null, and the text, filled up with zeros.
     pub fn private_texts(&self) -> Vec<u8> {
         let mut texts = Vec::new();
         for group in 0..self.count() {
@@ -362,8 +362,9 @@ impl QueryReader {
     /// Appends a row's numbers.
     ///
     /// # Errors
-    /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`], [`InputFault::UndeclaredNull`],
-    /// [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`], [`InputFault::LongLabel`] and
+    /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`],
+    /// [`InputFault::UndeclaredNull`], [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`],
+    /// [`InputFault::LongLabel`] and
     /// [`InputFault::SumTooLarge`].
     pub(super) fn of(&mut self, row: &Row<'_>, numbers: &mut Vec<i64>) -> Result<()> {
         let Self { columns, positions, slots, labels, values } = self;

@@ -14,6 +14,7 @@ mod checked;
 pub mod entry;
 mod history;
 pub mod ledger;
+mod limits;
 pub mod outlook;
 pub mod page;
 pub mod partnership;

@@ -18,10 +18,11 @@ use vesica_net::{Channel, Fingerprint, Identity};
 use vesica_table::target::Protected;
 
 use super::{
-    agreement::{Agreement, limited},
+    agreement::Agreement,
     entry::LedgerEvent,
     history::Runs,
     ledger::{Ledger, Subject},
+    limits::limited,
     outlook::Outlook,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},

@@ -30,20 +30,20 @@ use crate::{
     },
     outcome::{Decimal, Outcome, QueryResult},
     piece::NumberPiece,
-    query::{self, Body, BodyForm, Form, Query, QueryKind, ResultForm},
+    query::{self, Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm},
 };
 
 impl Query {
     /// The number of keys that both sides have.
-    pub const COUNT: Self = Self { kind: &COUNT, body: Body::Nothing };
+    pub const COUNT: Self = Self { kind: &COUNT, body: QueryBody::Nothing };
     /// The sum of one side's values over the shared keys. One side provides the values.
-    pub const SUM: Self = Self { kind: &SUM, body: Body::Nothing };
+    pub const SUM: Self = Self { kind: &SUM, body: QueryBody::Nothing };
     /// The sum of the products of both sides' values over the shared keys. Both sides provide values.
-    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, body: Body::Nothing };
+    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, body: QueryBody::Nothing };
 
     /// Whether at least `threshold` keys are shared.
     pub const fn at_least(threshold: u64) -> Self {
-        Self { kind: &THRESHOLD, body: Body::Number(threshold) }
+        Self { kind: &THRESHOLD, body: QueryBody::Number(threshold) }
     }
 }
 
@@ -91,7 +91,7 @@ static THRESHOLD: QueryKind = QueryKind {
         help: "threshold:K: whether at least K keys are shared",
     }),
     values: query::Values::None,
-    body: BodyForm::Number,
+    body: QueryBodyForm::Number,
     task: &Number::AtLeast,
     ..NUMBER
 };
@@ -102,7 +102,7 @@ const NUMBER: QueryKind = QueryKind {
     word: "",
     form: None,
     values: query::Values::None,
-    body: BodyForm::Nothing,
+    body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
     takes_order: false,

@@ -19,12 +19,12 @@ use crate::{
         Call, Content, Context, Found, Method, Part, Party, Request, RevealStep, Task, Unrevealed,
     },
     outcome::Outcome,
-    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
+    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// This side's rows whose key the other side does not have.
-    pub const COMPLEMENT: Self = Self { kind: &KIND, body: Body::Nothing };
+    pub const COMPLEMENT: Self = Self { kind: &KIND, body: QueryBody::Nothing };
 }
 
 pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
@@ -36,14 +36,14 @@ static KIND: QueryKind = QueryKind {
         names: "complement",
         help: "complement: this side's rows whose key the other side does not have",
     }),
-    values: Values::None,     // no side provides a column of values
-    body: BodyForm::Nothing,  // unlike threshold:K
-    takes_columns: false,     // unlike a join, no side sends columns
-    takes_identifiers: false, // a row that matches by one of several would be in both results
-    takes_order: false,       // the two sides have no rows in common
-    is_told: true,            // a side learns the result
-    keeps_rows: true,         // so the table is kept until the end
-    access: Access::Usual,    // who may read the output
+    values: Values::None,         // no side provides a column of values
+    body: QueryBodyForm::Nothing, // unlike threshold:K
+    takes_columns: false,         // unlike a join, no side sends columns
+    takes_identifiers: false,     // a row that matches by one of several would be in both results
+    takes_order: false,           // the two sides have no rows in common
+    is_told: true,                // a side learns the result
+    keeps_rows: true,             // so the table is kept until the end
+    access: Access::Usual,        // who may read the output
     result: ResultForm::Rows,
     task: &Complement,
 };

@@ -36,12 +36,12 @@ use crate::{
     join_pieces, joined,
     outcome::Outcome,
     piece::{JoinLayout, JoinPiece},
-    query::{Body, BodyForm, Query, QueryKind, ResultForm, Values},
+    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// The receiving side's rows whose key the other side has too, with columns from the other side.
-    pub const JOIN: Self = Self { kind: &KIND, body: Body::Nothing };
+    pub const JOIN: Self = Self { kind: &KIND, body: QueryBody::Nothing };
 }
 
 /// The query for a join.
@@ -52,7 +52,7 @@ static KIND: QueryKind = QueryKind {
     word: "join",
     form: None,
     values: Values::None,
-    body: BodyForm::Nothing,
+    body: QueryBodyForm::Nothing,
     takes_columns: true,
     takes_identifiers: false,
     takes_order: false,

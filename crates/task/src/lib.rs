@@ -26,11 +26,11 @@ pub mod select;
 pub mod shares;
 pub mod sides;
 
-use self::query::{Body, BodyForm, Form, Query, QueryKind, Values};
+use self::query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, Values};
 
 /// The queries of each task.
 static TASKS: &[&[&QueryKind]] =
-    &[rows::KINDS, joins::KINDS, aggregates::KINDS, select::KINDS, shares::KINDS];
+    &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS];
 
 fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())
@@ -69,17 +69,17 @@ impl Query {
         let unknown = || format!("possible values: {}", Self::forms());
         let named = written().find(|(kind, _)| kind.name == name);
         let (kind, form) = named.ok_or_else(unknown)?;
-        if kind.body == BodyForm::Number {
+        if kind.body == QueryBodyForm::Number {
             let number = number(rest.ok_or_else(unknown)?);
             let number = number.ok_or_else(|| format!("{} takes a whole number", form.names))?;
-            return Ok((Self { kind, body: Body::Number(number) }, None));
+            return Ok((Self { kind, body: QueryBody::Number(number) }, None));
         }
         let fits = match rest {
             None => kind.values != Values::OfBoth,
             Some(column) => kind.values != Values::None && !column.is_empty(),
         };
         match fits {
-            true => Ok((Self { kind, body: Body::Nothing }, rest.map(str::to_owned))),
+            true => Ok((Self { kind, body: QueryBody::Nothing }, rest.map(str::to_owned))),
             false => Err(unknown()),
         }
     }

@@ -19,12 +19,12 @@ pub struct Query {
     /// The kind of the query.
     pub kind: &'static QueryKind,
     /// The rest of the query, in the form that its kind takes.
-    pub body: Body,
+    pub body: QueryBody,
 }
 
 /// The part of a query besides its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum QueryBody {
     /// Nothing: the kind says it all.
     Nothing,
     /// A number.
@@ -35,7 +35,7 @@ pub enum Body {
 
 /// The form of a query's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyForm {
+pub enum QueryBodyForm {
     /// None.
     Nothing,
     /// A number.
@@ -44,13 +44,13 @@ pub enum BodyForm {
     Select,
 }
 
-impl Body {
+impl QueryBody {
     /// Returns its form.
-    pub fn form(&self) -> BodyForm {
+    pub fn form(&self) -> QueryBodyForm {
         match self {
-            Self::Nothing => BodyForm::Nothing,
-            Self::Number(_) => BodyForm::Number,
-            Self::Select(_) => BodyForm::Select,
+            Self::Nothing => QueryBodyForm::Nothing,
+            Self::Number(_) => QueryBodyForm::Number,
+            Self::Select(_) => QueryBodyForm::Select,
         }
     }
 }
@@ -66,7 +66,7 @@ pub struct QueryKind {
     /// The sides that provide a column of values.
     pub values: Values,
     /// The form of its body.
-    pub body: BodyForm,
+    pub body: QueryBodyForm,
     /// Whether one side, which does not learn, sends columns to the other, which does.
     pub takes_columns: bool,
     /// Whether rows may have several identifiers.
@@ -123,25 +123,25 @@ impl Query {
     /// Returns its name for people, with the number of a threshold, or the text of a query.
     pub fn describe(&self) -> String {
         match &self.body {
-            Body::Nothing => self.kind.name.to_owned(),
-            Body::Number(number) => format!("{} {number}", self.kind.name),
-            Body::Select(select) => select.to_string(),
+            QueryBody::Nothing => self.kind.name.to_owned(),
+            QueryBody::Number(number) => format!("{} {number}", self.kind.name),
+            QueryBody::Select(select) => select.to_string(),
         }
     }
 
     /// Returns the number that is part of it, or 0.
     pub fn number(&self) -> u64 {
         match self.body {
-            Body::Number(number) => number,
-            Body::Nothing | Body::Select(_) => 0,
+            QueryBody::Number(number) => number,
+            QueryBody::Nothing | QueryBody::Select(_) => 0,
         }
     }
 
     /// Returns the text that is part of it, parsed.
     pub fn selected(&self) -> Option<&Arc<Select>> {
         match &self.body {
-            Body::Select(select) => Some(select),
-            Body::Nothing | Body::Number(_) => None,
+            QueryBody::Select(select) => Some(select),
+            QueryBody::Nothing | QueryBody::Number(_) => None,
         }
     }
 
@@ -219,9 +219,11 @@ impl Serialize for Query {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let word = self.kind.word;
         match &self.body {
-            Body::Nothing => serializer.serialize_str(word),
-            Body::Number(number) => serializer.serialize_newtype_variant("Query", 0, word, number),
-            Body::Select(select) => {
+            QueryBody::Nothing => serializer.serialize_str(word),
+            QueryBody::Number(number) => {
+                serializer.serialize_newtype_variant("Query", 0, word, number)
+            }
+            QueryBody::Select(select) => {
                 serializer.serialize_newtype_variant("Query", 0, word, &select.to_string())
             }
         }

@@ -29,13 +29,13 @@ use crate::{
     },
     outcome::Outcome,
     piece::{RowsLayout, RowsPiece},
-    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
+    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
     row_pieces,
 };
 
 impl Query {
     /// This side's rows whose key the other side has too.
-    pub const ROWS: Self = Self { kind: &KIND, body: Body::Nothing };
+    pub const ROWS: Self = Self { kind: &KIND, body: QueryBody::Nothing };
 }
 
 /// The query for rows.
@@ -49,7 +49,7 @@ static KIND: QueryKind = QueryKind {
         help: "rows: this side's rows whose key the other side has too",
     }),
     values: Values::None,
-    body: BodyForm::Nothing,
+    body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: true,
     takes_order: true,

@@ -38,13 +38,13 @@ use crate::{
     },
     outcome::Outcome,
     piece::BinsPiece,
-    query::{Body, BodyForm, Form, Query, QueryKind, ResultForm, Values},
+    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// A file of secret shares on each side: of the shared keys, and of their values if a side provides
     /// some. Neither side learns anything from its own file.
-    pub const SHARES: Self = Self { kind: &KIND, body: Body::Nothing };
+    pub const SHARES: Self = Self { kind: &KIND, body: QueryBody::Nothing };
 }
 
 /// The query for shares.
@@ -59,7 +59,7 @@ static KIND: QueryKind = QueryKind {
            neither learns anything",
     }),
     values: Values::Any,
-    body: BodyForm::Nothing,
+    body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
     takes_order: false,

@@ -46,9 +46,9 @@ const STATEMENTS: &[Statement] = &[
     },
     Statement {
         document: ARCHITECTURE,
-        says: "A task is a file in `task/src/` and a line of the list `TASKS`: rows, joins, numbers, shares",
+        says: "A task is a file in `task/src/` and a line of the list `TASKS`: rows, joins, numbers, shares, queries",
         source: "crates/task/src/lib.rs",
-        has: "TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS]",
+        has: "TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS]",
     },
     Statement {
         document: ARCHITECTURE,

@@ -124,7 +124,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "keyset",
         purpose: "the distinct keys of a table, in memory or on disk, and the items that protocols compare",
-        below: &["params", "primitives", "normalize", "net", "psi", "core", "table"],
+        below: &["select", "params", "primitives", "normalize", "net", "psi", "core", "table"],
         never: "agreements, tasks, runs",
     },
     Layer {
@@ -136,13 +136,23 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "task",
         purpose: "the queries that a run can answer, and what each discloses",
-        below: &["params", "primitives", "net", "psi", "planner", "core", "table", "keyset"],
+        below: &[
+            "select",
+            "params",
+            "primitives",
+            "net",
+            "psi",
+            "planner",
+            "core",
+            "table",
+            "keyset",
+        ],
         never: "offers, sessions, reports",
     },
     Layer {
         name: "agree",
         purpose: "offers, and the terms to which two of them merge",
-        below: &["normalize", "net", "psi", "planner", "core", "table", "keyset", "task"],
+        below: &["select", "normalize", "net", "psi", "planner", "core", "table", "keyset", "task"],
         never: "runs, partners",
     },
     Layer {
@@ -155,6 +165,7 @@ const LAYERS: &[Layer] = &[
         name: "run",
         purpose: "a run: the job of one side, the session with the other, the report",
         below: &[
+            "select",
             "net",
             "psi",
             "planner",
@@ -189,6 +200,7 @@ const LAYERS: &[Layer] = &[
         name: "spec",
         purpose: "jobs, projects, lists and services as values: options, defaults, documentation, checks",
         below: &[
+            "select",
             "normalize",
             "list",
             "net",
@@ -208,6 +220,7 @@ const LAYERS: &[Layer] = &[
         name: "vesica",
         purpose: "the library: one interface to the crates below",
         below: &[
+            "select",
             "params",
             "primitives",
             "structures",

@@ -101,7 +101,7 @@ def _run_with(
         signed = record.read_text("utf-8") if record and record.exists() else None
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
-    # The columns of an answer are not those of the table.
+    # The columns of an answer are not the table's.
     shape = opened if given.get("query") is None else Opened(opened.stream, opened.kind, opened.table)
     rows = None if ended.rows is None else convert(ended.rows, shape)
     return Run(ended, rows, signed)

@@ -9,8 +9,8 @@ use crate::{
     partners::{Projects, Side},
 };
 
-/// The tables: a shopper of the connecting side has spent its number in cents, and the listening side has shown it one of
-/// three campaigns. They share the keys from 200 to 299.
+/// The tables: a shopper of the connecting side has spent its number in cents, and the listening side has shown it one
+/// of three campaigns. They share the keys from 200 to 299.
 fn lab() -> Lab {
     let lab = Lab::new();
     let spent =
@@ -365,7 +365,7 @@ fn sides_that_disagree_do_not_run() {
         (
             asks(&both, &["--column", "country:label<=4"]),
             asks(&both, &CAMPAIGN),
-            "list those of one side",
+            "list the labels of one side",
         ),
     ] {
         let [a, b] = [&mine, &theirs].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());

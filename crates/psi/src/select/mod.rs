@@ -110,8 +110,8 @@ pub struct Plan {
     pub terms: Vec<Term>,
     /// The number of T's groups. With several, T has a label for each of its items.
     pub groups: usize,
-    /// The number of S's groups. With several, S has a label for each of its items. There are 1 to [`MAX_GROUPS`] cells,
-    /// one for each pair of groups, those with T's first label first.
+    /// The number of S's groups. With several, S has a label for each of its items. There are 1 to [`MAX_GROUPS`]
+    /// cells, one for each pair of groups, ordered by T's label first.
     pub other_groups: usize,
     /// The cells, and what of them is shown.
     pub cells: Cells,
@@ -370,8 +370,8 @@ impl Plan {
             name: self.name("vesica psi select partition v1"),
             sizes: self.sizes,
             known: self.clone(),
-            sender: |plan, channel, rng| share::prepare(plan, Owner::Other, channel, rng),
-            receiver: |plan, channel, rng| share::prepare(plan, Owner::Table, channel, rng),
+            sender: |plan, channel, rng| sharer(plan, Owner::Other, channel, rng),
+            receiver: |plan, channel, rng| sharer(plan, Owner::Table, channel, rng),
         }
     }
 
@@ -473,6 +473,19 @@ impl Plan {
         let plan = self.joint();
         let triples = Silent::TRIPLES.make(party.role(), &cells::demand(&plan), channel, rng)?;
         cells::open(&plan, party, share, texts, triples, channel, noise)
+    }
+}
+
+/// Prepares a party that computes its share of the cells of one partition.
+fn sharer(
+    plan: Plan,
+    me: Owner,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<Sharer>> {
+    match plan.other_groups {
+        1 => share::prepare(plan, me, channel, rng),
+        _ => Ok(Box::new(Spread::prepare(plan, me, channel, rng)?)),
     }
 }
 

@@ -16,9 +16,7 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{
-    CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells, spread::Spread,
-};
+use super::{CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells};
 use crate::{
     Items, Result,
     circuit_psi::{ReceiverBins, Receiving, SenderBins, Sending, rs21::Silent},
@@ -185,17 +183,16 @@ impl<const OPENS: bool> CellSharing<Receiving<Silent>, OPENS> {
     }
 }
 
-/// Prepares a party that computes its share of the cells of one partition.
+/// Prepares a party that computes its share of the cells of one partition, without labels of S.
 pub(super) fn prepare(
     plan: Plan,
     me: Owner,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<Sharer>> {
-    Ok(match (plan.other_groups, me) {
-        (1, Owner::Other) => Box::new(CellSharing::<_, false>::sender(plan, channel, rng)?),
-        (1, Owner::Table) => Box::new(CellSharing::<_, false>::receiver(plan, channel, rng)?),
-        _ => Box::new(Spread::prepare(plan, me, channel, rng)?),
+    Ok(match me {
+        Owner::Other => Box::new(CellSharing::<_, false>::sender(plan, channel, rng)?),
+        Owner::Table => Box::new(CellSharing::<_, false>::receiver(plan, channel, rng)?),
     })
 }
 

@@ -1,9 +1,9 @@
 //! Groups by labels of S: a column of S for each of its labels.
 //!
-//! T does not learn S's labels, so S spreads them over columns. For each label it has a column of ones and zeros, and its
-//! numbers with zeros for the items that have another label. A [spread](Plan::spread) plan adds up these columns by T's
-//! labels; its sums are the numbers of the cells of both labels together, which the [joint](Plan::joint) plan opens. The
-//! cost grows with the number of S's labels, by some four bytes an item for each byte of a cell.
+//! T does not learn S's labels, so S spreads them over columns. For each label it has a column of ones and zeros, and
+//! its numbers with zeros for the items that have another label. A [spread](Plan::spread) plan adds up these columns by
+//! T's labels; its sums are the numbers of the cells of both labels together, which the [joint](Plan::joint) plan
+//! opens. The cost grows with the number of S's labels, by some four bytes an item for each byte of a cell.
 
 use rand::{CryptoRng, SeedableRng};
 use vesica_circuit::Width;

@@ -9,7 +9,7 @@ use vesica_net::Proxy;
 use vesica_normalize::{normalize::Normalize, null_values::NullValues};
 use vesica_select::{Declaration, Select, Side};
 use vesica_table::{format::Format, formulas::Formulas, source::Delimiter};
-use vesica_task::query::{BodyForm, Query};
+use vesica_task::query::{Query, QueryBodyForm};
 
 use super::{
     Form, Kind,
@@ -215,7 +215,7 @@ impl Form for AnswerForm {
 
     fn write(value: &Answer) -> Value {
         let Answer { query, column } = value;
-        let number = (query.kind.body == BodyForm::Number).then(|| query.number().to_string());
+        let number = (query.kind.body == QueryBodyForm::Number).then(|| query.number().to_string());
         let parts = [Some(query.name()), number.as_deref(), column.as_deref()];
         parts.into_iter().flatten().collect::<Vec<_>>().join(":").into()
     }

@@ -35,13 +35,13 @@ use crate::{
     disclosure::{Fact, Scenario, Secret},
     interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
     outcome::Outcome,
-    query::{Body, BodyForm, Query, QueryKind, ResultForm, Values},
+    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
 
 impl Query {
     /// A query in the language of queries.
     pub fn select(select: Select) -> Self {
-        Self { kind: &KIND, body: Body::Select(Arc::new(select)) }
+        Self { kind: &KIND, body: QueryBody::Select(Arc::new(select)) }
     }
 }
 
@@ -52,7 +52,7 @@ static KIND: QueryKind = QueryKind {
     word: "select",
     form: None,
     values: Values::None,
-    body: BodyForm::Select,
+    body: QueryBodyForm::Select,
     takes_columns: false,
     takes_identifiers: false,
     takes_order: false,
@@ -199,7 +199,7 @@ impl Method for Selecting {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        Some(Box::new(run::Answering::new(call.clone())?))
+        Some(Box::new(run::QueryMethod::new(call.clone())?))
     }
 
     fn prepare(
@@ -208,7 +208,7 @@ impl Method for Selecting {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let method = run::Answering::new(call).expect("a candidate has a route");
+        let method = run::QueryMethod::new(call).expect("a candidate has a route");
         Ok(Box::new(method.on_sets(channel, rng)?))
     }
 }

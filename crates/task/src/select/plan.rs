@@ -169,7 +169,7 @@ fn check_spread(plan: &Plan, table: Side) -> Result<(), String> {
     if plan.other_groups > 1 && plan.terms.iter().any(is_square) {
         return Err(format!(
             "with labels of both sides, this release adds up no products of two columns of side {table}: group by its labels \
-             only, or leave out those of side {other}"
+             only, or leave out the labels of side {other}"
         ));
     }
     let numbers = plan.other_groups * (plan.terms.len() + 1);
@@ -226,7 +226,7 @@ fn sensitivity(selection: &Selection, summand: &Summand) -> Result<u64, String> 
     Ok(most)
 }
 
-/// Returns the number of the column of a slot among those of the engine, which takes all numbers of a side but labels.
+/// Returns the number of a slot's column in the engine, which takes all numbers of a side but labels.
 fn number(columns: &QueryColumns, slot: &Slot) -> usize {
     let place = columns.place(slot).expect("a slot of the query");
     place - usize::from(columns.place(&Slot::Label).is_some())

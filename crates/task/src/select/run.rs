@@ -17,7 +17,7 @@ use vesica_psi::{
 use vesica_select::Shape;
 use zeroize::Zeroizing;
 
-use super::{Selection, plan::Route, shown::Answer};
+use super::{Selection, plan::Route, shown::ShownGroups};
 use crate::{
     gather::{ByPartitions, FoundPieces},
     interface::{Call, Content, Found, Party, Randomness, Reveal, RevealStep, Unrevealed},
@@ -30,20 +30,20 @@ pub(super) struct Selecting;
 
 /// The method with the facts of a run.
 #[derive(Clone)]
-pub(super) struct Answering {
+pub(super) struct QueryMethod {
     call: Call,
     selection: Arc<Selection>,
     route: Arc<Route>,
 }
 
 /// Shows nothing of the run.
-impl fmt::Debug for Answering {
+impl fmt::Debug for QueryMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Answering")
+        f.write_str("QueryMethod")
     }
 }
 
-impl Answering {
+impl QueryMethod {
     /// Plans this side's part; `None` if a side has yet to declare its columns.
     pub(super) fn new(call: Call) -> Option<Self> {
         let selection = call.request.selection.clone()?;
@@ -88,7 +88,7 @@ impl Answering {
         let shape = self.shape()?;
         let read = |opened: OpenedCells| {
             let own = groups.filter(|_| self.call.receives());
-            let answer = Answer::of(&opened, &self.selection, shape, &self.route, own);
+            let answer = ShownGroups::of(&opened, &self.selection, shape, &self.route, own);
             let malformed = || channel.malformed("answer/share", "a text that is not a label");
             answer.ok_or_else(|| Error::from(malformed()))
         };
@@ -98,13 +98,13 @@ impl Answering {
             if self.call.sides.both_learn() {
                 let revealed = match &answer {
                     Some(answer) => answer.tell(channel),
-                    None => Answer::learn(&self.selection, shape, channel)
+                    None => ShownGroups::learn(&self.selection, shape, channel)
                         .map(|learned| answer = Some(learned)),
                 };
                 revealed.map_err(|error| Error::of_protocol(error, channel))?;
             }
             let Left { clamped, filtered } = left;
-            let cells = answer.as_ref().map(Answer::counts);
+            let cells = answer.as_ref().map(ShownGroups::counts);
             let (clamped, filtered) = (Some(clamped), Some(filtered));
             let outcome = Outcome { cells, clamped, filtered, ..Outcome::default() };
             let table = answer.map(|answer| answer.table(&self.selection, shape));
@@ -190,7 +190,7 @@ impl KeyNumbers {
 
 /// A party of a query on whole sets.
 pub(super) struct WholeSets {
-    method: Answering,
+    method: QueryMethod,
     party: Box<Selector>,
 }
 
@@ -215,7 +215,7 @@ impl Party for WholeSets {
     }
 }
 
-impl Answering {
+impl QueryMethod {
     /// Returns the private labels of each cell, if the other side learns those that are shown.
     fn texts(&self, groups: Option<&Groups>) -> Vec<u8> {
         let plan = &self.route.plan;
@@ -229,7 +229,7 @@ impl Answering {
     }
 }
 
-impl ByPartitions for Answering {
+impl ByPartitions for QueryMethod {
     type Party = Box<Sharer>;
     type Piece = CellsPiece;
 

@@ -71,7 +71,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Judges a query by the columns that both sides declare, of which the side `a` has the first table.
+    /// Judges a query by the columns that both sides declare. The side with the role `a` has the first table.
     ///
     /// # Errors
     /// The reason why the query does not fit.
@@ -85,7 +85,7 @@ impl Selection {
                 let shape = select.check(a, b).map_err(|error| error.to_string())?;
                 let private = |side| shape.labels.iter().any(|label| is_private(label, side));
                 if Side::BOTH.into_iter().all(private) {
-                    let message = "the query groups by labels of both sides that only one knows: list those of one side, as in \
+                    let message = "the query groups by labels of both sides that only one knows: list the labels of one side, as in \
                                    --column 'region:{north,south}'";
                     return Err(message.to_owned());
                 }
@@ -146,8 +146,8 @@ impl Selection {
         Some(QueryColumns::new(&self.select, self.shape()?, side, self.declared(side)?))
     }
 
-    /// Returns the side that has the table of circuit PSI if there are groups: the one with labels. If both have some, it
-    /// is the one whose labels are private, the one whose numbers are not added up, or the one with more groups.
+    /// Returns the side that has the table of circuit PSI if there are groups: the one with labels. If both have some,
+    /// it is the one whose labels are private, the one whose numbers are not added up, or the one with more groups.
     pub fn labeller(&self) -> Option<Role> {
         let labels = self.select.labels();
         let first = labels.first()?.column().side;

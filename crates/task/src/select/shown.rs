@@ -28,19 +28,19 @@ const CELL: &str = "cell";
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
-    rows: Vec<AnswerRow>,
+pub(crate) struct ShownGroups {
+    rows: Vec<ShownRow>,
 }
 
 /// A row of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AnswerRow {
+struct ShownRow {
     cell: CellKind,
     /// The labels, `None` for null; none in the remainder.
     labels: Vec<Option<String>>,
     /// The sums of the query; none of a suppressed group.
-    sums: Vec<Number>,
+    sums: Vec<WideNumber>,
 }
 
 /// The treatment of a group.
@@ -66,22 +66,22 @@ impl fmt::Display for CellKind {
 
 /// A number of up to 128 bits, which is text in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Number(i128);
+struct WideNumber(i128);
 
-impl Serialize for Number {
+impl Serialize for WideNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for WideNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Self).map_err(de::Error::custom)
     }
 }
 
-impl Answer {
+impl ShownGroups {
     /// Reads the cells on the side that learns them first: with its own groups, or with texts for the private labels.
     /// Returns `None` for texts that are not labels.
     pub(crate) fn of(
@@ -94,10 +94,10 @@ impl Answer {
         let select = selection.select();
         let sums = |cell: &OpenedCell| {
             let sums = route.sums(cell.count.unwrap_or(0), &cell.sums);
-            sums.into_iter().map(Number).collect()
+            sums.into_iter().map(WideNumber).collect()
         };
         let row =
-            |cell: &OpenedCell, kind, labels| AnswerRow { cell: kind, labels, sums: sums(cell) };
+            |cell: &OpenedCell, kind, labels| ShownRow { cell: kind, labels, sums: sums(cell) };
         let mut rows = Vec::new();
         for (group, cell) in opened.cells.iter().enumerate() {
             let labels = |text| labels(shape, route, group, groups, text);
@@ -112,12 +112,12 @@ impl Answer {
                 }
                 None if select.least() > 0 && !selection.has_private_labels() => {
                     let (labels, sums) = (labels(None)?, Vec::new());
-                    rows.push(AnswerRow { cell: CellKind::Suppressed, labels, sums });
+                    rows.push(ShownRow { cell: CellKind::Suppressed, labels, sums });
                 }
                 None => {}
             }
         }
-        // The numbers of private labels say nothing, and those of the two sides are not in the query's order.
+        // The numbers of private labels say nothing, and cells are not in the order of the query's labels.
         rows.sort_by_cached_key(|row| row.rank(shape));
         if let Some(cell) = &opened.remainder {
             rows.push(row(cell, CellKind::Remainder, Vec::new()));
@@ -165,7 +165,7 @@ impl Answer {
             (Some(text), LabelValues::Public(labels)) => labels.contains(text),
             (Some(text), LabelValues::Private { .. }) => text.len() <= MAX_LABEL,
         };
-        let is_sound = |row: &AnswerRow| {
+        let is_sound = |row: &ShownRow| {
             let expected = if row.cell == CellKind::Remainder { 0 } else { shape.labels.len() };
             let sums = if row.cell == CellKind::Suppressed { 0 } else { shape.sums.len() };
             let mut labels = shape.labels.iter().zip(&row.labels);
@@ -190,7 +190,7 @@ impl Answer {
         let select = selection.select();
         // The only row of a query without groups is not shown if there are too few keys, as in SQL.
         let is_shown =
-            |row: &&AnswerRow| row.cell != CellKind::Suppressed || !select.labels().is_empty();
+            |row: &&ShownRow| row.cell != CellKind::Suppressed || !select.labels().is_empty();
         let rows: Vec<_> = self.rows.iter().filter(is_shown).collect();
         let numbers: Vec<Option<Vec<_>>> = rows.iter().map(|row| row.numbers(shape)).collect();
         let mut aggregate = 0;
@@ -217,7 +217,7 @@ impl Answer {
 }
 
 /// Returns the values of a label: numbers of buckets, truth values, or texts.
-fn label_of(rows: &[&AnswerRow], selection: &Selection, number: usize) -> ResultValues {
+fn label_of(rows: &[&ShownRow], selection: &Selection, number: usize) -> ResultValues {
     let label = &selection.select().labels()[number];
     let column = label.column();
     let declared = selection.declared(column.side).and_then(|all| all.column(&column.name));
@@ -234,7 +234,7 @@ fn label_of(rows: &[&AnswerRow], selection: &Selection, number: usize) -> Result
     }
 }
 
-impl AnswerRow {
+impl ShownRow {
     /// Returns the place among the rows: labels in the order of their list or of their texts, and null last.
     fn rank(&self, shape: &Shape) -> Vec<(bool, usize, String)> {
         let rank = |(label, shape): (&Option<String>, &LabelShape)| {
@@ -266,8 +266,8 @@ impl AnswerRow {
     }
 }
 
-/// Returns the labels of a cell. Those of the table's side come from its groups, on that side, or else from their numbers
-/// and the texts of private ones, which are null without texts.
+/// Returns the labels of a cell. The side with the table knows its own from its groups. The other side knows them from
+/// their numbers, and private ones from their texts, which are null if there are none.
 fn labels(
     shape: &Shape,
     route: &Route,

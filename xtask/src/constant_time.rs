@@ -49,32 +49,52 @@ struct CheckedBackend {
 /// Runs every case on every backend, and fails if valgrind is not installed.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
-    let done = valgrind_is_here().and_then(|()| cases(repository, EVERY, &mut tally));
+    let done = valgrind_is_here().and_then(|()| cases(repository, &EVERY, &mut tally));
     println!("{tally}");
     done
 }
 
 /// Runs every case as a step. If valgrind is not installed, reports that nothing was checked.
 pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    if_valgrind_is_here(repository, EVERY, tally)
+    if_valgrind_is_here(repository, &EVERY, tally)
 }
 
 /// Runs the cases of every change, as a step.
 pub fn quick(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    if_valgrind_is_here(repository, QUICK, tally)
+    if_valgrind_is_here(repository, &QUICK, tally)
 }
 
-/// Selects all cases, or the ones that take seconds.
-const EVERY: &str = "vesica-constant-time";
-const QUICK: &str = "vesica-constant-time-quick";
+/// A program with cases, and the cases of it that also run on the portable backend.
+struct Selection {
+    program: &'static str,
+    /// The beginnings of their names.
+    portable: &'static [&'static str],
+}
+
+/// All cases.
+const EVERY: Selection = Selection { program: "vesica-constant-time", portable: &[""] };
+
+/// The cases of every change. The backends differ in the kernels, whose case takes seconds, so only `assure` repeats
+/// whole protocols.
+const QUICK: Selection = Selection {
+    program: "vesica-constant-time-quick",
+    portable: &["control/branch", "primitives/"],
+};
+
+impl Selection {
+    /// Returns whether a case runs on a backend.
+    fn includes(&self, case: &str, backend: &CheckedBackend) -> bool {
+        backend.portable == "0" || self.portable.iter().any(|start| case.starts_with(start))
+    }
+}
 
 fn if_valgrind_is_here(
     repository: &Repository,
-    program: &str,
+    selection: &Selection,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     match valgrind_is_here() {
-        Ok(()) => cases(repository, program, tally),
+        Ok(()) => cases(repository, selection, tally),
         Err(missing) => {
             println!("    NOT CHECKED: constant time: {missing}");
             Ok(())
@@ -93,14 +113,15 @@ fn valgrind_is_here() -> Result<(), Failure> {
 }
 
 /// Runs the cases of a program, in parallel on all processors. A failure does not stop the others.
-fn cases(repository: &Repository, program: &str, tally: &mut Tally) -> Result<(), Failure> {
-    let built = Built::by(repository, &[&BUILD[..], &["--bin", program]].concat())?;
-    let program = built.binary(program)?;
+fn cases(repository: &Repository, selection: &Selection, tally: &mut Tally) -> Result<(), Failure> {
+    let built = Built::by(repository, &[&BUILD[..], &["--bin", selection.program]].concat())?;
+    let program = built.binary(selection.program)?;
     let listed = Command::new(program).arg("list").output();
     let listed = listed.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
     ended(&format!("{program} list"), Ok(listed.status))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let runs = BACKENDS.iter().flat_map(|backend| listed.lines().map(move |case| (backend, case)));
+    let runs = runs.filter(|(backend, case)| selection.includes(case, backend));
     let (waiting, results) = (Mutex::new(runs), Mutex::new((Tally::default(), Vec::new())));
     let next = || waiting.lock().ok()?.next();
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -181,6 +202,16 @@ fn verdict(case: &str, code: Option<i32>) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn portable_kernels_are_checked_with_every_change() {
+        let [avx2, portable] = &BACKENDS;
+        for case in ["control/branch", "primitives/fields", "ot/softspoken"] {
+            assert!(EVERY.includes(case, avx2) && EVERY.includes(case, portable));
+            assert!(QUICK.includes(case, avx2));
+            assert_eq!(QUICK.includes(case, portable), case != "ot/softspoken", "{case}");
+        }
+    }
 
     #[test]
     fn only_controls_may_and_must_be_reported() {

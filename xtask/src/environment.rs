@@ -38,13 +38,17 @@ impl Environment {
     pub fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.program(name));
         command.env("VIRTUAL_ENV", &self.0).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+        command.env_remove("PYTHONDONTWRITEBYTECODE");
         forget_this_package(&mut command);
         command
     }
 
+    /// Installs packages. Compiling all of their modules takes as long as installing them; Python compiles a module
+    /// when it is first imported.
     pub fn install(&self, what: &[&str]) -> Result<(), Failure> {
         let mut command = self.command("python");
-        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(what);
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        command.arg("--no-compile").args(what);
         ended(&format!("pip install {}", what.join(" ")), command.status())
     }
 }

@@ -65,23 +65,23 @@ pub fn quick(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> 
 }
 
 /// A program with cases, and the cases of it that also run on the portable backend.
-struct Selection {
+struct CaseSelection {
     program: &'static str,
     /// The beginnings of their names.
     portable: &'static [&'static str],
 }
 
 /// All cases.
-const EVERY: Selection = Selection { program: "vesica-constant-time", portable: &[""] };
+const EVERY: CaseSelection = CaseSelection { program: "vesica-constant-time", portable: &[""] };
 
 /// The cases of every change. The backends differ in the kernels, whose case takes seconds, so only `assure` repeats
 /// whole protocols.
-const QUICK: Selection = Selection {
+const QUICK: CaseSelection = CaseSelection {
     program: "vesica-constant-time-quick",
     portable: &["control/branch", "primitives/"],
 };
 
-impl Selection {
+impl CaseSelection {
     /// Returns whether a case runs on a backend.
     fn includes(&self, case: &str, backend: &CheckedBackend) -> bool {
         backend.portable == "0" || self.portable.iter().any(|start| case.starts_with(start))
@@ -90,7 +90,7 @@ impl Selection {
 
 fn if_valgrind_is_here(
     repository: &Repository,
-    selection: &Selection,
+    selection: &CaseSelection,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     match valgrind_is_here() {
@@ -113,7 +113,11 @@ fn valgrind_is_here() -> Result<(), Failure> {
 }
 
 /// Runs the cases of a program, in parallel on all processors. A failure does not stop the others.
-fn cases(repository: &Repository, selection: &Selection, tally: &mut Tally) -> Result<(), Failure> {
+fn cases(
+    repository: &Repository,
+    selection: &CaseSelection,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
     let built = Built::by(repository, &[&BUILD[..], &["--bin", selection.program]].concat())?;
     let program = built.binary(selection.program)?;
     let listed = Command::new(program).arg("list").output();

@@ -123,6 +123,17 @@ impl Terms {
         facts
     }
 
+    /// Returns whether numbers of a side's table are added up.
+    fn adds_up(&self, role: Role) -> bool {
+        match self.selection() {
+            Some(selection) => {
+                let columns = selection.select().columns(selection.side(role));
+                columns.iter().any(|column| column.is_number)
+            }
+            None => self.query().kind.is_told && self.brings_values(role),
+        }
+    }
+
     fn secrets(&self, scenario: &Scenario, method: Option<&dyn Method>) -> Vec<Secret> {
         let secrets = self.query().kind.task.secrets(scenario);
         match method.map(Method::adversary) {
@@ -169,6 +180,9 @@ impl Terms {
         if is_number && scenario.minimum == 0 && scenario.noise.is_none() {
             said.push(Assumption::FewKeys);
         }
+        let learners = [Role::A, Role::B].into_iter().filter(|role| scenario.learns(*role));
+        let choose = learners.filter(|role| scenario.noise.is_none() && self.adds_up(*role));
+        said.extend(choose.map(|learner| Assumption::ChosenNumbers { learner }));
         said.push(Assumption::GuessedKeys);
         said
     }

@@ -305,8 +305,9 @@ impl Offer {
         };
         let undeclared = QueryTable { side: mine.side.other(), declared: None };
         let peer = peer.unwrap_or(&undeclared);
-        let selection = Selection::of_roles(select.clone(), [mine, peer])
-            .map_err(|why| Error::usage(Misuse::Query, why))?;
+        let judged = Selection::of_roles(select.clone(), [mine, peer])
+            .and_then(|selection| selection.judge(self.noise).map(|()| selection));
+        let selection = judged.map_err(|why| Error::usage(Misuse::Query, why))?;
         let labeller = selection.labeller();
         Ok((Some(Arc::new(selection)), labeller))
     }

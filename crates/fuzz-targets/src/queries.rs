@@ -31,7 +31,7 @@ pub fn select(data: &[u8], valid: &mut Valid) {
         let sides = columns.each_ref().map(|columns| Declared::new(columns.clone(), keys));
         let [Ok(a), Ok(b)] = sides else { return };
         let shape: Option<Shape> = query.check(&a, &b).ok();
-        assert!(!query.in_words("A", "B", "A", shape.as_ref()).is_empty());
+        assert!(!query.phrases("A", "B", shape.as_ref()).is_empty());
         let Some(shape) = shape else { continue };
         for number in numbers {
             shape.aggregates(&vec![number; shape.sums.len()]);

@@ -18,8 +18,7 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     }
     check_query(&offer, policy)?;
     let is_exact = offer.noise.is_none();
-    let counts_matches =
-        offer.query.kind.keeps_rows || offer.query == Query::COUNT && is_exact;
+    let counts_matches = offer.query.kind.keeps_rows || offer.query == Query::COUNT && is_exact;
     if policy.epsilon_total.is_some() && is_exact {
         let message = "epsilon-total requires a number with noise; add --epsilon";
         return Err(Error::usage(Misuse::Noise, message));

@@ -14,9 +14,9 @@
 //! let shape = query.check(&a, &b)?;
 //! assert_eq!((shape.groups, shape.sums.len()), (64, 2));
 //! assert_eq!(
-//!     query.in_words("shop", "bank", "shop", Some(&shape))[0],
-//!     "reveals to shop, for each of at most 64 values of bank's `campaign` with at least 50 shared keys: \
-//!      the number of shared keys and the sum of shop's `spend`"
+//!     query.phrases("shop", "bank", Some(&shape))[0],
+//!     "the number of shared keys and the sum of shop's `spend`, for each of at most 64 values of \
+//!      bank's `campaign` with at least 50 shared keys"
 //! );
 //! # Ok::<(), vesica_select::Error>(())
 //! ```

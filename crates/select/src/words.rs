@@ -14,12 +14,22 @@ impl Select {
         let words = Wording { names: [a, b], shape };
         let groups: Vec<_> =
             (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
-        let aggregates: Vec<_> = self.aggregates().map(|one| words.aggregate(one)).collect();
+        let mut aggregates: Vec<String> = Vec::new();
+        for aggregate in self.aggregates() {
+            // The same number may have two columns.
+            let said = words.aggregate(aggregate);
+            if !aggregates.contains(&said) {
+                aggregates.push(said);
+            }
+        }
         let aggregates = all(&aggregates);
         let least = self.least_keys();
         let mut phrases = vec![match (groups.is_empty(), self.least) {
             (true, 0) => aggregates,
-            (true, _) => format!("{aggregates}, if there are {least}"),
+            (true, least) => {
+                let be = if least == 1 { "is" } else { "are" };
+                format!("{aggregates}, if there {be} {}", self.least_keys())
+            }
             (false, 0) => format!("{aggregates}, for {}", all(&groups)),
             (false, _) => format!("{aggregates}, for {} with {least}", all(&groups)),
         }];
@@ -45,37 +55,6 @@ impl Select {
             1 => "at least 1 shared key".to_owned(),
             least => format!("at least {least} shared keys"),
         }
-    }
-
-    /// Describes what a run of the query reveals to `learner`, and which rows it counts, with the names of both sides.
-    /// The sentences begin in lower case and have no full stop. With the shape they give the number of groups.
-    pub fn in_words(&self, a: &str, b: &str, learner: &str, shape: Option<&Shape>) -> Vec<String> {
-        let words = Wording { names: [a, b], shape };
-        let groups: Vec<_> =
-            (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
-        let (be, least) = (if self.least == 1 { "is" } else { "are" }, self.least_keys());
-        let aggregates: Vec<_> = self.aggregates().map(|one| words.aggregate(one)).collect();
-        let aggregates = all(&aggregates);
-        let mut sentences = vec![match (groups.is_empty(), self.least) {
-            (true, 0) => format!("reveals to {learner} {aggregates}"),
-            (true, _) => format!("reveals to {learner}, if there {be} {least}: {aggregates}"),
-            (false, 0) => format!("reveals to {learner}, for {}: {aggregates}", all(&groups)),
-            (false, _) => {
-                format!("reveals to {learner}, for {} with {least}: {aggregates}", all(&groups))
-            }
-        }];
-        if self.has_remainder {
-            sentences.push(format!(
-                "reveals the same for all other groups together, if they have {least}"
-            ));
-        }
-        for side in Side::BOTH {
-            if let Some(filter) = self.filter(side) {
-                let name = words.names[side.index()];
-                sentences.push(format!("counts only rows of {name} with `{}`", filter.text(false)));
-            }
-        }
-        sentences
     }
 }
 

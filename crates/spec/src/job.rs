@@ -211,7 +211,7 @@ options! {
         /// Join: send these columns of matching rows to the other side.
         ///
         /// The other side says --receive, and learns. Of several rows with one key the first is sent, unless
-        /// --duplicates says otherwise. docs/guides/joins.md says what each side learns.
+        /// --duplicates says otherwise. docs/guides/computing.md says what each side learns.
         "COLS" send: Maybe<Columns> = None;
         /// With --send: bytes that a row's values are padded to.
         ///
@@ -222,7 +222,7 @@ options! {
         /// Write the matched rows of both sides in one order.
         ///
         /// A first column `match_id` numbers them, so that the two outputs fit together. Both sides must ask for it and
-        /// learn; see docs/guides/joins.md.
+        /// learn; see docs/guides/computing.md.
         "" align: Flag = false;
         /// Decimal places of the values for sums, products and shares.
         ///
@@ -236,7 +236,7 @@ options! {
         /// For counts, sums and queries: add noise that hides any single key.
         ///
         /// It is the noise of differential privacy with this ε, for example 0.5, the same on both sides. Nobody learns
-        /// the number without the noise; see docs/guides/noise.md.
+        /// the number without the noise; see docs/guides/computing.md.
         "E" epsilon: Maybe<Parsed<Epsilon>> = None;
         /// With --epsilon, for sums: the largest magnitude of a value.
         ///

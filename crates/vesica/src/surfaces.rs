@@ -209,6 +209,16 @@ impl Case {
         }
     }
 
+    /// Whether a side learns sums of its own numbers.
+    fn chooses(&self, role: Role) -> bool {
+        let adds_up = match self.query.name() {
+            "query" => role == Role::A,
+            "shares" => false,
+            _ => self.brings[role as usize],
+        };
+        adds_up && self.learns(role) && !self.noise
+    }
+
     /// The protocol that runs.
     fn method(&self) -> (&'static str, vesica_psi::Adversary) {
         let request = self.terms().request(vesica_psi::Sizes { sender: 1000, receiver: 300 });
@@ -303,6 +313,8 @@ fn assumed(case: &Case) -> Vec<&'static str> {
         ("kept-back", case.rules.least > 0),
         ("digests", case.digests),
         ("few-keys", is_number && case.minimum == 0 && !case.noise),
+        ("chosen-numbers", case.chooses(Role::A)),
+        ("chosen-numbers", case.chooses(Role::B)),
         ("guessed-keys", true),
     ] {
         all.extend(is_one.then_some(assumption));

@@ -52,56 +52,56 @@ const QUERIES: [(&str, u64, &str); 8] = [
     (
         "SELECT b.segment, count(*) FROM a JOIN b USING (key) GROUP BY b.segment",
         20,
-        "reveals to shop, for each of at most 20 values of bank's `segment`: the number of shared keys",
+        "the number of shared keys, for each of at most 20 values of bank's `segment`",
     ),
     (
         "SELECT b.campaign, count(*), sum(a.spend) FROM a JOIN b USING (key) GROUP BY b.campaign HAVING count(*) >= 50 \
          WITH REMAINDER",
         64,
-        "reveals to shop, for each of at most 64 values of bank's `campaign` with at least 50 shared keys: the number of \
-         shared keys and the sum of shop's `spend`; reveals the same for all other groups together, if they have at \
+        "the number of shared keys and the sum of shop's `spend`, for each of at most 64 values of bank's \
+         `campaign` with at least 50 shared keys; the same for all other groups together, if they have at \
          least 50 shared keys",
     ),
     (
         "SELECT bucket(b.views, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), count(*) FROM a JOIN b USING (key) GROUP BY \
          bucket(b.views, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)",
         11,
-        "reveals to shop, for each of 11 ranges of bank's `views`, split at 1, 2, 3, 4, 5, 6, 7, 8, 9, and 10: the \
-         number of shared keys",
+        "the number of shared keys, for each of 11 ranges of bank's `views`, split at 1, 2, 3, 4, 5, 6, 7, \
+         8, 9, and 10",
     ),
     (
         "SELECT b.arm, count(*), sum(a.v) AS total, sum(a.v * a.v) AS squares FROM a JOIN b USING (key) GROUP BY b.arm",
         2,
-        "reveals to shop, for each of 2 known values of bank's `arm`: the number of shared keys, the sum of shop's `v`, \
-         and the sum of the squares of shop's `v`",
+        "the number of shared keys, the sum of shop's `v`, and the sum of the squares of shop's `v`, for \
+         each of 2 known values of bank's `arm`",
     ),
     (
         "SELECT bucket(a.age, 18, 30, 45, 60.5) AS age, b.genre, count(*) FROM a JOIN b USING (key) GROUP BY \
          bucket(a.age, 18, 30, 45, 60.5), b.genre",
         155,
-        "reveals to shop, for each of 5 ranges of shop's `age`, split at 18, 30, 45, and 60.5, and each of at most 30 \
-         values of bank's `genre` or none: the number of shared keys",
+        "the number of shared keys, for each of 5 ranges of shop's `age`, split at 18, 30, 45, and 60.5, and \
+         each of at most 30 values of bank's `genre` or none",
     ),
     (
         "SELECT b.region, avg(a.balance), var_samp(a.balance) FROM a JOIN b USING (key) GROUP BY b.region",
         50,
-        "reveals to shop, for each of at most 50 values of bank's `region`: the mean of shop's `balance` together with \
-         its sum and number of values, and the variance of shop's `balance` together with its sum, sum of squares and \
-         number of values",
+        "the mean of shop's `balance` together with its sum and number of values, and the variance of shop's \
+         `balance` together with its sum, sum of squares and number of values, for each of at most 50 values \
+         of bank's `region`",
     ),
     (
         "SELECT count(DISTINCT key), sum(a.spend * b.price) FROM a JOIN b USING (key) WHERE a.country = 'DE' AND \
          (a.age < 18 OR a.age >= 65) AND b.opted_in HAVING count(*) >= 1",
         1,
-        "reveals to shop, if there is at least 1 shared key: the number of shared keys and the sum of the products of \
-         shop's `spend` and bank's `price`; counts only rows of shop with `country = 'DE' AND (age < 18 OR age >= 65)`; \
-         counts only rows of bank with `opted_in`",
+        "the number of shared keys and the sum of the products of shop's `spend` and bank's `price`, if \
+         there is at least 1 shared key; only rows of shop with `country = 'DE' AND (age < 18 OR age >= 65)` \
+         count; only rows of bank with `opted_in` count",
     ),
     (
         "SELECT a.decile, b.defaulted, count(*), count(a.hits) FROM a JOIN b USING (key) GROUP BY a.decile, b.defaulted",
         20,
-        "reveals to shop, for each of 10 known values of shop's `decile` and each of 2 known values of bank's \
-         `defaulted`: the number of shared keys and the number of values of shop's `hits`",
+        "the number of shared keys and the number of values of shop's `hits`, for each of 10 known values of \
+         shop's `decile` and each of 2 known values of bank's `defaulted`",
     ),
 ];
 
@@ -111,8 +111,9 @@ fn the_queries_of_a_clean_room_have_a_shape_and_words() {
         let shape = check(text, UNIQUE).unwrap();
         assert_eq!(shape.groups, groups, "{text}");
         let query: Select = text.parse().unwrap();
-        let sentences = query.in_words("shop", "bank", "shop", Some(&shape));
-        assert_eq!(sentences.join("; "), words);
+        let mut said = query.phrases("shop", "bank", Some(&shape));
+        said.extend(query.filters_in_words("shop", "bank"));
+        assert_eq!(said.join("; "), words);
         let columns = Side::BOTH.map(|side| query.columns(side).len());
         assert!(columns.iter().sum::<usize>() > 0, "{text}");
     }

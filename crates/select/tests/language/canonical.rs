@@ -28,9 +28,7 @@ fn random_queries_have_one_canonical_text() {
             .unwrap_or_else(|error| panic!("{canonical}: {error}"));
         let mirror = mirrored.check(&sides[1], &sides[0]).unwrap();
         assert_eq!((shape.groups, shape.sums.len()), (mirror.groups, mirror.sums.len()));
-        assert!(
-            query.in_words("shop", "bank", "shop", Some(&shape))[0].starts_with("reveals to shop")
-        );
+        assert!(!query.phrases("shop", "bank", Some(&shape))[0].is_empty());
     }
     assert!(changed > 9_900, "{changed}");
 }

@@ -190,6 +190,11 @@ pub enum Assumption {
     Shares,
     /// If few keys are shared, an exact number reveals much about each.
     FewKeys,
+    /// A side that learns sums of its own numbers may choose them so that they single out keys.
+    ChosenNumbers {
+        /// The side.
+        learner: Role,
+    },
     /// A side may use keys that it guessed.
     GuessedKeys,
 }

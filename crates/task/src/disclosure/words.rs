@@ -274,7 +274,7 @@ impl Secret {
 impl Assumption {
     /// Returns whether it is about the terms rather than the run, so that a summary need not repeat it.
     pub(crate) fn is_general(&self) -> bool {
-        matches!(self, Self::FewKeys | Self::GuessedKeys)
+        matches!(self, Self::FewKeys | Self::ChosenNumbers { .. } | Self::GuessedKeys)
     }
 
     /// Returns the assumption as one or two sentences.
@@ -320,6 +320,11 @@ impl Assumption {
             Self::FewKeys => "If few keys are shared, the number reveals much about each of them; a minimum or noise limits \
                               this."
                 .to_owned(),
+            Self::ChosenNumbers { learner } => format!(
+                "{} learns sums of numbers of its own table: numbers that are 0 for all keys but some show whether these are \
+                 shared. Noise limits this; a minimum does not.",
+                names.capital(*learner)
+            ),
             Self::GuessedKeys => {
                 "A side may put guessed keys into its table, and learns the result for those too."
                     .to_owned()

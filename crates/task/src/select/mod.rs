@@ -34,6 +34,7 @@ use self::{
 use crate::{
     disclosure::{Fact, Scenario, Secret},
     interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
+    noise::Noise,
     outcome::Outcome,
     query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
@@ -120,15 +121,7 @@ impl Task for Selected {
             return Some(Difference { what: "table of the query", here, there });
         }
         let judged = Selection::of_roles(select.clone(), [mine, others]);
-        let judged = judged.and_then(|selection| match selection.shape() {
-            Some(shape) => {
-                let sizes = Sizes { sender: 1, receiver: 1 };
-                let receiver = selection.labeller().unwrap_or(Role::A);
-                let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
-                Route::new(&selection, shape, between, ours.noise).map(drop)
-            }
-            None => Ok(()),
-        });
+        let judged = judged.and_then(|selection| selection.judge(ours.noise));
         judged.err().map(|why| Difference::of_both("query", why))
     }
 
@@ -210,6 +203,20 @@ impl Method for Selecting {
     ) -> vesica_psi::Result<Box<dyn Party>> {
         let method = run::QueryMethod::new(call).expect("a candidate has a route");
         Ok(Box::new(method.on_sets(channel, rng)?))
+    }
+}
+
+impl Selection {
+    /// Refuses a query that the engine cannot answer, with this noise.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn judge(&self, noise: Option<Noise>) -> std::result::Result<(), String> {
+        let Some(shape) = self.shape() else { return Ok(()) };
+        let sizes = Sizes { sender: 1, receiver: 1 };
+        let receiver = self.labeller().unwrap_or(Role::A);
+        let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
+        Route::new(self, shape, between, noise).map(drop)
     }
 }
 

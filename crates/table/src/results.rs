@@ -1,7 +1,7 @@
 //! Small tables of results, with typed columns, which are written in every format.
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::Path,
     sync::Arc,
 };
@@ -177,7 +177,27 @@ impl ResultTable {
         writer.finish().map_err(failed)
     }
 
+    /// Writes the table with aligned columns, numbers to the right, for a person.
+    fn write_aligned(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<_> = self.columns.iter().map(|column| column.name.clone()).collect();
+        let rows: Vec<_> = [names].into_iter().chain(self.texts()).collect();
+        let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        let widths: Vec<_> = (0..self.columns.len()).map(width).collect();
+        for row in &rows {
+            let cell = |at: usize| match &self.columns[at].values {
+                ResultValues::Integer(_) | ResultValues::Decimal(..) => {
+                    format!("{:>1$}", row[at], widths[at])
+                }
+                _ => format!("{:<1$}", row[at], widths[at]),
+            };
+            let cells: Vec<_> = (0..row.len()).map(cell).collect();
+            writeln!(out, "{}", cells.join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+
     /// Writes the table to a destination, in the format that its name promises or else as CSV, without showing it yet.
+    /// On a terminal, its columns are aligned.
     ///
     /// # Errors
     /// [`Error::Output`](vesica_core::error::Error::Output).
@@ -190,7 +210,9 @@ impl ResultTable {
         let dialect =
             Dialect { format: Some(format), delimiter: Delimiter::Comma, ..Dialect::default() };
         let packing = Compression::of_name(path).filter(|_| format.is_text());
+        let is_for_person = path == Path::new("-") && io::stdout().is_terminal();
         output.of(dialect).stage(|out| match packing {
+            None if is_for_person => self.write_aligned(out),
             Some(packing) => packing.pack(out, |out| self.write(format, out)),
             None => self.write(format, out),
         })
@@ -234,6 +256,16 @@ mod tests {
         let lines = "{\"l\":\"a,\\\"b\",\"f\":null,\"n\":-9223372036854775808,\"d\":\"-0.07\"}\n\
                      {\"l\":null,\"f\":true,\"n\":null,\"d\":\"92233720368547758.07\"}\n";
         assert_eq!(String::from_utf8(json).unwrap(), lines);
+    }
+
+    #[test]
+    fn columns_are_aligned_for_a_person() {
+        let mut text = Vec::new();
+        table().write_aligned(&mut text).unwrap();
+        let lines = "l     f                        n                     d\n\
+                     a,\"b        -9223372036854775808                 -0.07\n      \
+                     true                        92233720368547758.07\n";
+        assert_eq!(String::from_utf8(text).unwrap(), lines);
     }
 
     /// Every format is read back with the same texts.

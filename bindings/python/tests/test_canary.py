@@ -97,6 +97,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "sum": lambda table: vesica.sum(table, values="x", partner=partner(), **RUN),
     "products": lambda table: vesica.products(table, values="x", partner=partner(), **RUN),
     "threshold": lambda table: vesica.threshold(table, at_least=1, partner=partner(), **RUN),
+    "query": lambda table: vesica.query(
+        table, "SELECT count(*) FROM a JOIN b USING (key)", query_side="a", partner=partner(), **RUN
+    ),
     "check": lambda table: vesica.check(table, key="k"),
     "publish": lambda table: vesica.publish(table, identity=ME, **LISTED),
     "lookup": lambda table: vesica.lookup(table, publisher=ME.fingerprint, **LISTED),

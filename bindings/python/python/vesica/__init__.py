@@ -12,6 +12,7 @@ Both sides call the same function, or run the command `vesica run`.
     count, sum   the number of matching keys; the sum of one side's values over them
     products     the sum of the products of both sides' values
     threshold    whether at least a given number of keys match
+    query        numbers by group over both tables, by a query in a subset of SQL
     shares       secret shares of the matching keys, which reveal nothing to either side
     check, plan  checks of a table before a run; the predicted cost of a run
     publish      a list in which others can look up keys privately

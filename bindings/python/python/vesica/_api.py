@@ -102,7 +102,9 @@ def _run_with(
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
     # The columns of an answer are not the table's.
-    shape = opened if given.get("query") is None else Opened(opened.stream, opened.kind, opened.table)
+    shape = (
+        opened if given.get("query") is None else Opened(opened.stream, opened.kind, opened.table)
+    )
     rows = None if ended.rows is None else convert(ended.rows, shape)
     return Run(ended, rows, signed)
 
@@ -358,8 +360,8 @@ def shares(
 
 
 def query(
-    query: str | None,
     table: Path | ArrowStream,
+    query: str | None = None,
     *,
     key: Key | Sequence[Key],
     partner: Partner | Path,
@@ -379,13 +381,13 @@ def query(
     docs/guides/queries.md.
 
     Args:
+        table: As for `intersect`.
         query: The query, such as ``SELECT b.city, count(*), sum(a.spend) FROM a JOIN b USING (key)
             GROUP BY b.city HAVING count(*) >= 50``. Omit it if there is an agreement, which has it.
-        table: As for `intersect`.
         key: The column of the key, or a list of columns that together form the key.
         partner: The other side, or the file of an agreement with it.
-        columns: The columns of this side that the query uses, with their types: ``spend:decimal(2)``
-            or ``city:label<=64``. Omit them if there is an agreement.
+        columns: The columns of this side that the query uses, with their types, as in
+            ``spend:decimal(2)`` or ``city:label<=64``. Omit them if there is an agreement.
         identity: This side's identity, or its file.
         learns: The side that learns the answer: me, peer or both. Omit it if there is an agreement.
         normalize: The normalisation of keys, as for `intersect`.

@@ -28,9 +28,11 @@ pub mod poly;
 pub mod rsa;
 pub mod secret;
 pub mod threads;
+mod word_sums;
 
 pub use binary::{BinaryVector, CacheLine, Words};
 pub use bits::Bits;
 pub use block::Block;
 pub use declassify::{Declassified, are_equal, declassify, declassify_all, declassify_choice};
 pub use secret::{Delta, Seed};
+pub use word_sums::{WordSums, change_pair};

@@ -30,6 +30,7 @@ mod opaque;
 mod portable;
 mod sums;
 mod tower;
+mod word_sums;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

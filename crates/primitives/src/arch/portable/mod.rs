@@ -11,3 +11,4 @@ pub mod sums;
 pub mod tower;
 pub mod transform;
 pub mod transpose;
+pub mod word_sums;

@@ -12,6 +12,7 @@ pub mod rekeyed;
 pub mod sums;
 pub mod tower;
 pub mod transpose;
+pub mod word_sums;
 
 /// Starts fetching the first cache line of `what` into all caches.
 #[inline(always)]

@@ -27,10 +27,14 @@
 //! piece of a malicious silent VOLE, which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one
 //! target, about 2^114 evaluations of AES remain.
 
+mod stream;
+
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::CircularRobust, block};
 use zeroize::Zeroizing;
+
+pub use self::stream::Piece;
 
 use super::{Shape, equal, opposite, replace_pair, select};
 

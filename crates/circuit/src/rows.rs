@@ -139,6 +139,21 @@ impl RowLayout {
         self.each(differences, rows, Self::subtract);
     }
 
+    /// Writes the row whose numbers are, each modulo its width, the sums over i of 2^(32·i) times word i of the number;
+    /// `word` gives word i of the row.
+    pub(crate) fn set_words(self, row: &mut [u8], word: impl Fn(usize) -> u64) {
+        for width in Width::ALL {
+            let range = self.range(width);
+            let places = (range.start / 4..).step_by(width.bytes() / 4);
+            for (number, first) in row[range].chunks_exact_mut(width.bytes()).zip(places) {
+                let sum = (0..width.bytes() / 4).fold(0u128, |sum, i| {
+                    sum.wrapping_add(u128::from(word(first + i)) << (32 * i))
+                });
+                number.copy_from_slice(&sum.to_le_bytes()[..width.bytes()]);
+            }
+        }
+    }
+
     fn each(self, left: &mut [u8], right: &[u8], combine: impl Fn(Self, &mut [u8], &[u8])) {
         assert_eq!(left.len(), right.len(), "as many rows");
         if self.is_empty() {
@@ -199,6 +214,14 @@ pub(crate) struct Stretch(CircularRobust);
 impl Stretch {
     pub(crate) fn new(key: Block) -> Self {
         Self(CircularRobust::new(key))
+    }
+
+    /// Replaces the blocks, if masks have `len` bytes, by block number `number` of the mask of each.
+    pub(crate) fn apply(&self, len: usize, number: usize, blocks: &mut [Block]) {
+        if len > size_of::<Block>() {
+            blocks.iter_mut().for_each(|block| *block ^= Block(number as u128 + 1));
+            self.0.apply(blocks);
+        }
     }
 
     /// Fills `out` from a block.

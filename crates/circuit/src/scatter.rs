@@ -14,19 +14,21 @@
 //! Each call of [`half_tree`] makes at most 2^10 trees under keys of its own, which keeps the number of targets where
 //! that module has it. Trees are full, so that even a T that deviates lacks a leaf of each. Semi-honest.
 
+use std::ops::Range;
+
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_ot::{
     Bytes, CotReceiver, CotSender,
     pprf::{
         Shape,
-        half_tree::{self, Leaves, MaskedSums, Trees},
+        half_tree::{self, Leaves, MaskedSums, Piece, Trees},
     },
 };
-use vesica_primitives::{Block, threads};
+use vesica_primitives::{Block, WordSums, threads};
 use zeroize::Zeroizing;
 
-use crate::rows::{RowLayout, Stretch, keep_if};
+use crate::rows::{RowLayout, Stretch};
 
 const KEY: &str = "scatter/key";
 const ROWS: &str = "scatter/rows";
@@ -37,7 +39,7 @@ pub const MAX_GROUPS: usize = 1 << 12;
 /// Trees of a call, at most.
 const TREES: usize = 1 << 10;
 
-/// Leaves of a call, at most, which bounds the memory of either side.
+/// Leaves of a call, at most. Both sides must agree on it: every call has keys and messages of its own.
 const LEAVES: usize = 1 << 19;
 
 /// OTs made with one call of the extension, at most.
@@ -113,17 +115,25 @@ pub fn scatter_hidden(
             let stretch = Stretch::new(key);
             let shape = Shape::new(rows.len() / len, leaves_of_tree);
             let trees = Trees::new(shape, Leaves::Hashed, *delta, keys, rng);
-            let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
-            let (sums, _) = trees.grow(&mut leaves, |_, _| ());
             let mut sent = Zeroizing::new(rows.to_vec());
-            let tasks = leaves.chunks(leaves_of_tree).zip(sent.chunks_exact_mut(len));
-            let part = accumulate(tasks, layout, groups, |(leaves, sent), cells, masks| {
-                spread_out(&stretch, leaves, len, masks);
-                layout.subtract_all(cells, &masks[..cells.len()]);
-                layout.add(sent, &layout.sum(masks));
+            let parts = on_threads(&mut sent, len, |range, sent| {
+                let (mut sums, start) = (Sums::new(layout, leaves_of_tree), range.start);
+                let masked = trees.stream(range, |piece| {
+                    let row = &mut sent[(piece.tree - start) * len..][..len];
+                    if let Some(of_tree) = sums.add(&stretch, &piece) {
+                        layout.add(row, of_tree);
+                    }
+                });
+                Part { sums, masked }
             });
-            layout.add_all(&mut cells, &part);
-            trees.send_sums(&sums, channel)?;
+            let mut masked = Vec::with_capacity(shape.ots());
+            for part in &parts {
+                part.sums.for_each_cell(groups, |cell, sum| {
+                    layout.subtract(&mut cells[cell * len..][..len], sum);
+                });
+                masked.extend_from_slice(&part.masked);
+            }
+            trees.send_sums(&masked, channel)?;
             channel.send_slice(ROWS, &sent)?;
         }
         channel.keep_alive()?;
@@ -167,31 +177,32 @@ pub fn scatter_known(
             channel.recv_slice(KEY, &mut key)?;
             let stretch = Stretch::new(key[0]);
             let shape = Shape::new(labels.len(), leaves_of_tree);
-            let sums = MaskedSums::receive(shape, Leaves::Hashed, channel)?;
+            let trees = MaskedSums::receive(shape, Leaves::Hashed, channel)?;
             let mut received = Zeroizing::new(vec![0; rows.len()]);
             channel.recv_slice(ROWS, &mut received)?;
-            let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
-            sums.grow(labels, keys, &mut leaves, |_, _| ());
-            let of_rows = rows.chunks_exact(len).zip(received.chunks_exact_mut(len));
-            let tasks = leaves.chunks(leaves_of_tree).zip(of_rows.zip(labels));
-            let part = accumulate(tasks, layout, groups, |(leaves, rows), cells, masks| {
-                let ((row, rest), label) = rows;
-                spread_out(&stretch, leaves, len, masks);
-                // The leaf at the label is not S's, and is left out.
-                let is_here = |cell: usize| u8::from(cell as u32 == *label);
-                for (cell, mask) in masks.chunks_exact_mut(len).enumerate() {
-                    keep_if(1 - is_here(cell), mask);
-                }
-                layout.subtract(rest, &layout.sum(masks));
-                layout.add(rest, row);
-                layout.add_all(cells, &masks[..cells.len()]);
-                for (cell, mask) in masks.chunks_exact_mut(len).enumerate() {
-                    mask.copy_from_slice(rest);
-                    keep_if(is_here(cell), mask);
-                }
-                layout.add_all(cells, &masks[..cells.len()]);
+            let parts = on_threads(&mut received, len, |range, received| {
+                let mut sums = Sums::new(layout, leaves_of_tree);
+                let start = range.start;
+                let of_range = &labels[range.clone()];
+                let rows = &rows[start * len..][..received.len()];
+                let siblings = trees.stream(range, labels, keys, |piece| {
+                    let row = &mut received[(piece.tree - start) * len..][..len];
+                    if let Some(of_tree) = sums.add(&stretch, &piece) {
+                        layout.subtract(row, of_tree);
+                    }
+                });
+                layout.add_all(received, rows);
+                let stand_in = trees.stand_in();
+                let known =
+                    Known { labels: of_range, rows: received, siblings: &siblings, stand_in };
+                sums.correct(&stretch, known);
+                Part { sums, masked: Vec::new() }
             });
-            layout.add_all(&mut cells, &part);
+            for part in &parts {
+                part.sums.for_each_cell(groups, |cell, sum| {
+                    layout.add(&mut cells[cell * len..][..len], sum);
+                });
+            }
         }
     }
     Ok(cells)
@@ -204,33 +215,120 @@ fn check(rows: &[u8], layout: RowLayout, groups: usize) -> usize {
     layout.len()
 }
 
-/// Writes the mask of each leaf.
-fn spread_out(stretch: &Stretch, leaves: &[Block], len: usize, masks: &mut [u8]) {
-    let masks = masks.chunks_exact_mut(len);
-    leaves.iter().zip(masks).for_each(|(leaf, mask)| stretch.fill(*leaf, mask));
+/// What a thread made of some trees of a call.
+#[derive(Default)]
+struct Part {
+    sums: Sums,
+    /// The masked sums of the trees, if they are S's.
+    masked: Vec<Block>,
 }
 
-/// The sum of the cells to which `each` adds, on all threads. It also gets room for the mask of each leaf.
-fn accumulate<I: ExactSizeIterator<Item: Send>>(
-    items: I,
-    layout: RowLayout,
-    groups: usize,
-    each: impl Fn(I::Item, &mut [u8], &mut [u8]) + Sync,
-) -> Zeroizing<Vec<u8>> {
-    let mut items: Vec<Option<I::Item>> = items.map(Some).collect();
+/// The results of `make` for ranges of trees, one for each thread, and their rows of `len` bytes.
+fn on_threads(
+    rows: &mut [u8],
+    len: usize,
+    make: impl Fn(Range<usize>, &mut [u8]) -> Part + Sync,
+) -> Vec<Part> {
     let tasks = rayon::current_num_threads().max(1);
-    let share = items.len().div_ceil(tasks).max(1);
-    let parts = threads::map(items.chunks_mut(share), |items| {
-        let mut cells = Zeroizing::new(vec![0; groups * layout.len()]);
-        let mut masks = Zeroizing::new(vec![0; groups.next_power_of_two() * layout.len()]);
-        for item in items.iter_mut().filter_map(Option::take) {
-            each(item, &mut cells, &mut masks);
+    let share = (rows.len() / len).div_ceil(tasks).max(1);
+    threads::map(rows.chunks_mut(share * len).enumerate(), |(i, rows)| {
+        let start = i * share;
+        make(start..start + rows.len() / len, rows)
+    })
+}
+
+/// What T has for some trees: the labels, the rows less the sums of all masks, the leaves beside those at the labels,
+/// and the leaf that stands for both.
+struct Known<'a> {
+    labels: &'a [u32],
+    rows: &'a [u8],
+    siblings: &'a [Block],
+    stand_in: Block,
+}
+
+/// For each leaf of a tree, the sum of its masks over many trees.
+#[derive(Default)]
+struct Sums {
+    layout: RowLayout,
+    leaves: usize,
+    /// The sums of the first blocks of all masks, of the second ones, and so on; and the sums over the current tree.
+    blocks: Vec<(WordSums, Zeroizing<[u64; 4]>)>,
+    /// The blocks of some masks.
+    of_masks: Zeroizing<Vec<Block>>,
+    /// A row.
+    row: Zeroizing<Vec<u8>>,
+}
+
+impl Sums {
+    fn new(layout: RowLayout, leaves: usize) -> Self {
+        let zeros = || (WordSums::new(leaves), Zeroizing::default());
+        let blocks = layout.len().div_ceil(size_of::<Block>());
+        Self {
+            layout,
+            leaves,
+            blocks: (0..blocks).map(|_| zeros()).collect(),
+            of_masks: Zeroizing::default(),
+            row: Zeroizing::new(vec![0; layout.len()]),
         }
-        cells
-    });
-    let mut sum = Zeroizing::new(vec![0; groups * layout.len()]);
-    parts.iter().for_each(|part| layout.add_all(&mut sum, part));
-    sum
+    }
+
+    /// Adds the masks of leaves. Returns the sum of all masks of the tree, if these leaves are its last.
+    fn add(&mut self, stretch: &Stretch, piece: &Piece) -> Option<&[u8]> {
+        for (number, (sums, totals)) in self.blocks.iter_mut().enumerate() {
+            self.of_masks.clear();
+            self.of_masks.extend_from_slice(piece.leaves);
+            stretch.apply(self.layout.len(), number, &mut self.of_masks);
+            sums.add(piece.first, &self.of_masks, totals);
+        }
+        if piece.first + piece.leaves.len() < self.leaves {
+            return None;
+        }
+        self.layout.set_words(&mut self.row, |word| self.blocks[word / 4].1[word % 4]);
+        self.blocks.iter_mut().for_each(|(_, totals)| **totals = [0; 4]);
+        Some(&self.row)
+    }
+
+    /// Adds what T's cells lack. In each tree, the leaf at the label and its sibling had a stand-in, whose mask is r,
+    /// where the sibling's mask is m: its cell lacks m − r. The row lost the sum of all masks; without the leaf at the
+    /// label, that is m − 2r too little. Its cell also has r too much, so it lacks the row − (m − r).
+    fn correct(&mut self, stretch: &Stretch, trees: Known) {
+        let Known { labels, rows, siblings, stand_in } = trees;
+        let (len, room) = (self.layout.len(), self.blocks.len() * size_of::<Block>());
+        let mut of_stand_in = Zeroizing::new(vec![0; len]);
+        stretch.fill(stand_in, &mut of_stand_in);
+        let mut pair = [(); 2].map(|()| Zeroizing::new(vec![0; room]));
+        let mut pairs = Zeroizing::new(vec![[Block::ZERO; 2]; self.blocks.len() * labels.len()]);
+        let trees = labels.iter().zip(rows.chunks_exact(len)).zip(siblings);
+        for (i, ((label, row), sibling)) in trees.enumerate() {
+            let [at_label, at_sibling] = pair.each_mut().map(|row| &mut row[..len]);
+            stretch.fill(*sibling, at_sibling);
+            self.layout.subtract(at_sibling, &of_stand_in);
+            at_label.copy_from_slice(row);
+            self.layout.subtract(at_label, at_sibling);
+            let [at_label, at_sibling] = pair.each_ref().map(|row| row.as_chunks().0);
+            let swap = Block::mask((label & 1) as u8);
+            for (number, blocks) in at_label.iter().zip(at_sibling).enumerate() {
+                let [own, other] = [blocks.0, blocks.1].map(|bytes| Block::from_bytes(*bytes));
+                let change = (own ^ other) & swap;
+                pairs[number * labels.len() + i] = [own ^ change, other ^ change];
+            }
+        }
+        let numbers: Zeroizing<Vec<u32>> = Zeroizing::new(labels.iter().map(|l| l / 2).collect());
+        let of_blocks = pairs.chunks_exact(labels.len());
+        for ((sums, _), pairs) in self.blocks.iter_mut().zip(of_blocks) {
+            sums.add_pairs(&numbers, pairs);
+        }
+    }
+
+    /// Calls `each` with the number and the sum of each of the first cells.
+    fn for_each_cell(&self, cells: usize, mut each: impl FnMut(usize, &[u8])) {
+        let mut row = Zeroizing::new(vec![0; self.layout.len()]);
+        for cell in 0..cells.min(self.leaves) {
+            let words = |word: usize| self.blocks[word / 4].0.get(cell)[word % 4];
+            self.layout.set_words(&mut row, words);
+            each(cell, &row);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub const MAX_KEY_COLUMNS: usize = 16;
 /// The maximum number of identifiers of a row.
 pub const MAX_IDENTIFIERS: usize = 8;
 
-/// The maximum length of an offer on the wire, in bytes.
-const MAX_OFFER: usize = 1 << 14;
+/// The maximum length of an offer on the wire, in bytes: columns of a query may have thousands of labels.
+const MAX_OFFER: usize = 1 << 18;
 
 const TERMS: &str = "vesica/terms";
 
@@ -452,9 +452,14 @@ impl WireOffer {
     /// Sends this offer and receives the other side's.
     ///
     /// # Errors
-    /// [`Error::Version`], a malformed offer, and every error of an exchange.
+    /// [`Error::Usage`] for an offer that is too long, [`Error::Version`], a malformed offer, and every error of an
+    /// exchange.
     pub fn exchange(&self, channel: &mut Channel) -> Result<Self> {
         let encoded = serde_json::to_vec(self).map_err(|_| Error::bug("terms have no JSON"))?;
+        if encoded.len() > MAX_OFFER {
+            let message = "the declared labels are too long: declare fewer, or private ones, as in label<=4096";
+            return Err(Error::usage(Misuse::Query, message));
+        }
         channel.send(TERMS, &encoded)?;
         let received = channel.recv_len(TERMS, MAX_OFFER)?;
         Self::decode(&received, channel)

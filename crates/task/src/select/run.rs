@@ -97,7 +97,7 @@ impl QueryMethod {
             let shape = self.shape()?;
             if self.call.sides.both_learn() {
                 let revealed = match &answer {
-                    Some(answer) => answer.tell(channel),
+                    Some(answer) => answer.tell(shape, channel),
                     None => ShownGroups::learn(&self.selection, shape, channel)
                         .map(|learned| answer = Some(learned)),
                 };

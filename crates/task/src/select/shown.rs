@@ -125,13 +125,15 @@ impl ShownGroups {
         Some(Self { rows })
     }
 
-    /// Sends the answer to the other side, which learns it too.
+    /// Sends the answer to the other side, which learns it too. Spaces at its end make the message as long as that of any
+    /// other answer to the query.
     ///
     /// # Errors
     /// Any error of the connection.
-    pub(crate) fn tell(&self, channel: &mut Channel) -> vesica_psi::Result<()> {
+    pub(crate) fn tell(&self, shape: &Shape, channel: &mut Channel) -> vesica_psi::Result<()> {
         channel.phase("reveal");
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+        bytes.resize(bytes.len().max(told_len(shape)), b' ');
         channel.send(TOLD, &bytes)?;
         Ok(channel.flush()?)
     }
@@ -146,14 +148,7 @@ impl ShownGroups {
         channel: &mut Channel,
     ) -> vesica_psi::Result<Self> {
         channel.phase("reveal");
-        let label = |label: &LabelShape| match &label.values {
-            LabelValues::Public(labels) => labels.iter().map(String::len).max().unwrap_or(0),
-            LabelValues::Private { .. } => MAX_LABEL,
-        };
-        // JSON takes up to six bytes for one.
-        let labels: usize = shape.labels.iter().map(|shape| 8 + 6 * label(shape)).sum();
-        let row = MAX_FRAME + labels + MAX_NUMBER * shape.sums.len();
-        let bytes = channel.recv_len(TOLD, MAX_FRAME + row * (shape.groups as usize + 1))?;
+        let bytes = channel.recv_len(TOLD, told_len(shape))?;
         let answer: Option<Self> = serde_json::from_slice(&bytes).ok();
         let answer = answer.filter(|answer| answer.is_sound(selection, shape));
         Ok(answer.ok_or_else(|| channel.malformed(TOLD, "not an answer to the query"))?)
@@ -214,6 +209,18 @@ impl ShownGroups {
         }
         ResultTable { columns }
     }
+}
+
+/// Returns the length of an answer on the wire.
+fn told_len(shape: &Shape) -> usize {
+    let label = |label: &LabelShape| match &label.values {
+        LabelValues::Public(labels) => labels.iter().map(String::len).max().unwrap_or(0),
+        LabelValues::Private { .. } => MAX_LABEL,
+    };
+    // JSON takes up to six bytes for one.
+    let labels: usize = shape.labels.iter().map(|shape| 8 + 6 * label(shape)).sum();
+    let row = MAX_FRAME + labels + MAX_NUMBER * shape.sums.len();
+    MAX_FRAME + row * (shape.groups as usize + 1)
 }
 
 /// Returns the values of a label: numbers of buckets, truth values, or texts.

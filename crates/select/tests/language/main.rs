@@ -4,6 +4,9 @@
 
 mod accepted;
 mod canonical;
+mod clear;
+mod duckdb;
 mod oracle;
 mod random;
 mod refused;
+mod tables;

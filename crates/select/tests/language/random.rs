@@ -1,7 +1,7 @@
 //! Random queries over two small tables, as texts that people could have written.
 
 use rand::{RngExt, rngs::StdRng};
-use vesica_select::{Declared, Keys, Side};
+use vesica_select::Side;
 
 /// The values of a column.
 #[derive(Clone, Copy)]
@@ -12,53 +12,37 @@ pub enum Values {
     Boolean,
 }
 
+#[derive(Clone)]
 pub struct Column {
     pub name: &'static str,
     /// The type after the colon of its declaration.
-    pub declared: &'static str,
+    pub declared: String,
     /// The type in DuckDB.
     pub sql: &'static str,
     pub values: Values,
 }
 
-const fn column(
-    name: &'static str,
-    declared: &'static str,
-    sql: &'static str,
-    values: Values,
-) -> Column {
-    Column { name, declared, sql, values }
-}
-
-const NAMES: &[&str] = &["north", "South", "é", "it's", ""];
-
-pub const COLUMNS: [&[Column]; 2] = [
-    &[
-        column("spend", "decimal(2)?", "DECIMAL(9,2)", Values::Number(2)),
-        column("Visits", "integer[-500..500]", "INTEGER", Values::Number(0)),
-        column("first name", "label<=5?", "VARCHAR", Values::Text(NAMES)),
-        column("vip", "boolean?", "BOOLEAN", Values::Boolean),
-    ],
-    &[
-        column("region", "{north,South,é,'it''s'}", "VARCHAR", Values::Text(NAMES.split_at(4).0)),
-        column("balance", "decimal(3)", "DECIMAL(9,3)", Values::Number(3)),
-        column("age", "integer?", "INTEGER", Values::Number(0)),
-        column("group", "label<=4", "VARCHAR", Values::Text(NAMES.split_at(3).0)),
-        column("opted_in", "boolean", "BOOLEAN", Values::Boolean),
-    ],
-];
+/// The columns of the two tables.
+pub type Columns = [Vec<Column>; 2];
 
 impl Column {
+    pub fn new(
+        name: &'static str,
+        declared: impl Into<String>,
+        sql: &'static str,
+        values: Values,
+    ) -> Self {
+        Self { name, declared: declared.into(), sql, values }
+    }
+
     pub fn is_nullable(&self) -> bool {
         self.declared.ends_with('?')
     }
-}
 
-/// The declarations of a side.
-pub fn declared(side: Side, keys: Keys) -> Declared {
-    let text = |column: &Column| format!("\"{}\":{}", column.name, column.declared);
-    let texts: Vec<_> = COLUMNS[side.index()].iter().map(text).collect();
-    Declared::parse(&texts, keys).unwrap()
+    /// The text of its declaration.
+    pub fn declaration(&self) -> String {
+        format!("\"{}\":{}", self.name, self.declared)
+    }
 }
 
 /// A label as it is written, with its column and edges.
@@ -69,11 +53,16 @@ struct Written {
 
 /// Writes queries.
 pub struct Writer<'a> {
-    pub rng: &'a mut StdRng,
-    pub text: String,
+    columns: &'a Columns,
+    rng: &'a mut StdRng,
+    text: String,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub fn new(columns: &'a Columns, rng: &'a mut StdRng) -> Self {
+        Self { columns, rng, text: String::new() }
+    }
+
     fn chance(&mut self, percent: u32) -> bool {
         self.rng.random_range(0..100) < percent
     }
@@ -130,9 +119,9 @@ impl Writer<'_> {
         self.one(&Side::BOTH)
     }
 
-    fn any_column(&mut self, side: Side, is: fn(&Values) -> bool) -> &'static Column {
-        let fitting: Vec<_> =
-            COLUMNS[side.index()].iter().filter(|column| is(&column.values)).collect();
+    fn any_column(&mut self, side: Side, is: fn(&Values) -> bool) -> &'a Column {
+        let of_side = self.columns[side.index()].iter();
+        let fitting: Vec<_> = of_side.filter(|column| is(&column.values)).collect();
         self.one(&fitting)
     }
 

@@ -53,7 +53,7 @@ impl Route {
         let (groups, other_groups) = (count(table), count(table.other()));
         let owner = |side| if side == table { Owner::Table } else { Owner::Other };
         let mut terms: Vec<Term> = Vec::new();
-        let mut factor_bits = 1;
+        let (mut factor_bits, mut mixed) = (1, Vec::new());
         let mut places = Vec::new();
         for sum in &shape.sums {
             if sum.summand == Summand::Key {
@@ -70,18 +70,14 @@ impl Route {
             };
             let (first, times) = (all.next(), all.next());
             let is_mixed = factors.iter().all(|factors| !factors.is_empty());
-            let mut width = match sum.width {
+            let width = match sum.width {
                 vesica_select::Width::W32 => Width::Bits32,
                 vesica_select::Width::W64 => Width::Bits64,
                 vesica_select::Width::W128 => Width::Bits128,
             };
             if is_mixed {
-                let slot = |side: Side| (&columns[side.index()], &factors[side.index()][0]);
-                let (columns, of_table) = slot(table);
-                let bits = bits(columns, of_table);
-                factor_bits = factor_bits.max(bits);
-                let (columns, of_other) = slot(table.other());
-                width = width.max(least_width(bits, columns, of_other));
+                factor_bits =
+                    factor_bits.max(bits(&columns[table.index()], &factors[table.index()][0]));
             }
             // S's labels multiply what only the table's side adds up.
             if let (true, [own], []) =
@@ -100,13 +96,19 @@ impl Route {
                 terms.len() - 1
             });
             places.push(Some(place));
-        }
-        // Mixed terms are wider than the widest factor.
-        for term in &mut terms {
-            let is_mixed = term.times.is_some_and(|times| times.owner != term.column.owner);
-            if is_mixed && term.width.bits() <= factor_bits as usize {
-                term.width = if factor_bits < 64 { Width::Bits64 } else { Width::Bits128 };
+            if is_mixed {
+                let other = table.other().index();
+                mixed.push((place, sum_bits(&columns[other], &factors[other][0])));
             }
+        }
+        // The engine multiplies with factors of the widest one's length.
+        for (place, sum_bits) in mixed {
+            let width = &mut terms[place].width;
+            *width = (*width).max(match factor_bits + sum_bits {
+                ..=32 => Width::Bits32,
+                33..=64 => Width::Bits64,
+                _ => Width::Bits128,
+            });
         }
         let has_groups = !select.labels().is_empty() || !terms.is_empty();
         let is_empty_hidden = has_groups && noise.is_none();
@@ -242,19 +244,44 @@ fn bits(columns: &QueryColumns, slot: &Slot) -> u32 {
     }
 }
 
-/// Returns the least width of a sum of products of a factor of this many bits with one of the other side's: the sum of
-/// that one's magnitudes is bounded by the terms.
-fn least_width(bits: u32, columns: &QueryColumns, slot: &Slot) -> Width {
+/// Returns a bound on the number of bits of the sum of a slot's magnitudes over all keys.
+fn sum_bits(columns: &QueryColumns, slot: &Slot) -> u32 {
     let of_key = match slot {
         Slot::Value(_) => columns.range(slot).unwrap_or(Range::FULL).magnitude(),
         Slot::Row | Slot::Present(_) if columns.keys() == Keys::Unique => 1,
         Slot::Row | Slot::Present(_) | Slot::Product(..) | Slot::Label => Range::FULL.magnitude(),
     };
     let of_all = (u128::from(of_key) * u128::from(MAX_ROWS)).min(1 << 63);
-    let needed = bits + (of_all.ilog2() + 1);
-    match needed {
-        ..=32 => Width::Bits32,
-        33..=64 => Width::Bits64,
-        _ => Width::Bits128,
+    of_all.ilog2() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_primitives::Block;
+    use vesica_psi::{Items, select::Input};
+    use vesica_select::Declared;
+
+    use super::*;
+
+    /// A wide factor of one product leaves room for the values of another.
+    #[test]
+    fn all_products_have_room_for_the_widest_factor() {
+        let query = "SELECT sum(a.wide * b.n), sum(a.few * b.n) FROM a JOIN b USING (key)";
+        let declared = [
+            &["wide:integer[0..1000000000000000000]", "few:integer[0..9]"][..],
+            &["n:integer[0..1000]"],
+        ];
+        let declared =
+            declared.map(|columns| Declared::parse(columns, Keys::Unique).map(Some).unwrap());
+        let select = std::sync::Arc::new(query.parse().unwrap());
+        let selection = Selection::new(select, Role::A, declared).unwrap();
+        let sizes = Sizes { sender: 3, receiver: 3 };
+        let items = [1, 2, 3].map(Block);
+        for (receiver, owner) in [(Role::A, Owner::Other), (Role::B, Owner::Table)] {
+            let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
+            let route = Route::new(&selection, selection.shape().unwrap(), between, None).unwrap();
+            let input = Input { columns: &[&[1000; 3]], ..Input::new(Items::from(&items[..])) };
+            route.plan.check(owner, input).unwrap();
+        }
     }
 }

@@ -8,8 +8,13 @@ use std::{
     },
 };
 
-use vesica_net::Error::Io;
-use vesica_psi::{CATALOGUE, Error, Sizes, Status, receive, reveal, send};
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Error::Io};
+use vesica_psi::{
+    CATALOGUE, Error, Sizes, Status, receive, reveal,
+    select::{Cells, Input, OpenedCells, Owner, Plan},
+    send,
+};
 use vesica_testkit::{
     conformance::psi::Sets,
     two_party::{Link, PATIENCE, between},
@@ -64,4 +69,69 @@ fn a_receiver_asks_before_it_says_what_is_shared() {
         |channel, _| reveal::learn(sets.sender.items(), SIZES, channel),
     );
     assert!(matches!(refused, Err(Error::Channel(Io { .. }))) && learned.is_err());
+}
+
+/// Numbers are opened to one party: the other one asks before that, once, also where a circuit decides about each group.
+/// Shares for a partition reveal nothing, so nobody asks before them.
+#[test]
+fn a_party_asks_before_it_opens_numbers() {
+    let sets = Sets::random(SIZES, 100, 1);
+    for (least, learner, is_whole, opens) in (0..16).map(|i| {
+        let learner = if i & 1 == 0 { Owner::Table } else { Owner::Other };
+        (if i & 2 == 0 { 0 } else { 40 }, learner, i & 4 == 0, i & 8 == 0)
+    }) {
+        let cells = Cells { learner, least, ..Cells::default() };
+        let (terms, groups) = (Vec::new(), 3);
+        let plan = Plan {
+            sizes: SIZES,
+            partitions: 1,
+            factor_bits: 1,
+            terms,
+            groups,
+            other_groups: 1,
+            cells,
+        };
+        let labels: Vec<u32> = (0..SIZES.receiver as u32).map(|i| i % 3).collect();
+        let asked: [Arc<AtomicUsize>; 2] = Default::default();
+        let party = |owner: Owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {
+            let of_table = Input { labels: &labels, ..Input::new(sets.receiver.items()) };
+            let receives = owner == Owner::Table;
+            let input = if receives { of_table } else { Input::new(sets.sender.items()) };
+            let of_party = &asked[usize::from(owner == learner)];
+            let counter = of_party.clone();
+            channel.set_gate(Some(Box::new(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                if opens { Ok(()) } else { Err(io::Error::other("closed")) }
+            })));
+            if is_whole {
+                return plan.on_sets().party(receives, channel, rng)?.run(input, channel, rng);
+            }
+            let share =
+                plan.on_partition().party(receives, channel, rng)?.run(input, channel, rng)?;
+            assert_eq!(of_party.load(Ordering::Relaxed), 0, "{owner:?} of {plan:?}");
+            let mut noise = StdRng::from_rng(&mut *rng);
+            plan.open(owner, &share, &[], channel, rng, &mut noise)
+        };
+        let (other, table) = between(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| party(Owner::Other, channel, rng),
+            |channel, rng| party(Owner::Table, channel, rng),
+        );
+        let (learned, helped) =
+            if learner == Owner::Table { (table, other) } else { (other, table) };
+        let asked = asked.map(|times| times.load(Ordering::Relaxed));
+        assert_eq!(asked, [1, 0], "{plan:?}");
+        match opens {
+            true => {
+                let Some(OpenedCells { cells, .. }) = learned.unwrap() else { panic!("{plan:?}") };
+                let shown = cells.iter().flatten().map(|cell| cell.count.unwrap());
+                assert!(least > 0 || shown.sum::<i128>() == 100, "{plan:?}");
+            }
+            false => {
+                let is_closed = matches!(helped, Err(Error::Channel(Io { .. })));
+                assert!(is_closed && learned.is_err(), "{plan:?}");
+            }
+        }
+    }
 }

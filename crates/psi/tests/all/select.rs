@@ -1,5 +1,7 @@
 //! Numbers by group over hidden matches, compared with a computation in the clear.
 
+mod deviating_peer;
+
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::Width;
 use vesica_primitives::Block;
@@ -254,7 +256,6 @@ fn cells_with_too_few_matches_are_withheld() {
     Case::new(Plan { groups: 9, cells, ..plan(120, 130) }, 60, 1).assert_right();
 }
 
-/// A cell with k − 1 matches is withheld, one with k is not, and one with none looks like one with k − 1.
 /// Labels of both parties, or of S only.
 #[test]
 fn labels_of_both_make_cells_together() {
@@ -278,6 +279,7 @@ fn labels_of_both_make_cells_together() {
     Case::new(plan, 30, 9).assert_right();
 }
 
+/// A cell with k − 1 matches is withheld, one with k is not, and one with none looks like one with k − 1.
 #[test]
 fn the_minimum_is_exact() {
     let cells = Cells { least: 4, ..Cells::default() };

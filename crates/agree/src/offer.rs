@@ -35,7 +35,7 @@ pub const MAX_KEY_COLUMNS: usize = 16;
 pub const MAX_IDENTIFIERS: usize = 8;
 
 /// The maximum length of an offer on the wire, in bytes: columns of a query may have thousands of labels.
-const MAX_OFFER: usize = 1 << 18;
+const MAX_OFFER: usize = 3 << 16;
 
 const TERMS: &str = "vesica/terms";
 

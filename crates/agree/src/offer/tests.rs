@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use vesica_core::error::Class;
 use vesica_net::transport::memory;
+use vesica_select::{Declared, Keys, Side};
 
 use super::*;
 
@@ -308,6 +309,43 @@ fn the_other_sides_agreement_is_known_before_this_side_says_anything() {
         channel.flush().unwrap();
         assert_eq!(ours, theirs_of(&mut peer));
     }
+}
+
+/// Both sides may declare thousands of labels at once, and too many are refused before anything is sent.
+#[test]
+fn offers_with_many_labels_are_exchanged() {
+    let offer = |side: Side, columns: &[&str]| {
+        let labels: Vec<_> = (0..4096).map(|i| format!("{i:014}")).collect();
+        let column = |name: &&str| format!("{name}:{{{}}}", labels.join(","));
+        let texts: Vec<_> = columns.iter().map(column).collect();
+        let declared = Some(Declared::parse(&texts, Keys::Unique).unwrap());
+        let used = ["a", "b"].map(|side| {
+            let conditions = columns.iter().map(|name| format!("{side}.{name} IS NOT NULL"));
+            conditions.collect::<Vec<_>>().join(" AND ")
+        });
+        let query =
+            format!("SELECT count(*) FROM a JOIN b USING (key) WHERE {}", used.join(" AND "));
+        let query = Query::select(query.parse().unwrap());
+        Offer { query, table: Some(QueryTable { side, declared }), ..offer() }
+    };
+    const MOST: [&str; 3] = ["x", "y", "z"];
+    let [a, b] = [(Side::A, Role::A), (Side::B, Role::B)]
+        .map(|(side, role)| WireOffer::new(&offer(side, &MOST), role));
+    assert!(serde_json::to_vec(&a).unwrap().len() > MAX_OFFER * 9 / 10);
+    let (left, right) = memory::pair();
+    let exchange = |ours: &WireOffer, end| {
+        let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+        let theirs = ours.exchange(&mut channel);
+        channel.flush().and(Ok(theirs)).unwrap().unwrap()
+    };
+    std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| exchange(&b, right));
+        assert_eq!(exchange(&a, left), b);
+        assert_eq!(theirs.join().unwrap(), a);
+    });
+    let mut channel = Channel::new(memory::pair().0);
+    let long = WireOffer::new(&offer(Side::A, &["w", "x", "y", "z"]), Role::A);
+    assert!(matches!(long.exchange(&mut channel), Err(Error::Usage { .. })));
 }
 
 fn theirs_of(channel: &mut Channel) -> WireOffer {

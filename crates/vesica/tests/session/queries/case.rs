@@ -7,7 +7,7 @@ use vesica::{
     Learns, Role,
     queries::{Declared, Keys, QueryTable, Select, Selection, Side},
 };
-use vesica_select::{FixedPoint, Shape};
+use vesica_select::{CellSum, FixedPoint, LabelShape, Shape, Summand};
 
 use super::{
     clear::{Cell, Row},
@@ -116,6 +116,23 @@ fn columns(rng: &mut StdRng) -> Columns {
     ]
 }
 
+/// Returns whether every release answers a query of this shape: one by labels of both sides has few groups, and no
+/// products of two columns of one side.
+fn is_supported(shape: &Shape) -> bool {
+    let groups = Side::BOTH.map(|side| {
+        let labels = shape.labels.iter().filter(|label| label.side == side);
+        labels.map(LabelShape::count).product::<u64>()
+    });
+    let is_square = |sum: &CellSum| match &sum.summand {
+        Summand::Product(factors) => {
+            factors.len() == 2 && factors[0].column.side == factors[1].column.side
+        }
+        _ => false,
+    };
+    let numbers = groups.into_iter().max().unwrap_or(1) * (shape.sums.len() as u64 + 1);
+    groups.contains(&1) || numbers <= 256 && !shape.sums.iter().any(is_square)
+}
+
 impl Case {
     /// The case with this number.
     pub fn random(number: u64) -> Self {
@@ -143,6 +160,9 @@ impl Case {
             let [a, b] = &of_sides;
             let Ok(selection) = Selection::of_roles(query.clone().into(), [a, b]) else { continue };
             let shape = selection.shape().unwrap().clone();
+            if !is_supported(&shape) {
+                continue;
+            }
             break (text, query, columns, declared, shape);
         };
         let mut made = Self {

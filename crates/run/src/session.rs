@@ -430,9 +430,9 @@ impl<'a> Session<'a> {
         }
         let mut noise = self.standing.noise(seed, &mut *rng);
         let mut randomness = Randomness { rng: &mut *rng, noise: &mut noise };
-        // No gate is set for numbers that are opened here. A gate limits the comparisons of a partition that are repeated,
-        // perhaps with other keys. A session that resumes opens the same shares with the same noise again: both sides have
-        // all pieces on the disk, and neither goes back behind them.
+        // No gate is set for numbers that are opened here. A gate limits repeated comparisons of a partition, perhaps
+        // with other keys. A session that resumes opens the same shares with the same noise again: both sides have all
+        // pieces on the disk, and neither goes back behind them.
         let unrevealed = gathered.finish(pieces, partitions, self.channel, &mut randomness)?;
         self.standing.reveal(unrevealed.shared)?;
         (unrevealed.reveal)(self.channel, rng)

@@ -71,8 +71,8 @@ fn a_receiver_asks_before_it_says_what_is_shared() {
     assert!(matches!(refused, Err(Error::Channel(Io { .. }))) && learned.is_err());
 }
 
-/// Numbers are opened to one party: the other one asks before that, once, also where a circuit decides about each group.
-/// Shares for a partition reveal nothing, so nobody asks before them.
+/// Numbers are opened to one party: the other one asks before that, once, also where a circuit decides about each
+/// group. Shares for a partition reveal nothing, so nobody asks before them.
 #[test]
 fn a_party_asks_before_it_opens_numbers() {
     let sets = Sets::random(SIZES, 100, 1);

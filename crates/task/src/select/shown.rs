@@ -125,8 +125,8 @@ impl ShownGroups {
         Some(Self { rows })
     }
 
-    /// Sends the answer to the other side, which learns it too. Spaces at its end make the message as long as that of any
-    /// other answer to the query.
+    /// Sends the answer to the other side, which learns it too. Spaces at its end make all answers to a query equally
+    /// long.
     ///
     /// # Errors
     /// Any error of the connection.

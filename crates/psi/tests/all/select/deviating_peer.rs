@@ -1,7 +1,7 @@
-//! A peer that deviates at a message of a run with groups. The method is semi-honest, so that other content of a message
-//! may make other numbers. What holds nevertheless: the honest party never panics, waits forever or takes the memory
-//! that a message announces, and an answer has the form that the plan gives it. A message of another length, label, order
-//! or number is refused with an error that names it.
+//! A peer that deviates at a message of a run with groups. The method is semi-honest: other content of a message may
+//! make other numbers. These guarantees hold nevertheless: the honest party never panics, waits forever or takes the
+//! memory that a message announces, and an answer has the form that the plan gives it. A message of another length,
+//! label, order or number is refused with an error that names it.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

@@ -128,7 +128,7 @@ impl Terms {
         match self.selection() {
             Some(selection) => {
                 let columns = selection.select().columns(selection.side(role));
-                columns.iter().any(|column| column.is_number)
+                columns.iter().any(|column| column.is_number || column.is_counted)
             }
             None => self.query().kind.is_told && self.brings_values(role),
         }

@@ -540,8 +540,10 @@ impl WireOffer {
                 "nobody learns anything",
             ),
             (
-                self.noise.is_some() && self.query.check(&self.part()).is_err(),
-                "noise that is useless, or for a query that takes none",
+                (self.noise.is_some()
+                    || self.table.as_ref().is_some_and(|table| table.declared.is_some()))
+                    && self.query.check(&self.part()).is_err(),
+                "noise that is useless or for a query that takes none, or columns that the query does not use",
             ),
             (
                 self.noise.is_some() && self.diagnose,

@@ -331,6 +331,16 @@ pub enum InputFault {
         /// The maximum length in bytes.
         max: usize,
     },
+    /// A label has control characters, or characters that cannot be seen.
+    #[error(
+        "{place}, column `{column}`: the label has control characters or invisible ones; remove them"
+    )]
+    HiddenLabel {
+        /// The place of the label.
+        place: Place,
+        /// The column.
+        column: String,
+    },
     /// Rows with one key have different labels.
     #[error(
         "{place} has the same key as {first}, and another label; a key counts in one group: remove rows, or group by a \

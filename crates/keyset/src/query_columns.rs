@@ -11,6 +11,7 @@ use std::{
 
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_core::error::{InputFault, Result};
+use vesica_normalize::shown::is_plain;
 use vesica_select::{
     ColumnKind, ColumnRef, Datum, Declaration, Declared, FixedPoint, Keys, Label, LabelShape,
     LabelValues, Predicate, Range, Select, Shape, Side, Summand,
@@ -193,7 +194,7 @@ impl QueryColumns {
         }
     }
 
-    /// Returns whether any label of this side is known to it only.
+    /// Returns the number of labels that only this side knows.
     pub fn private_labels(&self) -> usize {
         let private =
             |label: &&LabelColumn| matches!(label.shape.values, LabelValues::Private { .. });
@@ -364,8 +365,7 @@ impl QueryReader {
     /// # Errors
     /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`],
     /// [`InputFault::UndeclaredNull`], [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`],
-    /// [`InputFault::LongLabel`] and
-    /// [`InputFault::SumTooLarge`].
+    /// [`InputFault::LongLabel`], [`InputFault::HiddenLabel`] and [`InputFault::SumTooLarge`].
     pub(super) fn of(&mut self, row: &Row<'_>, numbers: &mut Vec<i64>) -> Result<()> {
         let Self { columns, positions, slots, labels, values } = self;
         let mut data = Vec::with_capacity(positions.len());
@@ -467,6 +467,11 @@ fn label_of(label: &LabelColumn, value: Option<Datum<'_>>, row: &Row<'_>) -> Res
     };
     if most > 0 && text.len() > MAX_LABEL {
         let fault = InputFault::LongLabel { place: place(), column: column(), max: MAX_LABEL };
+        return Err(row.fault(fault));
+    }
+    // A label may travel to the other side, which shows it.
+    if most > 0 && !is_plain(&text) {
+        let fault = InputFault::HiddenLabel { place: place(), column: column() };
         return Err(row.fault(fault));
     }
     label.number(&text).ok_or_else(|| {

@@ -52,6 +52,6 @@ pub use self::{
     fixed_point::{FixedPoint, mean, variance},
     parser::MAX_BYTES,
     predicate::{Comparator, Datum, Literal, Predicate},
-    query::{Aggregate, ColumnUse, Label, Select, SelectItem},
+    query::{Aggregate, CELL, ColumnUse, Label, Select, SelectItem},
     shape::{CellSum, Factor, Formula, LabelShape, LabelValues, MAX_GROUPS, Shape, Summand, Width},
 };

@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     fixed_point::FixedPoint,
     lexer::{Lexeme, Lexer, Token},
-    query::{Aggregate, Label, Select, SelectItem},
+    query::{Aggregate, CELL, Label, Select, SelectItem},
     refusals,
 };
 
@@ -100,12 +100,19 @@ impl Parser<'_> {
         }
         let headings = query.headings();
         for (i, heading) in headings.iter().enumerate() {
-            if headings[..i].contains(heading) {
+            if headings[..i].iter().any(|known| known.eq_ignore_ascii_case(heading)) {
                 let what = format!(
                     "two columns of the result have the name `{heading}`: write AS and another name"
                 );
                 return Err(Error::at(self.text, places[i], what));
             }
+        }
+        let taken = headings.iter().position(|heading| heading.eq_ignore_ascii_case(CELL));
+        if let Some(i) = taken.filter(|_| query.least() > 0 && !query.labels().is_empty()) {
+            let what = format!(
+                "the result has a column `{CELL}` that says which groups are shown: write AS and another name"
+            );
+            return Err(Error::at(self.text, places[i], what));
         }
         Ok(query)
     }

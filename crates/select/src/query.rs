@@ -8,6 +8,9 @@ use crate::{
     predicate::{Datum, Predicate},
 };
 
+/// The column of a result that says which groups are shown, if the query has a minimum for groups.
+pub const CELL: &str = "cell";
+
 /// A label by which rows are grouped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Label {

@@ -419,6 +419,17 @@ impl<'a> Judge<'a> {
         let is_of_rows = factors.len() == 2
             && factors[0].column.side == factors[1].column.side
             && self.repeats(factors[0].column.side);
+        if let Some(factor) = factors
+            .iter()
+            .find(|_| is_of_rows)
+            .filter(|_| factors.iter().any(|factor| factor.range != Range::FULL))
+        {
+            return Err(self.unfit(
+                &factor.column,
+                "multiplies in each row of a key",
+                "integer or decimal(SCALE) without bounds, which hold for a key's rows together",
+            )?);
+        }
         let width = if is_of_rows { Width::W128 } else { Width::of_magnitude(magnitude(&factors)) };
         Ok(CellSum { summand: Summand::Product(factors), width, scale })
     }

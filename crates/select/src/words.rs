@@ -4,7 +4,7 @@ use crate::{
     column::{ColumnRef, Side},
     declaration::Keys,
     query::{Aggregate, Label, Select},
-    shape::{LabelValues, Shape},
+    shape::{Formula, LabelValues, Shape},
 };
 
 impl Select {
@@ -15,9 +15,10 @@ impl Select {
         let groups: Vec<_> =
             (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
         let mut aggregates: Vec<String> = Vec::new();
-        for aggregate in self.aggregates() {
+        for (place, aggregate) in self.aggregates().enumerate() {
             // The same number may have two columns.
-            let said = words.aggregate(aggregate);
+            let counted = words.counts_values(place);
+            let said = words.aggregate(aggregate) + counted;
             if !aggregates.contains(&said) {
                 aggregates.push(said);
             }
@@ -88,6 +89,14 @@ impl Wording<'_> {
         match shape {
             Some(shape) if shape.is_nullable => format!("{values} or none"),
             _ => values,
+        }
+    }
+
+    /// Returns the words for the number of values that comes with a sum of a column that may be null.
+    fn counts_values(&self, place: usize) -> &'static str {
+        match self.shape.map(|shape| shape.results[place]) {
+            Some(Formula::Sum { present: Some(_), .. }) => " together with its number of values",
+            _ => "",
         }
     }
 

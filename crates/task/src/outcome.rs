@@ -18,7 +18,7 @@ pub struct Outcome {
     pub rows_written: Option<u64>,
     /// Matching keys whose received columns cannot be read.
     pub unreadable: Option<u64>,
-    /// Keys of this side whose values were clamped, if noise is added to a sum.
+    /// Keys of this side whose values were clamped, if noise is added to a sum, or in a query with bounds.
     pub clamped: Option<u64>,
     /// The numbers of groups of a query.
     pub cells: Option<CellCounts>,

@@ -140,6 +140,7 @@ const LAYERS: &[Layer] = &[
             "select",
             "params",
             "primitives",
+            "normalize",
             "net",
             "psi",
             "planner",

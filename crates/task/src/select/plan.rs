@@ -177,6 +177,9 @@ fn check_spread(plan: &Plan, table: Side) -> Result<(), String> {
     let numbers = plan.other_groups * (plan.terms.len() + 1);
     match numbers <= MAX_NUMBERS {
         true => Ok(()),
+        false if plan.other_groups == 1 => Err(format!(
+            "the query needs {numbers} numbers for each group, and there are at most {MAX_NUMBERS}"
+        )),
         false => Err(format!(
             "with labels of both sides, the {} groups of side {other} would need {numbers} numbers, and there are at most \
              {MAX_NUMBERS}: use fewer groups or numbers",
@@ -252,7 +255,7 @@ fn sum_bits(columns: &QueryColumns, slot: &Slot) -> u32 {
         Slot::Row | Slot::Present(_) | Slot::Product(..) | Slot::Label => Range::FULL.magnitude(),
     };
     let of_all = (u128::from(of_key) * u128::from(MAX_ROWS)).min(1 << 63);
-    of_all.ilog2() + 1
+    of_all.checked_ilog2().map_or(0, |log| log + 1)
 }
 
 #[cfg(test)]

@@ -107,7 +107,9 @@ impl QueryMethod {
             let cells = answer.as_ref().map(ShownGroups::counts);
             let (clamped, filtered) = (Some(clamped), Some(filtered));
             let outcome = Outcome { cells, clamped, filtered, ..Outcome::default() };
-            let table = answer.map(|answer| answer.table(&self.selection, shape));
+            let table = answer.map(|answer| {
+                answer.table(&self.selection, shape, self.call.request.noise.is_some())
+            });
             Ok(Found { outcome, content: table.map(Content::Table) })
         });
         Ok(Unrevealed { shared: None, reveal })

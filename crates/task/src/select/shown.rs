@@ -5,9 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vesica_keyset::query_columns::{Groups, MAX_LABEL};
 use vesica_net::Channel;
+use vesica_normalize::shown::is_plain;
 use vesica_psi::select::{OpenedCell, OpenedCells};
 use vesica_select::{
-    ColumnKind, Formula, Label, LabelShape, LabelValues, SelectItem, Shape, Width,
+    CELL, ColumnKind, Formula, Label, LabelShape, LabelValues, SelectItem, Shape, Width,
 };
 use vesica_table::results::{ResultColumn, ResultTable, ResultValues};
 
@@ -21,9 +22,6 @@ const MAX_FRAME: usize = 64;
 
 /// The most bytes of a number on the wire.
 const MAX_NUMBER: usize = 48;
-
-/// The name of the column that says which groups are shown.
-const CELL: &str = "cell";
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,7 +156,7 @@ impl ShownGroups {
         let is_label = |label: &LabelShape, text: &Option<String>| match (text, &label.values) {
             (None, _) => label.is_nullable,
             (Some(text), LabelValues::Public(labels)) => labels.contains(text),
-            (Some(text), LabelValues::Private { .. }) => text.len() <= MAX_LABEL,
+            (Some(text), LabelValues::Private { .. }) => text.len() <= MAX_LABEL && is_plain(text),
         };
         let is_sound = |row: &ShownRow| {
             let expected = if row.cell == CellKind::Remainder { 0 } else { shape.labels.len() };
@@ -181,7 +179,12 @@ impl ShownGroups {
     }
 
     /// Returns the table: the items of the query, and for one with a minimum by group whether each group is shown.
-    pub(crate) fn table(&self, selection: &Selection, shape: &Shape) -> ResultTable {
+    pub(crate) fn table(
+        &self,
+        selection: &Selection,
+        shape: &Shape,
+        is_noisy: bool,
+    ) -> ResultTable {
         let select = selection.select();
         // The only row of a query without groups is not shown if there are too few keys, as in SQL.
         let is_shown =
@@ -195,7 +198,7 @@ impl ShownGroups {
                 let nth = aggregate;
                 aggregate += 1;
                 let of = |row: &Option<Vec<Option<_>>>| row.as_ref().and_then(|row| row[nth]);
-                values_of(&shape.results[nth], shape, numbers.iter().map(of))
+                values_of(&shape.results[nth], shape, is_noisy, numbers.iter().map(of))
             }
         };
         let values: Vec<_> = select.items().iter().map(values).collect();
@@ -315,6 +318,8 @@ fn decoded(
         LabelValues::Private { .. } => {
             let (len, text) = texts.next()?.split_first()?;
             let text = std::str::from_utf8(text.get(..usize::from(*len))?).ok()?;
+            // The other side made it.
+            let text = Some(text).filter(|text| is_plain(text))?;
             Some(Some(text.to_owned()).filter(|text| !text.is_empty()))
         }
     };
@@ -325,6 +330,7 @@ fn decoded(
 fn values_of(
     formula: &Formula,
     shape: &Shape,
+    is_noisy: bool,
     numbers: impl Iterator<Item = Option<vesica_select::FixedPoint>>,
 ) -> ResultValues {
     const MORE_PLACES: u8 = 6;
@@ -332,7 +338,8 @@ fn values_of(
     let scale = match *formula {
         Formula::Count { .. } => None,
         Formula::Sum { sum: number, .. } => match sum(number) {
-            (0, Width::W32 | Width::W64) => None,
+            // Noise may be larger than any sum.
+            (0, Width::W32 | Width::W64) if !is_noisy => None,
             (scale, _) => Some(scale),
         },
         Formula::Mean { sum: number, .. } | Formula::Variance { sum: number, .. } => {

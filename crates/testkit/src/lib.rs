@@ -3,6 +3,7 @@
 //!
 //! - [`assurance`] decides how many cases a test tries: a sample with every change, and all of them for a release.
 //! - [`two_party`] runs both parties of a protocol in two threads over any kind of link.
+//! - [`parties`] runs three and more parties, with a link between each pair.
 //! - [`pipe`] is a link in memory, whose clock advances when both parties wait.
 //! - [`course`] describes a bad link in one direction, derived from a seed.
 //! - [`transcript`] records the messages that a party sends, for baselines, and to test that inputs of the same size
@@ -26,6 +27,7 @@ pub mod conformance;
 pub mod course;
 pub mod frame;
 pub mod ideal;
+pub mod parties;
 pub mod pipe;
 pub mod replay;
 pub mod tamper;

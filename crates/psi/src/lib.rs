@@ -7,8 +7,8 @@
 //! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse duplicates and
 //! run the protocol's two phases. [`payload`] does the same with bytes that travel with the sender's items, and
 //! [`reveal`] adds the step by which a sender learns the intersection too. [`lookup`] lists the protocols in which a
-//! set is published once and queried many times. Every computation of two parties is a [`Functionality`], from which
-//! callers that have agreed on sizes elsewhere prepare their parties.
+//! set is published once and queried many times. [`joint`] folds three and more parties to two. Every computation of
+//! two parties is a [`Functionality`], from which callers that have agreed on sizes elsewhere prepare their parties.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
@@ -19,6 +19,7 @@ pub mod circuit_psi;
 pub mod error;
 pub mod functionality;
 pub mod intersection;
+pub mod joint;
 pub mod lookup;
 pub mod memory;
 mod parts;

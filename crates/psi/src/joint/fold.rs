@@ -1,0 +1,171 @@
+//! The three kinds of parties of a fold. Each is prepared without its items, and then used once.
+
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{
+    derived::derive,
+    mesh::Mesh,
+    plan::{JointPlan, Place},
+    zero_shares::ZeroShares,
+};
+use crate::{
+    Error, Items, Result, Set,
+    circuit_psi::{Opprf, rs21::FromVole},
+    parts::tags::refuse_duplicates,
+};
+
+/// The leader, ready for its items.
+pub struct Leader {
+    plan: JointPlan,
+    readers: Vec<<FromVole as Opprf>::Receiver>,
+}
+
+impl Leader {
+    /// Prepares to read from each helper. The parties have [agreed](JointPlan::agree) on the plan.
+    ///
+    /// # Errors
+    /// Any error of a connection or a peer.
+    pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut readers = Vec::new();
+        for helper in plan.helpers() {
+            readers.push(FromVole::receiver(plan.opprf(helper), mesh.to(helper), rng)?);
+            mesh.keep_alive()?;
+        }
+        Ok(Self { plan: plan.clone(), readers })
+    }
+
+    /// Reads the helpers' shares at this party's items, and returns the derived items in their order.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`]; [`Error::HashingFailure`] with a probability of at most 2^-λ; and any error of a
+    /// connection or a peer.
+    ///
+    /// # Panics
+    /// If there are not as many items as planned.
+    pub fn fold(
+        self,
+        items: Items<'_>,
+        mesh: &mut Mesh<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Set> {
+        let (name, len) = (self.plan.name(), self.plan.share_len());
+        let mut sums = Zeroizing::new(vec![0; items.len() * len]);
+        self.read(items, mesh, rng, |_, shares| {
+            sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum ^= *share);
+        })?;
+        Ok(Set::short(derive(&name, items.low_halves(), &sums, len)))
+    }
+
+    /// Passes each helper and the values read from it to `show`.
+    pub(super) fn read(
+        self,
+        items: Items<'_>,
+        mesh: &mut Mesh<'_>,
+        rng: &mut dyn CryptoRng,
+        mut show: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let Self { plan, readers } = self;
+        check_size(&plan, mesh.me(), items);
+        for (helper, reader) in plan.helpers().zip(readers) {
+            let channel = mesh.to(helper);
+            channel.phase("read");
+            let read = FromVole::evaluate(reader, items.low_halves(), channel, rng);
+            show(helper, &Zeroizing::new(read.map_err(|error| name_duplicates(error, items))?));
+            mesh.keep_alive()?;
+        }
+        Ok(())
+    }
+}
+
+/// The pivot, ready for its items.
+pub struct Pivot {
+    plan: JointPlan,
+    pub(super) shares: ZeroShares,
+}
+
+impl Pivot {
+    /// Agrees on a key with each helper. The parties have [agreed](JointPlan::agree) on the plan.
+    ///
+    /// # Errors
+    /// Any error of a connection or a peer.
+    pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let shares = ZeroShares::agree(partners(plan, mesh.me()), mesh, rng)?;
+        Ok(Self { plan: plan.clone(), shares })
+    }
+
+    /// Returns the derived items, in the order of `items`; nothing is sent.
+    ///
+    /// # Panics
+    /// If there are not as many items as planned.
+    pub fn fold(self, items: Items<'_>) -> Set {
+        let Self { plan, shares } = self;
+        check_size(&plan, plan.pivot(), items);
+        let len = plan.share_len();
+        let sums = shares.of(items.low_halves(), len);
+        Set::short(derive(&plan.name(), items.low_halves(), &sums, len))
+    }
+}
+
+/// A helper, ready for its items.
+pub struct Helper {
+    plan: JointPlan,
+    pub(super) shares: ZeroShares,
+    writer: <FromVole as Opprf>::Sender,
+}
+
+impl Helper {
+    /// Agrees on a key with the pivot and each other helper, and prepares for the leader's reading. The parties have
+    /// [agreed](JointPlan::agree) on the plan.
+    ///
+    /// # Errors
+    /// Any error of a connection or a peer.
+    pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let me = mesh.me();
+        let shares = ZeroShares::agree(partners(plan, me), mesh, rng)?;
+        let writer = FromVole::sender(plan.opprf(me), mesh.to(plan.leader()), rng)?;
+        Ok(Self { plan: plan.clone(), shares, writer })
+    }
+
+    /// Lets the leader read this party's shares at its items.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`]; [`Error::HashingFailure`] with a probability of at most 2^-λ; and any error of a
+    /// connection or the leader.
+    ///
+    /// # Panics
+    /// If there are not as many items as planned.
+    pub fn fold(
+        self,
+        items: Items<'_>,
+        mesh: &mut Mesh<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Self { plan, shares, writer } = self;
+        check_size(&plan, mesh.me(), items);
+        let points = items.low_halves();
+        let values = shares.of(points, plan.share_len());
+        let channel = mesh.to(plan.leader());
+        channel.phase("read");
+        channel.reveal()?;
+        FromVole::program(writer, &[], points, &values, channel, rng)
+            .map_err(|error| name_duplicates(error, items))
+    }
+}
+
+/// The parties with which `me`, the pivot or a helper, has a key.
+fn partners(plan: &JointPlan, me: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+    (0..plan.parties()).filter(move |party| *party != me && plan.place(*party) != Place::Leader)
+}
+
+fn check_size(plan: &JointPlan, party: usize, items: Items<'_>) {
+    assert_eq!(items.len(), plan.sizes()[party], "as many items as planned");
+}
+
+/// Attributes a failure to equal items if there are any.
+fn name_duplicates(error: Error, items: Items<'_>) -> Error {
+    match error {
+        Error::HashingFailure => refuse_duplicates(items).err().unwrap_or(error),
+        _ => error,
+    }
+}

@@ -1,0 +1,235 @@
+//! The facts about a computation of several parties that all of them know beforehand.
+
+use vesica_net::Channel;
+use vesica_params::{Failure, subfield};
+
+use super::mesh::Mesh;
+use crate::{
+    Limit, MAX_ITEMS, Result, Setting, Sizes,
+    circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
+};
+
+const PLAN: &str = "joint/plan";
+
+/// Bytes of the hash by which two parties compare their plans.
+pub(super) const NAME_LEN: usize = 32;
+
+/// The place of a party in a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The party that reads the zero shares of all helpers. It is the receiver of the two-party run.
+    Leader,
+    /// The party that ends the computation with the leader. It is the sender of the two-party run.
+    Pivot,
+    /// A party whose part ends with its zero shares.
+    Helper,
+}
+
+/// The facts about a computation that all parties know before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JointPlan {
+    sizes: Vec<usize>,
+    leader: usize,
+    pivot: usize,
+    runs: usize,
+    context: [u8; 32],
+}
+
+impl JointPlan {
+    /// A plan for parties with sets of these sizes, which are numbered from 0. With two parties, items are derived
+    /// and nothing is read. `context` is a hash of everything else that the parties agreed on, such as the rules that
+    /// made items of keys; it separates computations and need not be secret.
+    ///
+    /// # Errors
+    /// [`Limit`] if a set has more than [`MAX_ITEMS`] items.
+    ///
+    /// # Panics
+    /// If leader and pivot are not two of the parties.
+    pub fn new(
+        sizes: Vec<usize>,
+        leader: usize,
+        pivot: usize,
+        context: [u8; 32],
+    ) -> std::result::Result<Self, Limit> {
+        let are_parties = leader.max(pivot) < sizes.len() && leader != pivot;
+        assert!(are_parties, "leader and pivot are two of the parties");
+        for size in &sizes {
+            Limit::check("of a party", *size, MAX_ITEMS)?;
+        }
+        Ok(Self { sizes, leader, pivot, runs: 1, context })
+    }
+
+    /// One of this number of runs, at least 1, which together have each failure with probability at most 2^-λ: the
+    /// partitions of the sets. Each run makes its own keys.
+    pub fn one_of(self, runs: usize) -> Self {
+        Self { runs, ..self }
+    }
+
+    /// The number of parties.
+    pub fn parties(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The number of items of each party.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The leader's number.
+    pub fn leader(&self) -> usize {
+        self.leader
+    }
+
+    /// The pivot's number.
+    pub fn pivot(&self) -> usize {
+        self.pivot
+    }
+
+    /// The place of a party.
+    pub fn place(&self, party: usize) -> Place {
+        match party {
+            _ if party == self.leader => Place::Leader,
+            _ if party == self.pivot => Place::Pivot,
+            _ => Place::Helper,
+        }
+    }
+
+    /// The helpers' numbers, ascending.
+    pub fn helpers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.parties()).filter(|party| self.place(*party) == Place::Helper)
+    }
+
+    /// The setting of the two-party run on derived items: the pivot sends, the leader receives.
+    pub fn setting(&self) -> Setting {
+        let [sender, receiver] = [self.pivot, self.leader].map(|party| self.sizes[party]);
+        Setting::from(Sizes { sender, receiver }).one_of(self.runs)
+    }
+
+    /// The events that may go wrong by chance before the two-party run.
+    pub fn failures(&self) -> Vec<Failure> {
+        let Sizes { sender, receiver } = self.setting().sizes;
+        // Of an item of either set and another one, in 128 bits.
+        let derived = 2.0 * subfield::log2_failure(sender + receiver, 64) - 1.0;
+        let missed = subfield::log2_failure(sender.min(receiver), 8 * self.share_len() as u32);
+        let mut failures = vec![
+            Failure::new("an item that not all parties have counts as common", missed),
+            Failure::new("two derived items are equal", derived),
+        ];
+        failures.extend(self.helpers().flat_map(|helper| FromVole::failures(self.opprf(helper))));
+        failures
+    }
+
+    /// Bytes of a zero share. An item of leader and pivot that a helper lacks counts as common if T(x), which is then
+    /// uniform, is W(x): λ + log min(n_L, n_V) bits keep this below 2^-λ for all such items together, however many
+    /// helpers there are. 8 bytes suffice for 2^24 items in one run.
+    pub fn share_len(&self) -> usize {
+        let Sizes { sender, receiver } = self.setting().sizes;
+        subfield::bits(sender.min(receiver), self.setting().lambda()).div_ceil(8) as usize
+    }
+
+    /// The OPPRF of a helper with the leader. Its failures add up over all helpers.
+    pub(super) fn opprf(&self, helper: usize) -> OpprfSize {
+        let readings = self.setting().one_of(self.runs * self.helpers().count());
+        OpprfSize {
+            bins: self.sizes[self.leader],
+            programmed: self.sizes[helper],
+            len: self.share_len(),
+            lambda: readings.lambda(),
+        }
+    }
+
+    /// Compares the plan with all other parties, and binds the session of each channel to it.
+    ///
+    /// # Errors
+    /// A deviation if a party has another plan, and any error of a connection.
+    pub fn agree(&self, mesh: &mut Mesh<'_>) -> Result<()> {
+        let (me, name) = (mesh.me(), self.name());
+        mesh.with_each(|_, channel| {
+            channel.phase("plan");
+            channel.send(PLAN, name.as_bytes())?;
+            channel.flush()
+        })?;
+        mesh.with_each(|peer, channel| {
+            let mut theirs = [0; NAME_LEN];
+            channel.recv_into(PLAN, &mut theirs)?;
+            if theirs != *name.as_bytes() {
+                return Err(channel.malformed(PLAN, "of another plan"));
+            }
+            self.bind(me, peer, channel);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Binds the session of two parties to the plan.
+    fn bind(&self, me: usize, peer: usize, channel: &mut Channel) {
+        let pair = [me.min(peer), me.max(peer)].map(|party| (party as u64).to_le_bytes());
+        channel.bind(PLAN, &[&self.name().as_bytes()[..], &pair[0], &pair[1]].concat());
+    }
+
+    /// The hash by which parties compare plans, and which separates the items derived under them.
+    pub(super) fn name(&self) -> blake3::Hash {
+        let mut name = blake3::Hasher::new_derive_key("vesica joint plan v1");
+        let numbers = [self.parties(), self.leader, self.pivot, self.runs];
+        for number in numbers.iter().chain(&self.sizes) {
+            name.update(&(*number as u64).to_le_bytes());
+        }
+        name.update(&self.context);
+        name.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_params::LAMBDA;
+
+    use super::*;
+
+    fn plan(sizes: &[usize]) -> JointPlan {
+        JointPlan::new(sizes.to_vec(), 0, sizes.len() - 1, [0; 32]).unwrap()
+    }
+
+    #[test]
+    fn shares_are_as_long_as_the_smaller_of_two_sets_asks_for() {
+        let len = |leader, pivot, runs| plan(&[leader, 1 << 28, pivot]).one_of(runs).share_len();
+        assert_eq!([len(0, 0, 1), len(1, 1, 1), len(1 << 8, 9 << 8, 1)], [5, 5, 6]);
+        assert_eq!([len(1 << 24, 1 << 28, 1), len((1 << 24) + 1, 1 << 28, 1)], [8, 9]);
+        assert_eq!([len(1 << 20, 1 << 20, 16), len(1 << 20, 1 << 20, 17)], [8, 9]);
+    }
+
+    #[test]
+    fn failures_of_all_helpers_and_runs_together_are_rare() {
+        for helpers in [0, 1, 2, 3, 8] {
+            for (n, runs) in [(0, 1), (1, 1), (1000, 1), (1 << 20, 1), (1 << 20, 48)] {
+                let plan = plan(&vec![n; helpers + 2]).one_of(runs);
+                let failures = plan.failures();
+                assert_eq!(failures.len(), 2 + 3 * helpers);
+                let mut events: Vec<_> = failures.iter().map(|failure| failure.event).collect();
+                events.sort_unstable();
+                events.dedup();
+                for event in events {
+                    let alike = failures.iter().filter(|failure| failure.event == event);
+                    let of_runs = alike.map(|failure| failure.log2 + (runs as f64).log2());
+                    let log2 = vesica_params::log2_sum(of_runs);
+                    assert!(log2 <= -f64::from(LAMBDA) + 1e-6, "{event}: {log2}, {plan:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_fact_has_a_part_in_the_name() {
+        let reference = plan(&[3, 4, 5]);
+        let mut names = vec![reference.name()];
+        names.extend(
+            [plan(&[3, 4, 6]), plan(&[3, 4, 5, 0]), reference.clone().one_of(2)].map(|p| p.name()),
+        );
+        names.push(JointPlan::new(vec![3, 4, 5], 2, 0, [0; 32]).unwrap().name());
+        names.push(JointPlan::new(vec![3, 4, 5], 0, 2, [1; 32]).unwrap().name());
+        names.push(JointPlan::new(vec![3, 4, 5], 0, 1, [0; 32]).unwrap().name());
+        let mut distinct: Vec<[u8; 32]> = names.iter().map(|name| *name.as_bytes()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), names.len());
+    }
+}

@@ -1,0 +1,79 @@
+//! Rows: the leader learns which of its items all parties have.
+
+use rand::CryptoRng;
+use vesica_params::Failure;
+
+use super::{
+    fold::{Helper, Leader, Pivot},
+    mesh::Mesh,
+    plan::{JointPlan, Place},
+};
+use crate::{Adversary, Items, Protocol, Result, protocols::rr22};
+
+/// The intersection of the sets of several parties, which the leader learns. Semi-honest.
+#[derive(Debug, Clone, Copy)]
+pub struct JointRows<'a> {
+    /// The parties and sizes.
+    pub plan: &'a JointPlan,
+    /// The two-party protocol on derived items, which takes digests of 128 bits.
+    pub protocol: &'a Protocol,
+}
+
+impl<'a> JointRows<'a> {
+    /// The adversary against which this is secure, whichever protocol ends it.
+    pub const ADVERSARY: Adversary = Adversary::SemiHonest;
+
+    /// With the recommended protocol between leader and pivot.
+    pub fn new(plan: &'a JointPlan) -> Self {
+        Self { plan, protocol: &rr22::FAST }
+    }
+
+    /// The events that may go wrong by chance.
+    pub fn failures(&self) -> Vec<Failure> {
+        let mut failures = self.plan.failures();
+        failures.extend(self.protocol.failures(self.plan.setting()));
+        failures
+    }
+
+    /// Runs this party on a set of distinct items, of the planned size. The leader gets the positions of the items that
+    /// all parties have, ascending; the others get nothing.
+    ///
+    /// # Errors
+    /// [`Error::Limit`](crate::Error::Limit) if the protocol does not support the sizes of leader and pivot;
+    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem); a deviation if a party has another plan; and any error
+    /// of a connection or a peer.
+    ///
+    /// # Panics
+    /// If there are not as many items as planned, or the protocol takes longer digests.
+    pub fn run(
+        &self,
+        items: Items<'_>,
+        mesh: &mut Mesh<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Vec<u32>>> {
+        let Self { plan, protocol } = *self;
+        let intersection = protocol.on(plan.setting())?;
+        plan.agree(mesh)?;
+        match plan.place(mesh.me()) {
+            Place::Leader => {
+                let leader = Leader::prepare(plan, mesh, rng)?;
+                let receiver = intersection.receiver(mesh.to(plan.pivot()), rng)?;
+                let derived = leader.fold(items, mesh, rng)?;
+                let found = receiver.run(derived.items(), mesh.to(plan.pivot()), rng)?;
+                Ok(Some(found))
+            }
+            Place::Pivot => {
+                let pivot = Pivot::prepare(plan, mesh, rng)?;
+                let sender = intersection.sender(mesh.to(plan.leader()), rng)?;
+                let derived = pivot.fold(items);
+                sender.run(derived.items(), mesh.to(plan.leader()), rng)?;
+                mesh.to(plan.leader()).flush()?;
+                Ok(None)
+            }
+            Place::Helper => {
+                Helper::prepare(plan, mesh, rng)?.fold(items, mesh, rng)?;
+                Ok(None)
+            }
+        }
+    }
+}

@@ -52,6 +52,12 @@ const LAYERS: &[Layer] = &[
         never: "tables, files, messages",
     },
     Layer {
+        name: "linkage",
+        purpose: "rules by which rows match although they are written differently: keys derived from fields",
+        below: &["normalize"],
+        never: "tables, files, messages",
+    },
+    Layer {
         name: "select",
         purpose: "the language of queries: a subset of SQL, declared columns, and the sums that answer a query",
         below: &[],

@@ -1,0 +1,3 @@
+//! Tests of this crate through its interface.
+
+mod vectors;

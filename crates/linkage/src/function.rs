@@ -24,43 +24,38 @@ pub struct Function {
 #[derive(Clone, Copy)]
 pub(crate) enum Derivation {
     /// Of a text or a name.
-    OfText(fn(&str) -> Option<String>),
+    Text(fn(&str) -> Option<String>),
     /// Of a date.
-    OfDate(fn(&str) -> Option<String>),
+    Date(fn(&str) -> Option<String>),
     /// Of a text or a name, and a number of characters.
-    OfCount(fn(&str, usize) -> Option<String>),
+    Counted(fn(&str, usize) -> Option<String>),
     /// Of texts or names.
-    OfTexts(fn(&[&str]) -> Option<String>),
+    Texts(fn(&[&str]) -> Option<String>),
 }
 
-use Derivation::{OfCount, OfDate, OfText, OfTexts};
+use Derivation::{Counted, Date, Text, Texts};
 
 /// Every function.
 pub static FUNCTIONS: [Function; 13] = [
-    text("left", "x, n", "the first n characters", OfCount(derive::left)),
-    text("right", "x, n", "the last n characters", OfCount(derive::right)),
-    text("letters", "x", "the text without spaces", OfText(derive::letters)),
-    text(
-        "sorted_words",
-        "x, ...",
-        "the words of all fields, sorted",
-        OfTexts(derive::sorted_words),
-    ),
-    text("nickname", "x", "the formal name of an English nickname", OfText(derive::nickname)),
-    text("soundex", "x", "the sound of an English name", OfText(derive::soundex)),
-    text("double_metaphone", "x", "the sound of a name", OfText(derive::double_metaphone)),
-    text("cologne", "x", "the sound of a German name", OfText(derive::cologne)),
-    text("year", "date", "the year", OfDate(derive::year)),
-    text("year_month", "date", "the date without its day", OfDate(derive::year_month)),
-    text("year_day", "date", "the date without its month", OfDate(derive::year_day)),
-    text("month_day", "date", "the date without its year", OfDate(derive::month_day)),
+    text("left", "x, n", "the first n characters", Counted(derive::left)),
+    text("right", "x, n", "the last n characters", Counted(derive::right)),
+    text("letters", "x", "the text without spaces", Text(derive::letters)),
+    text("sorted_words", "x, ...", "the words of all fields, sorted", Texts(derive::sorted_words)),
+    text("nickname", "x", "the formal name of an English nickname", Text(derive::nickname)),
+    text("soundex", "x", "the sound of an English name", Text(derive::soundex)),
+    text("double_metaphone", "x", "the sound of a name", Text(derive::double_metaphone)),
+    text("cologne", "x", "the sound of a German name", Text(derive::cologne)),
+    text("year", "date", "the year", Date(derive::year)),
+    text("year_month", "date", "the date without its day", Date(derive::year_month)),
+    text("year_day", "date", "the date without its month", Date(derive::year_day)),
+    text("month_day", "date", "the date without its year", Date(derive::month_day)),
     Function {
         gives: FieldKind::Date,
         ..text(
             "swap_day_month",
             "date",
             "the date, equal if day and month are exchanged",
-            OfDate(derive::swap_day_month),
+            Date(derive::swap_day_month),
         )
     },
 ];
@@ -144,14 +139,14 @@ impl Function {
     /// Whether values of this kind are arguments.
     pub(crate) fn takes(&self, kind: FieldKind) -> bool {
         match self.derivation {
-            OfDate(_) => kind == FieldKind::Date,
+            Date(_) => kind == FieldKind::Date,
             _ => matches!(kind, FieldKind::Name | FieldKind::Text),
         }
     }
 
     /// Whether it counts characters.
     pub(crate) fn counts(&self) -> bool {
-        matches!(self.derivation, OfCount(_))
+        matches!(self.derivation, Counted(_))
     }
 
     /// Returns the name with the versions of the rule and of its table.
@@ -166,9 +161,9 @@ impl Function {
     /// Derives a value that is not empty; `None` if there is nothing to derive.
     pub(crate) fn apply(&self, values: &[&str], count: usize) -> Option<String> {
         match (self.derivation, values) {
-            (OfText(derive) | OfDate(derive), [value]) => derive(value),
-            (OfCount(derive), [value]) => derive(value, count),
-            (OfTexts(derive), values) => derive(values),
+            (Text(derive) | Date(derive), [value]) => derive(value),
+            (Counted(derive), [value]) => derive(value, count),
+            (Texts(derive), values) => derive(values),
             _ => None, // the parser counts arguments
         }
     }

@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
             }
         }
         let most = match function.derivation {
-            Derivation::OfTexts(_) => MAX_PARTS,
+            Derivation::Texts(_) => MAX_PARTS,
             _ => 1,
         };
         if of.len() > most || function.counts() != count.is_some() {

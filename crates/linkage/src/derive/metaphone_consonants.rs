@@ -83,8 +83,8 @@ impl Word<'_> {
             return 2;
         }
         if next == b'N' {
-            let is_nasal = !(at == 1 && self.is_vowel(0)) && !self.has(at + 2, &["EY"]);
-            self.say(if is_nasal && !self.is_slavo_germanic { "N" } else { "KN" });
+            let is_hard = at == 1 && self.is_vowel(0) || self.has(at + 2, &["EY"]);
+            self.say(if is_hard || self.is_slavo_germanic { "KN" } else { "N" });
             return 2;
         }
         if self.has(at + 1, &["LI"]) && !self.is_slavo_germanic {

@@ -38,3 +38,47 @@ pub fn nickname_table_sha256() -> String {
         digits
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn nicknames_by_table() {
+        for (name, formal) in [
+            ("bill", "william"),
+            ("Bill", "william"),
+            ("bob", "robert"),
+            ("peggy", "margaret"),
+            ("william", "william"),
+            ("j oel", "joel"),
+            ("Ёлкин", "Ёлкин"),
+        ] {
+            assert_eq!(nickname(name).as_deref(), Some(formal));
+        }
+        assert_eq!(nickname(" "), None);
+    }
+
+    /// Each name stands once, so that the names of one formal name are those of no other.
+    #[test]
+    fn the_table_is_a_partition() {
+        let words =
+            TABLE.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+        let (mut seen, mut count) = (HashSet::new(), 0);
+        for word in words {
+            assert!(seen.insert(word), "{word} stands twice");
+            assert!(word.bytes().all(|byte| byte.is_ascii_lowercase()), "{word}");
+            count += 1;
+        }
+        assert!(count > 600 && FORMAL_NAMES.len() > 400);
+        assert!(FORMAL_NAMES.values().all(|formal| !FORMAL_NAMES.contains_key(formal)));
+    }
+
+    #[test]
+    fn the_table_is_that_of_the_version() {
+        let expected = "50f9fa9592d4814c853627b67f913d1e2b4d6859f2d094a43119de4ce4ab4599";
+        assert_eq!(nickname_table_sha256(), expected, "raise the version of `nickname`");
+    }
+}

@@ -1,7 +1,7 @@
 //! Rules by which two rows are one person although they are written differently: keys derived from named fields.
 //!
-//! A [`Field`] is a column under a name that both sides use. A [`Rule`] lists fields and functions of fields; two rows
-//! match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row. [`Preset`]s are
+//! A [`Field`] is a column under a name that both sides use. A [`MatchRule`] lists fields and functions of fields; two
+//! rows match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row. [`Preset`]s are
 //! lists of rules. All functions are pure and also run in a browser.
 //!
 //! ```
@@ -36,6 +36,6 @@ pub use self::{
     field::{Field, FieldKind, MAX_FIELDS},
     function::{FUNCTIONS, Function},
     preset::{Preset, rules_of},
-    rule::{MAX_BYTES, MAX_PARTS, Rule},
+    rule::{MAX_BYTES, MAX_PARTS, MatchRule},
     rules::{MAX_RULES, Rules},
 };

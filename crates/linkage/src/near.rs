@@ -1,6 +1,6 @@
 //! Names that somebody may have meant.
 
-/// The maximum length of a name that is compared, in bytes. Longer ones are no slips of the keyboard.
+/// The maximum length of a name that is compared, in bytes. A slip of the keyboard is not longer.
 const LONGEST: usize = 40;
 
 /// Returns the name within two changes of `given`, and within a third of its letters, that is nearest to it.

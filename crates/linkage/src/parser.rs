@@ -4,7 +4,7 @@
 use crate::{
     error::RuleError,
     function::{Derivation, Function},
-    rule::{MAX_BYTES, MAX_PARTS, Operand, Rule},
+    rule::{MAX_BYTES, MAX_PARTS, MatchRule, Operand},
 };
 
 /// The maximum depth of functions in functions.
@@ -13,15 +13,15 @@ const MAX_DEPTH: usize = 4;
 /// The maximum number of characters that a function counts.
 const MAX_COUNT: u8 = 64;
 
-/// Advice on texts that are no rules at all.
+/// Advice on texts that do not look like a rule.
 const FORM: &str = "a rule has fields and functions of fields with commas between them, as in soundex(first), last, dob";
 
-pub(crate) fn parse(text: &str) -> Result<Rule, RuleError> {
+pub(crate) fn parse(text: &str) -> Result<MatchRule, RuleError> {
     if text.len() > MAX_BYTES {
         let what = format!("a rule has at most {MAX_BYTES} bytes, and this has {}", text.len());
         return Err(RuleError::list(what));
     }
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = RuleParser { text, at: 0 };
     let mut parts: Vec<Operand> = Vec::new();
     loop {
         parser.skip_blanks();
@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Rule, RuleError> {
             return Err(RuleError::at(text, at, format!("a rule has at most {MAX_PARTS} parts")));
         }
         match parser.next_symbol() {
-            None => return Ok(Rule { parts }),
+            None => return Ok(MatchRule { parts }),
             Some(',') => parser.at += 1,
             Some(found) => return Err(parser.unexpected(found)),
         }
@@ -43,12 +43,12 @@ pub(crate) fn parse(text: &str) -> Result<Rule, RuleError> {
 }
 
 /// The rest of a text.
-struct Parser<'a> {
+struct RuleParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> RuleParser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{error::RuleError, field::Field, near::nearest, rule::Rule};
+use crate::{error::RuleError, field::Field, near::nearest, rule::MatchRule};
 
 /// A list of rules with a name. Its fields are `first`, `last` and `dob`, the birthday, and in some lists `postcode`,
 /// `house`, `street`, `middle` and `city`.
@@ -12,7 +12,7 @@ pub enum Preset {
     Person,
     /// Names, birthdays and postcodes.
     PersonAndAddress,
-    /// Every rule that helps in some table, in the order of the false matches that it brings in a large one. Rules
+    /// Every rule that helps in some table, in the order of the false matches to expect in a large one. Rules
     /// whose fields are not declared are left out. It is meant for small tables, and for those who leave out further
     /// rules by the false matches to expect in their own table.
     Ladder,
@@ -82,7 +82,7 @@ impl Preset {
     }
 
     /// Returns its rules, in order.
-    pub fn rules(self) -> Vec<Rule> {
+    pub fn rules(self) -> Vec<MatchRule> {
         let texts = match self {
             Self::Person => [&NAMES_AND_BIRTHDAY[..], &BIRTHDAY_IN_PART].concat(),
             Self::PersonAndAddress => [&NAMES_AND_BIRTHDAY[..], &ADDRESS].concat(),
@@ -92,7 +92,7 @@ impl Preset {
     }
 
     /// Returns its rules for these fields: of the ladder, those whose fields are all among them.
-    fn rules_for(self, fields: &[Field]) -> Vec<Rule> {
+    fn rules_for(self, fields: &[Field]) -> Vec<MatchRule> {
         let is_declared = |name: &&str| fields.iter().any(|field| field.name() == *name);
         let mut rules = self.rules();
         if self == Self::Ladder {
@@ -135,7 +135,7 @@ impl fmt::Display for Preset {
 ///
 /// # Errors
 /// [`RuleError::Syntax`], and [`RuleError::List`] if a rule is too long.
-pub fn rules_of<T: AsRef<str>>(texts: &[T], fields: &[Field]) -> Result<Vec<Rule>, RuleError> {
+pub fn rules_of<T: AsRef<str>>(texts: &[T], fields: &[Field]) -> Result<Vec<MatchRule>, RuleError> {
     if let [text] = texts {
         let text = text.as_ref().trim();
         let is_word =

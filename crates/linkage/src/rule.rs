@@ -14,7 +14,7 @@ pub const MAX_PARTS: usize = 8;
 ///
 /// It is displayed in its canonical form, which parses to the same rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct MatchRule {
     pub(crate) parts: Vec<Operand>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Operand {
     },
 }
 
-impl Rule {
+impl MatchRule {
     /// Returns the names of the fields, in the order of their first use.
     pub fn fields(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -53,7 +53,7 @@ impl Operand {
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for MatchRule {
     type Err = RuleError;
 
     /// Reads a rule such as `left(first, 1), last, dob`.
@@ -62,7 +62,7 @@ impl FromStr for Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for MatchRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<_> = self.parts.iter().map(Operand::to_string).collect();
         f.write_str(&parts.join(", "))

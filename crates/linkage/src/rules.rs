@@ -7,7 +7,7 @@ use crate::{
     field::{Field, FieldKind, MAX_FIELDS},
     function::Function,
     near::nearest,
-    rule::{Operand, Rule},
+    rule::{MatchRule, Operand},
 };
 
 /// The maximum number of rules.
@@ -16,17 +16,17 @@ pub const MAX_RULES: usize = 32;
 /// Rules in their order, checked against the fields that they name.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<MatchRule>,
     fields: Vec<Field>,
     /// Every distinct value to derive, after the values that it is derived from.
-    steps: Vec<Step>,
+    steps: Vec<KeyStep>,
     /// For each rule, the steps of its parts.
     parts: Vec<Vec<usize>>,
 }
 
 /// A value of a row that is computed once for all rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum KeyStep {
     /// The normalised value of a field, by its number.
     Field(usize),
     /// A function of earlier steps.
@@ -40,7 +40,7 @@ impl Rules {
     /// [`RuleError::List`] if there are no rules, more than [`MAX_RULES`] or equal ones, or more than [`MAX_FIELDS`]
     /// fields or several of one name; [`RuleError::Unfit`] if a rule names another field, or a function does not take
     /// its values.
-    pub fn new(rules: Vec<Rule>, fields: Vec<Field>) -> Result<Self, RuleError> {
+    pub fn new(rules: Vec<MatchRule>, fields: Vec<Field>) -> Result<Self, RuleError> {
         if rules.is_empty() {
             return Err(RuleError::list("there is no rule"));
         }
@@ -85,7 +85,7 @@ impl Rules {
                 let Some(at) = self.fields.iter().position(|field| field.name() == name) else {
                     return Err(Unfit { part: part.to_string(), what: undeclared(name, declared) });
                 };
-                Ok(self.step(Step::Field(at), self.fields[at].kind()))
+                Ok(self.step(KeyStep::Field(at), self.fields[at].kind()))
             }
             Operand::Derived { function, of, count } => {
                 let mut steps = Vec::new();
@@ -99,19 +99,20 @@ impl Rules {
                     if let (true, FieldKind::Name, Some(letters)) =
                         (function.counts(), kind, Function::of_name("letters"))
                     {
-                        let letters = Step::Derived { function: letters, of: vec![step], count: 0 };
+                        let letters =
+                            KeyStep::Derived { function: letters, of: vec![step], count: 0 };
                         step = self.step(letters, FieldKind::Text).step;
                     }
                     steps.push(step);
                 }
                 let count = count.map_or(0, usize::from);
-                Ok(self.step(Step::Derived { function, of: steps, count }, function.gives))
+                Ok(self.step(KeyStep::Derived { function, of: steps, count }, function.gives))
             }
         }
     }
 
     /// Returns the number of a step, which is added if it is new.
-    fn step(&mut self, step: Step, kind: FieldKind) -> Added {
+    fn step(&mut self, step: KeyStep, kind: FieldKind) -> Added {
         let found = self.steps.iter().position(|other| *other == step);
         let number = found.unwrap_or_else(|| {
             self.steps.push(step);
@@ -121,7 +122,7 @@ impl Rules {
     }
 
     /// Returns the rules, in order.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[MatchRule] {
         &self.rules
     }
 
@@ -142,11 +143,11 @@ impl Rules {
 
     fn agreed_step(&self, step: usize) -> String {
         match &self.steps[step] {
-            Step::Field(at) => {
+            KeyStep::Field(at) => {
                 let field = &self.fields[*at];
                 format!("{}:{}", field.name(), field.normalize().agreed())
             }
-            Step::Derived { function, of, count } => {
+            KeyStep::Derived { function, of, count } => {
                 let of = of.iter().map(|step| self.agreed_step(*step));
                 let count = function.counts().then(|| count.to_string());
                 let all: Vec<_> = of.chain(count).collect();
@@ -159,8 +160,8 @@ impl Rules {
     /// no key if a part is missing: the value is empty, one of `null_values`, or not of its profile's kind, or a
     /// function derives nothing from it.
     ///
-    /// The bytes are those of identifiers: rule `i` makes keys of identifier `i`, and a single rule makes keys of rows
-    /// with one identifier.
+    /// The bytes are encoded as identifiers are: rule `i` makes keys of identifier `i`, and a single rule makes keys of
+    /// rows with one identifier.
     ///
     /// # Panics
     /// If the row does not have a value for each field.
@@ -175,8 +176,8 @@ impl Rules {
             encoding.begin(parts.len());
             for part in parts {
                 let profile = match &self.steps[*part] {
-                    Step::Field(at) => self.fields[*at].normalize(),
-                    Step::Derived { .. } => &Normalize::NONE,
+                    KeyStep::Field(at) => self.fields[*at].normalize(),
+                    KeyStep::Derived { .. } => &Normalize::NONE,
                 };
                 encoding.add(values[*part].as_deref()?, profile);
             }
@@ -190,13 +191,13 @@ impl Rules {
         let mut values: Vec<Option<String>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
-                Step::Field(at) => {
+                KeyStep::Field(at) => {
                     let (raw, profile) = (row[*at], self.fields[*at].normalize());
                     let value = profile.apply(raw);
                     let is_missing = value.is_empty() || null_values.hold(raw, &value, profile);
                     (!is_missing).then(|| value.into_owned())
                 }
-                Step::Derived { function, of, count } => {
+                KeyStep::Derived { function, of, count } => {
                     let of: Option<Vec<_>> =
                         of.iter().map(|step| values[*step].as_deref()).collect();
                     of.and_then(|of| function.apply(&of, *count))

@@ -13,7 +13,7 @@
 //! - [`adversary`] contains malicious parties that cheat at one chosen step.
 //! - [`claimant`] is a peer that claims a set of any size.
 //! - [`ideal`] computes the result of a protocol like a trusted party.
-//! - [`population`] makes up two tables of people, half of whom are in both.
+//! - [`population`] makes up two tables of people, who overlap by half.
 //! - [`vectors`] compares code with the test vectors of the specification.
 //! - [`conformance`] contains the suites.
 //!

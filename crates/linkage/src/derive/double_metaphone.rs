@@ -1,14 +1,14 @@
 //! The Double Metaphone of Lawrence Philips (C/C++ Users Journal, June 2000): the primary code, of any length.
 //!
 //! The published program ends a code after four characters, and returns a second one for names of other languages. A
-//! rule has one key a row, and longer codes tell more names apart.
+//! rule has one key a row, and longer codes keep more names distinct.
 
 use super::latin::latin;
 
 /// Returns the primary code of a word. A word without a sound, such as `h`, has none.
 pub(crate) fn double_metaphone(value: &str) -> Option<String> {
     let letters = latin(value).to_ascii_uppercase();
-    let mut word = Word::new(&letters);
+    let mut word = SpelledName::new(&letters);
     let silent = ["GN", "KN", "PN", "WR", "PS"];
     let mut at = usize::from(word.has(0, &silent));
     if word.letter(0) == b'X' {
@@ -22,14 +22,14 @@ pub(crate) fn double_metaphone(value: &str) -> Option<String> {
 }
 
 /// A word, and the code of its letters so far.
-pub(super) struct Word<'a> {
+pub(super) struct SpelledName<'a> {
     letters: &'a str,
     code: String,
     /// Whether the word seems to be of a Slavic or Germanic language.
     pub(super) is_slavo_germanic: bool,
 }
 
-impl<'a> Word<'a> {
+impl<'a> SpelledName<'a> {
     fn new(letters: &'a str) -> Self {
         let is_slavo_germanic = ["W", "K", "CZ"].iter().any(|part| letters.contains(part));
         Self { letters, code: String::new(), is_slavo_germanic }
@@ -40,7 +40,7 @@ impl<'a> Word<'a> {
         self.letters.as_bytes().get(at).copied().unwrap_or(b' ')
     }
 
-    /// Returns the letter so many places before another.
+    /// Returns the letter a number of places before another.
     pub(super) fn letter_before(&self, at: usize, places: usize) -> Option<u8> {
         at.checked_sub(places).map(|at| self.letter(at))
     }
@@ -51,7 +51,7 @@ impl<'a> Word<'a> {
         texts.iter().any(|text| rest.starts_with(text))
     }
 
-    /// Whether one of these texts begins so many places before another.
+    /// Whether one of these texts begins a number of places before another.
     pub(super) fn has_before(&self, at: usize, places: usize, texts: &[&str]) -> bool {
         at.checked_sub(places).is_some_and(|at| self.has(at, texts))
     }

@@ -1,8 +1,8 @@
 //! The consonants whose sound depends most on their neighbours, in [`double_metaphone`](super::double_metaphone).
 
-use super::double_metaphone::Word;
+use super::double_metaphone::SpelledName;
 
-impl Word<'_> {
+impl SpelledName<'_> {
     pub(super) fn sound_of_c(&mut self, at: usize) -> usize {
         if self.is_germanic_ach(at) {
             self.say("K"); // as in Bacher

@@ -1,8 +1,8 @@
 //! Nicknames of English given names.
 //!
 //! The table was compiled for this crate from common usage, and has its licence. Each nickname belongs to one formal
-//! name, so that a row has one key; where usage knows several, it has the most common one for people who go by the
-//! nickname alone.
+//! name, so that a row has one key; where usage knows several, it has the most common one for people who use only the
+//! nickname.
 
 use std::{collections::HashMap, fmt::Write, sync::LazyLock};
 
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(nickname(" "), None);
     }
 
-    /// Each name stands once, so that the names of one formal name are those of no other.
+    /// Each name stands once, so that the names of one formal name do not belong to another.
     #[test]
     fn the_table_is_a_partition() {
         let words =

@@ -47,7 +47,7 @@ fn keys(rules: &Rules, table: &[Record]) -> Vec<Keys> {
     table.iter().map(of).collect()
 }
 
-/// Returns the rows of each key of a rule. Keys of several rows are left out, except those of the first rule.
+/// Returns the rows of each key of a rule. Keys of several rows are left out, unless the rule is the first.
 fn rows_of_keys(table: &[Keys], rule: usize) -> HashMap<u64, Vec<usize>> {
     let mut rows: HashMap<u64, Vec<usize>> = HashMap::new();
     for (row, keys) in table.iter().enumerate() {

@@ -1,7 +1,9 @@
 //! The grammar of rules, and the keys that they make.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vesica_linkage::{Field, MAX_BYTES, MAX_FIELDS, MAX_PARTS, MAX_RULES, Rule, RuleError, Rules};
+use vesica_linkage::{
+    Field, MAX_BYTES, MAX_FIELDS, MAX_PARTS, MAX_RULES, MatchRule, RuleError, Rules,
+};
 use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::NullValues};
 
 const FIELDS: [&str; 6] = [
@@ -18,7 +20,7 @@ fn fields() -> Vec<Field> {
 }
 
 fn checked(rules: &[&str]) -> Result<Rules, RuleError> {
-    let rules = rules.iter().map(|rule| rule.parse::<Rule>()).collect::<Result<_, _>>()?;
+    let rules = rules.iter().map(|rule| rule.parse::<MatchRule>()).collect::<Result<_, _>>()?;
     Rules::new(rules, fields())
 }
 
@@ -39,7 +41,7 @@ fn rules_are_displayed_in_their_canonical_form() {
         ("left(letters(nickname(first)), 3)", "left(letters(nickname(first)), 3)"),
         ("year, left", "year, left"),
     ] {
-        let rule: Rule = text.parse().unwrap();
+        let rule: MatchRule = text.parse().unwrap();
         assert_eq!(rule.to_string(), canonical);
         assert_eq!(canonical.parse(), Ok(rule));
     }
@@ -80,7 +82,7 @@ fn faults_have_a_place_and_a_remedy() {
         ("letters(letters(letters(letters(letters(x)))))", 33, "at most 4 deep"),
         ("a,b,c,d,e,f,g,h,i", 17, "at most 8 parts"),
     ] {
-        match text.parse::<Rule>() {
+        match text.parse::<MatchRule>() {
             Err(RuleError::Syntax { character: at, what: found, .. }) => {
                 assert!(at == character && found.contains(what), "{text}: {at}, {found}");
             }
@@ -88,7 +90,7 @@ fn faults_have_a_place_and_a_remedy() {
         }
     }
     assert_eq!(MAX_PARTS, 8);
-    assert!("x".repeat(MAX_BYTES + 1).parse::<Rule>().is_err());
+    assert!("x".repeat(MAX_BYTES + 1).parse::<MatchRule>().is_err());
 }
 
 #[test]
@@ -189,7 +191,7 @@ fn rules_follow_the_normalised_values() {
     }
 }
 
-/// Whatever is a rule survives its display.
+/// A text that parses survives its display.
 #[test]
 fn texts_made_at_random_are_rules_or_refused() {
     const WORDS: [&str; 18] = [
@@ -216,7 +218,7 @@ fn texts_made_at_random_are_rules_or_refused() {
     for _ in 0..100_000 {
         let length = rng.random_range(0..9);
         let text: String = (0..length).map(|_| WORDS[rng.random_range(0..WORDS.len())]).collect();
-        if let Ok(rule) = text.parse::<Rule>() {
+        if let Ok(rule) = text.parse::<MatchRule>() {
             assert_eq!(rule.to_string().parse(), Ok(rule), "{text}");
             rules += 1;
         }

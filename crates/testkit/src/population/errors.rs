@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use super::{Address, Birthday, Person, Record, YEARS, names::Names};
 
 /// Given names, each with names by which people go instead. Some belong to several given names. A third of the people
-/// or fewer bear one of these names, so nicknames are rarer than the share of rows that may get one.
+/// or fewer have one of these names, so nicknames are rarer than the share of rows that may get one.
 const NICKNAMES: [(&str, &[&str]); 56] = [
     ("alexander", &["alex", "sandy"]),
     ("alexandra", &["alex"]),
@@ -65,7 +65,7 @@ const NICKNAMES: [(&str, &[&str]); 56] = [
     ("william", &["bill", "will", "billy"]),
 ];
 
-/// Returns the address of a household in the other table: in three of ten cases, that of another household.
+/// Returns the address of a household in the other table: in three of ten cases, another household's.
 pub(super) fn moved(home: Address, all: &[Address], rng: &mut impl Rng) -> Address {
     if rng.random_ratio(3, 10) { all[rng.random_range(0..all.len())] } else { home }
 }

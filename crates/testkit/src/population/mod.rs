@@ -1,7 +1,7 @@
-//! Two tables of made-up people, half of whom are in both, with errors in one of them.
+//! Two tables of made-up people, who overlap by half, with errors in one of them.
 //!
 //! The people live in households that share an address and often a surname; three in a hundred are twins. Names have
-//! the frequencies of a census. The errors are those of registers kept by hand: nicknames, slips of the keyboard, names
+//! the frequencies of a census. Registers kept by hand have such errors: nicknames, slips of the keyboard, names
 //! after a marriage, wrong and missing birthdays, and addresses before a move.
 
 mod errors;
@@ -17,7 +17,7 @@ const POSTCODES: usize = 30_000;
 /// Names of streets.
 const STREETS: usize = 300;
 
-/// The birthdays are in so many years from 1930 on.
+/// The number of years of birth, from 1930 on.
 const YEARS: u32 = 90;
 
 /// A row of a table. Missing values are empty.
@@ -73,7 +73,7 @@ struct Person {
     birthday: Birthday,
 }
 
-/// Returns two tables of so many rows. The same seed gives the same tables.
+/// Returns two tables of this many rows. The same seed gives the same tables.
 pub fn two_tables(rows: usize, seed: u64) -> TwoTables {
     let mut rng = StdRng::seed_from_u64(seed);
     let names = Names::of_the_census();
@@ -138,7 +138,7 @@ fn birthday(rng: &mut impl Rng) -> Birthday {
     Birthday { year, month: month as u32 + 1, day: day + 1 }
 }
 
-/// Draws an address. Postcodes differ in size as those of the United States do.
+/// Draws an address. Postcodes differ in size, as in the United States.
 fn address(rng: &mut impl Rng) -> Address {
     let postcode = names::least(8, POSTCODES, rng);
     let house = match rng.random_ratio(7, 10) {
@@ -186,7 +186,7 @@ mod tests {
         assert!(one.ours != other.ours && one.theirs != other.theirs);
     }
 
-    /// The shares are those that the modules describe, within what chance allows.
+    /// The shares agree with the modules' description, within what chance allows.
     #[test]
     fn errors_have_their_shares() {
         let TwoTables { ours, theirs } = two_tables(40_000, 3);

@@ -88,7 +88,7 @@ impl Frequencies {
     }
 }
 
-/// Returns the least of so many draws below a bound: small numbers are more frequent than large ones.
+/// Returns the least of several draws below a bound: small numbers are more frequent than large ones.
 pub(super) fn least(draws: usize, below: usize, rng: &mut impl Rng) -> usize {
     (0..draws).map(|_| rng.random_range(0..below)).min().unwrap_or(0)
 }

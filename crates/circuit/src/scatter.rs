@@ -1,4 +1,4 @@
-//! Sums by group, where one party knows the group of each row and the other must not learn it.
+//! LeafSums by group, where one party knows the group of each row and the other must not learn it.
 //!
 //! T and S hold additive shares of rows of numbers ([`RowLayout`]), and T knows a label g_j < G for each row. Both get
 //! additive shares of G cells, the sums of the rows with each label. For each row, a half-tree ([`half_tree`]) gives S
@@ -22,7 +22,7 @@ use vesica_ot::{
     Bytes, CotReceiver, CotSender,
     pprf::{
         Shape,
-        half_tree::{self, Leaves, MaskedSums, Piece, Trees},
+        half_tree::{self, Leaves, MaskedSums, TreePiece, Trees},
     },
 };
 use vesica_primitives::{Block, WordSums, threads};
@@ -117,7 +117,7 @@ pub fn scatter_hidden(
             let trees = Trees::new(shape, Leaves::Hashed, *delta, keys, rng);
             let mut sent = Zeroizing::new(rows.to_vec());
             let parts = on_threads(&mut sent, len, |range, sent| {
-                let (mut sums, start) = (Sums::new(layout, leaves_of_tree), range.start);
+                let (mut sums, start) = (LeafSums::new(layout, leaves_of_tree), range.start);
                 let masked = trees.stream(range, |piece| {
                     let row = &mut sent[(piece.tree - start) * len..][..len];
                     if let Some(of_tree) = sums.add(&stretch, &piece) {
@@ -181,7 +181,7 @@ pub fn scatter_known(
             let mut received = Zeroizing::new(vec![0; rows.len()]);
             channel.recv_slice(ROWS, &mut received)?;
             let parts = on_threads(&mut received, len, |range, received| {
-                let mut sums = Sums::new(layout, leaves_of_tree);
+                let mut sums = LeafSums::new(layout, leaves_of_tree);
                 let start = range.start;
                 let of_range = &labels[range.clone()];
                 let rows = &rows[start * len..][..received.len()];
@@ -194,7 +194,7 @@ pub fn scatter_known(
                 layout.add_all(received, rows);
                 let stand_in = trees.stand_in();
                 let known =
-                    Known { labels: of_range, rows: received, siblings: &siblings, stand_in };
+                    KnownTrees { labels: of_range, rows: received, siblings: &siblings, stand_in };
                 sums.correct(&stretch, known);
                 Part { sums, masked: Vec::new() }
             });
@@ -215,10 +215,10 @@ fn check(rows: &[u8], layout: RowLayout, groups: usize) -> usize {
     layout.len()
 }
 
-/// What a thread made of some trees of a call.
+/// The results of one thread for some trees of a call.
 #[derive(Default)]
 struct Part {
-    sums: Sums,
+    sums: LeafSums,
     /// The masked sums of the trees, if they are S's.
     masked: Vec<Block>,
 }
@@ -237,9 +237,9 @@ fn on_threads(
     })
 }
 
-/// What T has for some trees: the labels, the rows less the sums of all masks, the leaves beside those at the labels,
+/// T's values for some trees: the labels, the rows less the sums of all masks, the leaves beside those at the labels,
 /// and the leaf that stands for both.
-struct Known<'a> {
+struct KnownTrees<'a> {
     labels: &'a [u32],
     rows: &'a [u8],
     siblings: &'a [Block],
@@ -248,7 +248,7 @@ struct Known<'a> {
 
 /// For each leaf of a tree, the sum of its masks over many trees.
 #[derive(Default)]
-struct Sums {
+struct LeafSums {
     layout: RowLayout,
     leaves: usize,
     /// The sums of the first blocks of all masks, of the second ones, and so on; and the sums over the current tree.
@@ -259,7 +259,7 @@ struct Sums {
     row: Zeroizing<Vec<u8>>,
 }
 
-impl Sums {
+impl LeafSums {
     fn new(layout: RowLayout, leaves: usize) -> Self {
         let zeros = || (WordSums::new(leaves), Zeroizing::default());
         let blocks = layout.len().div_ceil(size_of::<Block>());
@@ -273,7 +273,7 @@ impl Sums {
     }
 
     /// Adds the masks of leaves. Returns the sum of all masks of the tree, if these leaves are its last.
-    fn add(&mut self, stretch: &Stretch, piece: &Piece) -> Option<&[u8]> {
+    fn add(&mut self, stretch: &Stretch, piece: &TreePiece) -> Option<&[u8]> {
         for (number, (sums, totals)) in self.blocks.iter_mut().enumerate() {
             self.of_masks.clear();
             self.of_masks.extend_from_slice(piece.leaves);
@@ -291,8 +291,8 @@ impl Sums {
     /// Adds what T's cells lack. In each tree, the leaf at the label and its sibling had a stand-in, whose mask is r,
     /// where the sibling's mask is m: its cell lacks m − r. The row lost the sum of all masks; without the leaf at the
     /// label, that is m − 2r too little. Its cell also has r too much, so it lacks the row − (m − r).
-    fn correct(&mut self, stretch: &Stretch, trees: Known) {
-        let Known { labels, rows, siblings, stand_in } = trees;
+    fn correct(&mut self, stretch: &Stretch, trees: KnownTrees) {
+        let KnownTrees { labels, rows, siblings, stand_in } = trees;
         let (len, room) = (self.layout.len(), self.blocks.len() * size_of::<Block>());
         let mut of_stand_in = Zeroizing::new(vec![0; len]);
         stretch.fill(stand_in, &mut of_stand_in);

@@ -34,7 +34,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{Block, aes::CircularRobust, block};
 use zeroize::Zeroizing;
 
-pub use self::stream::Piece;
+pub use self::stream::TreePiece;
 
 use super::{Shape, equal, opposite, replace_pair, select};
 

@@ -1,7 +1,7 @@
 //! Growth of many full trees whose hashed leaves are handed over in pieces instead of being kept.
 //!
-//! Near their roots trees are narrow, so many are expanded together. Below, each is expanded by itself, and its last
-//! level piece by piece, so that all nodes stay in the first-level cache.
+//! Near their roots trees are narrow, and therefore many are expanded together. Below, each is expanded by itself, and
+//! its last level piece by piece, so that all nodes stay in the first-level cache.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const WIDE: usize = 32;
 const PIECE: usize = 128;
 
 /// Consecutive leaves of a tree.
-pub struct Piece<'a> {
+pub struct TreePiece<'a> {
     /// The number of the tree.
     pub tree: usize,
     /// The number of the first leaf.
@@ -33,7 +33,7 @@ pub struct Piece<'a> {
 struct Expanded<'a> {
     /// The number of the tree.
     tree: usize,
-    /// The level; that of the leaves is the last.
+    /// The level; the last has the leaves.
     level: usize,
     /// The sum of the left nodes.
     left: Block,
@@ -42,12 +42,12 @@ struct Expanded<'a> {
 }
 
 impl Trees<'_> {
-    /// Grows some trees, which must be full and have hashed leaves. `take` gets all leaves, those of each tree in their
-    /// order. Returns the masked sums of these trees.
+    /// Grows some trees, which must be full and have hashed leaves. `take` gets all leaves, tree by tree
+    /// and in their order. Returns the masked sums of these trees.
     ///
     /// # Panics
-    /// If there are not so many trees, or they are different ones.
-    pub fn stream(&self, trees: Range<usize>, take: impl FnMut(Piece)) -> Vec<Block> {
+    /// If the range ends beyond the trees, or trees are not full or their leaves not hashed.
+    pub fn stream(&self, trees: Range<usize>, take: impl FnMut(TreePiece)) -> Vec<Block> {
         let depth = self.shape().depth();
         let mut sums = self.keys[trees.start * depth..trees.end * depth].to_vec();
         let start = trees.start;
@@ -64,10 +64,10 @@ impl Trees<'_> {
 }
 
 impl MaskedSums {
-    /// Grows some trees, which must be full and have hashed leaves. `points` and `keys` are those of all trees: see
-    /// [`grow`](Self::grow). `take` gets all leaves, those of each tree in their order. However, the leaf at the point
-    /// and its sibling, which differs in the last bit of its number, are both [`stand_in`](Self::stand_in). Returns the
-    /// right value of the sibling, for each tree.
+    /// Grows some trees, which must be full and have hashed leaves. `points` and `keys` are for all trees: see
+    /// [`grow`](Self::grow). `take` gets all leaves, tree by tree and in their order. However, the leaf at the point
+    /// and its sibling, which differs in the last bit of its number, are both [`stand_in`](Self::stand_in). Returns
+    /// the right value of the sibling, for each tree.
     ///
     /// # Panics
     /// If a length does not fit the shape, a point is not a leaf, or the trees are different ones.
@@ -76,7 +76,7 @@ impl MaskedSums {
         trees: Range<usize>,
         points: &[u32],
         keys: &[Block],
-        take: impl FnMut(Piece),
+        take: impl FnMut(TreePiece),
     ) -> Zeroizing<Vec<Block>> {
         let (shape, start) = (self.hashes.shape, trees.start);
         let depth = shape.depth();
@@ -99,7 +99,7 @@ impl MaskedSums {
         let learn = |Expanded { tree, level, left, nodes }: Expanded| {
             let side = shape.side(points[tree], level);
             let (known, sibling) = (&mut known[tree - start], &mut siblings[tree - start]);
-            // As many nodes as there were: the children of a parent add up to it, and those of zero to zero.
+            // As many nodes as there were: the children of a parent add up to it, also the children of zero.
             let sides = [left, *known ^ left];
             *sibling = sum(tree, level) ^ select(sides, 1 - side) ^ self.of_zero;
             *known ^= *sibling;
@@ -158,7 +158,7 @@ impl Hashes {
     }
 }
 
-impl<'a, L: FnMut(Expanded), T: FnMut(Piece)> Growth<'a, L, T> {
+impl<'a, L: FnMut(Expanded), T: FnMut(TreePiece)> Growth<'a, L, T> {
     fn new(hashes: &'a Hashes, learn: L, take: T) -> Self {
         assert!(hashes.shape.is_full() && hashes.leaves.is_some(), "full trees of hashed leaves");
         Self { hashes, learn, take, piece: Zeroizing::new(vec![[Block::ZERO; 2]; PIECE]) }
@@ -193,7 +193,7 @@ impl<'a, L: FnMut(Expanded), T: FnMut(Piece)> Growth<'a, L, T> {
         }
     }
 
-    /// Replaces the nodes of trees by those of further levels.
+    /// Replaces the nodes of trees by their descendants at further levels.
     fn expand(&mut self, nodes: &mut Nodes, trees: Range<usize>, levels: Range<usize>) {
         for level in levels {
             let parents = 1 << (level - 1);
@@ -227,7 +227,7 @@ impl<'a, L: FnMut(Expanded), T: FnMut(Piece)> Growth<'a, L, T> {
             self.hashes.finish(children.as_flattened_mut());
             for (place, leaves) in places.zip(children.chunks(part)) {
                 let (tree, first) = (trees.start + place / of_tree, 2 * (place % of_tree));
-                (self.take)(Piece { tree, first, leaves: leaves.as_flattened() });
+                (self.take)(TreePiece { tree, first, leaves: leaves.as_flattened() });
             }
         }
         for (tree, left) in trees.zip(lefts) {
@@ -240,7 +240,7 @@ impl<'a, L: FnMut(Expanded), T: FnMut(Piece)> Growth<'a, L, T> {
         let mut leaves = Zeroizing::new(tops.to_vec());
         self.hashes.finish(&mut leaves);
         for (tree, leaves) in trees.zip(leaves.chunks_exact(2)) {
-            (self.take)(Piece { tree, first: 0, leaves });
+            (self.take)(TreePiece { tree, first: 0, leaves });
         }
     }
 }

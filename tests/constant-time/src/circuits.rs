@@ -90,8 +90,8 @@ pub fn garbling() {
     compare_answers(left, right);
 }
 
-/// Groups of a scatter: not a power of two.
-const GROUPS: u32 = 5;
+/// Groups of two scatters, not powers of two: trees that are grown together, and trees with levels grown one by one.
+const GROUPS: [u32; 2] = [5, 300];
 
 /// A random row of secret numbers for each instance.
 fn rows(layout: RowLayout, rng: &mut SecretRng) -> Vec<u8> {
@@ -123,8 +123,14 @@ pub fn products() {
 
 /// Sums by group of secret rows with secret labels.
 pub fn groups() {
-    let (layout, _) = RowLayout::new(&[Width::Bits32, Width::Bits64]);
-    let groups = GROUPS as usize;
+    let [few, many] = GROUPS;
+    scatter(&[Width::Bits32, Width::Bits64], few);
+    scatter(&[Width::Bits32, Width::Bits64, Width::Bits64], many);
+}
+
+fn scatter(widths: &[Width], count: u32) {
+    let (layout, _) = RowLayout::new(widths);
+    let groups = count as usize;
     let (left, right) = run(
         |channel, rng| {
             let mut ot = alsz13::Sender::setup(channel, rng)?;
@@ -132,7 +138,7 @@ pub fn groups() {
         },
         |channel, rng| {
             let mut ot = alsz13::Receiver::setup(channel, rng)?;
-            let mut labels: Vec<u32> = (0..INSTANCES as u32).map(|i| i % GROUPS).collect();
+            let mut labels: Vec<u32> = (0..INSTANCES as u32).map(|i| i * 7 % count).collect();
             secret(&mut labels);
             let rows = rows(layout, rng);
             scatter::scatter_known(&rows, &labels, layout, groups, &mut ot, channel)

@@ -26,7 +26,7 @@ pub enum RuleError {
     },
     /// A text does not declare a field.
     #[error("field `{text}`: {what}")]
-    Field {
+    MatchField {
         /// The text.
         text: String,
         /// The fault, and what to write instead.
@@ -49,7 +49,7 @@ impl RuleError {
 
     /// Returns an error of a field.
     pub(crate) fn field(text: &str, what: impl Into<String>) -> Self {
-        Self::Field { text: text.to_owned(), what: what.into() }
+        Self::MatchField { text: text.to_owned(), what: what.into() }
     }
 
     /// Returns an error of a list.

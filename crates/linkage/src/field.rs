@@ -14,7 +14,7 @@ const LONGEST: usize = 32;
 
 /// A column of this side, the name of its contents that both sides use, and the normalisation of its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct MatchField {
     name: String,
     column: String,
     normalize: Normalize,
@@ -56,11 +56,11 @@ impl FieldKind {
     }
 }
 
-impl Field {
+impl MatchField {
     /// Makes a field. Letters in its name become small ones.
     ///
     /// # Errors
-    /// [`RuleError::Field`] if the name is not a word of ASCII letters, digits and underscores that begins with a
+    /// [`RuleError::MatchField`] if the name is not a word of ASCII letters, digits and underscores that begins with a
     /// letter and has at most 32 characters, or if the column's name is empty.
     pub fn new(name: &str, column: &str, normalize: Normalize) -> Result<Self, RuleError> {
         let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -99,7 +99,7 @@ impl Field {
     }
 }
 
-impl FromStr for Field {
+impl FromStr for MatchField {
     type Err = RuleError;
 
     /// Reads a declaration such as `dob=Geburtstag:date:%d.%m.%Y`. The profile begins at the first colon that a profile
@@ -129,7 +129,7 @@ impl FromStr for Field {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for MatchField {
     /// Writes the declaration that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}:{}", self.name, self.column, self.normalize)
@@ -152,13 +152,13 @@ mod tests {
             ("at=t:timestamp", "t", FieldKind::Whole),
             ("name=name:name", "name", FieldKind::Name),
         ] {
-            let field: Field = text.parse().unwrap();
+            let field: MatchField = text.parse().unwrap();
             assert_eq!(
                 (field.column(), field.kind(), field.to_string()),
                 (column, kind, text.into())
             );
         }
-        assert_eq!("First=V:name".parse::<Field>().unwrap().to_string(), "first=V:name");
+        assert_eq!("First=V:name".parse::<MatchField>().unwrap().to_string(), "first=V:name");
     }
 
     #[test]
@@ -173,9 +173,9 @@ mod tests {
             ("früh=Vorname:name", "name it with"),
             ("first=:name", "name its column"),
         ] {
-            let error = text.parse::<Field>().unwrap_err().to_string();
+            let error = text.parse::<MatchField>().unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");
         }
-        assert!(format!("{}=a:name", "x".repeat(33)).parse::<Field>().is_err());
+        assert!(format!("{}=a:name", "x".repeat(33)).parse::<MatchField>().is_err());
     }
 }

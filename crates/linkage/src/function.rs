@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{derive, field::FieldKind};
 
 /// A function that a rule may apply to fields.
-pub struct Function {
+pub struct KeyFunction {
     /// Its name.
     pub name: &'static str,
     /// Its arguments, as in a synopsis.
@@ -36,7 +36,7 @@ pub(crate) enum Derivation {
 use Derivation::{Counted, Date, Text, Texts};
 
 /// Every function.
-pub static FUNCTIONS: [Function; 13] = [
+pub static FUNCTIONS: [KeyFunction; 13] = [
     text("left", "x, n", "the first n characters", Counted(derive::left)),
     text("right", "x, n", "the last n characters", Counted(derive::right)),
     text("letters", "x", "the text without spaces", Text(derive::letters)),
@@ -49,7 +49,7 @@ pub static FUNCTIONS: [Function; 13] = [
     text("year_month", "date", "the date without its day", Date(derive::year_month)),
     text("year_day", "date", "the date without its month", Date(derive::year_day)),
     text("month_day", "date", "the date without its year", Date(derive::month_day)),
-    Function {
+    KeyFunction {
         gives: FieldKind::Date,
         ..text(
             "swap_day_month",
@@ -65,8 +65,8 @@ const fn text(
     arguments: &'static str,
     meaning: &'static str,
     derivation: Derivation,
-) -> Function {
-    Function { name, arguments, meaning, version: 1, derivation, gives: FieldKind::Text }
+) -> KeyFunction {
+    KeyFunction { name, arguments, meaning, version: 1, derivation, gives: FieldKind::Text }
 }
 
 /// Names of functions elsewhere, each with the advice.
@@ -115,7 +115,7 @@ const ELSEWHERE: [(&str, &str); 39] = [
 const NORMALISED: &str = "the profile of the field normalises its values, as in first=Vorname:name";
 const DISTANCE: &str = "rows match by equal parts, not by distances: use soundex(x), double_metaphone(x) or left(x, n)";
 
-impl Function {
+impl KeyFunction {
     /// Returns the function with this name.
     pub fn of_name(name: &str) -> Option<&'static Self> {
         FUNCTIONS.iter().find(|function| function.name == name)
@@ -169,19 +169,19 @@ impl Function {
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for KeyFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl PartialEq for Function {
+impl PartialEq for KeyFunction {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Function {}
+impl Eq for KeyFunction {}
 
 #[cfg(test)]
 mod tests {
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn names_from_elsewhere_are_no_functions() {
         for (name, advice) in ELSEWHERE {
-            assert_eq!(Function::of_name(name), None);
-            assert!(Function::advice(name).ends_with(advice));
+            assert_eq!(KeyFunction::of_name(name), None);
+            assert!(KeyFunction::advice(name).ends_with(advice));
         }
-        assert!(Function::advice("soudex").contains("did you mean `soundex`?"));
-        assert!(Function::advice("sin").contains("there are left, right"));
+        assert!(KeyFunction::advice("soudex").contains("did you mean `soundex`?"));
+        assert!(KeyFunction::advice("sin").contains("there are left, right"));
     }
 
     /// No derivation fails on any text, or returns an empty one; and each is deterministic.

@@ -1,15 +1,15 @@
 //! Rules by which two rows are one person although they are written differently: keys derived from named fields.
 //!
-//! A [`Field`] is a column under a name that both sides use. A [`MatchRule`] lists fields and functions of fields; two
-//! rows match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row. [`Preset`]s are
-//! lists of rules. All functions are pure and also run in a browser.
+//! A [`MatchField`] is a column under a name that both sides use. A [`MatchRule`] lists fields and functions of fields; two
+//! rows match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row. [`Preset`]s
+//! are lists of rules. All functions are pure and also run in a browser.
 //!
 //! ```
-//! use vesica_linkage::{Field, Rules, rules_of};
+//! use vesica_linkage::{MatchField, Rules, rules_of};
 //! use vesica_normalize::null_values::NullValues;
 //!
 //! let fields = ["first=Vorname:name", "last=Nachname:name", "dob=Geburtstag:date:%d.%m.%Y"];
-//! let fields = fields.iter().map(|field| field.parse()).collect::<Result<Vec<Field>, _>>()?;
+//! let fields = fields.iter().map(|field| field.parse()).collect::<Result<Vec<MatchField>, _>>()?;
 //! let rules = rules_of(&["first, last, dob", "soundex(first), soundex(last), dob"], &fields)?;
 //! let rules = Rules::new(rules, fields)?;
 //! let [mine, theirs] = ["Müller", "Mueller"]
@@ -33,8 +33,8 @@ mod rules;
 pub use self::{
     derive::nickname_table_sha256,
     error::RuleError,
-    field::{Field, FieldKind, MAX_FIELDS},
-    function::{FUNCTIONS, Function},
+    field::{FieldKind, MAX_FIELDS, MatchField},
+    function::{FUNCTIONS, KeyFunction},
     preset::{Preset, rules_of},
     rule::{MAX_BYTES, MAX_PARTS, MatchRule},
     rules::{MAX_RULES, Rules},

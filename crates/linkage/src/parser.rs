@@ -1,14 +1,25 @@
 //! The grammar of rules: a rule is a list of parts with commas between them; a part is a field, or a function with
 //! parts and a whole number in parentheses.
 
+use std::str::FromStr;
+
 use crate::{
     error::RuleError,
-    function::{Derivation, Function},
+    function::{Derivation, KeyFunction},
     rule::{MAX_BYTES, MAX_PARTS, MatchRule, Operand},
 };
 
 /// The maximum depth of functions in functions.
 const MAX_DEPTH: usize = 4;
+
+impl FromStr for MatchRule {
+    type Err = RuleError;
+
+    /// Reads a rule such as `left(first, 1), last, dob`.
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        parse(text)
+    }
+}
 
 /// The maximum number of characters that a function counts.
 const MAX_COUNT: u8 = 64;
@@ -115,8 +126,8 @@ impl<'a> RuleParser<'a> {
         if self.next_symbol() != Some('(') {
             return Ok(Operand::Field(name));
         }
-        let Some(function) = Function::of_name(&name) else {
-            return Err(RuleError::at(self.text, at, Function::advice(&name)));
+        let Some(function) = KeyFunction::of_name(&name) else {
+            return Err(RuleError::at(self.text, at, KeyFunction::advice(&name)));
         };
         if depth == MAX_DEPTH {
             let what = format!("functions are nested at most {MAX_DEPTH} deep");
@@ -129,7 +140,7 @@ impl<'a> RuleParser<'a> {
     /// Reads the arguments of a function, up to its parenthesis.
     fn derived(
         &mut self,
-        function: &'static Function,
+        function: &'static KeyFunction,
         begins: usize,
         depth: usize,
     ) -> Result<Operand, RuleError> {
@@ -154,7 +165,7 @@ impl<'a> RuleParser<'a> {
             _ => 1,
         };
         if of.len() > most || function.counts() != count.is_some() {
-            let Function { name, arguments, .. } = function;
+            let KeyFunction { name, arguments, .. } = function;
             let what = format!("write {name}({arguments})");
             return Err(RuleError::at(self.text, begins, what));
         }
@@ -162,7 +173,7 @@ impl<'a> RuleParser<'a> {
     }
 
     /// Reads the number of characters that a function counts.
-    fn count(&mut self, function: &Function) -> Result<u8, RuleError> {
+    fn count(&mut self, function: &KeyFunction) -> Result<u8, RuleError> {
         let word = self.word();
         if !function.counts() {
             return Err(self.fail(format!("{} takes no number", function.name)));

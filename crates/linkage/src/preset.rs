@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{error::RuleError, field::Field, near::nearest, rule::MatchRule};
+use crate::{error::RuleError, field::MatchField, near::nearest, rule::MatchRule};
 
 /// A list of rules with a name. Its fields are `first`, `last` and `dob`, the birthday, and in some lists `postcode`,
 /// `house`, `street`, `middle` and `city`.
@@ -92,7 +92,7 @@ impl Preset {
     }
 
     /// Returns its rules for these fields: of the ladder, those whose fields are all among them.
-    fn rules_for(self, fields: &[Field]) -> Vec<MatchRule> {
+    fn rules_for(self, fields: &[MatchField]) -> Vec<MatchRule> {
         let is_declared = |name: &&str| fields.iter().any(|field| field.name() == *name);
         let mut rules = self.rules();
         if self == Self::Ladder {
@@ -135,7 +135,10 @@ impl fmt::Display for Preset {
 ///
 /// # Errors
 /// [`RuleError::Syntax`], and [`RuleError::List`] if a rule is too long.
-pub fn rules_of<T: AsRef<str>>(texts: &[T], fields: &[Field]) -> Result<Vec<MatchRule>, RuleError> {
+pub fn rules_of<T: AsRef<str>>(
+    texts: &[T],
+    fields: &[MatchField],
+) -> Result<Vec<MatchRule>, RuleError> {
     if let [text] = texts {
         let text = text.as_ref().trim();
         let is_word =

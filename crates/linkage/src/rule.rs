@@ -1,8 +1,8 @@
 //! Rules: lists of fields and functions of fields.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
-use crate::{error::RuleError, function::Function, parser};
+use crate::function::KeyFunction;
 
 /// The maximum length of a rule's text, in bytes.
 pub const MAX_BYTES: usize = 512;
@@ -26,7 +26,7 @@ pub(crate) enum Operand {
     /// A derived value.
     Derived {
         /// The function.
-        function: &'static Function,
+        function: &'static KeyFunction,
         /// Its arguments.
         of: Vec<Operand>,
         /// The number of characters, if it counts them.
@@ -50,15 +50,6 @@ impl Operand {
             Self::Field(name) => names.push(name),
             Self::Derived { of, .. } => of.iter().for_each(|part| part.add_fields(names)),
         }
-    }
-}
-
-impl FromStr for MatchRule {
-    type Err = RuleError;
-
-    /// Reads a rule such as `left(first, 1), last, dob`.
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        parser::parse(text)
     }
 }
 

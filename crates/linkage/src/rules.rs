@@ -4,8 +4,8 @@ use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::Nu
 
 use crate::{
     error::RuleError,
-    field::{Field, FieldKind, MAX_FIELDS},
-    function::Function,
+    field::{FieldKind, MAX_FIELDS, MatchField},
+    function::KeyFunction,
     near::nearest,
     rule::{MatchRule, Operand},
 };
@@ -17,7 +17,7 @@ pub const MAX_RULES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Rules {
     rules: Vec<MatchRule>,
-    fields: Vec<Field>,
+    fields: Vec<MatchField>,
     /// Every distinct value to derive, after the values that it is derived from.
     steps: Vec<KeyStep>,
     /// For each rule, the steps of its parts.
@@ -28,9 +28,9 @@ pub struct Rules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum KeyStep {
     /// The normalised value of a field, by its number.
-    Field(usize),
+    MatchField(usize),
     /// A function of earlier steps.
-    Derived { function: &'static Function, of: Vec<usize>, count: usize },
+    Derived { function: &'static KeyFunction, of: Vec<usize>, count: usize },
 }
 
 impl Rules {
@@ -40,7 +40,7 @@ impl Rules {
     /// [`RuleError::List`] if there are no rules, more than [`MAX_RULES`] or equal ones, or more than [`MAX_FIELDS`]
     /// fields or several of one name; [`RuleError::Unfit`] if a rule names another field, or a function does not take
     /// its values.
-    pub fn new(rules: Vec<MatchRule>, fields: Vec<Field>) -> Result<Self, RuleError> {
+    pub fn new(rules: Vec<MatchRule>, fields: Vec<MatchField>) -> Result<Self, RuleError> {
         if rules.is_empty() {
             return Err(RuleError::list("there is no rule"));
         }
@@ -55,7 +55,7 @@ impl Rules {
             }
         }
         let is_used =
-            |field: &Field| rules.iter().any(|rule| rule.fields().contains(&field.name()));
+            |field: &MatchField| rules.iter().any(|rule| rule.fields().contains(&field.name()));
         let mut checked = Self { fields, rules: Vec::new(), steps: Vec::new(), parts: Vec::new() };
         let all = checked.fields.iter().map(|field| field.name().to_owned()).collect::<Vec<_>>();
         checked.fields.retain(is_used);
@@ -85,7 +85,7 @@ impl Rules {
                 let Some(at) = self.fields.iter().position(|field| field.name() == name) else {
                     return Err(Unfit { part: part.to_string(), what: undeclared(name, declared) });
                 };
-                Ok(self.step(KeyStep::Field(at), self.fields[at].kind()))
+                Ok(self.step(KeyStep::MatchField(at), self.fields[at].kind()))
             }
             Operand::Derived { function, of, count } => {
                 let mut steps = Vec::new();
@@ -97,7 +97,7 @@ impl Rules {
                     }
                     // The first letters of `j oel` and `joel` are the same.
                     if let (true, FieldKind::Name, Some(letters)) =
-                        (function.counts(), kind, Function::of_name("letters"))
+                        (function.counts(), kind, KeyFunction::of_name("letters"))
                     {
                         let letters =
                             KeyStep::Derived { function: letters, of: vec![step], count: 0 };
@@ -127,7 +127,7 @@ impl Rules {
     }
 
     /// Returns the fields that the rules name, in the order of their declaration. A row has a value for each.
-    pub fn fields(&self) -> &[Field] {
+    pub fn fields(&self) -> &[MatchField] {
         &self.fields
     }
 
@@ -143,7 +143,7 @@ impl Rules {
 
     fn agreed_step(&self, step: usize) -> String {
         match &self.steps[step] {
-            KeyStep::Field(at) => {
+            KeyStep::MatchField(at) => {
                 let field = &self.fields[*at];
                 format!("{}:{}", field.name(), field.normalize().agreed())
             }
@@ -176,7 +176,7 @@ impl Rules {
             encoding.begin(parts.len());
             for part in parts {
                 let profile = match &self.steps[*part] {
-                    KeyStep::Field(at) => self.fields[*at].normalize(),
+                    KeyStep::MatchField(at) => self.fields[*at].normalize(),
                     KeyStep::Derived { .. } => &Normalize::NONE,
                 };
                 encoding.add(values[*part].as_deref()?, profile);
@@ -191,7 +191,7 @@ impl Rules {
         let mut values: Vec<Option<String>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
-                KeyStep::Field(at) => {
+                KeyStep::MatchField(at) => {
                     let (raw, profile) = (row[*at], self.fields[*at].normalize());
                     let value = profile.apply(raw);
                     let is_missing = value.is_empty() || null_values.hold(raw, &value, profile);
@@ -221,7 +221,7 @@ struct Unfit {
 }
 
 fn undeclared(name: &str, declared: &[String]) -> String {
-    if let Some(function) = Function::of_name(name) {
+    if let Some(function) = KeyFunction::of_name(name) {
         return format!("no field has this name; the function is {name}({})", function.arguments);
     }
     match nearest(name, declared.iter().map(String::as_str)) {
@@ -235,8 +235,8 @@ fn undeclared(name: &str, declared: &[String]) -> String {
     }
 }
 
-fn does_not_take(function: &Function, argument: &Operand, kind: FieldKind) -> String {
-    let Function { name, .. } = function;
+fn does_not_take(function: &KeyFunction, argument: &Operand, kind: FieldKind) -> String {
+    let KeyFunction { name, .. } = function;
     let is_date = kind == FieldKind::Date;
     let advice = match *name {
         "left" if is_date => ": write year(x) or year_month(x)",

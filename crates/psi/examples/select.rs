@@ -30,6 +30,7 @@ fn plans(items: usize) -> Vec<(String, Plan)> {
         factor_bits: 16,
         terms,
         groups,
+        other_groups: 1,
         cells: Cells { least, ..Cells::default() },
     };
     let mut plans = vec![("count".to_owned(), plan(vec![], 1, 0))];

@@ -120,7 +120,7 @@ fn bytes_that_are_not_messages_are_refused() {
     let said = "expected message `vesica/terms`, received `vesica/ready`";
     peer_sends(&wrong).assert(6, &[BROKE, said]);
     let huge = message("vesica/terms", 1 << 63, b"{}");
-    let said = "may have at most 4096 bytes, announced 9223372036854775808";
+    let said = "may have at most 196608 bytes, announced 9223372036854775808";
     peer_sends(&huge).assert(6, &[BROKE, said]);
     peer_sends(&message("vesica/terms", 2, b"{}")).assert(6, &[BROKE, "malformed"]);
     let newer = WIRE_VERSION + 1;

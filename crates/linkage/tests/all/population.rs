@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use vesica_linkage::{Field, Preset, Rules};
+use vesica_linkage::{MatchField, Preset, Rules};
 use vesica_normalize::null_values::NullValues;
 use vesica_testkit::population::{Record, TwoTables, two_tables};
 
@@ -27,7 +27,7 @@ struct Quality {
 }
 
 fn keys(rules: &Rules, table: &[Record]) -> Vec<Keys> {
-    let value = |record: &Record, field: &Field| match field.column() {
+    let value = |record: &Record, field: &MatchField| match field.column() {
         "first" => record.first.clone(),
         "last" => record.last.clone(),
         "birthday" => record.birthday.clone(),

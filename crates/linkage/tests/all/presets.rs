@@ -1,8 +1,8 @@
 //! Presets and the texts that both sides agree on.
 
-use vesica_linkage::{Field, MAX_RULES, Preset, Rules, nickname_table_sha256, rules_of};
+use vesica_linkage::{MAX_RULES, MatchField, Preset, Rules, nickname_table_sha256, rules_of};
 
-fn fields(names: &[&str]) -> Vec<Field> {
+fn fields(names: &[&str]) -> Vec<MatchField> {
     let declared = |name: &&str| match *name {
         "dob" => "dob=Geburtstag:date:%d.%m.%Y".to_owned(),
         "postcode" => "postcode=PLZ:postcode:DE".to_owned(),

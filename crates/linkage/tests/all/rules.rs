@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_linkage::{
-    Field, MAX_BYTES, MAX_FIELDS, MAX_PARTS, MAX_RULES, MatchRule, RuleError, Rules,
+    MAX_BYTES, MAX_FIELDS, MAX_PARTS, MAX_RULES, MatchField, MatchRule, RuleError, Rules,
 };
 use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::NullValues};
 
@@ -15,7 +15,7 @@ const FIELDS: [&str; 6] = [
     "number=Nummer:none",
 ];
 
-fn fields() -> Vec<Field> {
+fn fields() -> Vec<MatchField> {
     FIELDS.map(|field| field.parse().unwrap()).to_vec()
 }
 
@@ -117,7 +117,7 @@ fn unfit_parts_are_named() {
     let rules = |count| (0..count).map(|number| rule(number).parse().unwrap()).collect();
     assert!(Rules::new(rules(MAX_RULES), fields()).is_ok());
     assert!(Rules::new(rules(MAX_RULES + 1), fields()).is_err());
-    let field = |number: usize| format!("f{number}=x:name").parse::<Field>().unwrap();
+    let field = |number: usize| format!("f{number}=x:name").parse::<MatchField>().unwrap();
     let many = |count| [fields(), (6..count).map(field).collect()].concat();
     assert!(Rules::new(rules(1), many(MAX_FIELDS)).is_ok());
     assert!(Rules::new(rules(1), many(MAX_FIELDS + 1)).is_err());

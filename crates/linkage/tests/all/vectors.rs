@@ -1,6 +1,6 @@
 //! Derivations against published examples and other programs.
 
-use vesica_linkage::{Field, Rules, rules_of};
+use vesica_linkage::{MatchField, Rules, rules_of};
 use vesica_normalize::null_values::NullValues;
 
 /// Lines of a function, a value, the derived value and its origin.
@@ -8,7 +8,7 @@ const VECTORS: &str = include_str!("vectors.tsv");
 
 /// Returns the value that a function derives from one of the profile `none`, read out of the encoded key.
 fn derived(function: &str, value: &str) -> Option<String> {
-    let field: Field = "x=x:none".parse().unwrap();
+    let field: MatchField = "x=x:none".parse().unwrap();
     let rules = rules_of(&[format!("{function}(x)")], std::slice::from_ref(&field)).unwrap();
     let keys = Rules::new(rules, vec![field]).unwrap().keys(&[value], &NullValues::none());
     // The domain, the number of columns, the type and the length come before the value.

@@ -170,7 +170,8 @@ impl Terms {
     /// the connecting one if both or neither learn.
     pub fn receiver(&self) -> Role {
         let labeller = self.selection().and_then(|selection| selection.labeller());
-        labeller.unwrap_or_else(|| if self.b_learns && !self.a_learns { Role::B } else { Role::A })
+        let learner = if self.b_learns && !self.a_learns { Role::B } else { Role::A };
+        labeller.unwrap_or(learner)
     }
 
     /// Returns the side that learns the result first: the receiver if it learns.

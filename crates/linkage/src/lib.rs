@@ -1,8 +1,8 @@
 //! Rules by which two rows are one person although they are written differently: keys derived from named fields.
 //!
-//! A [`MatchField`] is a column under a name that both sides use. A [`MatchRule`] lists fields and functions of fields; two
-//! rows match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row. [`Preset`]s
-//! are lists of rules. All functions are pure and also run in a browser.
+//! A [`MatchField`] is a column under a name that both sides use. A [`MatchRule`] lists fields and functions of
+//! fields; two rows match by it if all its parts are equal. [`Rules`] derive one key a rule from the values of a row.
+//! [`Preset`]s are lists of rules. All functions are pure and also run in a browser.
 //!
 //! ```
 //! use vesica_linkage::{MatchField, Rules, rules_of};

@@ -274,7 +274,7 @@ mod tests {
         for format in Format::ALL {
             let mut bytes = Vec::new();
             table().write(format, &mut bytes).unwrap();
-            let source = Source::Memory { name: "t".into(), bytes: bytes.into() };
+            let source = Source::Memory { name: "t".into(), bytes };
             let dialect = Dialect { format: Some(format), ..Dialect::default() };
             let scan = source.open(dialect).unwrap().read().unwrap();
             let mut rows = Vec::new();

@@ -16,7 +16,9 @@ fn lab() -> Lab {
     let spent =
         |i: u32| format!("key {i},{}.{:02},{}\n", i / 100, i % 100, ["DE", "FR"][i as usize % 2]);
     lab.write(Connecting, (0..300).fold("k,spend,country\n".to_owned(), |t, i| t + &spent(i)));
-    let shown = |i: u32| format!("key {i},{},{}\n", campaign(i), if i % 5 == 0 { "" } else { "7" });
+    let shown = |i: u32| {
+        format!("key {i},{},{}\n", campaign(i), if i.is_multiple_of(5) { "" } else { "7" })
+    };
     lab.write(Listening, (200..450).fold("k,campaign,views\n".to_owned(), |t, i| t + &shown(i)));
     lab
 }

@@ -18,9 +18,9 @@
 //! bicentric zero-sharing of CCS 2024, whose reading of shares is not used because leader and pivot can test any guess
 //! in it.
 //!
-//! Semi-honest. `docs/notes/2026-11-28-joint.md` has the argument, and what each coalition learns: without both L and V, no
-//! more than its members' results; with both, also which items of L all honest helpers have, and nothing about other
-//! items.
+//! Semi-honest. `docs/notes/2026-11-28-joint.md` has the argument, and what each coalition learns: without both L and
+//! V, no more than its members' results; with both, also which items of L all honest helpers have, and nothing about
+//! other items.
 
 #[cfg(test)]
 mod coalitions;

@@ -2,7 +2,7 @@
 //!
 //! The side whose labels group the rows has the table of circuit PSI, whichever side learns; if both have labels,
 //! [`Selection::labeller`] says which. Rows are read into the
-//! slots of [`QueryColumns`](vesica_keyset::query_columns::QueryColumns); a [`Route`] leads from the query to the
+//! slots of [`QueryColumns`](vesica_keyset::query_columns::QueryColumns); a `Route` leads from the query to the
 //! engine's plan and back; the result is a table.
 
 mod plan;

@@ -9,7 +9,7 @@ from .draws import SystemDraws
 from .errors import Refused
 from .primitives import derive, hash_of, keyed, le64
 
-VERSION = 12
+VERSION = 14
 TERMS_DIFFER = 2
 MOST = 1 << 40
 PROTOCOLS = ["dh", "rr22", "rr22-malicious"]
@@ -27,6 +27,7 @@ MEMBERS = {
     "allow_research": bool,
     "wanted": (str, dict),
     "brings_values": bool,
+    "table": (dict, type(None)),
     "sends": (dict, type(None)),
     "minimum": int,
     "noise": (dict, type(None)),
@@ -62,6 +63,7 @@ class Offer:
             "allow_research": False,
             "wanted": "rows",
             "brings_values": False,
+            "table": None,
             "sends": None,
             "minimum": 0,
             "noise": None,
@@ -151,7 +153,7 @@ def agree(a, b, fingerprint_a, fingerprint_b):
         differ.append("security")
     # What this implementation does not do.
     for offer in (a, b):
-        if offer["wanted"] != "rows" or offer["brings_values"] or offer["sends"] or offer["minimum"] or offer["agreement"]:
+        if offer["wanted"] != "rows" or offer["brings_values"] or offer["table"] or offer["sends"] or offer["minimum"] or offer["agreement"]:
             differ.append("wanted")
     if a["diagnose"] and b["diagnose"]:
         differ.append("diagnose")
@@ -170,6 +172,8 @@ def agree(a, b, fingerprint_a, fingerprint_b):
         "wanted": a["wanted"],
         "a_brings_values": a["brings_values"],
         "b_brings_values": b["brings_values"],
+        "a_table": a["table"],
+        "b_table": b["table"],
         "a_sends": a["sends"],
         "b_sends": b["sends"],
         "minimum": max(a["minimum"], b["minimum"]),
@@ -201,7 +205,7 @@ def run(channel, is_a, own_fingerprint, peer_fingerprint, offer, rows, staged=la
     draw = draw or SystemDraws()
     own = offer.members()
     channel.send("vesica/terms", canonical(own).encode())
-    other = read_offer(channel.receive_at_most("vesica/terms", 4096))
+    other = read_offer(channel.receive_at_most("vesica/terms", 196608))
     a, b = (own, other) if is_a else (other, own)
     prints = (own_fingerprint, peer_fingerprint) if is_a else (peer_fingerprint, own_fingerprint)
     terms = agree(a, b, *prints)

@@ -256,7 +256,7 @@ options! {
         /// The sides compare what their keys look like, in coarse shares (white space, case, length).
         /// docs/guides/diagnose.md says exactly what this reveals.
         "" diagnose: Flag = false;
-        /// The maximum number of distinct keys of the other side.
+        /// The maximum number of the other side's keys.
         "N" max_peer_rows: Count = 100_000_000;
         /// Allow protocols that are not for real data; both sides must.
         "" allow_research: Flag = false;

@@ -244,7 +244,7 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "agreement answer attempts bins_written bytes_received bytes_sent clamped disclosure ended failure fingerprints formulas hints input learned ledger matches \
+        "agreement answer attempts bins_written bytes_received bytes_sent cells clamped disclosure ended failure filtered fingerprints formulas hints input learned ledger matches \
          matches_of_identifiers output partitions peak_memory_bytes peer_items phases program protocol record report_version role \
          rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );

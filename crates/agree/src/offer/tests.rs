@@ -165,7 +165,9 @@ fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
         (Offer { noise: noise(), ..asked(Query::COUNT, Learns::Me) }, None),
         (
             Offer { noise: noise(), ..offer() },
-            Some("noise that is useless or for a query that takes none, or columns that the query does not use"),
+            Some(
+                "noise that is useless or for a query that takes none, or columns that the query does not use",
+            ),
         ),
         (
             Offer { noise: noise(), diagnose: true, ..asked(Query::COUNT, Learns::Both) },

@@ -4,7 +4,7 @@
 //! key adds up the numbers of its rows; all of its rows must have the same label.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -53,12 +53,34 @@ impl Slot {
 /// The columns of a side that a query uses.
 #[derive(Debug)]
 pub struct QueryColumns {
-    /// Their declarations, each column once.
-    columns: Vec<Declaration>,
+    /// Each column once.
+    columns: Vec<QueryColumn>,
     filter: Option<Predicate>,
     labels: Vec<LabelColumn>,
     slots: Vec<Slot>,
     keys: Keys,
+}
+
+/// A column that a query uses.
+#[derive(Debug)]
+struct QueryColumn {
+    declaration: Declaration,
+    /// The labels that the declaration lists, if it does.
+    listed: HashSet<String>,
+}
+
+impl QueryColumn {
+    fn new(declaration: &Declaration) -> Self {
+        let listed = match declaration.kind() {
+            ColumnKind::PublicLabels(labels) => labels.iter().cloned().collect(),
+            _ => HashSet::new(),
+        };
+        Self { declaration: declaration.clone(), listed }
+    }
+
+    fn name(&self) -> &str {
+        self.declaration.name()
+    }
 }
 
 /// A label of this side.
@@ -66,8 +88,8 @@ pub struct QueryColumns {
 struct LabelColumn {
     label: Label,
     shape: LabelShape,
-    /// The labels that were found so far, if they are private.
-    found: RwLock<HashMap<String, u32>>,
+    /// The number of each label: all public ones, and the private ones that were found so far.
+    numbers: RwLock<HashMap<String, u32>>,
 }
 
 impl LabelColumn {
@@ -75,30 +97,31 @@ impl LabelColumn {
         self.shape.count() as u32
     }
 
+    fn new(label: &Label, shape: &LabelShape) -> Self {
+        let numbers = match &shape.values {
+            LabelValues::Public(labels) => labels.iter().cloned().zip(0..).collect(),
+            LabelValues::Private { .. } => HashMap::new(),
+        };
+        Self { label: label.clone(), shape: shape.clone(), numbers: RwLock::new(numbers) }
+    }
+
     /// Returns the number of a label; `None` if it is not declared, or one too many.
     fn number(&self, label: &str) -> Option<u32> {
-        match &self.shape.values {
-            LabelValues::Public(labels) => {
-                labels.iter().position(|known| known == label).map(|number| number as u32)
-            }
-            LabelValues::Private { most } => {
-                let known = self.found.read().unwrap_or_else(PoisonError::into_inner);
-                if let Some(number) = known.get(label) {
-                    return Some(*number);
+        let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(label).copied();
+        let LabelValues::Private { most } = self.shape.values else { return known };
+        known.or_else(|| {
+            let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+            let next = numbers.len() as u32;
+            // Another thread may have found it meanwhile.
+            match numbers.get(label) {
+                None if next == most => None,
+                None => {
+                    numbers.insert(label.to_owned(), next);
+                    Some(next)
                 }
-                drop(known);
-                let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
-                let next = found.len() as u32;
-                match found.get(label) {
-                    Some(number) => Some(*number),
-                    None if next < *most => {
-                        found.insert(label.to_owned(), next);
-                        Some(next)
-                    }
-                    None => None,
-                }
+                known => known.copied(),
             }
-        }
+        })
     }
 }
 
@@ -106,15 +129,15 @@ impl QueryColumns {
     /// Determines the contributions of a side's rows to a query that fits its declarations.
     pub fn new(select: &Select, shape: &Shape, side: Side, declared: &Declared) -> Self {
         let used = select.columns(side);
-        let columns = used.iter().filter_map(|used| declared.column(used.name)).cloned().collect();
+        let columns = used
+            .iter()
+            .filter_map(|used| declared.column(used.name))
+            .map(QueryColumn::new)
+            .collect();
         let labels = select.labels().iter().zip(&shape.labels);
         let labels: Vec<_> = labels
             .filter(|(_, shape)| shape.side == side)
-            .map(|(label, shape)| LabelColumn {
-                label: label.clone(),
-                shape: shape.clone(),
-                found: RwLock::default(),
-            })
+            .map(|(label, shape)| LabelColumn::new(label, shape))
             .collect();
         let (filter, keys) = (select.filter(side).cloned(), declared.keys());
         let mut slots = Vec::new();
@@ -161,7 +184,7 @@ impl QueryColumns {
 
     /// Returns the names of the columns.
     pub fn names(&self) -> Vec<&str> {
-        self.columns.iter().map(Declaration::name).collect()
+        self.columns.iter().map(QueryColumn::name).collect()
     }
 
     /// Returns the numbers that each row contributes.
@@ -188,7 +211,7 @@ impl QueryColumns {
     pub fn range(&self, slot: &Slot) -> Option<Range> {
         let Slot::Value(name) = slot else { return None };
         let column = self.columns.iter().find(|column| column.name() == name)?;
-        match column.kind() {
+        match column.declaration.kind() {
             ColumnKind::Number { range, .. } => *range,
             _ => None,
         }
@@ -242,7 +265,7 @@ impl Numbered {
                 false
             }
             LabelValues::Private { most } => {
-                let found = label.found.read().unwrap_or_else(PoisonError::into_inner);
+                let found = label.numbers.read().unwrap_or_else(PoisonError::into_inner);
                 let mut found: Vec<_> = found.iter().collect();
                 found.sort_unstable();
                 let mut order: Vec<u32> = (0..*most).collect();
@@ -304,14 +327,21 @@ impl Groups {
         texts
     }
 
-    fn places(&self, mut group: usize) -> Vec<usize> {
-        let mut places = vec![0; self.labels.len()];
-        for (label, place) in self.labels.iter().zip(&mut places).rev() {
-            *place = group % label.count as usize;
-            group /= label.count as usize;
-        }
-        places
+    fn places(&self, group: usize) -> Vec<usize> {
+        places_in(self.labels.iter().map(|label| label.count as usize), group)
     }
+}
+
+/// Returns the place of a group's label in each column of labels, from the numbers of labels.
+pub fn places_in(counts: impl DoubleEndedIterator<Item = usize>, mut group: usize) -> Vec<usize> {
+    let place = |count: usize| {
+        let place = group % count;
+        group /= count;
+        place
+    };
+    let mut places: Vec<_> = counts.rev().map(place).collect();
+    places.reverse();
+    places
 }
 
 /// The columns of a query, found in a table's header.
@@ -322,7 +352,7 @@ pub(super) struct QueryReader {
     /// The places of columns in slots and labels.
     slots: Vec<PlacedSlot>,
     labels: Vec<usize>,
-    /// The places of columns that are only filters.
+    /// The numbers of a row's columns; `None` for null, and 0 for other types.
     values: Vec<Option<i64>>,
 }
 
@@ -403,8 +433,8 @@ impl QueryReader {
                 PlacedSlot::Value(place) => values[*place].unwrap_or(0),
                 PlacedSlot::Product(one, other) => {
                     let [a, b] = [*one, *other].map(|place| values[place].unwrap_or(0));
-                    let column = columns.columns[*one].name().to_owned();
                     a.checked_mul(b).ok_or_else(|| {
+                        let column = columns.columns[*one].name().to_owned();
                         row.fault(InputFault::SumTooLarge { place: row.place(), column })
                     })?
                 }
@@ -415,13 +445,15 @@ impl QueryReader {
 }
 
 /// Reads a value; an empty one is null.
-fn datum<'a>(column: &Declaration, row: &Row<'a>, position: usize) -> Result<Option<Datum<'a>>> {
+fn datum<'a>(column: &QueryColumn, row: &Row<'a>, position: usize) -> Result<Option<Datum<'a>>> {
+    let QueryColumn { declaration, listed } = column;
+    // Finding the place takes as long as the text before it.
     let (place, name) = (|| row.place(), || column.name().to_owned());
     let bytes = row.field(position);
     let trimmed = bytes.trim_ascii();
-    let is_text = !matches!(column.kind(), ColumnKind::Number { .. } | ColumnKind::Boolean);
+    let is_text = !matches!(declaration.kind(), ColumnKind::Number { .. } | ColumnKind::Boolean);
     if if is_text { bytes } else { trimmed }.is_empty() {
-        return match column.is_nullable() {
+        return match declaration.is_nullable() {
             true => Ok(None),
             false => Err(row.fault(InputFault::UndeclaredNull { place: place(), column: name() })),
         };
@@ -430,11 +462,13 @@ fn datum<'a>(column: &Declaration, row: &Row<'a>, position: usize) -> Result<Opt
         let fault = || row.fault(InputFault::NotUtf8 { place: place(), column: name() });
         std::str::from_utf8(bytes).map_err(|_| fault())
     };
-    Ok(Some(match column.kind() {
+    Ok(Some(match declaration.kind() {
         ColumnKind::Number { scale, .. } => {
             let number = text(trimmed)?;
-            let fault = InputFault::NotANumber { place: place(), column: name(), scale: *scale };
-            let number = parse(number, *scale).ok_or_else(|| row.fault(fault))?;
+            let number = parse(number, *scale).ok_or_else(|| {
+                let scale = *scale;
+                row.fault(InputFault::NotANumber { place: place(), column: name(), scale })
+            })?;
             Datum::Number(FixedPoint::new(number.into(), *scale))
         }
         ColumnKind::Boolean => match &*text(trimmed)?.to_ascii_lowercase() {
@@ -445,9 +479,9 @@ fn datum<'a>(column: &Declaration, row: &Row<'a>, position: usize) -> Result<Opt
                 return Err(row.fault(fault));
             }
         },
-        ColumnKind::PublicLabels(labels) => {
+        ColumnKind::PublicLabels(_) => {
             let label = text(bytes)?;
-            if !labels.iter().any(|known| known == label) {
+            if !listed.contains(label) {
                 let fault = InputFault::UndeclaredLabel { place: place(), column: name() };
                 return Err(row.fault(fault));
             }

@@ -6,7 +6,7 @@ use std::{cmp::Ordering, fmt};
 const MAX_SCALE: u8 = 38;
 
 /// The number of places that a mean and a variance have in addition to the places of their column.
-const MORE_PLACES: u8 = 6;
+pub const MORE_PLACES: u8 = 6;
 
 /// An exact decimal: `number` in units of 10^−`scale`. Decimals of different scales are equal
 /// if their values are.

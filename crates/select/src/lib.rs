@@ -49,7 +49,7 @@ pub use self::{
     column::{ColumnRef, Side},
     declaration::{ColumnKind, Declaration, Declared, Keys, Range},
     error::Error,
-    fixed_point::{FixedPoint, mean, variance},
+    fixed_point::{FixedPoint, MORE_PLACES, mean, variance},
     parser::MAX_BYTES,
     predicate::{Comparator, Datum, Literal, Predicate},
     query::{Aggregate, CELL, ColumnUse, Label, Select, SelectItem},

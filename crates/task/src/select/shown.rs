@@ -3,12 +3,13 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use vesica_keyset::query_columns::{Groups, MAX_LABEL};
+use vesica_keyset::query_columns::{Groups, MAX_LABEL, places_in};
 use vesica_net::Channel;
 use vesica_normalize::shown::is_plain;
 use vesica_psi::select::{OpenedCell, OpenedCells};
 use vesica_select::{
-    CELL, ColumnKind, Formula, Label, LabelShape, LabelValues, SelectItem, Shape, Width,
+    CELL, ColumnKind, Formula, Label, LabelShape, LabelValues, MORE_PLACES, SelectItem, Shape,
+    Width,
 };
 use vesica_table::results::{ResultColumn, ResultTable, ResultValues};
 
@@ -277,7 +278,7 @@ impl ShownRow {
 }
 
 /// Returns the labels of a cell. The side with the table knows its own from its groups. The other side knows them from
-/// their numbers, and private ones from their texts, which are null if there are none.
+/// their numbers, and private ones from their texts: without texts they are null.
 fn labels(
     shape: &Shape,
     route: &Route,
@@ -285,15 +286,15 @@ fn labels(
     groups: Option<&Groups>,
     texts: Option<&[u8]>,
 ) -> Option<Vec<Option<String>>> {
-    let of = |side| shape.labels.iter().filter(move |label| label.side == side);
+    let of = |side| shape.labels.iter().filter(|label| label.side == side).collect::<Vec<_>>();
     let of_table = cell / route.plan.other_groups;
     let mut table = match groups {
         Some(groups) => groups.labels(of_table),
-        None => decoded(of(route.table).collect(), of_table, texts)?,
+        None => decoded(&of(route.table), of_table, texts)?,
     }
     .into_iter();
-    let others = of(route.table.other()).collect();
-    let mut others = decoded(others, cell % route.plan.other_groups, None)?.into_iter();
+    let mut others =
+        decoded(&of(route.table.other()), cell % route.plan.other_groups, None)?.into_iter();
     let next = |label: &LabelShape| match label.side == route.table {
         true => table.next(),
         false => others.next(),
@@ -303,17 +304,13 @@ fn labels(
 
 /// Returns the labels of a group of a side by its number, and private ones from their texts.
 fn decoded(
-    shapes: Vec<&LabelShape>,
-    mut group: usize,
+    shapes: &[&LabelShape],
+    group: usize,
     texts: Option<&[u8]>,
 ) -> Option<Vec<Option<String>>> {
-    let mut places = vec![0; shapes.len()];
-    for (shape, place) in shapes.iter().zip(&mut places).rev() {
-        let count = shape.count() as usize;
-        (*place, group) = (group % count, group / count);
-    }
+    let places = places_in(shapes.iter().map(|shape| shape.count() as usize), group);
     let mut texts = texts.unwrap_or_default().chunks_exact(1 + MAX_LABEL);
-    let label = |(shape, place): (&LabelShape, usize)| match &shape.values {
+    let label = |(shape, place): (&&LabelShape, usize)| match &shape.values {
         LabelValues::Public(labels) => Some(labels.get(place).cloned()),
         LabelValues::Private { .. } => {
             let (len, text) = texts.next()?.split_first()?;
@@ -323,7 +320,7 @@ fn decoded(
             Some(Some(text.to_owned()).filter(|text| !text.is_empty()))
         }
     };
-    shapes.into_iter().zip(places).map(label).collect()
+    shapes.iter().zip(places).map(label).collect()
 }
 
 /// Returns the values of an aggregate, in the type that follows from the query.
@@ -333,7 +330,6 @@ fn values_of(
     is_noisy: bool,
     numbers: impl Iterator<Item = Option<vesica_select::FixedPoint>>,
 ) -> ResultValues {
-    const MORE_PLACES: u8 = 6;
     let sum = |sum: usize| (shape.sums[sum].scale, shape.sums[sum].width);
     let scale = match *formula {
         Formula::Count { .. } => None,

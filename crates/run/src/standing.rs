@@ -313,18 +313,18 @@ impl Standing {
     /// Returns the randomness of this side's part of a number's noise: the same in each session of a run with a
     /// journal.
     pub(crate) fn noise(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> StdRng {
-        match &self.state().journal {
-            Some(journal) => {
-                StdRng::from_seed(*journal.secret_for("vesica 1 noise of a run", seed.as_bytes()))
-            }
-            None => StdRng::from_rng(rng),
-        }
+        StdRng::from_seed(*self.secret("vesica 1 noise of a run", seed, rng))
     }
 
-    /// Returns a secret of this side, the same in each session of a run with a journal.
-    pub(crate) fn secret(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> Zeroizing<[u8; 32]> {
+    /// Returns a secret of this side for a purpose, the same in each session of a run with a journal.
+    pub(crate) fn secret(
+        &self,
+        purpose: &'static str,
+        seed: &Seed,
+        rng: &mut dyn CryptoRng,
+    ) -> Zeroizing<[u8; 32]> {
         match &self.state().journal {
-            Some(journal) => journal.secret_for("vesica 1 secret of a query", seed.as_bytes()),
+            Some(journal) => journal.secret_for(purpose, seed.as_bytes()),
             None => {
                 let mut secret = Zeroizing::new([0; 32]);
                 rng.fill_bytes(&mut *secret);

@@ -56,7 +56,8 @@ impl Session<'_> {
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        call.secret = Some(Arc::new(self.standing.secret(&seed, rng)));
+        let secret = self.standing.secret("vesica 1 secret of a query", &seed, rng);
+        call.secret = Some(Arc::new(secret));
         Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }
 }

@@ -1,6 +1,6 @@
 //! A side's part in answering a query: on whole sets, and on partitions.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
@@ -34,6 +34,7 @@ pub(super) struct QueryMethod {
     call: Call,
     selection: Arc<Selection>,
     route: Arc<Route>,
+    secret: Arc<Zeroizing<[u8; 32]>>,
 }
 
 /// Shows nothing of the run.
@@ -44,11 +45,12 @@ impl fmt::Debug for QueryMethod {
 }
 
 impl QueryMethod {
-    /// Plans this side's part; `None` if a side has yet to declare its columns.
+    /// Plans this side's part; `None` if a side has yet to declare its columns, and for a call without a secret.
     pub(super) fn new(call: Call) -> Option<Self> {
         let selection = call.request.selection.clone()?;
         let route = Arc::new(call.request.route()?);
-        Some(Self { call, selection, route })
+        let secret = call.secret.clone()?;
+        Some(Self { call, selection, route, secret })
     }
 
     fn shape(&self) -> Result<&Shape> {
@@ -59,12 +61,16 @@ impl QueryMethod {
         if self.call.receives() { Owner::Table } else { Owner::Other }
     }
 
-    /// Returns the groups of this side's labels.
-    fn groups(&self, set: &KeyRows) -> Option<Groups> {
-        let (columns, _) = set.query()?;
-        let none = [0; 32];
-        let secret = self.call.secret.as_ref().map_or(&none, |secret| &***secret);
-        Some(columns.groups(secret))
+    /// Returns the private labels of each cell, if the other side learns those that are shown.
+    fn texts(&self, groups: &Groups) -> Vec<u8> {
+        let plan = &self.route.plan;
+        let len = plan.cells.text_len;
+        if len == 0 || !self.call.receives() {
+            return Vec::new();
+        }
+        // A group has a cell for each label of the other side.
+        let texts = groups.private_texts();
+        texts.chunks_exact(len).flat_map(|text| text.repeat(plan.other_groups)).collect()
     }
 
     /// Prepares the run on whole sets.
@@ -81,13 +87,13 @@ impl QueryMethod {
     fn unrevealed<'a>(
         self,
         opened: Option<OpenedCells>,
-        groups: Option<&Groups>,
+        groups: &Groups,
         left: Left,
         channel: &Channel,
     ) -> Result<Unrevealed<'a>> {
         let shape = self.shape()?;
         let read = |opened: OpenedCells| {
-            let own = groups.filter(|_| self.call.receives());
+            let own = Some(groups).filter(|_| self.call.receives());
             let answer = ShownGroups::of(&opened, &self.selection, shape, &self.route, own);
             let malformed = || channel.malformed("answer/share", "a text that is not a label");
             answer.ok_or_else(|| Error::from(malformed()))
@@ -117,24 +123,19 @@ impl QueryMethod {
 }
 
 /// The numbers of this side's keys, as the engine takes them.
-struct KeyNumbers {
+struct KeyNumbers<'a> {
     counted: Option<Vec<bool>>,
-    columns: Vec<Vec<i64>>,
+    columns: Vec<Cow<'a, [i64]>>,
     labels: Vec<u32>,
+    groups: Groups,
     left: Left,
 }
 
-impl KeyNumbers {
-    /// Clamps the numbers to their declared bounds, and numbers the groups of labels.
-    fn of(set: &KeyRows, groups: Option<&Groups>) -> Self {
-        let Some((columns, numbers)) = set.query() else {
-            return Self {
-                counted: None,
-                columns: Vec::new(),
-                labels: Vec::new(),
-                left: Left::default(),
-            };
-        };
+impl<'s> KeyNumbers<'s> {
+    /// Clamps the numbers to their declared bounds, and numbers the groups of labels under this secret.
+    fn of(set: &'s KeyRows, secret: &[u8; 32]) -> Self {
+        let (columns, numbers) = set.query().expect("keys that were read for a query");
+        let groups = columns.groups(secret);
         let used = set.counts().used as usize;
         let mut left = Left::default();
         let mut made = Vec::new();
@@ -142,10 +143,9 @@ impl KeyNumbers {
         let (mut counted, mut labels) = (None, Vec::new());
         for (slot, values) in columns.slots().iter().zip(numbers) {
             if *slot == Slot::Label {
-                let groups = groups.filter(|groups| groups.count() > 1);
-                labels = groups.map_or_else(Vec::new, |groups| {
-                    values.iter().map(|label| groups.of(*label)).collect()
-                });
+                if groups.count() > 1 {
+                    labels = values.iter().map(|label| groups.of(*label)).collect();
+                }
                 continue;
             }
             if *slot == Slot::Row && columns.filters() {
@@ -153,9 +153,9 @@ impl KeyNumbers {
                 left.filtered = counts[..used].iter().filter(|counts| !**counts).count() as u64;
                 counted = Some(counts);
             }
-            let mut values = values.clone();
+            let mut values = Cow::from(values);
             if let Some(range) = columns.range(slot) {
-                for (value, is_clamped) in values[..used].iter_mut().zip(&mut is_clamped) {
+                for (value, is_clamped) in values.to_mut()[..used].iter_mut().zip(&mut is_clamped) {
                     // A key that is left out has 0, which counts for nothing.
                     let bounded =
                         if *value == 0 { 0 } else { (*value).clamp(range.low, range.high) };
@@ -166,7 +166,7 @@ impl KeyNumbers {
             made.push(values);
         }
         left.clamped = is_clamped.iter().filter(|is_clamped| **is_clamped).count() as u64;
-        Self { counted, columns: made, labels, left }
+        Self { counted, columns: made, labels, groups, left }
     }
 
     /// Runs a party on the items of these keys.
@@ -178,7 +178,7 @@ impl KeyNumbers {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<T> {
-        let columns: Vec<_> = self.columns.iter().map(Vec::as_slice).collect();
+        let columns: Vec<_> = self.columns.iter().map(Cow::as_ref).collect();
         let input = Input {
             items,
             counted: self.counted.as_deref(),
@@ -205,29 +205,16 @@ impl Party for WholeSets {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { method, party } = *self;
-        let groups = method.groups(set);
-        let numbers = KeyNumbers::of(set, groups.as_ref());
-        let texts = method.texts(groups.as_ref());
+        let numbers = KeyNumbers::of(set, &method.secret);
+        let texts = method.texts(&numbers.groups);
         let opened = numbers.run(party, items, &texts, channel, rng)?;
         channel.flush()?;
-        let left = numbers.left;
-        Ok(method.clone().unrevealed(opened, groups.as_ref(), left, channel).unwrap_or_else(
-            |error| Unrevealed { shared: None, reveal: Box::new(move |_, _| Err(error)) },
-        ))
-    }
-}
-
-impl QueryMethod {
-    /// Returns the private labels of each cell, if the other side learns those that are shown.
-    fn texts(&self, groups: Option<&Groups>) -> Vec<u8> {
-        let plan = &self.route.plan;
-        let (len, Some(groups)) = (plan.cells.text_len, groups) else { return Vec::new() };
-        if len == 0 {
-            return Vec::new();
-        }
-        // A group has a cell for each label of the other side.
-        let texts = groups.private_texts();
-        texts.chunks_exact(len).flat_map(|text| text.repeat(plan.other_groups)).collect()
+        let KeyNumbers { groups, left, .. } = numbers;
+        let unrevealed = method.unrevealed(opened, &groups, left, channel);
+        Ok(unrevealed.unwrap_or_else(|error| Unrevealed {
+            shared: None,
+            reveal: Box::new(move |_, _| Err(error)),
+        }))
     }
 }
 
@@ -256,8 +243,7 @@ impl ByPartitions for QueryMethod {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Option<CellsPiece>> {
         let Partition { set, items, .. } = partition;
-        let groups = self.groups(set);
-        let numbers = KeyNumbers::of(set, groups.as_ref());
+        let numbers = KeyNumbers::of(set, &self.secret);
         let shares = numbers.run(party, items.items(), &[], channel, rng)?;
         Ok(Some(CellsPiece { shares, left: numbers.left }))
     }
@@ -282,12 +268,11 @@ impl ByPartitions for QueryMethod {
         }
         let total = total.ok_or(Error::bug("a run without a partition"))?;
         let columns = partitions.and_then(Partitions::query);
-        let none = Zeroizing::new([0; 32]);
-        let secret = self.call.secret.as_deref().unwrap_or(&none);
-        let groups = columns.map(|columns| columns.groups(secret));
-        let texts = self.texts(groups.as_ref());
+        let columns = columns.ok_or(Error::bug("partitions of another query"))?;
+        let groups = columns.groups(&self.secret);
+        let texts = self.texts(&groups);
         let opened = plan.open(self.owner(), &total, &texts, channel, *rng, *noise);
         let opened = opened.map_err(|error| Error::of_protocol(error, channel))?;
-        self.unrevealed(opened, groups.as_ref(), left, channel)
+        self.unrevealed(opened, &groups, left, channel)
     }
 }

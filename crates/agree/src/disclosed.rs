@@ -1,7 +1,5 @@
 //! The disclosure of a run under its terms.
 
-use std::sync::Arc;
-
 use vesica_core::parties::Role;
 use vesica_psi::{Adversary, Sizes, Status};
 use vesica_task::{
@@ -88,7 +86,7 @@ impl Terms {
                 .outcome
                 .and_then(|outcome| outcome.answer)
                 .map_or(Answer::Unknown, answer),
-            selection: self.selection().map(Arc::new),
+            selection: self.selection().cloned(),
             cells: known.outcome.and_then(|outcome| outcome.cells),
         }
     }

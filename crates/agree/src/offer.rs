@@ -257,9 +257,11 @@ impl Offer {
         theirs: usize,
         peer: Option<&QueryTable>,
     ) -> Result<Vec<Candidate>> {
-        let (selection, turned) = self.selection(peer)?;
+        // This side has the role of the connecting one.
+        let selection = self.selection(peer)?;
         let learner = if self.learns == Learns::Peer { Role::B } else { Role::A };
-        let receiver_role = turned.unwrap_or(learner);
+        let labeller = selection.as_ref().and_then(|selection| selection.labeller());
+        let receiver_role = labeller.unwrap_or(learner);
         let learner = if self.learns == Learns::Both { receiver_role } else { learner };
         let peer_brings = self.query.peer_brings_values(self.brings_values);
         let (receiver, sender) = ((mine, self.brings_values), (theirs, peer_brings));
@@ -294,22 +296,17 @@ impl Offer {
         Ok(fitting.filter_map(|method| method.candidate(&request).ok()).collect())
     }
 
-    /// Returns the query over both tables, if this is one, and the side that has its labels; this side has the role of
-    /// the connecting one.
-    fn selection(
-        &self,
-        peer: Option<&QueryTable>,
-    ) -> Result<(Option<Arc<Selection>>, Option<Role>)> {
+    /// Returns the query over both tables, if this is one.
+    fn selection(&self, peer: Option<&QueryTable>) -> Result<Option<Arc<Selection>>> {
         let (Some(select), Some(mine)) = (self.query.selected(), &self.table) else {
-            return Ok((None, None));
+            return Ok(None);
         };
         let undeclared = QueryTable { side: mine.side.other(), declared: None };
         let peer = peer.unwrap_or(&undeclared);
         let judged = Selection::of_roles(select.clone(), [mine, peer])
             .and_then(|selection| selection.judge(self.noise).map(|()| selection));
         let selection = judged.map_err(|why| Error::usage(Misuse::Query, why))?;
-        let labeller = selection.labeller();
-        Ok((Some(Arc::new(selection)), labeller))
+        Ok(Some(Arc::new(selection)))
     }
 }
 

@@ -60,6 +60,9 @@ pub struct Terms {
     max_rows_of_b: u64,
     fingerprint_of_a: String,
     fingerprint_of_b: String,
+    /// The query with both tables, which follows from the members above.
+    #[serde(skip)]
+    selection: Option<Arc<Selection>>,
 }
 
 impl Terms {
@@ -123,6 +126,7 @@ impl Terms {
             max_rows_of_b: a.max_peer_rows,
             fingerprint_of_a: a_print.clone(),
             fingerprint_of_b: b_print.clone(),
+            selection: selection(a, b),
         })
     }
 
@@ -180,10 +184,8 @@ impl Terms {
     }
 
     /// Returns the query with the tables of both sides, if it is in the language of queries.
-    pub fn selection(&self) -> Option<Selection> {
-        let (a, b) = (self.a_table.as_ref()?, self.b_table.as_ref()?);
-        // Offers with a query that does not fit have a difference.
-        Selection::of_roles(self.query.selected()?.clone(), [a, b]).ok()
+    pub fn selection(&self) -> Option<&Arc<Selection>> {
+        self.selection.as_ref()
     }
 
     /// Returns whether a side has digests instead of values in some key column, so that the other computes them.
@@ -273,7 +275,7 @@ impl Terms {
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
             payload_len: self.sent_columns().map_or(0, SentColumns::payload_len),
-            selection: self.selection().map(Arc::new),
+            selection: self.selection().cloned(),
             receiver,
             learner: self.learner(receiver),
         }
@@ -353,6 +355,13 @@ impl Terms {
             true => Err(Error::Terms(vec![unmet(query, self.security)])),
         }
     }
+}
+
+/// Returns the query with the tables of both offers, if it is in the language of queries.
+fn selection(a: &WireOffer, b: &WireOffer) -> Option<Arc<Selection>> {
+    let tables = [a.table.as_ref()?, b.table.as_ref()?];
+    // Offers with a query that does not fit have a difference.
+    Selection::of_roles(a.query.selected()?.clone(), tables).ok().map(Arc::new)
 }
 
 /// Returns whether a method may be chosen if none is named.

@@ -5,7 +5,7 @@ use vesica_core::{
     error::{Error, Misuse, Result},
     parties::Security,
 };
-use vesica_task::{query::Query, select::Selection};
+use vesica_task::query::Query;
 
 use super::policy::Policy;
 
@@ -75,8 +75,8 @@ fn check_query(offer: &Offer, policy: &Policy) -> Result<()> {
 
 /// Refuses a query with more groups than a policy permits.
 pub(crate) fn check_groups(terms: &Terms, policy: &Policy) -> Result<()> {
-    let selection = terms.selection();
-    let groups = selection.as_ref().and_then(Selection::shape).map_or(1, |shape| shape.groups);
+    let shape = terms.selection().and_then(|selection| selection.shape());
+    let groups = shape.map_or(1, |shape| shape.groups);
     match policy.max_cells.filter(|most| groups > *most) {
         None => Ok(()),
         Some(most) => Err(Error::usage(

@@ -19,6 +19,11 @@ pub enum Width {
 }
 
 impl Width {
+    /// The narrowest width of at least this many bits; the widest if there is no such width.
+    pub fn holding(bits: usize) -> Self {
+        Self::ALL.into_iter().find(|width| bits <= width.bits()).unwrap_or(Self::Bits128)
+    }
+
     /// All widths, the narrowest first.
     pub const ALL: [Self; 3] = [Self::Bits32, Self::Bits64, Self::Bits128];
 

@@ -23,12 +23,37 @@ fn turned(bytes: Bytes) -> Bytes {
 
 /// Returns the cost of a plan: in its bytes, S is the sender.
 pub(super) fn cost(plan: &Plan) -> Cost {
-    if plan.other_groups > 1 {
-        return cost_of_spread(plan);
+    let (shares, cells) = (plan.spread(), plan.joint());
+    let is_spread = plan.other_groups > 1;
+    // Otherwise the triples of step 7 are made on their own.
+    let opens_at_once = plan.partitions == 1 && !is_spread;
+    let mut bytes = bytes_of_shares(&shares, opens_at_once);
+    if is_spread {
+        bytes = bytes + offline_bytes::<Silent>(&cells::demand(&cells));
     }
+    let [to_learner, to_other] = cells::bytes(&cells);
+    bytes = bytes
+        + match plan.cells.learner.role() {
+            Role::First => Bytes { to_sender: to_learner, to_receiver: to_other },
+            Role::Second => Bytes { to_sender: to_other, to_receiver: to_learner },
+        };
+    let opening = match cells::depth(&cells) {
+        _ if !is_spread => 0,
+        None => 1,
+        Some(depth) => TRIPLE_ROUNDS + depth + 1,
+    };
+    Cost {
+        bytes_to_sender: bytes.to_sender as f64,
+        bytes_to_receiver: bytes.to_receiver as f64,
+        rounds: rounds(&shares) + opening,
+    }
+}
+
+/// Returns the bytes of steps 1 to 6 for a plan without labels of S, and of the triples of step 7 if it follows at
+/// once.
+fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     let psi = plan.circuit_psi();
     let bins = psi.bins();
-    let opens = plan.partitions == 1;
     let mut bytes = psi.bytes::<Silent>() + offline_bytes::<Silent>(&plan.demand(opens));
     let OtUse { from_other, from_table } = plan.ot_use();
     let setup = softspoken::setup_bytes(FIELD);
@@ -51,34 +76,7 @@ pub(super) fn cost(plan: &Plan) -> Cost {
     if from_table {
         bytes = bytes + turned(setup + products(plan.known_to_table().layout, bins));
     }
-    let [to_learner, to_other] = cells::bytes(plan);
-    bytes = bytes
-        + match plan.cells.learner.role() {
-            Role::First => Bytes { to_sender: to_learner, to_receiver: to_other },
-            Role::Second => Bytes { to_sender: to_other, to_receiver: to_learner },
-        };
-    Cost {
-        bytes_to_sender: bytes.to_sender as f64,
-        bytes_to_receiver: bytes.to_receiver as f64,
-        rounds: rounds(plan),
-    }
-}
-
-/// Returns the cost of a plan with labels of S: sums of spread columns, and the cells of both labels.
-fn cost_of_spread(plan: &Plan) -> Cost {
-    let (sums, cells) = (cost(&Plan { partitions: 2, ..plan.spread() }), plan.joint());
-    let offline = offline_bytes::<Silent>(&cells::demand(&cells));
-    let [to_learner, to_other] = cells::bytes(&cells);
-    let (to_sender, to_receiver) = match plan.cells.learner.role() {
-        Role::First => (to_learner, to_other),
-        Role::Second => (to_other, to_learner),
-    };
-    let depth = cells::depth(&cells).map_or(1, |depth| TRIPLE_ROUNDS + depth + 1);
-    Cost {
-        bytes_to_sender: sums.bytes_to_sender + (offline.to_sender + to_sender) as f64,
-        bytes_to_receiver: sums.bytes_to_receiver + (offline.to_receiver + to_receiver) as f64,
-        rounds: sums.rounds + depth,
-    }
+    bytes
 }
 
 /// Bytes of memory of a product of a bit and a row, beside the row.
@@ -86,9 +84,8 @@ const PRODUCT: usize = 64;
 
 /// The peak memory of each party.
 pub(super) fn memory(plan: &Plan) -> Memory {
-    if plan.other_groups > 1 {
-        return memory(&plan.spread());
-    }
+    let spread = plan.spread_len() as f64;
+    let plan = &plan.spread();
     let psi = plan.circuit_psi();
     let bins = psi.bins();
     let row = plan.layout().0.len() + plan.payload().0.len();
@@ -99,7 +96,7 @@ pub(super) fn memory(plan: &Plan) -> Memory {
     let products = (PRODUCT + 16) * bits * bins + 3 * row * bins;
     let groups = if plan.groups > 1 { 32 * bins + (1 << 24) } else { 0 };
     let more = (products + groups) as f64;
-    circuit_psi::memory::<Silent>(&psi).and(more, more)
+    circuit_psi::memory::<Silent>(&psi).and(more + spread, more)
 }
 
 /// Flights, for sets whose messages are sent in one piece.

@@ -377,10 +377,7 @@ impl Plan {
 
     /// The events that may go wrong by chance, each with a bound computed from the lengths that the parties take.
     pub fn failures(&self) -> Vec<Failure> {
-        match self.other_groups {
-            1 => self.circuit_psi().failures::<Silent>(),
-            _ => self.spread().failures(),
-        }
+        self.spread().circuit_psi().failures::<Silent>()
     }
 
     /// Predicted cost, for sets whose messages are sent in one piece.
@@ -409,8 +406,9 @@ impl Plan {
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
     }
 
-    /// Refuses a party's values if a sum of them could wrap, or if one has more bits than the plan says. Runs on whole
-    /// sets check their input. For sets in partitions, the caller checks all items together before the first one.
+    /// Refuses a party's values if a sum of them could wrap, or if a factor of T's has more bits than the plan says.
+    /// Runs on whole sets check their input. For sets in partitions, the caller sees to it that no sum of all items can
+    /// wrap, and with labels of S that T's numbers have no more bits than factors.
     ///
     /// # Errors
     /// [`Error::SumTooLarge`].

@@ -3,7 +3,8 @@
 //! T does not learn S's labels, so S spreads them over columns. For each label it has a column of ones and zeros, and
 //! its numbers with zeros for the items that have another label. A [spread](Plan::spread) plan adds up these columns by
 //! T's labels; its sums are the numbers of the cells of both labels together, which the [joint](Plan::joint) plan
-//! opens. The cost grows with the number of S's labels, by some four bytes an item for each byte of a cell.
+//! opens. The cost grows with the number of S's labels: by some four bytes an item for each byte of a cell, and for
+//! each sum of T's own by a product in each bin, with an OT for each bit of T's number.
 
 use rand::{CryptoRng, SeedableRng};
 use vesica_circuit::Width;
@@ -31,8 +32,12 @@ impl Plan {
         other.map(|column| column.index + 1).max().unwrap_or(0)
     }
 
-    /// The plan that adds up S's columns for each of its labels, without opening anything.
+    /// The plan that adds up S's columns for each of its labels, without opening anything; the plan itself if S has no
+    /// labels.
     pub(super) fn spread(&self) -> Self {
+        if self.other_groups == 1 {
+            return self.clone();
+        }
         let step = 1 + self.other_columns();
         let mut terms = Vec::new();
         for label in 0..self.other_groups {
@@ -54,19 +59,15 @@ impl Plan {
                 };
                 if term.kind() == TermKind::Table {
                     term.times = Some(ones);
-                    term.width = term.width.max(self.width_of_ones());
+                    // The least width of a number of T's, multiplied with ones and zeros.
+                    let bits = self.factor_bits as usize + LOG_ROWS + 1;
+                    term.width = term.width.max(Width::holding(bits));
                 }
                 term
             }));
         }
         let cells = Cells { shows_count: false, ..Cells::default() };
         Self { terms, other_groups: 1, cells, ..self.clone() }
-    }
-
-    /// The least width of a number of T's, multiplied with ones and zeros.
-    fn width_of_ones(&self) -> Width {
-        let bits = self.factor_bits as usize + LOG_ROWS + 1;
-        if bits <= Width::Bits64.bits() { Width::Bits64 } else { Width::Bits128 }
     }
 
     /// The plan that opens the cells of both labels, as if T had them all.
@@ -91,6 +92,12 @@ impl Plan {
             }
         }
         CellShares { cells }
+    }
+
+    /// Bytes of S's columns, spread.
+    pub(super) fn spread_len(&self) -> usize {
+        let columns = self.other_groups * (1 + self.other_columns());
+        if self.other_groups == 1 { 0 } else { columns * self.sizes.sender * size_of::<i64>() }
     }
 
     /// S's columns, spread.

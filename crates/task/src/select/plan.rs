@@ -104,11 +104,7 @@ impl Route {
         // The engine multiplies with factors of the widest one's length.
         for (place, sum_bits) in mixed {
             let width = &mut terms[place].width;
-            *width = (*width).max(match factor_bits + sum_bits {
-                ..=32 => Width::Bits32,
-                33..=64 => Width::Bits64,
-                _ => Width::Bits128,
-            });
+            *width = (*width).max(Width::holding((factor_bits + sum_bits) as usize));
         }
         let has_groups = !select.labels().is_empty() || !terms.is_empty();
         let is_empty_hidden = has_groups && noise.is_none();

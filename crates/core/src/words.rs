@@ -26,6 +26,16 @@ pub fn bytes(amount: f64) -> String {
     format!("{:.1} {}", amount / scale(unit), units[unit])
 }
 
+/// Formats a number in units of 10^−scale as a decimal with that many places.
+pub fn decimal(number: i128, scale: u8) -> String {
+    let scale = usize::from(scale);
+    let digits = format!("{:0>width$}", number.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    let sign = if number < 0 { "-" } else { "" };
+    let point = if scale > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -84,18 +84,10 @@ pub(crate) fn parse(text: &str, scale: u8) -> Option<i64> {
     })
 }
 
-/// Formats a number in units of 10^−scale as a decimal with that many places.
-pub fn decimal(number: i128, scale: u8) -> String {
-    let scale = usize::from(scale);
-    let digits = format!("{:0>width$}", number.unsigned_abs(), width = scale + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - scale);
-    let sign = if number < 0 { "-" } else { "" };
-    let point = if scale > 0 { "." } else { "" };
-    format!("{sign}{whole}{point}{fraction}")
-}
-
 #[cfg(test)]
 mod tests {
+    use vesica_core::words::decimal;
+
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use serde::Serializer;
 use serde_json::Value;
-use vesica_core::error::Result;
+use vesica_core::{error::Result, words::decimal};
 
 use crate::{
     arrow::memory::ArrowTable,
@@ -107,12 +107,6 @@ impl ResultValues {
             Self::Text(_) | Self::Decimal(..) => self.text(row).into(),
         }
     }
-}
-
-fn decimal(number: i128, scale: u8) -> String {
-    Decimal128Array::from_value(number, 1)
-        .with_precision_and_scale(DIGITS, scale as i8)
-        .map_or_else(|_| number.to_string(), |array| array.value_as_string(0))
 }
 
 impl ResultTable {

@@ -5,9 +5,8 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vesica_core::{
     error::{Error, Misuse, Result},
-    words::grouped,
+    words::{decimal, grouped},
 };
-use vesica_keyset::numbers::decimal;
 use vesica_params::Laplace;
 
 /// Decimal places of an ε.
@@ -63,7 +62,7 @@ impl Noise {
     /// Returns the noise of one of several numbers that share this ε evenly, which a key changes by at most `most`.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason why the numbers cannot have it.
     pub(crate) fn share(self, numbers: usize, most: u64) -> std::result::Result<Laplace, String> {
         let epsilon = self.epsilon.0 / numbers.max(1) as u64;
         let noise = u32::try_from(epsilon).ok().and_then(|epsilon| Laplace::new(epsilon, most));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
-use vesica_keyset::numbers::decimal;
+use vesica_core::words::decimal;
 
 /// The numbers that a run found. A number that this side does not learn, or that its query does not ask for, is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -421,6 +421,24 @@ fn answers_have_every_format() {
     }
 }
 
+/// An invitation to a query, but for the query.
+const INVITE: [&str; 10] = [
+    "invite",
+    "acme",
+    "--address",
+    "127.0.0.1:7788",
+    "--key",
+    "email",
+    "--input",
+    "customers.csv",
+    "--learns",
+    "both",
+];
+
+/// Its acceptance.
+const ACCEPT: [&str; 7] =
+    ["accept", "acme.invite", "--key", "mail", "--input", "members.csv", "--yes"];
+
 /// From an invitation to an answer: each side declares its columns, and both see the query in words.
 #[test]
 fn an_agreement_has_a_query() {
@@ -428,29 +446,12 @@ fn an_agreement_has_a_query() {
     projects.succeeds(Side::Inviter, &["init"]);
     projects.succeeds(Side::Accepter, &["init"]);
     let query = format!("SELECT count(*), sum(a.n), sum(b.n) {FROM} HAVING count(*) >= 50");
-    let invite = [
-        "invite",
-        "roas",
-        "--address",
-        "127.0.0.1:7788",
-        "--key",
-        "email",
-        "--input",
-        "customers.csv",
-        "--learns",
-        "both",
-        "--query",
-        &query,
-        "--column",
-        "n:integer",
-    ];
+    let invite = [&INVITE[..], &["--query", &query, "--column", "n:integer"]].concat();
     projects.succeeds(Side::Inviter, &invite);
-    let invitation = projects.read(Side::Inviter, "roas.invite");
-    std::fs::write(projects.path(Side::Accepter, "roas.invite"), invitation).unwrap();
-    let accept = ["accept", "roas.invite", "--key", "mail", "--input", "members.csv", "--yes"];
-    projects.ended(Side::Accepter, &accept).assert(2, &["declare it, as in --column n:integer"]);
+    projects.send(Side::Inviter, "acme.invite");
+    projects.ended(Side::Accepter, &ACCEPT).assert(2, &["declare it, as in --column n:integer"]);
     let accepted = projects
-        .succeeds(Side::Accepter, &[&accept[..], &["--column", "n:integer[0..1000]"]].concat());
+        .succeeds(Side::Accepter, &[&ACCEPT[..], &["--column", "n:integer[0..1000]"]].concat());
     accepted.assert(
         0,
         &[
@@ -509,22 +510,7 @@ fn rules_limit_groups() {
     let projects = Projects::new(200);
     projects.succeeds(Side::Inviter, &["init"]);
     let query = format!("SELECT a.n, count(*) {FROM} GROUP BY a.n HAVING count(*) >= 50");
-    let invite = [
-        "invite",
-        "groups",
-        "--address",
-        "127.0.0.1:7788",
-        "--key",
-        "email",
-        "--input",
-        "customers.csv",
-        "--learns",
-        "both",
-        "--query",
-        &query,
-        "--column",
-        "n:label<=64",
-    ];
+    let invite = [&INVITE[..], &["--query", &query, "--column", "n:label<=64"]].concat();
     for (rule, words) in [
         (["--min-cell", "51"], "min-cell requires that the query ends in HAVING count(*) >= 51"),
         (
@@ -538,10 +524,8 @@ fn rules_limit_groups() {
     let rules = ["--min-cell", "50", "--max-cells", "63"];
     projects.succeeds(Side::Inviter, &[&invite[..], &rules].concat());
     projects.succeeds(Side::Accepter, &["init"]);
-    let invitation = projects.read(Side::Inviter, "groups.invite");
-    std::fs::write(projects.path(Side::Accepter, "groups.invite"), invitation).unwrap();
-    let accept = ["accept", "groups.invite", "--key", "mail", "--input", "members.csv", "--yes"];
-    let ended = projects.ended(Side::Accepter, &accept);
+    projects.send(Side::Inviter, "acme.invite");
+    let ended = projects.ended(Side::Accepter, &ACCEPT);
     ended.assert(2, &["max-cells permits 63 groups, and the query has up to 64"]);
 }
 

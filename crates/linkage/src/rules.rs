@@ -37,7 +37,7 @@ impl Rules {
     /// Checks rules against fields. Fields that no rule names are dropped.
     ///
     /// # Errors
-    /// [`RuleError::List`] if there are no rules, more than [`MAX_RULES`] or equal ones, or more than [`MAX_FIELDS`]
+    /// [`RuleError::List`] for no or equal rules, more than [`MAX_RULES`], or more than [`MAX_FIELDS`]
     /// fields or several of one name; [`RuleError::Unfit`] if a rule names another field, or a function does not take
     /// its values.
     pub fn new(rules: Vec<MatchRule>, fields: Vec<MatchField>) -> Result<Self, RuleError> {

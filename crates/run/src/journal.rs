@@ -8,7 +8,6 @@
 //! content under AES-256-GCM. The key is derived from the salt and this side's identity, so that nobody else can read
 //! or write a journal. Each record is bound to its position, so records cannot be exchanged; the last one may be
 //! incomplete if the process was killed while writing it.
-//! process was killed while it was written.
 
 use std::{
     collections::BTreeMap,

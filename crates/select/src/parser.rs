@@ -21,7 +21,7 @@ pub const MAX_BYTES: usize = 8 << 10;
 /// The deepest nesting of parentheses and NOT in a predicate.
 const MAX_DEPTH: u32 = 32;
 
-/// The largest minimum of HAVING: sets have at most 2^28 keys.
+/// The largest minimum of HAVING.
 const MAX_LEAST: i128 = 1 << 28;
 
 impl FromStr for Select {

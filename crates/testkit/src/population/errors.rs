@@ -96,7 +96,7 @@ pub(super) fn add(record: &mut Record, person: &Person, names: &Names, rng: &mut
     }
 }
 
-/// Returns a name by which a person may go; the given name itself if there is none.
+/// Returns another name that a person may go by, or else the given name.
 fn nickname(first: &str, rng: &mut impl Rng) -> String {
     let known = NICKNAMES.iter().find(|(name, _)| *name == first);
     known.map_or(first, |(_, all)| all[rng.random_range(0..all.len())]).to_owned()

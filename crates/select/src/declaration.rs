@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     column::Name,
+    date::Date,
     error::Error,
     fixed_point::FixedPoint,
     lexer::{Lexer, Token, is_hidden},
@@ -75,6 +76,28 @@ impl Range {
     }
 }
 
+/// The most days of a period.
+pub const MAX_DAYS: u32 = 64;
+
+/// The most labels of one key.
+pub const MAX_PER_KEY: u32 = 8;
+
+/// Some days in succession, at most [`MAX_DAYS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// The first day.
+    pub first: Date,
+    /// The last day.
+    pub last: Date,
+}
+
+impl Period {
+    /// Returns the number of days.
+    pub fn days(self) -> u32 {
+        (self.last.number() - self.first.number() + 1) as u32
+    }
+}
+
 /// The type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnKind {
@@ -89,13 +112,47 @@ pub enum ColumnKind {
     Text,
     /// `boolean`, a filter or a label.
     Boolean,
+    /// `date`, for joins by the latest earlier row; `date[2026-10-01..2026-11-30]` with the days that it may have.
+    Date {
+        /// The days, beyond which a value is an error.
+        period: Option<Period>,
+    },
     /// `label<=N`: at most `N` distinct labels, which stay private.
     Label {
         /// The maximum, from 1 to 4096.
         most: u32,
+        /// The most labels of one key: more than 1 as in `label<=16/4`.
+        per_key: u32,
     },
     /// `{north,south}`: labels that both sides know, from 1 to 4096.
-    PublicLabels(Vec<String>),
+    PublicLabels {
+        /// The labels.
+        labels: Vec<String>,
+        /// The most labels of one key: more than 1 as in `{north,south}/2`.
+        per_key: u32,
+    },
+}
+
+impl ColumnKind {
+    /// Returns the most labels of one key.
+    pub fn per_key(&self) -> u32 {
+        match self {
+            Self::Label { per_key, .. } | Self::PublicLabels { per_key, .. } => *per_key,
+            _ => 1,
+        }
+    }
+}
+
+/// Displays the most labels of one key, if it is more than one.
+struct PerKey(u32);
+
+impl fmt::Display for PerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => Ok(()),
+            labels => write!(f, "/{labels}"),
+        }
+    }
 }
 
 impl fmt::Display for ColumnKind {
@@ -114,14 +171,18 @@ impl fmt::Display for ColumnKind {
             }
             Self::Text => f.write_str("text"),
             Self::Boolean => f.write_str("boolean"),
-            Self::Label { most } => write!(f, "label<={most}"),
-            Self::PublicLabels(labels) => {
+            Self::Date { period: None } => f.write_str("date"),
+            Self::Date { period: Some(Period { first, last }) } => {
+                write!(f, "date[{first}..{last}]")
+            }
+            Self::Label { most, per_key } => write!(f, "label<={most}{}", PerKey(*per_key)),
+            Self::PublicLabels { labels, per_key } => {
                 let label = |label: &String| match is_plain(label) {
                     true => label.clone(),
                     false => format!("'{}'", label.replace('\'', "''")),
                 };
                 let labels: Vec<_> = labels.iter().map(label).collect();
-                write!(f, "{{{}}}", labels.join(","))
+                write!(f, "{{{}}}{}", labels.join(","), PerKey(*per_key))
             }
         }
     }
@@ -225,7 +286,7 @@ impl Parser<'_> {
 
     fn kind(&mut self) -> Result<ColumnKind, Error> {
         const TYPES: &str =
-            "the types are integer, decimal(SCALE), text, boolean, label<=N and {LABEL,...}";
+            "the types are integer, decimal(SCALE), text, boolean, date, label<=N and {LABEL,...}";
         let word = match self.next()? {
             Token::Word(word) => word.to_ascii_lowercase(),
             Token::Symbol("{") => return self.labels(),
@@ -242,11 +303,13 @@ impl Parser<'_> {
             }
             "text" => Ok(ColumnKind::Text),
             "boolean" => Ok(ColumnKind::Boolean),
+            "date" => Ok(ColumnKind::Date { period: self.period()? }),
             "label" => {
                 const MOST: &str =
                     "write the maximum number of distinct labels, from 1 to 4096: label<=64";
                 self.expect("<=", MOST)?;
-                Ok(ColumnKind::Label { most: self.whole(1, MAX_LABELS, MOST)? })
+                let most = self.whole(1, MAX_LABELS, MOST)?;
+                Ok(ColumnKind::Label { most, per_key: self.per_key()? })
             }
             _ => self.fail(TYPES),
         }
@@ -265,10 +328,57 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether the rest begins with a symbol.
+    fn is_next(&self, symbol: char) -> bool {
+        self.lexer.rest().trim_start().starts_with(symbol)
+    }
+
+    /// Reads the most labels of a key, if it stands there.
+    fn per_key(&mut self) -> Result<u32, Error> {
+        const LABELS: &str =
+            "write the most labels of one key, from 1 to 8, after the slash: label<=64/4";
+        if !self.is_next('/') {
+            return Ok(1);
+        }
+        self.next()?;
+        self.whole(1, MAX_PER_KEY, LABELS)
+    }
+
+    /// Reads the days of a date, if they stand there.
+    fn period(&mut self) -> Result<Option<Period>, Error> {
+        const PERIOD: &str =
+            "write the first and the last day, at most 64 days: date[2026-10-01..2026-11-30]";
+        if !self.is_next('[') {
+            return Ok(None);
+        }
+        self.next()?;
+        let first = self.date(PERIOD)?;
+        self.expect("..", PERIOD)?;
+        let last = self.date(PERIOD)?;
+        let days = i64::from(last.number()) - i64::from(first.number()) + 1;
+        if !(1..=i64::from(MAX_DAYS)).contains(&days) {
+            return self.fail(PERIOD);
+        }
+        self.expect("]", PERIOD)?;
+        Ok(Some(Period { first, last }))
+    }
+
+    fn date(&mut self, advice: &str) -> Result<Date, Error> {
+        let year = self.whole(1, 9999, advice)?;
+        self.expect("-", advice)?;
+        let month = self.whole(1, 12, advice)?;
+        self.expect("-", advice)?;
+        let day = self.whole(1, 31, advice)?;
+        match Date::new(year, month, day) {
+            Some(date) => Ok(date),
+            None => self.fail("this month has fewer days"),
+        }
+    }
+
     /// Reads the bounds of a number, if there are any.
     fn range(&mut self, scale: u8) -> Result<Option<Range>, Error> {
         const BOUNDS: &str = "write the bounds of the values as [LOW..HIGH]";
-        if !self.lexer.rest().trim_start().starts_with('[') {
+        if !self.is_next('[') {
             return Ok(None);
         }
         self.next()?;
@@ -328,7 +438,9 @@ impl Parser<'_> {
             labels.push(label);
             match self.next()? {
                 Token::Symbol(",") => {}
-                Token::Symbol("}") => return Ok(ColumnKind::PublicLabels(labels)),
+                Token::Symbol("}") => {
+                    return Ok(ColumnKind::PublicLabels { labels, per_key: self.per_key()? });
+                }
                 _ => return self.fail("write a comma or a closing brace after a label"),
             }
         }
@@ -395,6 +507,11 @@ mod tests {
             ("campaign:label<=64?", "campaign:label<=64?"),
             ("region:{north, south,São Paulo , 65+}", "region:{north,south,São Paulo,65+}"),
             ("region:{'a,b','it''s', 'x'}?", "region:{'a,b','it''s',x}?"),
+            ("campaign:label<=64 / 4?", "campaign:label<=64/4?"),
+            ("campaign:label<=64/1", "campaign:label<=64"),
+            ("region:{north,south}/2", "region:{north,south}/2"),
+            ("shown_at:DATE", "shown_at:date"),
+            ("at:date [2024-02-29 .. 2024-03-01]", "at:date[2024-02-29..2024-03-01]"),
             ("\"first name\":text", "\"first name\":text"),
             ("opted_in:boolean -- ours", "opted_in:boolean"),
         ] {
@@ -420,6 +537,11 @@ mod tests {
             ("a:label", 8, "maximum number"),
             ("a:label<=0", 10, "from 1 to 4096"),
             ("a:label<=4097", 10, "from 1 to 4096"),
+            ("a:label<=9/9", 12, "from 1 to 8"),
+            ("a:date[2026-02-29..2026-03-01]", 16, "fewer days"),
+            ("a:date[2026-01-01..2026-03-06]", 28, "at most 64 days"),
+            ("a:date[2026-01-02..2026-01-01]", 28, "the first and the last"),
+            ("a:date[2026-01-02]", 18, "the first and the last"),
             ("a:{}", 4, "write a label"),
             ("a:{x,x}", 6, "twice"),
             ("a:{x\u{202e}}", 4, "write a label"),

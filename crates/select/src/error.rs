@@ -57,6 +57,18 @@ pub enum Error {
         /// The aggregate.
         aggregate: String,
     },
+    /// A side whose rows are each joined with the latest earlier row repeats keys.
+    LaterRepeats {
+        /// The side.
+        side: Side,
+    },
+    /// An aggregate uses a column of the side whose earlier rows are looked up.
+    OfEarlier {
+        /// The aggregate.
+        aggregate: String,
+        /// The side.
+        side: Side,
+    },
     /// There are more possible groups than the maximum.
     TooManyGroups {
         /// The number of possible groups.
@@ -110,6 +122,14 @@ impl fmt::Display for Error {
                 f,
                 "{aggregate} would count each pair of rows, because both sides repeat keys: \
                  use count(DISTINCT key), or combine the rows of one side so that each key is unique"
+            ),
+            Self::LaterRepeats { side } => write!(
+                f,
+                "ASOF JOIN takes one row of each key of side {side}: leave out --repeated-keys, and keep one row of each key"
+            ),
+            Self::OfEarlier { aggregate, side } => write!(
+                f,
+                "with ASOF JOIN, {aggregate} cannot use columns of side {side}: use its columns in GROUP BY and WHERE only"
             ),
             Self::TooManyGroups { groups, most } => write!(
                 f,

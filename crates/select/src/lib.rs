@@ -29,11 +29,16 @@
 //!   are suppressed; `WITH REMAINDER` adds one row for all of them together, if they have `N` keys.
 //! - `bucket(x.col, e1, ..., en)` is the number of edges that are at most the value: 0 below `e1`, `n` from `en` on.
 //! - `avg` and `var_samp` are decimals with six more places than the column, rounded half to even.
+//! - `FROM a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at` joins each row of `a` with the latest row of `b`
+//!   that is not after it, by days. `WHERE` begins with the bound on the days between them, if there is one:
+//!   `a.ordered_at - b.shown_at <= 14`.
 //! - Text is compared byte by byte. Numbers are exact decimals.
 //!
 //! **Must never import** any other crate of Vesica, nor know how a query is answered.
 
+mod as_of;
 mod column;
+mod date;
 mod declaration;
 mod error;
 mod fixed_point;
@@ -46,12 +51,17 @@ mod shape;
 mod words;
 
 pub use self::{
+    as_of::{AsOf, MAX_WITHIN},
     column::{ColumnRef, Side},
-    declaration::{ColumnKind, Declaration, Declared, Keys, Range},
+    date::Date,
+    declaration::{ColumnKind, Declaration, Declared, Keys, MAX_DAYS, MAX_PER_KEY, Period, Range},
     error::Error,
     fixed_point::{FixedPoint, MORE_PLACES, mean, variance},
     parser::MAX_BYTES,
     predicate::{Comparator, Datum, Literal, Predicate},
     query::{Aggregate, CELL, ColumnUse, Label, Select, SelectItem},
-    shape::{CellSum, Factor, Formula, LabelShape, LabelValues, MAX_GROUPS, Shape, Summand, Width},
+    shape::{
+        CellSum, Factor, Formula, LabelShape, LabelValues, Lookup, MAX_GROUPS, Shape, Summand,
+        Width,
+    },
 };

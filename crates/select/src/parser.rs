@@ -1,6 +1,7 @@
 //! From a text to a query, by recursive descent.
 
 mod conditions;
+mod joins;
 mod tokens;
 
 use std::str::FromStr;
@@ -77,8 +78,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.from()?;
-        let filters = if self.eat("WHERE") { self.filters()? } else { [None, None] };
+        let mut as_of = self.from()?;
+        let filters = match self.eat("WHERE") {
+            true => self.conditions(&mut as_of)?,
+            false => [None, None],
+        };
         self.group_by(&labels)?;
         let least = if self.eat("HAVING") { self.having()? } else { 0 };
         let has_remainder = self.is("WITH") && is_word(self.following(1), "REMAINDER");
@@ -93,7 +97,7 @@ impl Parser<'_> {
         if *self.token() != Token::End {
             return self.refuse("the end of the query");
         }
-        let query = Select { items, labels, filters, least, has_remainder };
+        let query = Select { items, as_of, labels, filters, least, has_remainder };
         if query.aggregates().next().is_none() {
             let what = "the SELECT list needs an aggregate, such as count(*)";
             return Err(Error::at(self.text, places[0], what));
@@ -276,44 +280,6 @@ impl Parser<'_> {
         }
         self.advance();
         Ok(ColumnRef { side, name })
-    }
-
-    fn from(&mut self) -> Result<(), Error> {
-        const FROM: &str = "FROM a JOIN b USING (key)";
-        self.expect("FROM", FROM)?;
-        self.table("a")?;
-        self.expect("JOIN", FROM)?;
-        self.table("b")?;
-        self.expect("USING", "USING (key)")?;
-        self.expect_symbol("(", "USING (key)")?;
-        if !self.eat("key") || !self.is_symbol(")") {
-            return self
-                .fail("write USING (key): the columns of the key are not part of the query");
-        }
-        self.advance();
-        Ok(())
-    }
-
-    /// Reads the name of a table.
-    fn table(&mut self, name: &str) -> Result<(), Error> {
-        if !self.eat(name) {
-            return match self.token() {
-                Token::Word(word) if refusals::of_word(word).is_none() => self.fail(format!(
-                    "expected table {name} instead of `{word}`: write FROM a JOIN b USING (key)"
-                )),
-                _ => self.refuse(&format!("table {name}")),
-            };
-        }
-        match self.token() {
-            Token::Word(word)
-                if !["join", "using"].contains(&word.to_ascii_lowercase().as_str())
-                    && refusals::of_word(word).is_none() =>
-            {
-                self.fail("names for tables are not supported: write FROM a JOIN b USING (key)")
-            }
-            Token::Symbol(",") => self.fail("the only join is FROM a JOIN b USING (key)"),
-            _ => Ok(()),
-        }
     }
 
     /// Reads GROUP BY, which must name all labels.

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
+    as_of::AsOf,
     column::{ColumnRef, Name, Side, list},
     fixed_point::FixedPoint,
     predicate::{Datum, Predicate},
@@ -159,6 +160,7 @@ pub enum SelectItem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Select {
     pub(crate) items: Vec<SelectItem>,
+    pub(crate) as_of: Option<AsOf>,
     pub(crate) labels: Vec<Label>,
     pub(crate) filters: [Option<Predicate>; 2],
     pub(crate) least: u64,
@@ -178,6 +180,8 @@ pub struct ColumnUse<'a> {
     pub is_label: bool,
     /// Whether the side selects its rows by it.
     pub is_filter: bool,
+    /// Whether rows are joined by its dates.
+    pub is_date: bool,
 }
 
 impl Select {
@@ -197,6 +201,11 @@ impl Select {
             SelectItem::Aggregate { aggregate, .. } => Some(aggregate),
             SelectItem::Label { .. } => None,
         })
+    }
+
+    /// Returns the join by the latest earlier row; `None` for a join by the key only.
+    pub fn as_of(&self) -> Option<&AsOf> {
+        self.as_of.as_ref()
     }
 
     /// Returns the predicate that a side's rows must satisfy, which has columns of that side only.
@@ -235,15 +244,14 @@ impl Select {
     /// Returns the columns that a side must provide, in the order in which the query names them.
     pub fn columns<'q>(&'q self, side: Side) -> Vec<ColumnUse<'q>> {
         let mut uses: Vec<ColumnUse<'q>> = Vec::new();
-        let mut note = |column: &'q ColumnRef, set: &dyn Fn(&mut ColumnUse<'_>)| {
-            if column.side != side {
+        let mut note = |of: Side, name: &'q str, set: &dyn Fn(&mut ColumnUse<'_>)| {
+            if of != side {
                 return;
             }
-            let name = column.name.as_str();
             let known = uses.iter().position(|one| one.name == name);
             let place = known.unwrap_or_else(|| {
-                let [is_number, is_counted, is_label, is_filter] = [false; 4];
-                uses.push(ColumnUse { name, is_number, is_counted, is_label, is_filter });
+                let [is_number, is_counted, is_label, is_filter, is_date] = [false; 5];
+                uses.push(ColumnUse { name, is_number, is_counted, is_label, is_filter, is_date });
                 uses.len() - 1
             });
             set(&mut uses[place]);
@@ -251,12 +259,13 @@ impl Select {
         for item in &self.items {
             match item {
                 SelectItem::Label { label, .. } => {
-                    note(self.labels[*label].column(), &|one| one.is_label = true)
+                    let ColumnRef { side, name } = self.labels[*label].column();
+                    note(*side, name, &|one| one.is_label = true);
                 }
                 SelectItem::Aggregate { aggregate, .. } => {
                     let is_count = matches!(aggregate, Aggregate::Count(_));
                     for column in aggregate.columns() {
-                        note(column, &|one| {
+                        note(column.side, &column.name, &|one| {
                             one.is_counted |= is_count;
                             one.is_number |= !is_count;
                         });
@@ -265,7 +274,10 @@ impl Select {
             }
         }
         for column in self.filter(side).into_iter().flat_map(Predicate::columns) {
-            note(column, &|one| one.is_filter = true);
+            note(side, &column.name, &|one| one.is_filter = true);
+        }
+        if let Some(as_of) = &self.as_of {
+            note(side, &as_of.dates[side.index()], &|one| one.is_date = true);
         }
         uses
     }
@@ -286,6 +298,7 @@ impl Select {
         });
         Self {
             items: self.items.iter().map(item).collect(),
+            as_of: self.as_of.as_ref().map(AsOf::mirrored),
             labels: self.labels.iter().map(Label::mirrored).collect(),
             filters: [of_b, of_a],
             ..*self
@@ -303,11 +316,21 @@ impl fmt::Display for Select {
             _ => self.text(item),
         };
         let items: Vec<_> = self.items.iter().map(item).collect();
-        write!(f, "SELECT {} FROM a JOIN b USING (key)", items.join(", "))?;
+        write!(f, "SELECT {} FROM ", items.join(", "))?;
+        match &self.as_of {
+            Some(as_of) => as_of.fmt(f)?,
+            None => f.write_str("a JOIN b USING (key)")?,
+        }
         let conjuncts: Vec<_> =
             self.filters.iter().flatten().flat_map(Predicate::conjuncts).collect();
-        if !conjuncts.is_empty() {
-            write!(f, " WHERE {}", Predicate::conjunction(&conjuncts, true))?;
+        let bound = self.as_of.as_ref().and_then(AsOf::bound);
+        let predicate = match conjuncts.is_empty() {
+            true => None,
+            false => Some(Predicate::conjunction(&conjuncts, true)),
+        };
+        let conditions: Vec<String> = bound.into_iter().chain(predicate).collect();
+        if !conditions.is_empty() {
+            write!(f, " WHERE {}", conditions.join(" AND "))?;
         }
         if !self.labels.is_empty() {
             write!(f, " GROUP BY {}", list(&self.labels, ", "))?;

@@ -5,7 +5,7 @@ const WORDS: [(&str, &str); 60] = [
     ("all", "ALL is not supported"),
     ("any", "ANY is not supported: use IN (...)"),
     ("asc", "ORDER BY is not supported: sort the result"),
-    ("asof", JOINS),
+    ("asof", AS_OF),
     ("between", "BETWEEN needs a column before it: a.age BETWEEN 18 AND 30"),
     ("by", "BY stands only after GROUP"),
     ("case", "CASE is not supported: use bucket(x.col, ...) or prepare a column in the table"),
@@ -34,7 +34,7 @@ const WORDS: [(&str, &str); 60] = [
     ("inner", "write JOIN instead of INNER JOIN"),
     ("insert", ONE_QUERY),
     ("intersect", "INTERSECT is not supported: run two queries"),
-    ("interval", "intervals are not supported: prepare a column in the table"),
+    ("interval", "write intervals as numbers of days: a.ordered_at - b.shown_at <= 14"),
     ("isnull", "write IS NULL"),
     ("lateral", JOINS),
     ("left", JOINS),
@@ -65,6 +65,7 @@ const WORDS: [(&str, &str); 60] = [
 ];
 
 const JOINS: &str = "the only join is FROM a JOIN b USING (key)";
+const AS_OF: &str = "write FROM a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at";
 const GROUPINGS: &str = "GROUP BY takes the labels of the SELECT list only";
 const SUBQUERIES: &str = "subqueries are not supported";
 const LIKE: &str = "patterns are not supported: use =, IN or BETWEEN";

@@ -1,8 +1,9 @@
 //! The judgement of a query by what the sides declare: the sums that answer it.
 
 use crate::{
+    as_of::AsOf,
     column::{ColumnRef, Side},
-    declaration::{ColumnKind, Declaration, Declared, Keys, Range},
+    declaration::{ColumnKind, Declaration, Declared, Keys, Period, Range},
     error::Error,
     fixed_point::{FixedPoint, mean, variance},
     predicate::{Comparator, Literal, Predicate},
@@ -29,8 +30,23 @@ pub struct Shape {
     pub labels: Vec<LabelShape>,
     /// The number of possible groups, at most [`MAX_GROUPS`]; 1 without labels.
     pub groups: u64,
-    /// Whether each side's keys are unique.
+    /// Whether each side has at most one row of a key in the join.
     pub keys: [Keys; 2],
+    /// The look-up of the latest earlier row, if rows are joined by it.
+    pub lookup: Option<Lookup>,
+}
+
+/// A look-up of the latest row of a side that is not after a day of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup {
+    /// The side whose rows are found.
+    pub earlier: Side,
+    /// The days that the other side's rows may have.
+    pub period: Period,
+    /// The most days between two rows; `None` for any number.
+    pub within: Option<u32>,
+    /// The most labels of one key.
+    pub per_key: u32,
 }
 
 /// A sum over the joined rows of a group.
@@ -209,7 +225,8 @@ impl Select {
     /// [`Error`] if a column is not declared or its type does not fit, if rows would be counted several times, or if
     /// there are too many groups.
     pub fn check(&self, a: &Declared, b: &Declared) -> Result<Shape, Error> {
-        let judge = Judge { sides: [a, b] };
+        let judge = Judge { sides: [a, b], as_of: self.as_of.as_ref() };
+        let lookup = judge.lookup(&self.labels)?;
         let labels: Result<Vec<_>, _> =
             self.labels.iter().map(|label| judge.label(label)).collect();
         let labels = labels?;
@@ -223,13 +240,18 @@ impl Select {
         let mut sums = Vec::new();
         let results: Result<_, _> =
             self.aggregates().map(|aggregate| judge.aggregate(aggregate, &mut sums)).collect();
-        Ok(Shape { results: results?, sums, labels, groups, keys: [a.keys(), b.keys()] })
+        let keys = Side::BOTH.map(|side| match judge.repeats(side) {
+            true => Keys::Repeats,
+            false => Keys::Unique,
+        });
+        Ok(Shape { results: results?, sums, labels, groups, keys, lookup })
     }
 }
 
 /// Both sides' declarations.
 struct Judge<'a> {
     sides: [&'a Declared; 2],
+    as_of: Option<&'a AsOf>,
 }
 
 impl<'a> Judge<'a> {
@@ -238,8 +260,47 @@ impl<'a> Judge<'a> {
         declared.ok_or_else(|| Error::Undeclared { column: column.clone() })
     }
 
+    /// Returns whether several rows of a side with one key may be joined.
     fn repeats(&self, side: Side) -> bool {
-        self.sides[side.index()].keys() == Keys::Repeats
+        let is_looked_up = self.as_of.is_some_and(|as_of| as_of.earlier() == side);
+        self.sides[side.index()].keys() == Keys::Repeats && !is_looked_up
+    }
+
+    /// Judges the join of a query with these labels.
+    fn lookup(&self, labels: &[Label]) -> Result<Option<Lookup>, Error> {
+        let per_key = |label: &Label| -> Result<u32, Error> {
+            let column = label.column();
+            let per_key = self.declaration(column)?.kind().per_key();
+            let is_looked_up = self.as_of.is_some_and(|as_of| as_of.earlier() == column.side);
+            match per_key > 1 && !is_looked_up {
+                true => Err(self.unfit(
+                    column,
+                    "groups by",
+                    "label<=N or {LABEL,...}: only ASOF JOIN looks for one of several labels of a key",
+                )?),
+                false => Ok(if is_looked_up { per_key } else { 1 }),
+            }
+        };
+        let per_key = labels.iter().map(per_key).try_fold(1, |most, one| Ok(most.max(one?)))?;
+        let Some(as_of) = self.as_of else { return Ok(None) };
+        let date = |side: Side, fitting| {
+            let column = as_of.date(side);
+            let declaration = self.declaration(&column)?;
+            match declaration.kind() {
+                ColumnKind::Date { period } if !declaration.is_nullable() => Ok(*period),
+                _ => Err(self.unfit(&column, "joins rows by", fitting)?),
+            }
+        };
+        let fitting = "date[FIRST..LAST], without a question mark";
+        let Some(period) = date(as_of.later, fitting)? else {
+            return Err(self.unfit(&as_of.date(as_of.later), "joins rows by", fitting)?);
+        };
+        date(as_of.earlier(), "date, without a question mark")?;
+        if self.repeats(as_of.later) {
+            return Err(Error::LaterRepeats { side: as_of.later });
+        }
+        let lookup = Lookup { earlier: as_of.earlier(), period, within: as_of.within, per_key };
+        Ok(Some(lookup))
     }
 
     fn unfit(
@@ -256,10 +317,12 @@ impl<'a> Judge<'a> {
         let column = label.column();
         let declaration = self.declaration(column)?;
         let values = match (label, declaration.kind()) {
-            (Label::Column(_), ColumnKind::PublicLabels(labels)) => {
+            (Label::Column(_), ColumnKind::PublicLabels { labels, .. }) => {
                 LabelValues::Public(labels.clone())
             }
-            (Label::Column(_), ColumnKind::Label { most }) => LabelValues::Private { most: *most },
+            (Label::Column(_), ColumnKind::Label { most, .. }) => {
+                LabelValues::Private { most: *most }
+            }
             (Label::Column(_), ColumnKind::Boolean) => {
                 LabelValues::Public([false, true].map(|label| label.to_string()).into())
             }
@@ -302,7 +365,7 @@ impl<'a> Judge<'a> {
         );
         for constant in constants {
             match (constant, self.declaration(column)?.kind()) {
-                (Literal::Text(text), ColumnKind::PublicLabels(labels))
+                (Literal::Text(text), ColumnKind::PublicLabels { labels, .. })
                     if is_listed && !labels.contains(text) =>
                 {
                     return Err(Error::NotALabel { column: column.clone(), text: text.clone() });
@@ -310,7 +373,7 @@ impl<'a> Judge<'a> {
                 (Literal::Number(_), ColumnKind::Number { .. }) => {}
                 (
                     Literal::Text(_),
-                    ColumnKind::Text | ColumnKind::Label { .. } | ColumnKind::PublicLabels(_),
+                    ColumnKind::Text | ColumnKind::Label { .. } | ColumnKind::PublicLabels { .. },
                 ) => {}
                 (Literal::Number(_), _) => {
                     return Err(self.unfit(
@@ -370,6 +433,11 @@ impl<'a> Judge<'a> {
             return Err(Error::BothRepeat { aggregate: aggregate.to_string() });
         }
         let columns = aggregate.columns();
+        let earlier = self.as_of.map(AsOf::earlier);
+        if let Some(column) = columns.iter().find(|column| Some(column.side) == earlier) {
+            let (aggregate, side) = (aggregate.to_string(), column.side);
+            return Err(Error::OfEarlier { aggregate, side });
+        }
         for side in Side::BOTH {
             let is_multiplied = match aggregate {
                 Aggregate::Count(column) => column.side != side && self.is_nullable(column)?,

@@ -43,12 +43,32 @@ impl Select {
     /// Describes the filter of each side that has one: the rows of that side that count.
     pub fn filters_in_words(&self, a: &str, b: &str) -> Vec<String> {
         let named = Side::BOTH.into_iter().zip([a, b]);
-        named
-            .filter_map(|(side, name)| {
-                let filter = self.filter(side)?.text(false);
-                Some(format!("only rows of {name} with `{filter}` count"))
-            })
-            .collect()
+        let filters = named.filter_map(|(side, name)| {
+            let filter = self.filter(side)?.text(false);
+            Some(format!("only rows of {name} with `{filter}` count"))
+        });
+        self.join_in_words([a, b]).into_iter().chain(filters).collect()
+    }
+
+    /// Describes the join by the latest earlier row.
+    fn join_in_words(&self, names: [&str; 2]) -> Option<String> {
+        let as_of = self.as_of()?;
+        let name =
+            |side: Side| format!("{}'s `{}`", names[side.index()], as_of.dates[side.index()]);
+        let [later, earlier] = [as_of.later, as_of.earlier()].map(name);
+        let days = match as_of.within {
+            None => String::new(),
+            Some(1) => " or 1 day before it".to_owned(),
+            Some(0) => String::new(),
+            Some(days) => format!(" or up to {days} days before it"),
+        };
+        let on = match as_of.within {
+            None => "on or before",
+            Some(_) => "on",
+        };
+        Some(format!(
+            "each shared key counts with its latest {earlier} {on} the day of {later}{days}, and does not count without one"
+        ))
     }
 
     fn least_keys(&self) -> String {

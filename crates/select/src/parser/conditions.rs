@@ -2,6 +2,7 @@
 
 use super::{MAX_DEPTH, Named, Parser, tokens::is_word};
 use crate::{
+    as_of::AsOf,
     error::Error,
     lexer::Token,
     predicate::{Comparator, Literal, Predicate},
@@ -9,8 +10,26 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Reads the condition of WHERE, and assigns its parts to the sides.
-    pub(super) fn filters(&mut self) -> Result<[Option<Predicate>; 2], Error> {
+    /// Reads the condition of WHERE: the bound of a join, and each side's filter.
+    pub(super) fn conditions(
+        &mut self,
+        as_of: &mut Option<AsOf>,
+    ) -> Result<[Option<Predicate>; 2], Error> {
+        let has_bound = match as_of {
+            Some(as_of) => self.bound(as_of)?,
+            None => false,
+        };
+        if has_bound && self.is("OR") {
+            return self.fail("join the bound on the days and other conditions by AND");
+        }
+        match has_bound && !self.eat("AND") {
+            true => Ok([None, None]),
+            false => self.filters(),
+        }
+    }
+
+    /// Reads a predicate, and assigns its parts to the sides.
+    fn filters(&mut self) -> Result<[Option<Predicate>; 2], Error> {
         let whole = self.disjunction()?;
         let mut parts: [Vec<Predicate>; 2] = Default::default();
         let mut named = self.named.iter();
@@ -82,6 +101,12 @@ impl Parser<'_> {
         let at = self.at();
         let column = self.column()?;
         self.named.push(Named { side: column.side, at });
+        if self.is_symbol("-") {
+            return self.fail(
+                "a difference of dates needs ASOF JOIN, and stands before all other conditions: \
+                 WHERE a.ordered_at - b.shown_at <= 14",
+            );
+        }
         if let Token::Symbol(symbol) = *self.token()
             && let Some((by, _)) = Comparator::ALL.into_iter().find(|(_, known)| *known == symbol)
         {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod accepted;
+mod as_of;
 mod canonical;
 mod clear;
 mod duckdb;

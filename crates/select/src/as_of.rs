@@ -1,0 +1,51 @@
+//! Joins by the latest earlier row: each row of one side with at most one of the other's rows with its key.
+
+use std::fmt;
+
+use crate::column::{ColumnRef, Side};
+
+/// The longest time between two rows that are joined, in days.
+pub const MAX_WITHIN: u32 = 63;
+
+/// `a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at`: each row of the *later* side is joined with the
+/// *earlier* side's latest row of its key that is not after it. Rows without one are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsOf {
+    /// The later side, which stands first.
+    pub later: Side,
+    /// The names of both sides' columns of dates, by [`Side::index`].
+    pub dates: [String; 2],
+    /// The most days between the rows; `None` for any number.
+    pub within: Option<u32>,
+}
+
+impl AsOf {
+    /// Returns the side whose rows are found.
+    pub fn earlier(&self) -> Side {
+        self.later.other()
+    }
+
+    /// Returns a side's column of dates.
+    pub fn date(&self, side: Side) -> ColumnRef {
+        ColumnRef { side, name: self.dates[side.index()].clone() }
+    }
+
+    pub(crate) fn mirrored(&self) -> Self {
+        let [of_a, of_b] = self.dates.clone();
+        Self { later: self.later.other(), dates: [of_b, of_a], within: self.within }
+    }
+
+    /// Displays the bound on the days between two rows, if there is one.
+    pub(crate) fn bound(&self) -> Option<String> {
+        let [later, earlier] = [self.later, self.earlier()].map(|side| self.date(side));
+        self.within.map(|within| format!("{later} - {earlier} <= {within}"))
+    }
+}
+
+impl fmt::Display for AsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (later, earlier) = (self.later, self.earlier());
+        write!(f, "{later} ASOF JOIN {earlier} ON {later}.key = {earlier}.key AND ")?;
+        write!(f, "{} >= {}", self.date(later), self.date(earlier))
+    }
+}

@@ -1,0 +1,146 @@
+//! Joins by the latest earlier row.
+
+use vesica_select::{AsOf, Declared, Error, Keys, Lookup, Select, Shape, Side};
+
+const TEXT: &str = "SELECT b.campaign, count(*), sum(a.amount) FROM a ASOF JOIN b ON a.key = b.key AND \
+                    a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 14 AND a.country = 'DE' AND \
+                    b.viewed GROUP BY b.campaign HAVING count(*) >= 50";
+
+const A: [&str; 4] = [
+    "ordered_at:date[2026-10-01..2026-11-30]",
+    "amount:decimal(2)",
+    "country:text",
+    "cohort:label<=9/2",
+];
+const B: [&str; 5] =
+    ["shown_at:date", "campaign:label<=16/4", "viewed:boolean", "cost:integer", "early:date?"];
+
+fn check(text: &str, keys: [Keys; 2]) -> Result<Shape, Error> {
+    let query: Select = text.parse().unwrap();
+    let [a, b] = [Declared::parse(&A, keys[0]), Declared::parse(&B, keys[1])].map(Result::unwrap);
+    let shape = query.check(&a, &b);
+    assert_eq!(query.mirrored().check(&b, &a).is_ok(), shape.is_ok());
+    shape
+}
+
+const KEYS: [Keys; 2] = [Keys::Unique, Keys::Repeats];
+
+#[test]
+fn a_query_may_look_for_the_latest_earlier_row() {
+    let query: Select = TEXT.to_lowercase().replace("'de'", "'DE'").parse().unwrap();
+    assert_eq!(query.to_string(), TEXT);
+    let dates = ["ordered_at", "shown_at"].map(str::to_owned);
+    let as_of = AsOf { later: Side::A, dates, within: Some(14) };
+    assert_eq!(query.as_of(), Some(&as_of));
+    let mirrored = query.mirrored();
+    assert!(
+        mirrored.to_string().contains(
+            "FROM b ASOF JOIN a ON b.key = a.key AND b.ordered_at >= a.shown_at WHERE b."
+        )
+    );
+    assert_eq!(mirrored.to_string().parse().as_ref(), Ok(&mirrored));
+    assert_eq!(mirrored.mirrored(), query);
+    let shape = check(TEXT, KEYS).unwrap();
+    let Lookup { earlier, period, within, per_key } = shape.lookup.unwrap();
+    assert_eq!((earlier, period.days(), within, per_key), (Side::B, 61, Some(14), 4));
+    assert_eq!((shape.keys, shape.groups, shape.sums.len()), ([Keys::Unique; 2], 16, 2));
+    assert_eq!(
+        query.filters_in_words("shop", "paper")[0],
+        "each shared key counts with its latest paper's `shown_at` on the day of shop's `ordered_at` or up to 14 days \
+         before it, and does not count without one"
+    );
+    let dates = Side::BOTH.map(|side| query.columns(side).iter().any(|column| column.is_date));
+    assert_eq!(dates, [true; 2]);
+    let unbounded = "SELECT count(*) FROM b ASOF JOIN a ON b.key = a.key AND b.x >= a.y";
+    let unbounded: Select = unbounded.parse().unwrap();
+    assert_eq!(unbounded.as_of().unwrap().within, None);
+    assert!(
+        unbounded.filters_in_words("shop", "paper")[0]
+            .contains("on or before the day of paper's `x`,")
+    );
+}
+
+#[test]
+fn the_join_must_fit_the_declarations() {
+    let join = |select: &str, dates: [&str; 2], rest: &str| {
+        let [later, earlier] = dates;
+        format!(
+            "SELECT {select} FROM a ASOF JOIN b ON a.key = b.key AND a.{later} >= b.{earlier}{rest}"
+        )
+    };
+    let of = |select: &str, dates| join(select, dates, "");
+    let dates = ["ordered_at", "shown_at"];
+    let [repeats, unique] = [[Keys::Repeats; 2], [Keys::Unique; 2]];
+    assert!(check(&of("count(DISTINCT key), avg(a.amount)", dates), unique).is_ok());
+    for (text, keys, words) in [
+        (
+            of("count(*)", ["amount", "shown_at"]),
+            KEYS,
+            "joins rows by a.amount, which is declared as `amount:decimal(2)`: declare it as date[FIRST..LAST]",
+        ),
+        (
+            of("count(*)", ["ordered_at", "cost"]),
+            KEYS,
+            "declare it as date, without a question mark",
+        ),
+        (
+            of("count(*)", ["ordered_at", "early"]),
+            KEYS,
+            "declare it as date, without a question mark",
+        ),
+        (of("count(*)", ["gone", "shown_at"]), KEYS, "does not declare a.gone"),
+        (of("count(*)", dates), repeats, "takes one row of each key of side a"),
+        (of("sum(b.cost)", dates), KEYS, "sum(b.cost) cannot use columns of side b"),
+        (of("sum(a.amount * b.cost)", dates), KEYS, "cannot use columns of side b"),
+        (
+            join("a.cohort, count(*)", dates, " GROUP BY a.cohort"),
+            KEYS,
+            "only ASOF JOIN looks for one of several labels of a key",
+        ),
+        (
+            "SELECT b.campaign, count(*) FROM a JOIN b USING (key) GROUP BY b.campaign".to_owned(),
+            unique,
+            "only ASOF JOIN looks for one of several",
+        ),
+        (join("b.shown_at, count(*)", dates, " GROUP BY b.shown_at"), KEYS, "groups by b.shown_at"),
+    ] {
+        let error = check(&text, keys).unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn other_joins_by_dates_are_refused_with_their_place() {
+    let after = "SELECT count(*) FROM ";
+    for (text, column, words) in [
+        ("a ASOF JOIN b USING (key, day)", 1, "write FROM a ASOF JOIN b ON a.key = b.key AND"),
+        ("a ASOF JOIN a ON a.key = a.key", 1, "write FROM a ASOF JOIN b"),
+        ("a ASOF LEFT JOIN b ON a.key = b.key AND a.x >= b.y", 1, "write FROM a ASOF JOIN b"),
+        ("a ASOF JOIN b ON a.key = b.key AND b.y <= a.x", 36, "a column of side a belongs here"),
+        ("a ASOF JOIN b ON a.key = b.key AND a.x > b.y", 40, "expected `>=`"),
+        ("a ASOF JOIN b ON a.key = b.key AND a.x >= a.y", 43, "a column of side b belongs here"),
+        (
+            "a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.x - b.z <= 1",
+            53,
+            "the only difference is a.x - b.y <= DAYS",
+        ),
+        ("a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.x - b.y <= 64", 66, "from 0 to 63"),
+        ("a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.x - b.y < 4", 63, "`<=`"),
+        ("a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.x - b.y <= 4 OR a.z", 68, "by AND"),
+        (
+            "a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.z AND a.x - b.y <= 4",
+            65,
+            "before all other conditions",
+        ),
+        ("a JOIN b USING (key) WHERE a.x - b.y <= 4", 32, "needs ASOF JOIN"),
+        (
+            "a ASOF JOIN b ON a.key = b.key AND a.x >= b.y WHERE a.x <= b.y + INTERVAL 4 DAY",
+            60,
+            "a column can be compared only",
+        ),
+    ] {
+        let error = format!("{after}{text}").parse::<Select>().unwrap_err().to_string();
+        let place = format!("line 1, column {}: ", after.len() + column);
+        assert!(error.starts_with(&place) && error.contains(words), "{text}: {error}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Joins by the latest earlier row: each row of one side with at most one of the other's rows with its key.
+//! Joins by the latest earlier row of the last few days: each row of one side with at most one of the other's rows with its key.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use crate::column::{ColumnRef, Side};
 /// The longest time between two rows that are joined, in days.
 pub const MAX_WITHIN: u32 = 63;
 
-/// `a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at`: each row of the *later* side is joined with the
-/// *earlier* side's latest row of its key that is not after it. Rows without one are left out.
+/// `a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 14`: each row of the *later* side is joined with the
+/// *earlier* side's latest row of its key that is not after it. Rows without one, or with an older one, are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsOf {
     /// The later side, which stands first.
     pub later: Side,
     /// The names of both sides' columns of dates, by [`Side::index`].
     pub dates: [String; 2],
-    /// The most days between the rows; `None` for any number.
-    pub within: Option<u32>,
+    /// The most days between the rows, at most [`MAX_WITHIN`].
+    pub within: u32,
 }
 
 impl AsOf {
@@ -35,10 +35,10 @@ impl AsOf {
         Self { later: self.later.other(), dates: [of_b, of_a], within: self.within }
     }
 
-    /// Displays the bound on the days between two rows, if there is one.
-    pub(crate) fn bound(&self) -> Option<String> {
+    /// Displays the bound on the days between two rows.
+    pub(crate) fn bound(&self) -> String {
         let [later, earlier] = [self.later, self.earlier()].map(|side| self.date(side));
-        self.within.map(|within| format!("{later} - {earlier} <= {within}"))
+        format!("{later} - {earlier} <= {}", self.within)
     }
 }
 

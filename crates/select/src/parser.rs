@@ -80,7 +80,12 @@ impl Parser<'_> {
         }
         let mut as_of = self.from()?;
         let filters = match self.eat("WHERE") {
-            true => self.conditions(&mut as_of)?,
+            true => self.conditions(as_of.as_mut())?,
+            false if as_of.is_some() => {
+                return self.fail(
+                    "ASOF JOIN needs the most days between two rows: WHERE a.ordered_at - b.shown_at <= 14",
+                );
+            }
             false => [None, None],
         };
         self.group_by(&labels)?;

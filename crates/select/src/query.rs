@@ -323,7 +323,7 @@ impl fmt::Display for Select {
         }
         let conjuncts: Vec<_> =
             self.filters.iter().flatten().flat_map(Predicate::conjuncts).collect();
-        let bound = self.as_of.as_ref().and_then(AsOf::bound);
+        let bound = self.as_of.as_ref().map(AsOf::bound);
         let predicate = match conjuncts.is_empty() {
             true => None,
             false => Some(Predicate::conjunction(&conjuncts, true)),

@@ -43,8 +43,8 @@ pub struct Lookup {
     pub earlier: Side,
     /// The days that the other side's rows may have.
     pub period: Period,
-    /// The most days between two rows; `None` for any number.
-    pub within: Option<u32>,
+    /// The most days between two rows.
+    pub within: u32,
     /// The most labels of one key.
     pub per_key: u32,
 }

@@ -57,17 +57,12 @@ impl Select {
             |side: Side| format!("{}'s `{}`", names[side.index()], as_of.dates[side.index()]);
         let [later, earlier] = [as_of.later, as_of.earlier()].map(name);
         let days = match as_of.within {
-            None => String::new(),
-            Some(1) => " or 1 day before it".to_owned(),
-            Some(0) => String::new(),
-            Some(days) => format!(" or up to {days} days before it"),
-        };
-        let on = match as_of.within {
-            None => "on or before",
-            Some(_) => "on",
+            0 => String::new(),
+            1 => " or the day before".to_owned(),
+            days => format!(" or up to {days} days before"),
         };
         Some(format!(
-            "each shared key counts with its latest {earlier} {on} the day of {later}{days}, and does not count without one"
+            "each shared key counts with its latest {earlier} on the day of {later}{days}, and does not count without one"
         ))
     }
 

@@ -13,18 +13,16 @@ impl Parser<'_> {
     /// Reads the condition of WHERE: the bound of a join, and each side's filter.
     pub(super) fn conditions(
         &mut self,
-        as_of: &mut Option<AsOf>,
+        as_of: Option<&mut AsOf>,
     ) -> Result<[Option<Predicate>; 2], Error> {
-        let has_bound = match as_of {
-            Some(as_of) => self.bound(as_of)?,
-            None => false,
-        };
-        if has_bound && self.is("OR") {
-            return self.fail("join the bound on the days and other conditions by AND");
-        }
-        match has_bound && !self.eat("AND") {
-            true => Ok([None, None]),
-            false => self.filters(),
+        let Some(as_of) = as_of else { return self.filters() };
+        self.bound(as_of)?;
+        match self.eat("AND") {
+            true => self.filters(),
+            false if self.is("OR") => {
+                self.fail("join the bound on the days and other conditions by AND")
+            }
+            false => Ok([None, None]),
         }
     }
 

@@ -67,27 +67,24 @@ impl Parser<'_> {
             }
             dates[side.index()] = column.name;
         }
-        Ok(AsOf { later, dates, within: None })
+        Ok(AsOf { later, dates, within: 0 })
     }
 
     fn key_of(&mut self, table: &str) -> bool {
         self.eat(table) && self.eat_symbol(".") && self.eat("key")
     }
 
-    /// Reads the bound on the days between joined rows, if the condition of WHERE begins with one. Returns whether
-    /// there is one.
-    pub(super) fn bound(&mut self, as_of: &mut AsOf) -> Result<bool, Error> {
-        if *self.following(3) != Token::Symbol("-") {
-            return Ok(false);
-        }
+    /// Reads the bound on the days between joined rows, with which the condition of WHERE begins.
+    pub(super) fn bound(&mut self, as_of: &mut AsOf) -> Result<(), Error> {
         let at = self.at();
         for side in [as_of.later, as_of.earlier()] {
             if side != as_of.later {
-                self.advance();
+                self.expect_symbol("-", "`-` between the dates of both sides")?;
             }
-            if self.column()? != as_of.date(side) {
+            if !self.column().is_ok_and(|column| column == as_of.date(side)) {
                 let [later, earlier] = [as_of.later, as_of.earlier()].map(|side| as_of.date(side));
-                let what = format!("the only difference is {later} - {earlier} <= DAYS");
+                let what =
+                    format!("begin with the most days between two rows: {later} - {earlier} <= 14");
                 return Err(Error::at(self.text, at, what));
             }
         }
@@ -98,8 +95,8 @@ impl Parser<'_> {
                 if days.scale() == 0 && (0..=i128::from(MAX_WITHIN)).contains(&days.number()) =>
             {
                 self.advance();
-                as_of.within = Some(days.number() as u32);
-                Ok(true)
+                as_of.within = days.number() as u32;
+                Ok(())
             }
             _ => self.refuse(&bound),
         }

@@ -352,6 +352,44 @@ pub enum InputFault {
         /// The first row of that key.
         first: Place,
     },
+    /// Rows with one key have more labels than its declaration allows, within the days that count.
+    #[error(
+        "{place} has the same key as {first}, and a label too many: within the days that count, a key has at most {most}; \
+         agree on more with --column, as in label<=16/4, or keep fewer rows"
+    )]
+    TooManyLabelsOfKey {
+        /// The row with the label.
+        place: Place,
+        /// The first row of that key.
+        first: Place,
+        /// The maximum.
+        most: usize,
+    },
+    /// A value is not a date.
+    #[error(
+        "{place}, column `{column}`: not a date; write dates as YYYY-MM-DD, a time of day may follow"
+    )]
+    NotADate {
+        /// The place of the value.
+        place: Place,
+        /// The column.
+        column: String,
+    },
+    /// A date is not in the period that its column declares.
+    #[error(
+        "{place}, column `{column}`: the day is not from {first} to {last}; leave out this row, or agree on another period \
+         with --column"
+    )]
+    OutsidePeriod {
+        /// The place of the value.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The first day.
+        first: String,
+        /// The last day.
+        last: String,
+    },
     /// The table has no rows, and the settings forbid that.
     #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]
     Empty {

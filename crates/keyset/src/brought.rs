@@ -34,10 +34,10 @@ impl Brought {
         }
     }
 
-    /// Returns the column of each number of a row.
-    pub(super) fn columns_of(reading: &Reading) -> Vec<String> {
+    /// Returns the column of each number of a row; `None` for one that is not added up.
+    pub(super) fn columns_of(reading: &Reading) -> Vec<Option<String>> {
         match (&reading.values, &reading.query) {
-            (Some((column, _)), _) => vec![column.clone()],
+            (Some((column, _)), _) => vec![Some(column.clone())],
             (None, Some(columns)) => columns.slots().iter().map(Slot::column).collect(),
             (None, None) => Vec::new(),
         }
@@ -56,13 +56,13 @@ impl Brought {
 
 /// Sums of magnitudes that refuse to exceed 2^63 − 1, one for each number of a row.
 pub(super) struct Magnitudes {
-    /// The column of each.
-    columns: Vec<String>,
+    /// The column of each; `None` for one that is not added up.
+    columns: Vec<Option<String>>,
     totals: Vec<u64>,
 }
 
 impl Magnitudes {
-    pub(super) fn new(columns: Vec<String>) -> Self {
+    pub(super) fn new(columns: Vec<Option<String>>) -> Self {
         Self { totals: vec![0; columns.len()], columns }
     }
 
@@ -84,6 +84,7 @@ impl Magnitudes {
     pub(super) fn add(&mut self, numbers: &[i64], row: &Row<'_>) -> Result<()> {
         let pairs = self.totals.iter_mut().zip(numbers);
         for ((total, number), column) in pairs.zip(&self.columns) {
+            let Some(column) = column else { continue };
             grow(total, number.unsigned_abs()).ok_or_else(|| {
                 let column = column.clone();
                 row.fault(InputFault::SumTooLarge { place: row.place(), column })

@@ -12,6 +12,7 @@ use crate::{
     places::{Hashed, Places},
     profile::Profiling,
     query_columns::{QueryColumns, Slot},
+    touches::Touches,
 };
 
 /// The rows of the distinct keys of a table or of a partition. Keys are numbered in the order of the first rows that
@@ -121,13 +122,14 @@ impl KeyRows {
     ) -> std::result::Result<(), RowNumber> {
         match brought {
             Brought::Nothing => {}
-            Brought::Number => {
-                self.add_up(&of_rows, 1, None)?;
-            }
-            Brought::Query(columns) => {
-                let label = columns.place(&Slot::Label);
-                self.add_up(&of_rows, columns.slots().len(), label)?;
-            }
+            Brought::Number => self.add_up(&of_rows, 1, None)?,
+            Brought::Query(columns) => match columns.touches() {
+                Some(touches) => self.join_touches(&of_rows, touches)?,
+                None => {
+                    let label = columns.place(&Slot::Label);
+                    self.add_up(&of_rows, columns.slots().len(), label)?;
+                }
+            },
             Brought::Columns(sent, duplicates) => self.gather(of_rows, sent, *duplicates)?,
         }
         self.brought = brought.clone();
@@ -199,6 +201,30 @@ impl KeyRows {
                 } else if number != 0 && number != *value {
                     return Err(RowNumber::at(row / self.identifiers));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each key the labels and days of its rows, or returns the first row with a label too many.
+    fn join_touches(
+        &mut self,
+        numbers: &[u8],
+        touches: Touches,
+    ) -> std::result::Result<(), RowNumber> {
+        let len = touches.len();
+        self.values = vec![vec![0; self.all]; len];
+        let (numbers, _) = numbers.as_chunks();
+        let keyed =
+            self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
+        for ((row, key), numbers) in keyed.zip(numbers.chunks_exact(len)) {
+            let row_numbers: Vec<_> = numbers.iter().map(|one| i64::from_le_bytes(*one)).collect();
+            let mut of_key: Vec<_> = self.values.iter().map(|values| values[key.index()]).collect();
+            if touches.add(&mut of_key, &row_numbers).is_none() {
+                return Err(RowNumber::at(row / self.identifiers));
+            }
+            for (values, number) in self.values.iter_mut().zip(of_key) {
+                values[key.index()] = number;
             }
         }
         Ok(())

@@ -26,3 +26,4 @@ pub mod sketch;
 mod spilled;
 pub mod survey;
 pub mod table_keys;
+pub mod touches;

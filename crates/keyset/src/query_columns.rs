@@ -1,7 +1,8 @@
 //! The columns of a side that a query uses: the numbers that each row contributes, and the label of its key.
 //!
 //! Each row contributes the same number of [`Slot`]s. A row that the side's own filter leaves out contributes zeros. A
-//! key adds up the numbers of its rows; all of its rows must have the same label.
+//! key adds up the numbers of its rows; all of its rows must have the same label. If the other side's day selects one of
+//! a key's rows, these contribute their labels and days instead ([`Touches`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,13 +14,13 @@ use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_core::error::{InputFault, Result};
 use vesica_normalize::shown::is_plain;
 use vesica_select::{
-    ColumnKind, ColumnRef, Datum, Declaration, Declared, FixedPoint, Keys, Label, LabelShape,
-    LabelValues, Predicate, Range, Select, Shape, Side, Summand,
+    ColumnKind, ColumnRef, Date, Datum, Declaration, Declared, FixedPoint, Keys, Label, LabelShape,
+    LabelValues, Period, Predicate, Range, Select, Shape, Side, Summand,
 };
 use vesica_table::{row::Row, rows::Scan};
 use zeroize::Zeroizing;
 
-use crate::numbers::parse;
+use crate::{numbers::parse, touches::Touches};
 
 /// The maximum length of a private label, in bytes.
 pub const MAX_LABEL: usize = 64;
@@ -37,15 +38,26 @@ pub enum Slot {
     Value(String),
     /// The product of the values of two columns.
     Product(String, String),
+    /// The number of the day of a column in the period of its days.
+    Day(String, Period),
+    /// One of the numbers of [`Touches`].
+    Touch(usize),
 }
 
 impl Slot {
-    /// Returns the column that messages about it name; empty for one without a column.
-    pub(crate) fn column(&self) -> String {
+    /// Returns whether the slot is a number of a sum.
+    pub fn is_summand(&self) -> bool {
+        !matches!(self, Self::Label | Self::Day(..) | Self::Touch(_))
+    }
+
+    /// Returns the column that messages about it name; empty for one without a column. `None` for one that is not added
+    /// up.
+    pub(crate) fn column(&self) -> Option<String> {
         match self {
-            Self::Label | Self::Row => String::new(),
-            Self::Present(columns) => columns.first().cloned().unwrap_or_default(),
-            Self::Value(column) | Self::Product(column, _) => column.clone(),
+            Self::Label | Self::Day(..) | Self::Touch(_) => None,
+            Self::Row => Some(String::new()),
+            Self::Present(columns) => Some(columns.first().cloned().unwrap_or_default()),
+            Self::Value(column) | Self::Product(column, _) => Some(column.clone()),
         }
     }
 }
@@ -59,6 +71,7 @@ pub struct QueryColumns {
     labels: Vec<LabelColumn>,
     slots: Vec<Slot>,
     keys: Keys,
+    touches: Option<Touches>,
 }
 
 /// A column that a query uses.
@@ -72,7 +85,7 @@ struct QueryColumn {
 impl QueryColumn {
     fn new(declaration: &Declaration) -> Self {
         let listed = match declaration.kind() {
-            ColumnKind::PublicLabels(labels) => labels.iter().cloned().collect(),
+            ColumnKind::PublicLabels { labels, .. } => labels.iter().cloned().collect(),
             _ => HashSet::new(),
         };
         Self { declaration: declaration.clone(), listed }
@@ -140,6 +153,13 @@ impl QueryColumns {
             .map(|(label, shape)| LabelColumn::new(label, shape))
             .collect();
         let (filter, keys) = (select.filter(side).cloned(), declared.keys());
+        let touches = shape.lookup.as_ref().filter(|lookup| lookup.earlier == side);
+        let touches = touches.map(|lookup| Touches::new(lookup, filter.is_some()));
+        if let Some(touches) = touches {
+            let slots = (0..touches.len()).map(Slot::Touch).collect();
+            let keys = Keys::Unique;
+            return Self { columns, filter, labels, slots, keys, touches: Some(touches) };
+        }
         let mut slots = Vec::new();
         if !labels.is_empty() {
             slots.push(Slot::Label);
@@ -147,7 +167,10 @@ impl QueryColumns {
         if filter.is_some() || keys == Keys::Repeats {
             slots.push(Slot::Row);
         }
-        let mut made = Self { columns, filter, labels, slots, keys };
+        if let (Some(as_of), Some(lookup)) = (select.as_of(), &shape.lookup) {
+            slots.push(Slot::Day(as_of.date(side).name, lookup.period));
+        }
+        let mut made = Self { columns, filter, labels, slots, keys, touches };
         for sum in &shape.sums {
             for slot in made.factors(&sum.summand, side) {
                 if !made.slots.contains(&slot) {
@@ -197,12 +220,22 @@ impl QueryColumns {
         self.slots.iter().position(|known| known == slot)
     }
 
+    /// Returns the place of a slot among those that are numbers of sums.
+    pub fn number(&self, slot: &Slot) -> Option<usize> {
+        self.slots.iter().filter(|slot| slot.is_summand()).position(|known| known == slot)
+    }
+
+    /// Returns the layout of a key's labels and days, if the other side's day selects one of its rows.
+    pub fn touches(&self) -> Option<Touches> {
+        self.touches
+    }
+
     /// Returns whether rows are selected by a filter.
     pub fn filters(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// Returns whether the keys of this side are unique.
+    /// Returns whether each key has at most one row that counts.
     pub fn keys(&self) -> Keys {
         self.keys
     }
@@ -352,6 +385,8 @@ pub(super) struct QueryReader {
     /// The places of columns in slots and labels.
     slots: Vec<PlacedSlot>,
     labels: Vec<usize>,
+    /// The place of the column of dates, if there is one.
+    date: Option<usize>,
     /// The numbers of a row's columns; `None` for null, and 0 for other types.
     values: Vec<Option<i64>>,
 }
@@ -364,6 +399,9 @@ enum PlacedSlot {
     Present(Vec<usize>),
     Value(usize),
     Product(usize, usize),
+    Day(usize, Period),
+    /// A part of a key's labels and days.
+    Touch,
 }
 
 impl QueryReader {
@@ -379,6 +417,8 @@ impl QueryReader {
         let place = |name: &str| columns.columns.iter().position(|column| column.name() == name);
         let place = |name: &String| place(name).unwrap_or_default();
         let slot = |slot: &Slot| match slot {
+            Slot::Day(name, period) => PlacedSlot::Day(place(name), *period),
+            Slot::Touch(_) => PlacedSlot::Touch,
             Slot::Label => PlacedSlot::Label,
             Slot::Row => PlacedSlot::Row,
             Slot::Present(names) => PlacedSlot::Present(names.iter().map(place).collect()),
@@ -387,7 +427,10 @@ impl QueryReader {
         };
         let slots = columns.slots.iter().map(slot).collect();
         let labels = columns.labels.iter().map(|label| place(&label.label.column().name)).collect();
-        Ok(Some(Self { columns, positions, slots, labels, values: Vec::new() }))
+        let is_date =
+            |column: &QueryColumn| matches!(column.declaration.kind(), ColumnKind::Date { .. });
+        let date = columns.columns.iter().position(is_date);
+        Ok(Some(Self { columns, positions, slots, labels, date, values: Vec::new() }))
     }
 
     /// Appends a row's numbers.
@@ -395,9 +438,10 @@ impl QueryReader {
     /// # Errors
     /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`],
     /// [`InputFault::UndeclaredNull`], [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`],
-    /// [`InputFault::LongLabel`], [`InputFault::HiddenLabel`] and [`InputFault::SumTooLarge`].
+    /// [`InputFault::LongLabel`], [`InputFault::HiddenLabel`], [`InputFault::NotADate`], [`InputFault::OutsidePeriod`] and
+    /// [`InputFault::SumTooLarge`].
     pub(super) fn of(&mut self, row: &Row<'_>, numbers: &mut Vec<i64>) -> Result<()> {
-        let Self { columns, positions, slots, labels, values } = self;
+        let Self { columns, positions, slots, labels, date, values } = self;
         let mut data = Vec::with_capacity(positions.len());
         values.clear();
         for (column, position) in columns.columns.iter().zip(positions) {
@@ -412,20 +456,29 @@ impl QueryReader {
         }
         let by_name =
             |name: &str| data[columns.columns.iter().position(|column| column.name() == name)?];
-        if columns.filter.as_ref().is_some_and(|filter| filter.holds(&by_name) != Some(true)) {
+        let passes =
+            columns.filter.as_ref().is_none_or(|filter| filter.holds(&by_name) == Some(true));
+        let mut label = || -> Result<i64> {
+            let mut code = 0;
+            for (label, place) in columns.labels.iter().zip(&mut *labels) {
+                let number = label_of(label, data[*place], row)?;
+                code = code * i64::from(label.count()) + i64::from(number);
+            }
+            Ok(code)
+        };
+        if let Some(touches) = columns.touches {
+            let day = date.map_or(0, |place| values[place].unwrap_or(0));
+            let label = if passes { Some(label()?) } else { None };
+            numbers.extend(touches.of_row(day as i32, label));
+            return Ok(());
+        }
+        if !passes {
             numbers.extend(slots.iter().map(|_| 0));
             return Ok(());
         }
         for slot in slots {
             numbers.push(match slot {
-                PlacedSlot::Label => {
-                    let mut code = 0;
-                    for (label, place) in columns.labels.iter().zip(&mut *labels) {
-                        let number = label_of(label, data[*place], row)?;
-                        code = code * i64::from(label.count()) + i64::from(number);
-                    }
-                    code + 1
-                }
+                PlacedSlot::Label => label()? + 1,
                 PlacedSlot::Row => 1,
                 PlacedSlot::Present(places) => {
                     places.iter().all(|place| values[*place].is_some()).into()
@@ -438,6 +491,20 @@ impl QueryReader {
                         row.fault(InputFault::SumTooLarge { place: row.place(), column })
                     })?
                 }
+                PlacedSlot::Day(place, period) => {
+                    let days = values[*place].unwrap_or(0) - i64::from(period.first.number());
+                    if !(0..i64::from(period.days())).contains(&days) {
+                        let column = columns.columns[*place].name().to_owned();
+                        return Err(row.fault(InputFault::OutsidePeriod {
+                            place: row.place(),
+                            column,
+                            first: period.first.to_string(),
+                            last: period.last.to_string(),
+                        }));
+                    }
+                    days
+                }
+                PlacedSlot::Touch => 0,
             });
         }
         Ok(())
@@ -451,7 +518,10 @@ fn datum<'a>(column: &QueryColumn, row: &Row<'a>, position: usize) -> Result<Opt
     let (place, name) = (|| row.place(), || column.name().to_owned());
     let bytes = row.field(position);
     let trimmed = bytes.trim_ascii();
-    let is_text = !matches!(declaration.kind(), ColumnKind::Number { .. } | ColumnKind::Boolean);
+    let is_text = matches!(
+        declaration.kind(),
+        ColumnKind::Text | ColumnKind::Label { .. } | ColumnKind::PublicLabels { .. }
+    );
     if if is_text { bytes } else { trimmed }.is_empty() {
         return match declaration.is_nullable() {
             true => Ok(None),
@@ -479,7 +549,13 @@ fn datum<'a>(column: &QueryColumn, row: &Row<'a>, position: usize) -> Result<Opt
                 return Err(row.fault(fault));
             }
         },
-        ColumnKind::PublicLabels(_) => {
+        ColumnKind::Date { .. } => match date_of(text(trimmed)?) {
+            Some(date) => Datum::Number(FixedPoint::new(date.number().into(), 0)),
+            None => {
+                return Err(row.fault(InputFault::NotADate { place: place(), column: name() }));
+            }
+        },
+        ColumnKind::PublicLabels { .. } => {
             let label = text(bytes)?;
             if !listed.contains(label) {
                 let fault = InputFault::UndeclaredLabel { place: place(), column: name() };
@@ -489,6 +565,14 @@ fn datum<'a>(column: &QueryColumn, row: &Row<'a>, position: usize) -> Result<Opt
         }
         ColumnKind::Text | ColumnKind::Label { .. } => Datum::Text(text(bytes)?),
     }))
+}
+
+/// Returns the day of a date, or of a date with a time of day.
+fn date_of(text: &str) -> Option<Date> {
+    let (date, time) = text.split_at_checked(10)?;
+    let has_time =
+        time.starts_with(['T', ' ']) && time[1..].starts_with(|c: char| c.is_ascii_digit());
+    if time.is_empty() || has_time { date.parse().ok() } else { None }
 }
 
 /// Returns the number of a row's label; null is the last one.

@@ -49,9 +49,13 @@ pub struct Reading {
 impl Reading {
     /// Returns the fault of a row that contributes something other than allowed to the key of an earlier row.
     pub(crate) fn too_many(&self, first: Place, place: Place) -> InputFault {
-        match &self.sends {
-            Some(sent) => InputFault::TooManyRowsToSend { place, first, rows: sent.rows },
-            None => InputFault::SeveralLabels { place, first },
+        let touches = self.query.as_ref().and_then(|columns| columns.touches());
+        match (&self.sends, touches) {
+            (Some(sent), _) => InputFault::TooManyRowsToSend { place, first, rows: sent.rows },
+            (None, Some(touches)) => {
+                InputFault::TooManyLabelsOfKey { place, first, most: touches.labels() }
+            }
+            (None, None) => InputFault::SeveralLabels { place, first },
         }
     }
 

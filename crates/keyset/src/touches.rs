@@ -3,7 +3,7 @@
 //! A key keeps, for each of its labels, the days of its rows that count, as bits. So it takes the same room however many
 //! rows it has, and rows may be joined in parts. Of several rows on one day, the last one counts.
 
-use vesica_select::{Date, Lookup, Period};
+use vesica_select::{Lookup, Period};
 
 /// Numbers that a label and its days take.
 const NUMBERS: usize = 3;
@@ -52,11 +52,11 @@ impl Touches {
         self.period.first.number() - self.within as i32
     }
 
-    /// Returns the numbers of a row with a label's number, or of one that a filter leaves out.
-    pub(crate) fn of_row(self, date: Date, label: Option<i64>) -> Vec<i64> {
+    /// Returns the numbers of a row of a day with a label's number, or of one that a filter leaves out.
+    pub(crate) fn of_row(self, day: i32, label: Option<i64>) -> Vec<i64> {
         let mut numbers = vec![0; self.len()];
-        let days = date.number() - self.first();
-        if days < 0 || date > self.period.last {
+        let days = day - self.first();
+        if days < 0 || day > self.period.last.number() {
             return numbers;
         }
         let place = usize::from(self.has_filter && label.is_some()) * NUMBERS;
@@ -127,14 +127,15 @@ impl Touch {
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
-    use vesica_select::Side;
+    use vesica_select::{Date, Side};
 
     use super::*;
 
     fn date(number: i32) -> Date {
         let first: Date = "2026-10-01".parse().unwrap();
         let mut dates = (2025..2028).flat_map(|year| {
-            (1..13).flat_map(move |month| (1..32).filter_map(move |day| Date::new(year, month, day)))
+            (1..13)
+                .flat_map(move |month| (1..32).filter_map(move |day| Date::new(year, month, day)))
         });
         dates.find(|date| date.number() == first.number() + number).unwrap()
     }
@@ -153,11 +154,13 @@ mod tests {
             let touches = Touches::new(&lookup, has_filter);
             let rows: Vec<(i32, Option<i64>)> = (0..rng.random_range(0..12))
                 .map(|_| {
-                    let label = (!has_filter || rng.random_bool(0.7)).then(|| rng.random_range(0..i64::from(labels)));
+                    let label = (!has_filter || rng.random_bool(0.7))
+                        .then(|| rng.random_range(0..i64::from(labels)));
                     (rng.random_range(-70..70), label)
                 })
                 .collect();
-            let numbers = rows.iter().map(|(day, label)| touches.of_row(date(*day), *label));
+            let numbers =
+                rows.iter().map(|(day, label)| touches.of_row(date(*day).number(), *label));
             let numbers: Vec<_> = numbers.collect();
             let parts = rng.random_range(1..=4).min(numbers.len().max(1));
             let mut key = vec![0; touches.len()];
@@ -173,7 +176,10 @@ mod tests {
                 let latest = earlier.max_by_key(|(place, (day, _))| (*day, *place));
                 let expected = latest.and_then(|(_, (_, label))| *label);
                 let chosen = touches.choice(&key, position as usize).map(|place| known[place] - 1);
-                assert_eq!(chosen, expected, "{rows:?} on day {position} of {days}, within {within}");
+                assert_eq!(
+                    chosen, expected,
+                    "{rows:?} on day {position} of {days}, within {within}"
+                );
             }
         }
     }
@@ -195,7 +201,7 @@ mod tests {
             (0, Some(6), true),
             (3, Some(7), true),
         ] {
-            let row = touches.of_row(date(day), label);
+            let row = touches.of_row(date(day).number(), label);
             assert_eq!(touches.add(&mut key, &row).is_some(), fits, "day {day}, label {label:?}");
         }
     }

@@ -157,7 +157,6 @@ impl QueryColumns {
         let touches = touches.map(|lookup| Touches::new(lookup, filter.is_some()));
         if let Some(touches) = touches {
             let slots = (0..touches.len()).map(Slot::Touch).collect();
-            let keys = Keys::Unique;
             return Self { columns, filter, labels, slots, keys, touches: Some(touches) };
         }
         let mut slots = Vec::new();
@@ -235,7 +234,7 @@ impl QueryColumns {
         self.filter.is_some()
     }
 
-    /// Returns whether each key has at most one row that counts.
+    /// Returns whether the keys of this side are unique.
     pub fn keys(&self) -> Keys {
         self.keys
     }

@@ -62,6 +62,8 @@ pub enum Error {
         /// The side.
         side: Side,
     },
+    /// A query counts distinct keys though each counts once.
+    KeysOnce,
     /// An aggregate uses a column of the side whose earlier rows are looked up.
     OfEarlier {
         /// The aggregate.
@@ -126,6 +128,9 @@ impl fmt::Display for Error {
             Self::LaterRepeats { side } => write!(
                 f,
                 "ASOF JOIN takes one row of each key of side {side}: leave out --repeated-keys, and keep one row of each key"
+            ),
+            Self::KeysOnce => f.write_str(
+                "with ASOF JOIN each key counts at most once: write count(*) instead of count(DISTINCT key)",
             ),
             Self::OfEarlier { aggregate, side } => write!(
                 f,

@@ -432,6 +432,9 @@ impl<'a> Judge<'a> {
         if repeats == [true; 2] && *aggregate != Aggregate::CountKeys {
             return Err(Error::BothRepeat { aggregate: aggregate.to_string() });
         }
+        if self.as_of.is_some() && *aggregate == Aggregate::CountKeys {
+            return Err(Error::KeysOnce);
+        }
         let columns = aggregate.columns();
         let earlier = self.as_of.map(AsOf::earlier);
         if let Some(column) = columns.iter().find(|column| Some(column.side) == earlier) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use vesica_select::{
-    CellSum, ColumnKind, ColumnRef, Datum, Declared, FixedPoint, Formula, Keys, Label, Range,
-    Select, Shape, Side, Summand,
+    AsOf, CellSum, ColumnKind, ColumnRef, Date, Datum, Declared, FixedPoint, Formula, Keys, Label,
+    Range, Select, Shape, Side, Summand,
 };
 
 /// A value of a table.
@@ -13,6 +13,7 @@ pub enum Cell {
     Number(FixedPoint),
     Text(&'static str),
     Boolean(bool),
+    Date(Date),
 }
 
 /// A row; null is `None`.
@@ -27,6 +28,7 @@ impl Row {
             Cell::Number(number) => Datum::Number(*number),
             Cell::Text(text) => Datum::Text(text),
             Cell::Boolean(is_true) => Datum::Boolean(*is_true),
+            Cell::Date(date) => Datum::Number(FixedPoint::new(date.number().into(), 0)),
         })
     }
 
@@ -63,24 +65,57 @@ impl<'t> Asked<'t> {
         self.tables[side.index()].iter().filter(holds).collect()
     }
 
+    /// All joined rows that count.
+    fn joined(&self) -> Vec<Joined<'t>> {
+        let [a_rows, b_rows] = Side::BOTH.map(|side| self.counted(side));
+        let Some(as_of) = self.query.as_of() else {
+            let all = a_rows.iter().flat_map(|a| b_rows.iter().map(move |b| [*a, *b]));
+            return all.filter(|[a, b]| a.key == b.key).collect();
+        };
+        let [counted, found] = match as_of.later {
+            Side::A => [a_rows, b_rows],
+            Side::B => [b_rows, a_rows],
+        };
+        let mut joined = Vec::new();
+        for later in counted {
+            let Some(earlier) = self.latest(as_of, later) else { continue };
+            // The filter applies to the row that was found.
+            if !found.iter().any(|row| std::ptr::eq(*row, earlier)) {
+                continue;
+            }
+            joined.push(match as_of.later {
+                Side::A => [later, earlier],
+                Side::B => [earlier, later],
+            });
+        }
+        joined
+    }
+
+    /// The latest row that is not after another one, if it is near enough.
+    fn latest(&self, as_of: &AsOf, later: &Row) -> Option<&'t Row> {
+        let day = |row: &Row, side: Side| row.number(&as_of.dates[side.index()]);
+        let on = day(later, as_of.later);
+        let earlier = as_of.earlier();
+        let rows = self.tables[earlier.index()].iter().filter(|row| row.key == later.key);
+        let latest =
+            rows.filter(|row| day(row, earlier) <= on).max_by_key(|row| day(row, earlier))?;
+        (on - day(latest, earlier) <= i128::from(as_of.within)).then_some(latest)
+    }
+
     /// All groups with rows. A query without labels has one group, even without rows.
     pub fn groups(&self) -> Groups<'t> {
-        let [a_rows, b_rows] = Side::BOTH.map(|side| self.counted(side));
         let mut groups = Groups::new();
         if self.query.labels().is_empty() {
             groups.insert(Vec::new(), Vec::new());
         }
-        for a in a_rows {
-            for b in b_rows.iter().filter(|b| b.key == a.key) {
-                let joined = [a, *b];
-                let label = |label: &Label| {
-                    let column = label.column();
-                    let datum = joined[column.side.index()].datum(&column.name);
-                    label.of(datum).map(|label| label.into_owned())
-                };
-                let labels = self.query.labels().iter().map(label).collect();
-                groups.entry(labels).or_default().push(joined);
-            }
+        for joined in self.joined() {
+            let label = |label: &Label| {
+                let column = label.column();
+                let datum = joined[column.side.index()].datum(&column.name);
+                label.of(datum).map(|label| label.into_owned())
+            };
+            let labels = self.query.labels().iter().map(label).collect();
+            groups.entry(labels).or_default().push(joined);
         }
         groups
     }

@@ -22,6 +22,7 @@ pub fn statements(side: Side, columns: &[Column], rows: &[Row]) -> Vec<String> {
         Some(Cell::Number(number)) => number.to_string(),
         Some(Cell::Text(text)) => format!("'{}'", text.replace('\'', "''")),
         Some(Cell::Boolean(is_true)) => is_true.to_string(),
+        Some(Cell::Date(date)) => format!("DATE '{date}'"),
     };
     let insert = |row: &Row| {
         let values: Vec<_> = columns.iter().map(|column| value(&row.cells[column.name])).collect();

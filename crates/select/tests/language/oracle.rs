@@ -28,6 +28,7 @@ pub fn columns() -> Columns {
             column("Visits", "integer[-500..500]", "INTEGER", Values::Number(0)),
             column("first name", "label<=5?", "VARCHAR", Values::Text(NAMES)),
             column("vip", "boolean?", "BOOLEAN", Values::Boolean),
+            column("at", "date[2026-01-01..2026-03-02]", "DATE", Values::Date(30)),
         ],
         vec![
             column(
@@ -40,6 +41,7 @@ pub fn columns() -> Columns {
             column("age", "integer?", "INTEGER", Values::Number(0)),
             column("group", "label<=4", "VARCHAR", Values::Text(NAMES.split_at(3).0)),
             column("opted_in", "boolean", "BOOLEAN", Values::Boolean),
+            column("seen", "date[2025-12-31..2026-03-04]", "DATE", Values::Date(31)),
         ],
     ]
 }

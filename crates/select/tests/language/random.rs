@@ -10,6 +10,15 @@ pub enum Values {
     Number(u8),
     Text(&'static [&'static str]),
     Boolean,
+    /// Days within so many of 2026-01-31.
+    Date(i32),
+}
+
+impl Values {
+    /// Whether a query may name the column anywhere.
+    fn is_usual(&self) -> bool {
+        !matches!(self, Self::Date(_))
+    }
 }
 
 #[derive(Clone)]
@@ -56,11 +65,19 @@ pub struct Writer<'a> {
     columns: &'a Columns,
     rng: &'a mut StdRng,
     text: String,
+    /// The side whose rows are each joined with the latest earlier row of the other.
+    later: Option<Side>,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(columns: &'a Columns, rng: &'a mut StdRng) -> Self {
-        Self { columns, rng, text: String::new() }
+        Self { columns, rng, text: String::new(), later: None }
+    }
+
+    /// Returns a side's column of dates.
+    fn date(&self, side: Side) -> Option<&'a Column> {
+        let mut columns = self.columns[side.index()].iter();
+        columns.find(|column| matches!(column.values, Values::Date(_)))
     }
 
     fn chance(&mut self, percent: u32) -> bool {
@@ -134,6 +151,10 @@ impl<'a> Writer<'a> {
 
     /// Writes a query, which is valid.
     pub fn query(mut self, with_remainder: bool) -> String {
+        let dates = Side::BOTH.map(|side| self.date(side));
+        if dates.iter().all(Option::is_some) && self.chance(25) {
+            self.later = Some(self.side());
+        }
         self.words("SELECT");
         let count = self.one(&[0, 0, 1, 1, 1, 2]);
         let mut labels = Vec::new();
@@ -165,9 +186,12 @@ impl<'a> Writer<'a> {
                 self.text += &format!(" AS c{i}");
             }
         }
-        self.words("FROM a JOIN b USING (key)");
+        match self.later {
+            Some(later) => self.as_of(later),
+            None => self.words("FROM a JOIN b USING (key)"),
+        }
         if self.chance(60) {
-            self.words("WHERE");
+            self.words(if self.later.is_some() { "AND" } else { "WHERE" });
             self.conditions();
         }
         if !labels.is_empty() {
@@ -180,7 +204,11 @@ impl<'a> Writer<'a> {
         }
         if self.chance(40) {
             self.words("HAVING");
-            let counted = self.one(&[" count(*)", " COUNT ( DISTINCT key )"]);
+            // DuckDB knows two keys after ON.
+            let counted = match self.later {
+                Some(_) => " count(*)",
+                None => self.one(&[" count(*)", " COUNT ( DISTINCT key )"]),
+            };
             self.text += counted;
             self.symbol(">=");
             let least = self.rng.random_range(1..5);
@@ -191,6 +219,21 @@ impl<'a> Writer<'a> {
         }
         let end = self.one(&["", "", ";", " ; -- the end"]);
         self.text + end
+    }
+
+    /// Writes a join by the latest earlier row, with its bound.
+    fn as_of(&mut self, later: Side) {
+        let earlier = later.other();
+        self.words(&format!("FROM {later} ASOF JOIN {earlier} ON {later}.key = {earlier}.key AND"));
+        let sides = [later, earlier].map(|side| (side, self.date(side).unwrap()));
+        for (symbol, end) in [(">=", "WHERE"), ("-", "<=")] {
+            self.column(sides[0].0, sides[0].1);
+            self.symbol(symbol);
+            self.column(sides[1].0, sides[1].1);
+            self.words(end);
+        }
+        let days = self.one(&[0, 1, 7, 14, 63]);
+        self.text += &format!(" {days}");
     }
 
     /// Returns what is written inside.
@@ -207,7 +250,7 @@ impl<'a> Writer<'a> {
             side,
             match is_bucket {
                 true => |values| matches!(values, Values::Number(_)),
-                false => |values| !matches!(values, Values::Number(_)),
+                false => |values| matches!(values, Values::Text(_) | Values::Boolean),
             },
         );
         let edges =
@@ -226,8 +269,11 @@ impl<'a> Writer<'a> {
     }
 
     fn aggregate(&mut self) -> String {
-        let side = self.side();
-        let kind = self.rng.random_range(0..8);
+        let side = self.later.unwrap_or_else(|| self.side());
+        let kind = match self.rng.random_range(0..8) {
+            2 if self.later.is_some() => 1,
+            kind => kind,
+        };
         self.apart(|this| {
             let number = |this: &mut Self, side| {
                 let column = this.any_column(side, |values| matches!(values, Values::Number(_)));
@@ -238,7 +284,7 @@ impl<'a> Writer<'a> {
                 2 => this.words("count( DISTINCT key )"),
                 3 => {
                     this.words("count(");
-                    let column = this.any_column(side, |_| true);
+                    let column = this.any_column(side, Values::is_usual);
                     this.column(side, column);
                     this.symbol(")");
                 }
@@ -247,7 +293,7 @@ impl<'a> Writer<'a> {
                     number(this, side);
                     if kind == 5 {
                         this.symbol("*");
-                        let other = this.side();
+                        let other = this.later.unwrap_or_else(|| this.side());
                         number(this, other);
                     }
                     this.symbol(")");
@@ -307,7 +353,7 @@ impl<'a> Writer<'a> {
     }
 
     fn atom(&mut self, side: Side) {
-        let column = self.any_column(side, |_| true);
+        let column = self.any_column(side, Values::is_usual);
         self.column(side, column);
         if matches!(column.values, Values::Boolean) && self.chance(80) {
             return;

@@ -1,7 +1,7 @@
 //! Declarations of the columns of random queries, and random rows.
 
 use rand::{RngExt, rngs::StdRng};
-use vesica_select::{Declared, FixedPoint, Keys};
+use vesica_select::{Date, Declared, FixedPoint, Keys};
 
 use super::{
     clear::{Cell, Row},
@@ -28,7 +28,25 @@ pub fn cell(column: &Column, rng: &mut StdRng) -> Option<Cell> {
         }
         Values::Text(texts) => Cell::Text(texts[rng.random_range(0..texts.len())]),
         Values::Boolean => Cell::Boolean(rng.random()),
+        Values::Date(most) => Cell::Date(date(rng.random_range(-most..=most))),
     })
+}
+
+/// The day this many days after 2026-01-31.
+fn date(days: i32) -> Date {
+    let first = Date::new(2025, 1, 1).unwrap();
+    let wanted = Date::new(2026, 1, 31).unwrap().number() + days;
+    let mut number = first.number();
+    for (year, month, day) in (2025..2028)
+        .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
+    {
+        let Some(date) = Date::new(year, month, day) else { continue };
+        if number == wanted {
+            return date;
+        }
+        number += 1;
+    }
+    unreachable!("a day of these years")
 }
 
 /// Random rows for three of four of these keys.
@@ -44,9 +62,19 @@ pub fn table(
             Keys::Unique => rng.random_range(0..4).min(1),
             Keys::Repeats => rng.random_range(0..4),
         };
-        for _ in 0..copies {
-            let cells = columns.iter().map(|column| (column.name, cell(column, rng))).collect();
-            rows.push(Row { key, cells });
+        let first = rows.len();
+        while rows.len() < first + copies {
+            let cells: std::collections::BTreeMap<_, _> =
+                columns.iter().map(|column| (column.name, cell(column, rng))).collect();
+            // DuckDB takes any of several rows of one day.
+            let day = |cells: &std::collections::BTreeMap<_, Option<Cell>>| {
+                let mut dates = cells.values().flatten();
+                dates.find_map(|cell| if let Cell::Date(date) = cell { Some(*date) } else { None })
+            };
+            let is_new = |row: &Row| day(&cells).is_none() || day(&row.cells) != day(&cells);
+            if rows[first..].iter().all(is_new) {
+                rows.push(Row { key, cells });
+            }
         }
     }
     rows

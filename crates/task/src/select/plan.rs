@@ -5,7 +5,7 @@ use vesica_keyset::query_columns::{MAX_LABEL, QueryColumns, Slot};
 use vesica_params::Laplace;
 use vesica_psi::{
     Sizes,
-    select::{Cells, Column, MAX_NUMBERS, Owner, Plan, Term, Width},
+    select::{Cells, Column, Lookup, MAX_NUMBERS, Owner, Plan, Term, Width},
 };
 use vesica_select::{Keys, LabelShape, Range, Shape, Side, Summand};
 use vesica_table::rows::MAX_ROWS;
@@ -66,7 +66,7 @@ impl Route {
             });
             let column = |(side, slot): (Side, Slot)| Column {
                 owner: owner(side),
-                index: number(&columns[side.index()], &slot),
+                index: columns[side.index()].number(&slot).expect("a slot of the query"),
             };
             let (first, times) = (all.next(), all.next());
             let is_mixed = factors.iter().all(|factors| !factors.is_empty());
@@ -126,7 +126,7 @@ impl Route {
             let numbers = terms.len() + usize::from(counts);
             for (sum, place) in shape.sums.iter().zip(&places) {
                 let Some(place) = place else { continue };
-                let changes = sensitivity(selection, &sum.summand)?;
+                let changes = sensitivity(shape, &sum.summand)?;
                 terms[*place].noise = Some(noise.share(numbers, changes)?);
             }
             cells.count_noise = if counts { Some(noise.share(numbers, 1)?) } else { None };
@@ -139,7 +139,11 @@ impl Route {
                 );
             }
         }
-        let plan = Plan { sizes, partitions, factor_bits, terms, groups, other_groups, cells };
+        let lookup = columns[table.index()]
+            .touches()
+            .map(|touches| Lookup::holding(touches.positions(), touches.labels()));
+        let plan =
+            Plan { sizes, partitions, factor_bits, terms, groups, other_groups, lookup, cells };
         check_spread(&plan, table)?;
         Ok(Self { columns, table, plan, places })
     }
@@ -198,13 +202,10 @@ pub(crate) struct Between {
 }
 
 /// Returns the most by which a key changes a sum.
-fn sensitivity(selection: &Selection, summand: &Summand) -> Result<u64, String> {
-    let repeats = |side: &Side| {
-        selection.declared(*side).is_some_and(|declared| declared.keys() == Keys::Repeats)
-    };
+fn sensitivity(shape: &Shape, summand: &Summand) -> Result<u64, String> {
     let factors = match summand {
         Summand::Key => return Ok(1),
-        _ if Side::BOTH.iter().any(repeats) => {
+        _ if shape.keys.contains(&Keys::Repeats) => {
             return Err("with --epsilon, each key has one row: a key with many rows would show in a count of rows".to_owned());
         }
         Summand::Row | Summand::Present(_) => return Ok(1),
@@ -227,19 +228,13 @@ fn sensitivity(selection: &Selection, summand: &Summand) -> Result<u64, String> 
     Ok(most)
 }
 
-/// Returns the number of a slot's column in the engine, which takes all numbers of a side but labels.
-fn number(columns: &QueryColumns, slot: &Slot) -> usize {
-    let place = columns.place(slot).expect("a slot of the query");
-    place - usize::from(columns.place(&Slot::Label).is_some())
-}
-
 /// Returns the number of bits of a slot's values, in two's complement.
 fn bits(columns: &QueryColumns, slot: &Slot) -> u32 {
     match (slot, columns.range(slot)) {
         (Slot::Value(_), Some(range)) => (range.bits() + u32::from(range.low >= 0)).clamp(1, 64),
         (Slot::Row | Slot::Present(_), _) if columns.keys() == Keys::Unique => 2,
-        (Slot::Row | Slot::Present(_) | Slot::Label, _) => ROW_BITS,
-        (Slot::Value(_) | Slot::Product(..), _) => 64,
+        (Slot::Row | Slot::Present(_), _) => ROW_BITS,
+        _ => 64,
     }
 }
 
@@ -248,7 +243,7 @@ fn sum_bits(columns: &QueryColumns, slot: &Slot) -> u32 {
     let of_key = match slot {
         Slot::Value(_) => columns.range(slot).unwrap_or(Range::FULL).magnitude(),
         Slot::Row | Slot::Present(_) if columns.keys() == Keys::Unique => 1,
-        Slot::Row | Slot::Present(_) | Slot::Product(..) | Slot::Label => Range::FULL.magnitude(),
+        _ => Range::FULL.magnitude(),
     };
     let of_all = (u128::from(of_key) * u128::from(MAX_ROWS)).min(1 << 63);
     of_all.checked_ilog2().map_or(0, |log| log + 1)

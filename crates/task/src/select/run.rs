@@ -8,11 +8,12 @@ use vesica_keyset::{
     key_rows::KeyRows,
     partitions::{Partition, Partitions},
     query_columns::{Groups, Slot},
+    touches::Touches,
 };
 use vesica_net::Channel;
 use vesica_psi::{
     Items,
-    select::{CellShares, Input, OpenedCells, Owner, Selector, Sharer},
+    select::{CellShares, Input, Lookup, OpenedCells, Owner, Selector, Sharer},
 };
 use vesica_select::Shape;
 use zeroize::Zeroizing;
@@ -127,6 +128,8 @@ struct KeyNumbers<'a> {
     counted: Option<Vec<bool>>,
     columns: Vec<Cow<'a, [i64]>>,
     labels: Vec<u32>,
+    positions: Vec<u32>,
+    choices: Vec<u8>,
     groups: Groups,
     left: Left,
 }
@@ -140,12 +143,21 @@ impl<'s> KeyNumbers<'s> {
         let mut left = Left::default();
         let mut made = Vec::new();
         let mut is_clamped = vec![false; used];
-        let (mut counted, mut labels) = (None, Vec::new());
+        let (mut counted, mut labels, mut positions) = (None, Vec::new(), Vec::new());
+        if let Some(touches) = columns.touches() {
+            let looked_up = LookedUp::of(touches, numbers, &groups);
+            let LookedUp { labels, choices } = looked_up;
+            return Self { counted, columns: made, labels, positions, choices, groups, left };
+        }
         for (slot, values) in columns.slots().iter().zip(numbers) {
             if *slot == Slot::Label {
                 if groups.count() > 1 {
                     labels = values.iter().map(|label| groups.of(*label)).collect();
                 }
+                continue;
+            }
+            if matches!(slot, Slot::Day(..)) {
+                positions = values.iter().map(|day| *day as u32).collect();
                 continue;
             }
             if *slot == Slot::Row && columns.filters() {
@@ -166,7 +178,7 @@ impl<'s> KeyNumbers<'s> {
             made.push(values);
         }
         left.clamped = is_clamped.iter().filter(|is_clamped| **is_clamped).count() as u64;
-        Self { counted, columns: made, labels, groups, left }
+        Self { counted, columns: made, labels, positions, choices: Vec::new(), groups, left }
     }
 
     /// Runs a party on the items of these keys.
@@ -184,9 +196,39 @@ impl<'s> KeyNumbers<'s> {
             counted: self.counted.as_deref(),
             columns: &columns,
             labels: &self.labels,
+            positions: &self.positions,
+            choices: &self.choices,
             texts,
         };
         party.run(input, channel, rng)
+    }
+}
+
+/// The labels of keys among which the other side's day selects one, as the engine takes them.
+struct LookedUp {
+    /// The groups of each key's labels.
+    labels: Vec<u32>,
+    /// For each key and day, the place of the selected label plus 1, or 0 for none.
+    choices: Vec<u8>,
+}
+
+impl LookedUp {
+    fn of(touches: Touches, numbers: &[Vec<i64>], groups: &Groups) -> Self {
+        let days = touches.positions();
+        let positions = Lookup::holding(days, touches.labels()).positions;
+        let keys = numbers.first().map_or(0, Vec::len);
+        let mut labels = Vec::new();
+        let mut choices = vec![0; keys * positions];
+        for (key, choices) in choices.chunks_exact_mut(positions).enumerate() {
+            let of_key: Vec<_> = numbers.iter().map(|values| values[key]).collect();
+            if groups.count() > 1 {
+                labels.extend(touches.labels_of(&of_key).map(|label| groups.of(label)));
+            }
+            for (day, choice) in choices[..days].iter_mut().enumerate() {
+                *choice = touches.choice(&of_key, day).map_or(0, |place| place as u8 + 1);
+            }
+        }
+        Self { labels, choices }
     }
 }
 

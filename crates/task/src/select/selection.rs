@@ -146,9 +146,13 @@ impl Selection {
         Some(QueryColumns::new(&self.select, self.shape()?, side, self.declared(side)?))
     }
 
-    /// Returns the side that has the table of circuit PSI if there are groups: the one with labels. If both have some,
-    /// it is the one whose labels are private, the one whose numbers are not added up, or the one with more groups.
+    /// Returns the side that has the table of circuit PSI if rows are looked up, or if there are groups: the one whose
+    /// rows are found, or the one with labels. If both have some, it is the one whose labels are private, the one whose
+    /// numbers are not added up, or the one with more groups.
     pub fn labeller(&self) -> Option<Role> {
+        if let Some(as_of) = self.select.as_of() {
+            return Some(self.role(as_of.earlier()));
+        }
         let labels = self.select.labels();
         let first = labels.first()?.column().side;
         if labels.iter().all(|label| label.column().side == first) {

@@ -105,6 +105,7 @@ fn columns(rng: &mut StdRng) -> Columns {
             label("first name", names.to_owned(), NAMES),
             label("many", private, many),
             Column::new("vip", format!("boolean{null}"), "BOOLEAN", Values::Boolean),
+            Column::new("at", "date[2026-01-01..2026-03-02]", "DATE", Values::Date(30)),
         ],
         vec![
             label("region", names.to_owned(), NAMES),
@@ -112,8 +113,18 @@ fn columns(rng: &mut StdRng) -> Columns {
             age,
             label("group", public, many),
             Column::new("opted_in", "boolean?", "BOOLEAN", Values::Boolean),
+            Column::new("seen", "date[2026-01-28..2026-02-03]", "DATE", Values::Date(3)),
         ],
     ]
+}
+
+/// Allows a key as many labels as it may have rows.
+fn allow_several_labels(columns: &mut [Column]) {
+    for column in columns.iter_mut().filter(|column| matches!(column.values, Values::Text(_))) {
+        let declared = column.declared.trim_end_matches('?');
+        let null = &column.declared[declared.len()..];
+        column.declared = format!("{declared}/3{null}");
+    }
 }
 
 /// Returns whether every release answers a query of this shape: one by labels of both sides has few groups, and no
@@ -145,9 +156,12 @@ impl Case {
             _ => [Keys::Unique, Keys::Unique],
         };
         let (text, query, columns, declared, shape) = loop {
-            let columns = columns(rng);
+            let mut columns = columns(rng);
             let text = Writer::new(&columns, rng).query(true);
             let query: Select = text.parse().unwrap();
+            if let Some(as_of) = query.as_of() {
+                allow_several_labels(&mut columns[as_of.earlier().index()]);
+            }
             // A side declares only the columns that it uses.
             let declared = Side::BOTH.map(|side| {
                 let used = query.columns(side);
@@ -204,9 +218,14 @@ impl Case {
         });
         for side in Side::BOTH {
             let rows = &mut tables[side.index()];
-            // All rows of a key have one label.
+            let is_earlier = self.query.as_of().is_some_and(|as_of| as_of.earlier() == side);
+            // All rows of a key have one label, except for texts among which a day selects one.
             for label in self.query.labels().iter().filter(|label| label.column().side == side) {
                 let name = &*label.column().name;
+                let column = self.columns[side.index()].iter().find(|column| column.name == name);
+                if is_earlier && matches!(column.unwrap().values, Values::Text(_)) {
+                    continue;
+                }
                 for i in 1..rows.len() {
                     if rows[i].key == rows[i - 1].key {
                         let label = rows[i - 1].cells[name].clone();
@@ -240,6 +259,7 @@ impl Case {
                 Some(Cell::Number(number)) => number.to_string(),
                 Some(Cell::Text(text)) => (*text).to_owned(),
                 Some(Cell::Boolean(is_true)) => is_true.to_string(),
+                Some(Cell::Date(date)) => date.to_string(),
             };
             let key = format!("key {}", row.key);
             writer.write_record(std::iter::once(key).chain(columns.iter().map(value))).unwrap();

@@ -203,8 +203,10 @@ impl Job {
         let rows = sends.as_ref().map_or(1, |sent| sent.rows);
         let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
             "only the side that receives columns in a join can keep unmatched rows"
-        } else if self.formulas == Formulas::Escape && (sends.is_some() || !kind.takes_columns) {
-            "only the side that receives columns in a join can escape formulas"
+        } else if self.formulas == Formulas::Escape
+            && (sends.is_some() || !kind.takes_columns && kind.result != ResultForm::Table)
+        {
+            "only the side that receives columns in a join, or texts in a table of results, can escape formulas"
         } else if self.duplicates == Duplicates::All && sends.is_none() {
             "all rows of a key are for the side that sends columns; every matching row of the other side is written \
              anyway"
@@ -326,9 +328,12 @@ impl Job {
         if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
         }
-        if self.formulas == Formulas::Escape && input.format() != Format::CSV {
-            let message =
-                "formulas are escaped in CSV only: the output has the format of the input";
+        let format = match (self.offer.query.kind.result, path) {
+            (ResultForm::Table, Some(path)) => ResultTable::format(path),
+            _ => input.format(),
+        };
+        if self.formulas == Formulas::Escape && format != Format::CSV {
+            let message = "formulas are escaped in CSV only, and the output has another format";
             return Err(Error::usage(Misuse::Output, message));
         }
         Ok(Ready { job: self, input })
@@ -576,7 +581,7 @@ fn stage(
     let formulas = job.formulas;
     let (staged, found) = session.meanwhile(move || {
         let output = Output::to(&to, access)?;
-        let mut found = None;
+        let (mut found, mut of_table) = (None, Vec::new());
         let staged = match (content, table) {
             (Content::Rows(mut rows), Some(table)) => {
                 found = stage::watch_formulas(&to, &table, &mut rows, formulas);
@@ -585,11 +590,16 @@ fn stage(
                 stage::rows(&to, output, &table, &rows, select.as_deref(), done)
             }
             (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
-            (Content::Table(table), _) => table.stage(&to, output),
+            (Content::Table(mut table), _) => {
+                if to.path().is_some_and(|path| ResultTable::format(path) == Format::CSV) {
+                    of_table = table.watch_formulas(formulas);
+                }
+                table.stage(&to, output)
+            }
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
-        Ok((staged?, found))
+        Ok((staged?, found.map_or(of_table, Findings::into_columns)))
     })?;
-    report.formulas = found.map(Findings::into_columns).unwrap_or_default();
+    report.formulas = found;
     Ok(Some(staged))
 }

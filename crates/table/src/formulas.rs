@@ -18,6 +18,7 @@ use vesica_core::{error::Result, words::counted};
 use vesica_normalize::shown::shown;
 
 use crate::{
+    results::{ResultTable, ResultValues},
     sent_types::SentType,
     written::{Matched, Received},
 };
@@ -142,6 +143,31 @@ impl Matched {
     }
 }
 
+impl ResultTable {
+    /// Counts texts that begin like formulas, and treats them: names of columns, and values of the other side.
+    pub fn watch_formulas(&mut self, formulas: Formulas) -> Vec<ColumnFormulas> {
+        let escaped = formulas == Formulas::Escape;
+        let mut found = Vec::new();
+        for column in &mut self.columns {
+            let mut of_column = ColumnFormulas {
+                column: column.name.clone(),
+                name: is_formula(&column.name),
+                values: 0,
+                escaped,
+            };
+            column.name = formulas.written(Cow::Borrowed(&column.name)).into_owned();
+            if let (true, ResultValues::Text(values)) = (column.is_received, &mut column.values) {
+                for text in values.iter_mut().flatten().filter(|text| is_formula(text)) {
+                    of_column.values += 1;
+                    *text = formulas.written(Cow::Borrowed(text)).into_owned();
+                }
+            }
+            found.extend(Some(of_column).filter(|column| column.name || column.values > 0));
+        }
+        found
+    }
+}
+
 /// Received columns whose values are examined as they are written.
 struct Watched {
     received: Box<dyn Received>,
@@ -221,6 +247,34 @@ mod tests {
             "gold",
         ] {
             assert!(!is_formula(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn results_are_treated_like_rows() {
+        let texts = || ResultValues::Text(["=1", "+2", "b"].map(|s| Some(s.to_owned())).to_vec());
+        let column = |name: &str, values, is_received| crate::results::ResultColumn {
+            name: name.to_owned(),
+            values,
+            is_received,
+        };
+        for formulas in [Formulas::Keep, Formulas::Escape] {
+            let mut table = ResultTable {
+                columns: vec![
+                    column("b.label", texts(), true),
+                    column("a.label", texts(), false),
+                    column("@n", ResultValues::Integer(vec![Some(-1); 3]), false),
+                ],
+            };
+            let found = table.watch_formulas(formulas);
+            let escaped = formulas == Formulas::Escape;
+            let counts: Vec<_> =
+                found.iter().map(|one| (&*one.column, one.name, one.values)).collect();
+            assert_eq!(counts, [("b.label", false, 1), ("@n", true, 0)]);
+            assert!(found.iter().all(|one| one.escaped == escaped));
+            let first: Vec<_> = table.texts().swap_remove(0);
+            assert_eq!(first, [if escaped { "'=1" } else { "=1" }, "=1", "-1"]);
+            assert_eq!(table.columns[2].name, if escaped { "'@n" } else { "@n" });
         }
     }
 

@@ -34,6 +34,8 @@ pub struct ResultColumn {
     pub name: String,
     /// The values, `None` for null.
     pub values: ResultValues,
+    /// Whether the values are the other side's texts.
+    pub is_received: bool,
 }
 
 /// The values of a column of results, all of one type.
@@ -227,7 +229,10 @@ mod tests {
     use crate::source::Source;
 
     fn table() -> ResultTable {
-        let column = |name: &str, values| ResultColumn { name: name.to_owned(), values };
+        let column = |name: &str, values| {
+            let is_received = matches!(values, ResultValues::Text(_));
+            ResultColumn { name: name.to_owned(), values, is_received }
+        };
         ResultTable {
             columns: vec![
                 column("l", ResultValues::Text(vec![Some("a,\"b".to_owned()), None])),

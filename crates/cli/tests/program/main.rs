@@ -5,6 +5,7 @@
 
 mod answers;
 mod assessment;
+mod attribution;
 #[cfg(unix)]
 mod broken;
 #[cfg(unix)]

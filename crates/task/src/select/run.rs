@@ -115,7 +115,9 @@ impl QueryMethod {
             let (clamped, filtered) = (Some(clamped), Some(filtered));
             let outcome = Outcome { cells, clamped, filtered, ..Outcome::default() };
             let table = answer.map(|answer| {
-                answer.table(&self.selection, shape, self.call.request.noise.is_some())
+                let table = self.route.table;
+                let own = if self.call.receives() { table } else { table.other() };
+                answer.table(&self.selection, shape, own, self.call.request.noise.is_some())
             });
             Ok(Found { outcome, content: table.map(Content::Table) })
         });

@@ -179,11 +179,13 @@ impl ShownGroups {
         CellCounts { shown: (self.rows.len() - suppressed) as u64, suppressed: suppressed as u64 }
     }
 
-    /// Returns the table: the items of the query, and for one with a minimum by group whether each group is shown.
+    /// Returns the table: the items of the query, and for one with a minimum by group whether each group is shown. This
+    /// side has the table with the letter `own`.
     pub(crate) fn table(
         &self,
         selection: &Selection,
         shape: &Shape,
+        own: Side,
         is_noisy: bool,
     ) -> ResultTable {
         let select = selection.select();
@@ -203,13 +205,21 @@ impl ShownGroups {
             }
         };
         let values: Vec<_> = select.items().iter().map(values).collect();
-        let columns = select.headings().into_iter().zip(values);
-        let mut columns: Vec<_> =
-            columns.map(|(name, values)| ResultColumn { name, values }).collect();
+        let is_received = |item: &SelectItem| match item {
+            SelectItem::Label { label, .. } => select.labels()[*label].column().side != own,
+            SelectItem::Aggregate { .. } => false,
+        };
+        let columns = select.headings().into_iter().zip(values).zip(select.items());
+        let column = |((name, values), item)| {
+            let is_received = is_received(item);
+            ResultColumn { name, values, is_received }
+        };
+        let mut columns: Vec<_> = columns.map(column).collect();
         if select.least() > 0 && !select.labels().is_empty() {
             let kinds = rows.iter().map(|row| Some(row.cell.to_string())).collect();
             let name = CELL.to_owned();
-            columns.push(ResultColumn { name, values: ResultValues::Text(kinds) });
+            let values = ResultValues::Text(kinds);
+            columns.push(ResultColumn { name, values, is_received: false });
         }
         ResultTable { columns }
     }

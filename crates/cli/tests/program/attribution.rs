@@ -1,0 +1,133 @@
+//! Conversions within some days of a view: two processes credit each purchase to the last view before it.
+
+use std::collections::BTreeMap;
+
+use crate::harness::{Connecting, Lab, Listening};
+
+const QUERY: &str = "SELECT b.campaign, count(*), sum(a.amount) FROM a ASOF JOIN b ON a.key = b.key AND \
+                     a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 3 GROUP BY b.campaign";
+const ORDERS: [&str; 4] =
+    ["--column", "ordered_at:date[2026-10-01..2026-10-20]", "--column", "amount:integer"];
+const VIEWS: [&str; 5] =
+    ["--repeated-keys", "--column", "shown_at:date", "--column", "campaign:label<=4/3"];
+
+/// The day of an order, counted from the last one of September.
+fn ordered(key: u32) -> u32 {
+    1 + key * 7 % 20
+}
+
+/// The views of a person in the order of the table: the day, and the campaign.
+fn views(key: u32) -> Vec<(u32, &'static str)> {
+    let campaign = |i: u32| ["blue", "green", "red"][(key + i) as usize % 3];
+    (0..key % 6).map(|i| (1 + (key * 3 + i * 5) % 24, campaign(i * i))).collect()
+}
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let order = |key: u32| format!("p{key},2026-10-{:02},{}\n", ordered(key), key % 50);
+    lab.write(
+        Connecting,
+        (0..200).fold("k,ordered_at,amount\n".to_owned(), |t, key| t + &order(key)),
+    );
+    let mut table = "k,shown_at,campaign\n".to_owned();
+    for key in 100..300 {
+        for (day, campaign) in views(key) {
+            table += &format!("p{key},2026-10-{day:02}T09:30:00,{campaign}\n");
+        }
+    }
+    lab.write(Listening, table);
+    lab
+}
+
+fn expected() -> String {
+    let mut groups: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for key in 100..200 {
+        let on = ordered(key);
+        let near = views(key).into_iter().filter(|(day, _)| *day <= on && on - day <= 3);
+        // Of the views of one day, the last one in the table counts.
+        let mut last: Option<(u32, &str)> = None;
+        for view in near {
+            if last.is_none_or(|last| view.0 >= last.0) {
+                last = Some(view);
+            }
+        }
+        let Some((_, campaign)) = last else { continue };
+        let (count, sum) = groups.entry(campaign).or_default();
+        (*count, *sum) = (*count + 1, *sum + key % 50);
+    }
+    assert_eq!(groups.len(), 3);
+    let rows = groups.iter().map(|(campaign, (count, sum))| format!("{campaign},{count},{sum}\n"));
+    rows.fold("b.campaign,count(*),sum(a.amount)\n".to_owned(), |text, row| text + &row)
+}
+
+fn flags<'a>(learns: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["--query", QUERY, "--learns", learns], more].concat()
+}
+
+#[test]
+fn an_order_counts_for_the_last_view_before_it() {
+    let expected = expected();
+    for (x, y) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
+        let lab = lab();
+        let ended = lab.run(&flags(x, &ORDERS), &flags(y, &VIEWS));
+        ended.iter().for_each(|side| side.assert(0, &[]));
+        for (party, learns) in [(Connecting, x), (Listening, y)] {
+            let answer = lab.output(party);
+            assert_eq!(answer.as_deref(), (learns != "peer").then_some(&*expected), "{party:?}");
+        }
+        let said = "with its latest the other side's `shown_at` on the day of this side's `ordered_at` or up to 3 days before";
+        assert!(x == "peer" || ended[0].err.contains(said), "{}", ended[0].err);
+    }
+}
+
+/// Partitions and keys on disk hold the same views.
+#[test]
+fn parts_of_the_tables_give_the_same_answer() {
+    let lab = lab();
+    let journals = [Connecting, Listening]
+        .map(|party| lab.file(party, "journal").to_str().unwrap().to_owned());
+    let more = |journal| ["--partitions", "4", "--resume", journal];
+    let mine = [&ORDERS[..], &more(&journals[0])].concat();
+    let theirs = [&VIEWS[..], &more(&journals[1])].concat();
+    let ended = lab.run(&flags("both", &mine), &flags("both", &theirs));
+    ended.iter().for_each(|side| side.assert(0, &[]));
+    assert_eq!(lab.output(Connecting).unwrap(), expected());
+}
+
+/// Tables with a fault, and the words of the error; to try another one, add a line.
+#[test]
+fn faults_of_dates_are_placed_and_not_shown() {
+    for (orders, views, words) in [
+        (
+            "k,ordered_at,amount\np1,2026-10-32,1\n",
+            None,
+            "row 1 (line 2), column `ordered_at`: not a date",
+        ),
+        ("k,ordered_at,amount\np1,20.10.2026,1\n", None, "write dates as YYYY-MM-DD"),
+        (
+            "k,ordered_at,amount\np1,2026-10-21,1\n",
+            None,
+            "the day is not from 2026-10-01 to 2026-10-20",
+        ),
+        ("k,ordered_at,amount\np1,,1\n", None, "the value is empty"),
+        ("k,ordered_at,amount\np1,2026-10-02,1\np1,2026-10-03,1\n", None, "has the same key as"),
+        (
+            "k,ordered_at,amount\np1,2026-10-02,1\n",
+            Some(
+                "k,shown_at,campaign\np1,2026-10-01,a\np2,2026-10-01,b\np1,2026-10-02,b\np1,2026-10-03,c\np1,2026-10-04,d\n",
+            ),
+            "row 5 (line 6) has the same key as row 1 (line 2), and a label too many: within the days that count, a key \
+             has at most 3",
+        ),
+    ] {
+        let lab = lab();
+        lab.write(Connecting, orders);
+        if let Some(views) = views {
+            lab.write(Listening, views);
+        }
+        let [x, y] = lab.run(&flags("me", &ORDERS), &flags("peer", &VIEWS));
+        let faulty = if views.is_some() { &y } else { &x };
+        faulty.assert(3, &[words]);
+        lab.assert_clean();
+    }
+}

@@ -15,6 +15,7 @@ pub mod engine;
 pub mod gadgets;
 pub mod garbling;
 pub mod gmw;
+pub mod lookup;
 pub mod plain;
 pub mod programs;
 #[cfg(test)]

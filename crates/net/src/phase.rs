@@ -45,7 +45,10 @@ const STEPS: [(&str, &[&str]); 3] = [
             "upload",
         ],
     ),
-    ("computing the result", &["answer", "encrypt", "groups", "reveal", "sum", "sums", "values"]),
+    (
+        "computing the result",
+        &["answer", "encrypt", "groups", "look-up", "reveal", "sum", "sums", "values"],
+    ),
 ];
 
 /// The steps of a run around its protocol.

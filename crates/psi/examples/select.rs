@@ -31,6 +31,7 @@ fn plans(items: usize) -> Vec<(String, Plan)> {
         terms,
         groups,
         other_groups: 1,
+        lookup: None,
         cells: Cells { least, ..Cells::default() },
     };
     let mut plans = vec![("count".to_owned(), plan(vec![], 1, 0))];

@@ -186,9 +186,9 @@ impl Triples {
         self.digits.take()
     }
 
-    /// Whether triples for vectors were made.
+    /// Whether triples for vectors are left.
     pub fn has_vectors(&self) -> bool {
-        self.stock.keys().any(|&bits| bits > 1)
+        self.stock.iter().any(|(&bits, shares)| bits > 1 && shares.a.left() > 0)
     }
 
     /// Takes the next `count` triples of σ = `bits`.

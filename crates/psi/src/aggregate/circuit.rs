@@ -91,7 +91,16 @@ fn plan(query: Query) -> Plan {
     };
     let count_noise = noise.filter(|_| shows_count);
     let cells = Cells { least: minimum, shows_count, threshold, count_noise, ..Cells::default() };
-    Plan { sizes, partitions, factor_bits: VALUE_BITS, terms, groups: 1, other_groups: 1, cells }
+    Plan {
+        sizes,
+        partitions,
+        factor_bits: VALUE_BITS,
+        terms,
+        groups: 1,
+        other_groups: 1,
+        lookup: None,
+        cells,
+    }
 }
 
 /// Reads the answer from the only cell.

@@ -153,8 +153,8 @@ pub(crate) struct Parameters {
 /// The way in which the values of an item of S result from their two parts, v' and w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Masking {
-    /// v' + w, number by number.
-    Sum(RowLayout),
+    /// v' + w, number by number; after the numbers come some bytes, which are numbers modulo 256.
+    Sum { numbers: RowLayout, bytes: usize },
     /// v' ⊕ w, of this many bytes.
     Xor(usize),
 }
@@ -163,15 +163,22 @@ impl Masking {
     /// Turns the values of an item into their other part, given this one.
     fn mask(self, values: &mut [u8], mask: &[u8]) {
         match self {
-            Self::Sum(layout) => layout.subtract(values, mask),
+            Self::Sum { numbers, .. } => {
+                let (values, bytes) = values.split_at_mut(numbers.len());
+                let (mask, of_bytes) = mask.split_at(numbers.len());
+                numbers.subtract(values, mask);
+                bytes.iter_mut().zip(of_bytes).for_each(|(byte, mask)| {
+                    *byte = byte.wrapping_sub(*mask);
+                });
+            }
             Self::Xor(_) => values.iter_mut().zip(mask).for_each(|(value, mask)| *value ^= mask),
         }
     }
 
     /// Bytes of an item's values.
-    fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
-            Self::Sum(layout) => layout.len(),
+            Self::Sum { numbers, bytes } => numbers.len() + bytes,
             Self::Xor(len) => len,
         }
     }

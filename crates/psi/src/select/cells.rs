@@ -1,4 +1,4 @@
-//! Step 7: what of the cells is shown, and to whom.
+//! Step 8: what of the cells is shown, and to whom.
 //!
 //! A circuit takes both parties' shares of a cell. It adds them, adds noise to them, compares the count with the
 //! minimum, and keeps what passes; everything else is 0, so that a cell with no match and one with a match too few look
@@ -86,7 +86,7 @@ fn reaches(builder: &mut Builder, count: &[Wire], is_noisy: bool, bound: u64) ->
     Some(builder.and(enough, positive))
 }
 
-/// The circuits of step 7, and where their outputs are.
+/// The circuits of step 8, and where their outputs are.
 struct Judge<'a> {
     plan: &'a Plan,
     numbers: Vec<Number>,
@@ -274,7 +274,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The triples of step 7.
+/// The triples of step 8.
 pub(super) fn demand(plan: &Plan) -> Demand {
     let judge = Judge::new(plan);
     if judge.is_open() {
@@ -289,7 +289,7 @@ pub(super) fn demand(plan: &Plan) -> Demand {
     demand
 }
 
-/// Payload bytes of step 7 without its triples: to the party that learns the cells, and to the other.
+/// Payload bytes of step 8 without its triples: to the party that learns the cells, and to the other.
 pub(super) fn bytes(plan: &Plan) -> [usize; 2] {
     let judge = Judge::new(plan);
     if judge.is_open() {
@@ -307,7 +307,7 @@ pub(super) fn bytes(plan: &Plan) -> [usize; 2] {
     [gates + shown, gates]
 }
 
-/// AND gates of step 7 one after another; `None` without a circuit.
+/// AND gates of step 8 one after another; `None` without a circuit.
 pub(super) fn depth(plan: &Plan) -> Option<u32> {
     let judge = Judge::new(plan);
     if judge.is_open() {
@@ -437,6 +437,7 @@ mod tests {
             terms: vec![],
             groups: CELLS,
             other_groups: 1,
+            lookup: None,
             cells,
         };
         let party = |owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {

@@ -25,7 +25,7 @@ fn turned(bytes: Bytes) -> Bytes {
 pub(super) fn cost(plan: &Plan) -> Cost {
     let (shares, cells) = (plan.spread(), plan.joint());
     let is_spread = plan.other_groups > 1;
-    // Otherwise the triples of step 7 are made on their own.
+    // Otherwise the triples of step 8 are made on their own.
     let opens_at_once = plan.partitions == 1 && !is_spread;
     let mut bytes = bytes_of_shares(&shares, opens_at_once);
     if is_spread {
@@ -49,7 +49,7 @@ pub(super) fn cost(plan: &Plan) -> Cost {
     }
 }
 
-/// Returns the bytes of steps 1 to 6 for a plan without labels of S, and of the triples of step 7 if it follows at
+/// Returns the bytes of steps 1 to 7 for a plan without labels of S, and of the triples of step 8 if it follows at
 /// once.
 fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     let psi = plan.circuit_psi();
@@ -62,19 +62,24 @@ fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
         false => arithmetic::bytes(count, layout, ot_bytes),
     };
     if from_other {
-        bytes = bytes + setup + products(plan.known_to_other().layout, bins);
+        bytes = bytes + setup;
         for term in plan.mixed() {
             let (one, _) = RowLayout::new(&[term.width]);
             for range in plan.bits_at_once(bins) {
                 bytes = bytes + products(one, range.len() * bins);
             }
         }
+    }
+    if from_table {
+        bytes = bytes + turned(setup);
+    }
+    bytes = bytes + plan.lookup_bytes(ot_bytes);
+    for _ in 0..plan.labels_of_match() {
+        bytes = bytes + products(plan.known_to_other().layout, bins);
+        bytes = bytes + turned(products(plan.known_to_table().layout, bins));
         if plan.groups > 1 {
             bytes = bytes + scatter::bytes(bins, plan.layout().0, plan.groups, ot_bytes);
         }
-    }
-    if from_table {
-        bytes = bytes + turned(setup + products(plan.known_to_table().layout, bins));
     }
     bytes
 }
@@ -88,7 +93,7 @@ pub(super) fn memory(plan: &Plan) -> Memory {
     let plan = &plan.spread();
     let psi = plan.circuit_psi();
     let bins = psi.bins();
-    let row = plan.layout().0.len() + plan.payload().0.len();
+    let row = plan.layout().0.len() + plan.masking().len();
     let bits = match plan.mixed().next() {
         Some(_) => plan.bits_at_once(bins).map(|bits| bits.len()).max().unwrap_or(0),
         None => 0,
@@ -96,7 +101,8 @@ pub(super) fn memory(plan: &Plan) -> Memory {
     let products = (PRODUCT + 16) * bits * bins + 3 * row * bins;
     let groups = if plan.groups > 1 { 32 * bins + (1 << 24) } else { 0 };
     let more = (products + groups) as f64;
-    circuit_psi::memory::<Silent>(&psi).and(more + spread, more)
+    let [of_other, of_table] = plan.lookup_memory().map(|bytes| bytes as f64);
+    circuit_psi::memory::<Silent>(&psi).and(more + spread + of_other, more + of_table)
 }
 
 /// Flights, for sets whose messages are sent in one piece.

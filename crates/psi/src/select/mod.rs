@@ -7,23 +7,27 @@
 //!
 //! 4. A product of numbers of both sides is x·y = x·v' + x·w. T knows the first part; shares of the second come from an
 //!    OT for each bit of x ([`arithmetic`](vesica_circuit::arithmetic)).
-//! 5. One OT for each bin and direction gives additive shares of m_j times everything that one party knows there, all
+//! 5. With a [`Lookup`], S has a position for each of its items, and T a label, or none, for each position of each of
+//!    its own. A match counts only if T has a label at S's position: the parties get shares of bits m_j for each label,
+//!    and run the next two steps once with each, and with T's group for that label.
+//! 6. One OT for each bin and direction gives additive shares of m_j times everything that one party knows there, all
 //!    columns at once: the row z_j with the count and each [`Term`].
-//! 6. With groups, T knows the label of each of its items. The rows are added up by label without S learning it
+//! 7. With groups, T knows the label of each of its items. The rows are added up by label without S learning it
 //!    ([`scatter`]); without groups, each party adds up its shares.
-//! 7. The shares of the cells are opened to one party. If cells have a minimum, noise, or texts, a circuit adds the
+//! 8. The shares of the cells are opened to one party. If cells have a minimum, noise, or texts, a circuit adds the
 //!    shares, draws the noise from random bits of both parties, compares the count with the minimum, and opens only
 //!    what passes.
 //!
 //! The party that learns the cells gets nothing else but the size of the other's set; the other party gets only that.
-//! For sets in partitions, the parties run steps 1 to 6 on each partition, add up their shares over all of them, and
-//! run step 7 once.
+//! For sets in partitions, the parties run steps 1 to 7 on each partition, add up their shares over all of them, and
+//! run step 8 once.
 //!
 //! Numbers are integers modulo 2^32, 2^64 or 2^128; [`Plan::check`] refuses a party's values if a sum could wrap.
 //! Widths follow from the plan, never from the values.
 
 mod cells;
 mod cost;
+mod lookup;
 mod share;
 mod spread;
 
@@ -43,6 +47,7 @@ use crate::{
 use spread::Spread;
 
 pub use cells::{OpenedCell, OpenedCells};
+pub use lookup::Lookup;
 pub use scatter::MAX_GROUPS;
 pub use vesica_circuit::Width;
 
@@ -113,6 +118,8 @@ pub struct Plan {
     /// The number of S's groups. With several, S has a label for each of its items. There are 1 to [`MAX_GROUPS`]
     /// cells, one for each pair of groups, ordered by T's label first.
     pub other_groups: usize,
+    /// A look-up on which it depends whether a match counts, and for which of T's labels.
+    pub lookup: Option<Lookup>,
     /// The cells, and what of them is shown.
     pub cells: Cells,
 }
@@ -171,7 +178,11 @@ pub struct Input<'a> {
     pub counted: Option<&'a [bool]>,
     /// The party's columns, with a value for each item.
     pub columns: &'a [&'a [i64]],
-    /// The party's label of each item, if it has several groups.
+    /// S's position of each item, if the plan has a look-up.
+    pub positions: &'a [u32],
+    /// For each of T's items and each position, if the plan has a look-up: 0 for no label, i for the item's i-th.
+    pub choices: &'a [u8],
+    /// The party's label of each item, if it has several groups; with a look-up, all of T's labels of each item.
     pub labels: &'a [u32],
     /// T's texts of all cells, one after another, if the plan has texts.
     pub texts: &'a [u8],
@@ -180,7 +191,15 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// Items without numbers. All count.
     pub fn new(items: Items<'a>) -> Self {
-        Self { items, counted: None, columns: &[], labels: &[], texts: &[] }
+        Self {
+            items,
+            counted: None,
+            columns: &[],
+            positions: &[],
+            choices: &[],
+            labels: &[],
+            texts: &[],
+        }
     }
 }
 
@@ -265,13 +284,16 @@ impl Plan {
         RowLayout::new(&carried.map(|term| term.width).collect::<Vec<_>>())
     }
 
+    /// S's values that travel with its items: the numbers, and the position, if there is a look-up.
+    fn masking(&self) -> Masking {
+        let (numbers, _) = self.payload();
+        Masking::Sum { numbers, bytes: usize::from(self.lookup.is_some()) }
+    }
+
     fn circuit_psi(&self) -> circuit_psi::Parameters {
         let setting = Setting::from(self.sizes).one_of(self.partitions);
-        let (payload, _) = self.payload();
-        circuit_psi::Parameters::new(
-            setting,
-            (!payload.is_empty()).then_some(Masking::Sum(payload)),
-        )
+        let values = Some(self.masking()).filter(|values| values.len() > 0);
+        circuit_psi::Parameters::new(setting, values)
     }
 
     /// The hash by which parties compare what they are about to run.
@@ -294,6 +316,11 @@ impl Plan {
             numbers.push(term.width.bits() as u64);
             numbers.extend(noise(term.noise));
         }
+        numbers.extend(
+            self.lookup
+                .into_iter()
+                .flat_map(|lookup| [lookup.positions, lookup.labels].map(|number| number as u64)),
+        );
         let mut name = blake3::Hasher::new_derive_key(context);
         for number in numbers {
             name.update(&number.to_le_bytes());
@@ -311,6 +338,7 @@ impl Plan {
         assert!((1..=MAX_GROUPS).contains(&self.cell_count()), "1 to {MAX_GROUPS} cells");
         assert!((1..=64).contains(&self.factor_bits), "factors of 1 to 64 bits");
         assert!(self.partitions > 0, "sets have a partition");
+        self.lookup.into_iter().for_each(Lookup::assert_sound);
         let numbers = usize::from(self.counts()) + self.terms.len();
         let numbers = numbers * self.other_groups;
         assert!((1..=MAX_NUMBERS).contains(&numbers), "1 to {MAX_NUMBERS} numbers");
@@ -390,18 +418,20 @@ impl Plan {
         cost::memory(self)
     }
 
-    /// Checks the number of marks, values and labels, and that labels are in range.
-    fn assert_shapes(
-        &self,
-        owner: Owner,
-        Input { items, counted, columns, labels, .. }: Input<'_>,
-    ) {
+    /// Checks the number of marks, values, positions and labels, and that positions and labels are in range.
+    fn assert_shapes(&self, owner: Owner, input: Input<'_>) {
+        let Input { items, counted, columns, positions, choices, labels, .. } = input;
         let n = items.len();
         assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
         assert!(columns.iter().all(|column| column.len() == n), "a value for each item");
-        let groups = if owner == Owner::Table { self.groups } else { self.other_groups };
-        let labelled = if groups > 1 { n } else { 0 };
-        assert_eq!(labels.len(), labelled, "a label for each item");
+        let (groups, of_item) = match (owner, self.lookup) {
+            (Owner::Table, Some(lookup)) => (self.groups, lookup.labels),
+            (Owner::Table, None) => (self.groups, 1),
+            (Owner::Other, _) => (self.other_groups, 1),
+        };
+        let labelled = if groups > 1 { n * of_item } else { 0 };
+        assert_eq!(labels.len(), labelled, "labels for each item");
+        self.assert_positions(owner, n, positions, choices);
         let outside = labels.iter().fold(false, |some, label| some | (*label as usize >= groups));
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
     }
@@ -453,7 +483,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Step 7 on the shares of all partitions together; the party that learns the cells gets them. `texts` are T's, one
+    /// Step 8 on the shares of all partitions together; the party that learns the cells gets them. `texts` are T's, one
     /// for each cell, if the plan has texts and this party is T. The first generator is fresh. The second makes this
     /// party's part of the noise: with the same one, a repeated opening gives the same numbers.
     ///

@@ -1,4 +1,4 @@
-//! Steps 1 to 6: a party's shares of the cells.
+//! Steps 1 to 7: a party's shares of the cells.
 
 use std::ops::Range;
 
@@ -16,7 +16,9 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells};
+use super::{
+    CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells, lookup::Matched,
+};
 use crate::{
     Items, Result,
     circuit_psi::{ReceiverBins, Receiving, SenderBins, Sending, rs21::Silent},
@@ -32,11 +34,11 @@ pub(super) const LPN: Lpn = lpn::ones(softspoken::ADVERSARY);
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
-/// The OTs of steps 4 to 6.
+/// The OTs of steps 4 to 7.
 pub(super) struct OtUse {
     /// Whether S sends some: for products with what it knows, for factors, and for groups.
     pub(super) from_other: bool,
-    /// Whether T sends some.
+    /// Whether T sends some: for products with what it knows, and for a look-up.
     pub(super) from_table: bool,
 }
 
@@ -45,7 +47,7 @@ impl Plan {
         let is = |kind: fn(TermKind) -> bool| self.terms.iter().any(|term| kind(term.kind()));
         OtUse {
             from_other: self.counts() || self.groups > 1 || is(|kind| kind != TermKind::Table),
-            from_table: !self.terms.is_empty(),
+            from_table: !self.terms.is_empty() || self.lookup.is_some(),
         }
     }
 
@@ -107,10 +109,10 @@ impl Plan {
         if bit + 1 == self.factor_bits as usize { weight.wrapping_neg() } else { weight }
     }
 
-    /// The triples of steps 1 to 6, and of step 7 if it follows at once.
+    /// The triples of steps 1 to 7, and of step 8 if it follows at once.
     pub(super) fn demand(&self, opens: bool) -> Demand {
         let last = if opens { cells::demand(self) } else { Demand::default() };
-        self.circuit_psi().demand::<Silent>() + last
+        self.circuit_psi().demand::<Silent>() + self.lookup_demand() + last
     }
 }
 
@@ -152,7 +154,7 @@ impl Ots {
     }
 }
 
-/// A party that is ready for its input. `OPENS` says whether step 7 follows at once.
+/// A party that is ready for its input. `OPENS` says whether step 8 follows at once.
 pub(super) struct CellSharing<P, const OPENS: bool> {
     plan: Plan,
     party: P,
@@ -200,7 +202,7 @@ pub(super) fn prepare(
 trait Shares {
     const ME: Owner;
 
-    /// Steps 1 to 6.
+    /// Steps 1 to 7.
     fn share(
         self,
         input: Input<'_>,
@@ -275,7 +277,7 @@ impl KnownNumbers {
         number: impl Fn(usize, Option<usize>) -> u128,
     ) -> Zeroizing<Vec<u8>> {
         let mut rows = Zeroizing::new(vec![0; bins * self.layout.len()]);
-        for (bin, row) in rows.chunks_exact_mut(self.layout.len()).enumerate() {
+        for (bin, row) in rows.chunks_exact_mut(self.layout.len().max(1)).enumerate() {
             for ((field, _), term) in self.fields.iter().zip(&self.terms) {
                 field.set(row, number(bin, *term));
             }
@@ -335,19 +337,23 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         check::<OPENS>(&plan, Self::ME, input)?;
         let items = counted(input, rng);
         let (payload, fields) = plan.payload();
-        let mut values = Zeroizing::new(vec![0; items.len() * payload.len()]);
-        if !payload.is_empty() {
-            for (item, row) in values.chunks_exact_mut(payload.len()).enumerate() {
+        let len = plan.masking().len();
+        let mut values = Zeroizing::new(vec![0; items.len() * len]);
+        if len > 0 {
+            for (item, row) in values.chunks_exact_mut(len).enumerate() {
                 for (field, term) in fields.iter().zip(plan.carried()) {
                     field.set(row, term.value(Self::ME, input.columns, item) as u128);
                 }
+                if plan.lookup.is_some() {
+                    row[payload.len()] = input.positions[item] as u8;
+                }
             }
         }
-        let SenderBins { matches, masks, triples } =
+        let SenderBins { matches, masks, mut triples } =
             party.bins(Items::from(&items[..]), &values, channel, rng)?;
         channel.phase("sums");
         let bins = matches.instances();
-        let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * payload.len()..]);
+        let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * len..]);
         let places = plan.payload_places();
         // 4.
         let products = Products::new(&plan, bins, |term, range, one| {
@@ -361,33 +367,48 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
             Ok(arithmetic::scale_known(&zeros, &rows, one, ots.sender(), channel, rng)?)
         })?;
         // 5.
-        let (layout, _) = plan.layout();
-        let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-        let bits = matches.to_bits();
-        let part = plan.known_to_other();
-        if !part.layout.is_empty() {
-            let known = part.rows(bins, |bin, term| match term {
-                None => 1,
-                Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
-                Some(term) => mask(bin, places[term]),
-            });
-            let shares =
-                arithmetic::scale_known(&bits, &known, part.layout, ots.sender(), channel, rng)?;
-            part.add_to(&mut rows, layout, &shares);
-        }
-        let part = plan.known_to_table();
-        if !part.layout.is_empty() {
-            let shares = arithmetic::scale_hidden(&bits, part.layout, ots.receiver(), channel)?;
-            part.add_to(&mut rows, layout, &shares);
-        }
-        // 6.
-        let mut cells = match plan.groups {
-            1 => Zeroizing::new(layout.sum(&rows)),
-            groups => {
-                channel.phase("groups");
-                scatter::scatter_hidden(&rows, layout, groups, ots.sender(), channel, rng)?
+        let counted = match plan.tables() {
+            None => vec![matches.to_bits()],
+            Some(tables) => {
+                channel.phase("look-up");
+                let positions = masks.chunks_exact(len).map(|row| row[payload.len()]);
+                let positions: Zeroizing<Vec<u8>> = Zeroizing::new(positions.collect());
+                let matched = Matched { owner: Self::ME, matches: &matches, triples: &mut triples };
+                matched.by_positions(&positions, tables, ots.receiver(), channel)?
             }
         };
+        let (layout, _) = plan.layout();
+        let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
+        let part = plan.known_to_other();
+        let known = part.rows(bins, |bin, term| match term {
+            None => 1,
+            Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
+            Some(term) => mask(bin, places[term]),
+        });
+        for bits in &counted {
+            // 6.
+            channel.phase("sums");
+            let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
+            if !part.layout.is_empty() {
+                let ot = ots.sender();
+                let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
+                part.add_to(&mut rows, layout, &shares);
+            }
+            let part = plan.known_to_table();
+            if !part.layout.is_empty() {
+                let shares = arithmetic::scale_hidden(bits, part.layout, ots.receiver(), channel)?;
+                part.add_to(&mut rows, layout, &shares);
+            }
+            // 7.
+            let shares = match plan.groups {
+                1 => Zeroizing::new(layout.sum(&rows)),
+                groups => {
+                    channel.phase("groups");
+                    scatter::scatter_hidden(&rows, layout, groups, ots.sender(), channel, rng)?
+                }
+            };
+            layout.add_all(&mut cells, &shares);
+        }
         Ok((plan, CellShares { cells: std::mem::take(&mut cells) }, triples))
     }
 }
@@ -404,12 +425,13 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         let Self { plan, party, mut ots } = self;
         check::<OPENS>(&plan, Self::ME, input)?;
         let placed = counted(input, rng);
-        let ReceiverBins { matches, values, items, triples } =
+        let ReceiverBins { matches, values, items, mut triples } =
             party.bins(Items::from(&placed[..]), channel, rng)?;
         channel.phase("sums");
         let bins = matches.instances();
         let (payload, fields) = plan.payload();
-        let theirs = |bin: usize, i: usize| fields[i].get(&values[bin * payload.len()..]);
+        let len = plan.masking().len();
+        let theirs = |bin: usize, i: usize| fields[i].get(&values[bin * len..]);
         let own = |term: &Term, bin: usize| -> i128 {
             items[bin].map_or(0, |item| term.value(Self::ME, input.columns, item as usize))
         };
@@ -424,42 +446,67 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
             Ok(arithmetic::scale_hidden(&choices, one, ots.receiver(), channel)?)
         })?;
         // 5.
-        let (layout, _) = plan.layout();
-        let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-        let bits = matches.to_bits();
-        let part = plan.known_to_other();
-        if !part.layout.is_empty() {
-            let shares = arithmetic::scale_hidden(&bits, part.layout, ots.receiver(), channel)?;
-            part.add_to(&mut rows, layout, &shares);
-        }
-        let part = plan.known_to_table();
-        if !part.layout.is_empty() {
-            let known = part.rows(bins, |bin, i| {
-                let i = i.expect("T does not count");
-                let term = &plan.terms[i];
-                match term.kind() {
-                    TermKind::Table => own(term, bin) as u128,
-                    TermKind::Other => theirs(bin, places[i]),
-                    TermKind::Mixed => (own(term, bin) as u128)
-                        .wrapping_mul(theirs(bin, places[i]))
-                        .wrapping_add(products.0[i][bin]),
-                }
-            });
-            let shares =
-                arithmetic::scale_known(&bits, &known, part.layout, ots.sender(), channel, rng)?;
-            part.add_to(&mut rows, layout, &shares);
-        }
-        // 6.
-        let mut cells = match plan.groups {
-            1 => Zeroizing::new(layout.sum(&rows)),
-            groups => {
-                channel.phase("groups");
-                let label = |item: &Option<u32>| item.map_or(0, |item| input.labels[item as usize]);
-                let labels: Zeroizing<Vec<u32>> = Zeroizing::new(items.iter().map(label).collect());
-                let ot = ots.receiver();
-                scatter::scatter_known(&rows, &labels, layout, groups, ot, channel)?
+        let counted = match plan.tables() {
+            None => vec![matches.to_bits()],
+            Some(tables) => {
+                channel.phase("look-up");
+                let of_item = |item: usize| &input.choices[item * tables.positions..];
+                let choices = items
+                    .iter()
+                    .map(|item| item.map(|item| &of_item(item as usize)[..tables.positions]));
+                let words = plan.table_words(choices, tables);
+                let turns = values.chunks_exact(len).map(|row| row[payload.len()]);
+                let turns: Zeroizing<Vec<u8>> = Zeroizing::new(turns.collect());
+                let matched = Matched { owner: Self::ME, matches: &matches, triples: &mut triples };
+                matched.by_tables(&words, &turns, tables, ots.sender(), channel, rng)?
             }
         };
+        let (layout, _) = plan.layout();
+        let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
+        let part = plan.known_to_table();
+        let known = part.rows(bins, |bin, i| {
+            let i = i.expect("T does not count");
+            let term = &plan.terms[i];
+            match term.kind() {
+                TermKind::Table => own(term, bin) as u128,
+                TermKind::Other => theirs(bin, places[i]),
+                TermKind::Mixed => (own(term, bin) as u128)
+                    .wrapping_mul(theirs(bin, places[i]))
+                    .wrapping_add(products.0[i][bin]),
+            }
+        });
+        for (number, bits) in counted.iter().enumerate() {
+            // 6.
+            channel.phase("sums");
+            let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
+            let of_other = plan.known_to_other();
+            if !of_other.layout.is_empty() {
+                let ot = ots.receiver();
+                let shares = arithmetic::scale_hidden(bits, of_other.layout, ot, channel)?;
+                of_other.add_to(&mut rows, layout, &shares);
+            }
+            if !part.layout.is_empty() {
+                let ot = ots.sender();
+                let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
+                part.add_to(&mut rows, layout, &shares);
+            }
+            // 7.
+            let shares = match plan.groups {
+                1 => Zeroizing::new(layout.sum(&rows)),
+                groups => {
+                    channel.phase("groups");
+                    let label = |item: &Option<u32>| {
+                        let label = |item| input.labels[item as usize * counted.len() + number];
+                        item.map_or(0, label)
+                    };
+                    let labels: Zeroizing<Vec<u32>> =
+                        Zeroizing::new(items.iter().map(label).collect());
+                    let ot = ots.receiver();
+                    scatter::scatter_known(&rows, &labels, layout, groups, ot, channel)?
+                }
+            };
+            layout.add_all(&mut cells, &shares);
+        }
         Ok((plan, CellShares { cells: std::mem::take(&mut cells) }, triples))
     }
 }

@@ -89,6 +89,7 @@ fn a_party_asks_before_it_opens_numbers() {
             terms,
             groups,
             other_groups: 1,
+            lookup: None,
             cells,
         };
         let labels: Vec<u32> = (0..SIZES.receiver as u32).map(|i| i % 3).collect();

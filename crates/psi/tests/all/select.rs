@@ -1,6 +1,7 @@
 //! Numbers by group over hidden matches, compared with a computation in the clear.
 
 mod deviating_peer;
+mod lookup;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::Width;
@@ -8,7 +9,8 @@ use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items, Set, Sizes,
     select::{
-        CellShares, Cells, Column, Input, MAX_GROUPS, OpenedCell, OpenedCells, Owner, Plan, Term,
+        CellShares, Cells, Column, Input, Lookup, MAX_GROUPS, OpenedCell, OpenedCells, Owner, Plan,
+        Term,
     },
 };
 use vesica_testkit::two_party::{self, Link};
@@ -20,11 +22,13 @@ struct Side {
     counted: Vec<bool>,
     columns: Vec<Vec<i64>>,
     labels: Vec<u32>,
+    positions: Vec<u32>,
+    choices: Vec<u8>,
 }
 
 impl Side {
     /// Random data, with extreme values among them.
-    fn random(items: Vec<Block>, columns: usize, groups: usize, rng: &mut StdRng) -> Self {
+    fn random(items: Vec<Block>, plan: &Plan, owner: Owner, rng: &mut StdRng) -> Self {
         let n = items.len();
         let mut value = |i: usize| match i % 17 {
             0 => 0,
@@ -32,10 +36,22 @@ impl Side {
             2 => -32_768,
             _ => rng.random_range(-1000..1000),
         };
-        let columns = (0..columns).map(|_| (0..n).map(&mut value).collect()).collect();
-        let labels = (0..n).map(|_| rng.random_range(0..groups as u32)).collect();
+        let columns = (0..2).map(|_| (0..n).map(&mut value).collect()).collect();
+        let mut below = |count: usize, bound: usize| -> Vec<u32> {
+            (0..count).map(|_| rng.random_range(0..bound as u32)).collect()
+        };
+        let Lookup { positions, labels } =
+            plan.lookup.unwrap_or(Lookup { positions: 0, labels: 1 });
+        let (labels, positions, choices) = match owner {
+            Owner::Other => (below(n, plan.other_groups), below(n, positions.max(1)), Vec::new()),
+            Owner::Table => {
+                let choices = below(n * positions, labels + 1);
+                let choices = choices.into_iter().map(|choice| choice as u8).collect();
+                (below(n * labels, plan.groups), Vec::new(), choices)
+            }
+        };
         let counted = (0..n).map(|_| rng.random_range(0..5) > 0).collect();
-        Self { set: Set::short(items), counted, columns, labels }
+        Self { set: Set::short(items), counted, columns, labels, positions, choices }
     }
 
     fn position(&self, item: Block) -> Option<usize> {
@@ -62,13 +78,13 @@ impl Case {
         let mut rng = StdRng::seed_from_u64(seed);
         let Sizes { sender, receiver } = plan.sizes;
         let common: Vec<Block> = (0..shared).map(|_| Block::random(&mut rng)).collect();
-        let mut side = |n: usize, groups| {
+        let mut side = |n: usize, owner| {
             let mut items = common.clone();
             items.resize_with(n, || Block::random(&mut rng));
-            Side::random(items, 2, groups, &mut rng)
+            Side::random(items, &plan, owner, &mut rng)
         };
-        let other = side(sender, plan.other_groups);
-        let table = side(receiver, plan.groups);
+        let other = side(sender, Owner::Other);
+        let table = side(receiver, Owner::Table);
         let texts = (0..cell_count(&plan) * plan.cells.text_len).map(|_| rng.random()).collect();
         Self { plan, other, table, texts }
     }
@@ -80,7 +96,15 @@ impl Case {
             let (Some(i), true) = (self.other.position(*item), self.table.counted[j]) else {
                 continue;
             };
-            let label = if self.plan.groups > 1 { self.table.labels[j] as usize } else { 0 };
+            let mut label = j;
+            if let Some(Lookup { positions, labels }) = self.plan.lookup {
+                let at = self.other.positions[i] as usize;
+                match self.table.choices[j * positions..][..positions][at] {
+                    0 => continue,
+                    choice => label = j * labels + usize::from(choice) - 1,
+                }
+            }
+            let label = if self.plan.groups > 1 { self.table.labels[label] as usize } else { 0 };
             let of_other =
                 if self.plan.other_groups > 1 { self.other.labels[i] as usize } else { 0 };
             let (count, sums) = &mut cells[label * self.plan.other_groups + of_other];
@@ -129,6 +153,8 @@ impl Case {
             items: side.set.items(),
             counted: Some(&side.counted),
             columns,
+            positions: if self.plan.lookup.is_some() { &side.positions } else { &[] },
+            choices: &side.choices,
             labels: if labelled { &side.labels } else { &[] },
             texts: if owner == Owner::Table { &self.texts } else { &[] },
         }
@@ -196,6 +222,7 @@ fn plan(sender: usize, receiver: usize) -> Plan {
         terms: all_terms(),
         groups: 1,
         other_groups: 1,
+        lookup: None,
         cells: Cells::default(),
     }
 }

@@ -194,13 +194,13 @@ impl<'s> KeyNumbers<'s> {
     ) -> vesica_psi::Result<T> {
         let columns: Vec<_> = self.columns.iter().map(Cow::as_ref).collect();
         let input = Input {
-            items,
             counted: self.counted.as_deref(),
             columns: &columns,
             labels: &self.labels,
             positions: &self.positions,
             choices: &self.choices,
             texts,
+            ..Input::new(items)
         };
         party.run(input, channel, rng)
     }

@@ -183,7 +183,8 @@ impl QueryColumns {
     /// Returns the slots whose product is this side's part of a summand: none, one or two.
     pub fn factors(&self, summand: &Summand, side: Side) -> Vec<Slot> {
         let own = |column: &ColumnRef| (column.side == side).then(|| column.name.clone());
-        let repeats = self.keys == Keys::Repeats;
+        // A look-up finds at most one row of a key.
+        let repeats = self.keys == Keys::Repeats && self.touches.is_none();
         let rows = || if repeats { vec![Slot::Row] } else { Vec::new() };
         match summand {
             Summand::Key => Vec::new(),

@@ -32,6 +32,7 @@ use vesica_table::{
     formulas::{Findings, Formulas},
     input::{Columns, Input},
     output::{Access, Output, Staged},
+    results::ResultTable,
     rows::Table,
     source::{Delimiter, Dialect, Source},
     stage,
@@ -201,12 +202,12 @@ impl Job {
     fn check_join(&self) -> Result<()> {
         let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
         let rows = sends.as_ref().map_or(1, |sent| sent.rows);
+        let gets_table = self.offer.query.result_form() == ResultForm::Table;
+        let receives_texts = sends.is_none() && (kind.takes_columns || gets_table);
         let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
             "only the side that receives columns in a join can keep unmatched rows"
-        } else if self.formulas == Formulas::Escape
-            && (sends.is_some() || !kind.takes_columns && kind.result != ResultForm::Table)
-        {
-            "only the side that receives columns in a join, or texts in a table of results, can escape formulas"
+        } else if self.formulas == Formulas::Escape && !receives_texts {
+            "only a side that receives columns of a join, or a table of results, can escape formulas"
         } else if self.duplicates == Duplicates::All && sends.is_none() {
             "all rows of a key are for the side that sends columns; every matching row of the other side is written \
              anyway"
@@ -328,7 +329,7 @@ impl Job {
         if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
         }
-        let format = match (self.offer.query.kind.result, path) {
+        let format = match (self.offer.query.result_form(), path) {
             (ResultForm::Table, Some(path)) => ResultTable::format(path),
             _ => input.format(),
         };
@@ -581,24 +582,18 @@ fn stage(
     let formulas = job.formulas;
     let (staged, found) = session.meanwhile(move || {
         let output = Output::to(&to, access)?;
-        let (mut found, mut of_table) = (None, Vec::new());
-        let staged = match (content, table) {
+        match (content, table) {
             (Content::Rows(mut rows), Some(table)) => {
-                found = stage::watch_formulas(&to, &table, &mut rows, formulas);
+                let found = stage::watch_formulas(&to, &table, &mut rows, formulas);
                 let all = rows.rows.len() as u64;
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
-                stage::rows(&to, output, &table, &rows, select.as_deref(), done)
+                let staged = stage::rows(&to, output, &table, &rows, select.as_deref(), done)?;
+                Ok((staged, found.map(Findings::into_columns).unwrap_or_default()))
             }
             (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
-            (Content::Table(mut table), _) => {
-                if to.path().is_some_and(|path| ResultTable::format(path) == Format::CSV) {
-                    of_table = table.watch_formulas(formulas);
-                }
-                table.stage(&to, output)
-            }
-            (Content::Text(write), _) => output.stage(|out| write(out)),
-        };
-        Ok((staged?, found.map_or(of_table, Findings::into_columns)))
+            (Content::Table(table), _) => stage::results(&to, output, table, formulas),
+            (Content::Text(write), _) => Ok((output.stage(|out| write(out))?, Vec::new())),
+        }
     })?;
     report.formulas = found;
     Ok(Some(staged))

@@ -1,6 +1,7 @@
 //! A query in plain English, for people who consent to it.
 
 use crate::{
+    as_of::AsOf,
     column::{ColumnRef, Side},
     declaration::Keys,
     query::{Aggregate, Label, Select},
@@ -34,6 +35,9 @@ impl Select {
             (false, 0) => format!("{aggregates}, for {}", all(&groups)),
             (false, _) => format!("{aggregates}, for {} with {least}", all(&groups)),
         }];
+        if let Some(as_of) = self.as_of() {
+            phrases[0] += &words.join(as_of);
+        }
         if self.has_remainder {
             phrases.push(format!("the same for all other groups together, if they have {least}"));
         }
@@ -47,23 +51,7 @@ impl Select {
             let filter = self.filter(side)?.text(false);
             Some(format!("only rows of {name} with `{filter}` count"))
         });
-        self.join_in_words([a, b]).into_iter().chain(filters).collect()
-    }
-
-    /// Describes the join by the latest earlier row.
-    fn join_in_words(&self, names: [&str; 2]) -> Option<String> {
-        let as_of = self.as_of()?;
-        let name =
-            |side: Side| format!("{}'s `{}`", names[side.index()], as_of.dates[side.index()]);
-        let [later, earlier] = [as_of.later, as_of.earlier()].map(name);
-        let days = match as_of.within {
-            0 => String::new(),
-            1 => " or the day before".to_owned(),
-            days => format!(" or up to {days} days before"),
-        };
-        Some(format!(
-            "each shared key counts with its latest {earlier} on the day of {later}{days}, and does not count without one"
-        ))
+        filters.collect()
     }
 
     fn least_keys(&self) -> String {
@@ -105,6 +93,22 @@ impl Wording<'_> {
             Some(shape) if shape.is_nullable => format!("{values} or none"),
             _ => values,
         }
+    }
+
+    /// Describes the join by the latest earlier row.
+    fn join(&self, as_of: &AsOf) -> String {
+        let [later, earlier] = [as_of.later, as_of.earlier()].map(|side| as_of.date(side));
+        let owner = self.names[earlier.side.index()];
+        let before = match as_of.within {
+            0 => "on the day of".to_owned(),
+            1 => "up to 1 day before".to_owned(),
+            days => format!("up to {days} days before"),
+        };
+        format!(
+            ", where a key counts by {owner}'s latest `{}` {before} {}, or not at all",
+            earlier.name,
+            self.column(&later)
+        )
     }
 
     /// Returns the words for the number of values that comes with a sum of a column that may be null.

@@ -9,8 +9,9 @@ use crate::{
     database,
     destination::Destination,
     format::Format,
-    formulas::{Findings, Formulas},
+    formulas::{ColumnFormulas, Findings, Formulas},
     output::{Output, Staged},
+    results::ResultTable,
     rows::Table,
     source::{Delimiter, Dialect},
     written::{Matched, Unwritten},
@@ -51,6 +52,21 @@ pub fn watch_formulas(
     let is_file = to.path().is_some_and(|path| database::address(path).is_none());
     let is_opened = is_file && table.format() == Format::CSV;
     is_opened.then(|| rows.watch_formulas(formulas)).flatten()
+}
+
+/// Writes a table of results, without showing it yet, and treats texts that begin like formulas in delimited text.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn results(
+    to: &Destination,
+    output: Output,
+    mut table: ResultTable,
+    formulas: Formulas,
+) -> Result<(Staged, Vec<ColumnFormulas>)> {
+    let is_opened = to.path().is_some_and(|path| ResultTable::format(path) == Format::CSV);
+    let found = if is_opened { table.watch_formulas(formulas) } else { Vec::new() };
+    Ok((table.stage(to, output)?, found))
 }
 
 /// Writes these rows of a table, with the columns of these names or else all, without showing them yet. Text is packed

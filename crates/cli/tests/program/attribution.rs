@@ -70,12 +70,14 @@ fn an_order_counts_for_the_last_view_before_it() {
     for (x, y) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
         let lab = lab();
         let ended = lab.run(&flags(x, &ORDERS), &flags(y, &VIEWS));
-        ended.iter().for_each(|side| side.assert(0, &[]));
+        for side in &ended {
+            side.assert(0, &[]);
+        }
         for (party, learns) in [(Connecting, x), (Listening, y)] {
             let answer = lab.output(party);
             assert_eq!(answer.as_deref(), (learns != "peer").then_some(&*expected), "{party:?}");
         }
-        let said = "with its latest the other side's `shown_at` on the day of this side's `ordered_at` or up to 3 days before";
+        let said = "where a key counts by the other side's latest `shown_at` up to 3 days before this side's `ordered_at`";
         assert!(x == "peer" || ended[0].err.contains(said), "{}", ended[0].err);
     }
 }
@@ -90,7 +92,9 @@ fn parts_of_the_tables_give_the_same_answer() {
     let mine = [&ORDERS[..], &more(&journals[0])].concat();
     let theirs = [&VIEWS[..], &more(&journals[1])].concat();
     let ended = lab.run(&flags("both", &mine), &flags("both", &theirs));
-    ended.iter().for_each(|side| side.assert(0, &[]));
+    for side in &ended {
+        side.assert(0, &[]);
+    }
     assert_eq!(lab.output(Connecting).unwrap(), expected());
 }
 

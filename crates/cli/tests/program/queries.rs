@@ -393,6 +393,20 @@ fn partitions_add_up() {
     }
 }
 
+/// A label of the other side that a spreadsheet would evaluate is counted, and escaped on request.
+#[test]
+fn labels_that_look_like_formulas_are_reported() {
+    let query = format!("SELECT b.campaign, count(*) {FROM} GROUP BY b.campaign");
+    for (more, label) in [(&[][..], "=1+1"), (&["--formulas", "escape"], "'=1+1")] {
+        let lab = lab();
+        lab.write(Listening, "k,campaign\nkey 1,=1+1\nkey 2,=1+1\n");
+        let [found, _] = asked(&lab, &query, ["me", "peer"], more, &CAMPAIGN);
+        assert_eq!(found.unwrap(), format!("b.campaign,count(*)\n{label},2\n"));
+        let formulas = &lab.report(Connecting)["formulas"][0];
+        assert_eq!((&formulas["column"], &formulas["values"]), (&json!("b.campaign"), &json!(1)));
+    }
+}
+
 /// The answer has the format that its name promises.
 #[test]
 fn answers_have_every_format() {

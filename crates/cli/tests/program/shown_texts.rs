@@ -273,7 +273,7 @@ fn received_formulas_are_named_and_escaped_on_request() {
         Running::start(lab.command(party, &["--connect", "127.0.0.1:1"], flags)).end()
     };
     let sender = [&sends[..], &["--formulas", "escape"]].concat();
-    alone(Listening, &sender).assert(2, &["only the side that receives columns"]);
+    alone(Listening, &sender).assert(2, &["only a side that receives columns"]);
     lab.write(Connecting, "{\"k\":\"a\"}\n");
     let output = lab.path("joined.ndjson");
     let escapes = [&escapes[..], &["--output", output.to_str().unwrap()]].concat();

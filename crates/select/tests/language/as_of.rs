@@ -45,9 +45,12 @@ fn a_query_may_look_for_the_latest_earlier_row() {
     assert_eq!((earlier, period.days(), within, per_key), (Side::B, 61, 14, 4));
     assert_eq!((shape.keys, shape.groups, shape.sums.len()), ([Keys::Unique; 2], 16, 2));
     assert_eq!(
-        query.filters_in_words("shop", "paper")[0],
-        "each shared key counts with its latest paper's `shown_at` on the day of shop's `ordered_at` or up to 14 days \
-         before, and does not count without one"
+        query.phrases("shop", "paper", Some(&shape)),
+        [
+            "the number of shared keys and the sum of shop's `amount`, for each of at most 16 values of paper's `campaign` \
+          with at least 50 shared keys, where a key counts by paper's latest `shown_at` up to 14 days before shop's \
+          `ordered_at`, or not at all"
+        ]
     );
     let dates = Side::BOTH.map(|side| query.columns(side).iter().any(|column| column.is_date));
     assert_eq!(dates, [true; 2]);

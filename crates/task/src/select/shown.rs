@@ -9,7 +9,7 @@ use vesica_normalize::shown::is_plain;
 use vesica_psi::select::{OpenedCell, OpenedCells};
 use vesica_select::{
     CELL, ColumnKind, Formula, Label, LabelShape, LabelValues, MORE_PLACES, SelectItem, Shape,
-    Width,
+    Side, Width,
 };
 use vesica_table::results::{ResultColumn, ResultTable, ResultValues};
 

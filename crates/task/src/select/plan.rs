@@ -181,8 +181,8 @@ fn check_spread(plan: &Plan, table: Side) -> Result<(), String> {
             "the query needs {numbers} numbers for each group, and there are at most {MAX_NUMBERS}"
         )),
         false => Err(format!(
-            "with labels of both sides, the {} groups of side {other} would need {numbers} numbers, and there are at most \
-             {MAX_NUMBERS}: use fewer groups or numbers",
+            "the {} groups of side {other} would need {numbers} numbers, and there are at most {MAX_NUMBERS}: use fewer of \
+             its groups or fewer numbers, or group by labels of side {table} only",
             plan.other_groups
         )),
     }

@@ -130,6 +130,7 @@ fn allow_several_labels(columns: &mut [Column]) {
 /// Returns whether every release answers a query of this shape: one by labels of both sides has few groups, and no
 /// products of two columns of one side.
 fn is_supported(shape: &Shape) -> bool {
+    let earlier = shape.lookup.map(|lookup| lookup.earlier);
     let groups = Side::BOTH.map(|side| {
         let labels = shape.labels.iter().filter(|label| label.side == side);
         labels.map(LabelShape::count).product::<u64>()
@@ -140,8 +141,13 @@ fn is_supported(shape: &Shape) -> bool {
         }
         _ => false,
     };
-    let numbers = groups.into_iter().max().unwrap_or(1) * (shape.sums.len() as u64 + 1);
-    groups.contains(&1) || numbers <= 256 && !shape.sums.iter().any(is_square)
+    // The side whose rows are found has the table of circuit PSI, even if only the other has labels.
+    let (of_other, is_free) = match earlier {
+        Some(earlier) => (groups[earlier.other().index()], false),
+        None => (groups.into_iter().max().unwrap_or(1), groups.contains(&1)),
+    };
+    let numbers = of_other * (shape.sums.len() as u64 + 1);
+    is_free || of_other == 1 || numbers <= 256 && !shape.sums.iter().any(is_square)
 }
 
 impl Case {

@@ -9,18 +9,21 @@
 //!
 //! where x_i is the bit i of x and G stretches a message to 2^i pads of B bits. Consider the entries that first differ
 //! from w in bit i, counted from the highest: x mod 2^i is another number for each of them, and S does not know the
-//! message k_{i,x_i}, which no mask of an entry that first differs in a lower bit contains. So all masks but that of w
-//! are pseudo-random to S, independently of each other.
+//! message k_{i,x_i}, which no mask of an entry that first differs in a lower bit contains. So the masks of all entries
+//! but w are pseudo-random to S, independently of each other.
 //!
 //! - **L1.** d random OTs for each row with the bits of w as choices.
-//! - **L2.** T takes e = t_0 ⊕ m_0 as its share, where t is the turned table, and sends t_x ⊕ m_x ⊕ e for every other x.
-//!   For x = 0 this is 0.
+//! - **L2.** T takes e = t_0 ⊕ m_0 as its share, where t is the turned table, and sends t_x ⊕ m_x ⊕ e for all x but 0,
+//!   where this is 0.
 //! - **L3.** S halves the row once for each bit of w, from the highest: it keeps the half at that bit, and removes its
 //!   pads. The entry that is left is its share.
 //!
 //! T sees only OTs, and S nothing but masked entries. Memory accesses and time depend neither on tables nor on v or w.
-//! The bit b of all entries is one word, which holds up to 64 positions, so turning and halving are shifts. Rows take
-//! B·(P − 1) bits, without gaps. Semi-honest.
+//! The bit b of all entries is one word, which holds up to 64 positions, so turning and halving are shifts. A row takes
+//! B·(P − 1) bits, without gaps.
+//!
+//! The OT's hash bounds the number of targets for a guess of its Δ; messages that are stretched have a public key for
+//! each call of the extension. A half-tree would not do: it gives S all entries but one. Semi-honest.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -284,7 +287,7 @@ impl Masks {
     }
 }
 
-/// A word with the positions turned: the bit x becomes that of the position (x + turn) mod P.
+/// A word with the positions turned: the bit x of the result is the bit (x + turn) mod P of the word.
 fn turned(word: u64, turn: u8, shape: TableShape) -> u64 {
     let turn = u32::from(turn) & (shape.positions as u32 - 1);
     // Twice in a row, all positions are there after the turn.
@@ -455,30 +458,24 @@ mod tests {
         assert_ne!(rows.look_up(&[0; 200]), rows.expected());
     }
 
-    /// Without the right message for some bit of the position, no entry is left to S: of all masks of a row, those that
-    /// S cannot compute are different from each other, and from the one that it can.
+    /// Masks that were sums of a pad for each bit of a position would cancel at the four corners of a square.
     #[test]
-    fn masks_of_a_row_are_independent() {
+    fn masks_of_four_entries_do_not_cancel() {
         let shape = TableShape { positions: 64, bits: 8 };
         let mut rng = StdRng::seed_from_u64(4);
         let stretch = Stretch::new(Block::random(&mut rng));
         let mut random = |_| [(); 2].map(|()| Block::random(&mut rng));
         let rows: Vec<Vec<_>> = (0..64).map(|_| (0..6).map(&mut random).collect()).collect();
-        // Bit b of the entry x in row r, as a vector over all rows: 512 vectors, whose sums are balanced.
         let mut masks = Masks::default();
         let words: Vec<Vec<u64>> =
             rows.iter().map(|pairs| masks.fill(shape, &stretch, pairs).to_vec()).collect();
+        // The bits of a mask in all rows.
         let column = |bit: usize, x: usize| {
-            words.iter().rev().fold(0, |column, words| column << 1 | words[bit] >> x & 1)
+            words.iter().fold(0, |column: u64, words| column << 1 | words[bit] >> x & 1)
         };
-        let columns: Vec<u64> = (0..8)
-            .flat_map(|bit| (0..64).map(move |x| (bit, x)))
-            .map(|(bit, x)| column(bit, x))
-            .collect();
-        // Four entries at the corners of a square have masks that a sum of messages would cancel.
-        for bit in 0..8 {
+        for bit in 0..shape.bits {
             for (a, b) in [(1, 2), (1, 4), (2, 8), (4, 32), (16, 32), (1, 32)] {
-                let sum = [0, a, b, a | b].iter().fold(0, |sum, x| sum ^ columns[bit * 64 + x]);
+                let sum = [0, a, b, a | b].iter().fold(0, |sum, x| sum ^ column(bit, *x));
                 assert!((8..=56).contains(&sum.count_ones()), "{bit}, {a}, {b}: {sum:064b}");
             }
         }

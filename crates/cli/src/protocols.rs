@@ -4,7 +4,7 @@ use serde::Serialize;
 use vesica_list::label;
 use vesica_psi::{
     CATALOGUE, Protocol, Sizes,
-    lookup::{Asking, LOOKUPS, Lookup},
+    lookup::{Asking, LOOKUPS, LookupProtocol},
 };
 
 use crate::exit::Failure;
@@ -85,7 +85,7 @@ impl Entry {
     }
 
     /// Describes a list that is made and downloaded for one lookup of as many items.
-    fn of_lookup(lookup: &Lookup) -> Result<Self, Failure> {
+    fn of_lookup(lookup: &LookupProtocol) -> Result<Self, Failure> {
         let cost = (lookup.cost)(Asking { items: ITEMS, keys: ITEMS, times: 1 });
         let cost = cost.map_err(|_| Failure::bug("a list of a million items is beyond limits"))?;
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Predictions for a published list, which is made once, downloaded once and queried often.
 
 use vesica_net::transport::shaper::Link;
-use vesica_psi::lookup::{Asking, Lookup, LookupCost};
+use vesica_psi::lookup::{Asking, LookupCost, LookupProtocol};
 
 use crate::{
     Planner, Prices,
@@ -28,7 +28,11 @@ pub struct LookupPrediction {
 
 impl Planner {
     /// Predicts the protocol. Returns `None` beyond its limits.
-    pub fn predict_lookup(&self, lookup: &Lookup, asking: Asking) -> Option<LookupPrediction> {
+    pub fn predict_lookup(
+        &self,
+        lookup: &LookupProtocol,
+        asking: Asking,
+    ) -> Option<LookupPrediction> {
         let cost = (lookup.cost)(asking).ok()?;
         let seconds = |work: &str, number: f64| Some(self.figures.seconds_each(work)? * number);
         let items = asking.items as f64;

@@ -12,7 +12,7 @@ use vesica_net::Channel;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Set, Sizes,
-    select::{Cells, Column, Input, Owner, Plan, Term},
+    select::{Cells, Column, Input, Lookup, Owner, Plan, Term},
 };
 use vesica_testkit::two_party::{Link, PATIENCE, between};
 
@@ -42,6 +42,12 @@ fn plans(items: usize) -> Vec<(String, Plan)> {
         let name = format!("count, sum of S, {groups} groups of at least 50");
         plans.push((name, plan(vec![sum(Owner::Other, 0)], groups, 50)));
     }
+    for (labels, groups) in [(1, 1), (4, 16)] {
+        let name = format!("count, sum of S, {groups} groups, {labels} labels by 64 positions");
+        let lookup = Some(Lookup { positions: 64, labels });
+        let plan = plan(vec![sum(Owner::Other, 0)], groups, 0);
+        plans.push((name, Plan { lookup, ..plan }));
+    }
     plans
 }
 
@@ -50,13 +56,24 @@ fn time(plan: &Plan, sets: &[Set; 2]) -> (f64, u64) {
     let n = plan.sizes.sender;
     let values = vec![(0..n as i64).collect::<Vec<_>>(); 5];
     let columns: Vec<&[i64]> = values.iter().map(|column| &column[..]).collect();
-    let labels: Vec<u32> = (0..n).map(|i| (i % plan.groups) as u32).collect();
+    let Lookup { positions, labels } = plan.lookup.unwrap_or(Lookup { positions: 0, labels: 1 });
+    let choices: Vec<u8> = (0..n * positions).map(|i| (i % (labels + 1)) as u8).collect();
+    let of_other: Vec<u32> = match positions {
+        0 => Vec::new(),
+        _ => (0..n).map(|i| (i % positions) as u32).collect(),
+    };
+    let labels: Vec<u32> = (0..n * labels).map(|i| (i % plan.groups) as u32).collect();
     let party = |owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {
         let receives = owner == Owner::Table;
         let labels = if receives && plan.groups > 1 { &labels[..] } else { &[] };
         let items = sets[usize::from(receives)].items();
         let party = plan.on_sets().party(receives, channel, rng)?;
-        party.run(Input { columns: &columns, labels, ..Input::new(items) }, channel, rng)?;
+        let input = Input { columns: &columns, labels, ..Input::new(items) };
+        let input = match owner {
+            Owner::Table => Input { choices: &choices, ..input },
+            Owner::Other => Input { positions: &of_other, ..input },
+        };
+        party.run(input, channel, rng)?;
         Ok::<_, Error>(channel.meter().sent())
     };
     let start = Instant::now();

@@ -6,6 +6,7 @@ use vesica_circuit::{
     gadgets::compare,
     garbling::{Evaluator, Garbler},
     gmw::{self, Gmw},
+    lookup::{self, TableShape},
     scatter,
     triples::{Demand, Extension},
 };
@@ -145,4 +146,32 @@ fn scatter(widths: &[Width], count: u32) {
         },
     );
     assert_eq!(left.len(), right.len());
+}
+
+/// Look-ups in secret tables at secret positions: with masks of a block, and with longer ones.
+pub fn lookups() {
+    look_up(TableShape { positions: 16, bits: 3 });
+    look_up(TableShape { positions: 64, bits: 8 });
+}
+
+fn look_up(shape: TableShape) {
+    let parts = |rng: &mut SecretRng| {
+        let mut parts = vec![0; INSTANCES];
+        rng.fill_bytes(&mut parts);
+        parts.iter_mut().for_each(|part| *part %= shape.positions as u8);
+        parts
+    };
+    let (known, hidden) = run(
+        |channel, rng| {
+            let mut ot = alsz13::Sender::setup(channel, rng)?;
+            let mut tables = vec![0; INSTANCES * shape.bits];
+            tables.fill_with(|| Block::random(rng).low() & (u64::MAX >> (64 - shape.positions)));
+            lookup::look_up_known(&tables, &parts(rng), shape, &mut ot, channel, rng)
+        },
+        |channel, rng| {
+            let mut ot = alsz13::Receiver::setup(channel, rng)?;
+            lookup::look_up_hidden(&parts(rng), shape, &mut ot, channel)
+        },
+    );
+    assert_eq!(known.wires(), hidden.wires());
 }

@@ -46,7 +46,8 @@ pub fn quick() -> impl Iterator<Item = Case> {
 
 /// Every case.
 pub fn every() -> impl Iterator<Item = Case> {
-    let others: [(&str, fn()); 29] = [
+    let others: [(&str, fn()); 30] = [
+        ("circuit/lookups", circuits::lookups),
         ("circuit/products", circuits::products),
         ("primitives/aes", primitives::aes),
         ("primitives/bits", primitives::bits),

@@ -10,11 +10,11 @@ pub mod oprf_list;
 use crate::{Adversary, Cost, Limit, Status};
 
 /// All such protocols.
-pub static LOOKUPS: &[&Lookup] = &[&oprf_list::LOOKUP];
+pub static LOOKUPS: &[&LookupProtocol] = &[&oprf_list::LOOKUP];
 
 /// A protocol by which clients look items up.
 #[derive(Debug, Clone, Copy)]
-pub struct Lookup {
+pub struct LookupProtocol {
     /// Its name everywhere.
     pub key: &'static str,
     /// A one-line description of its components.

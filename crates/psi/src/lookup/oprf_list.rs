@@ -23,11 +23,11 @@ use vesica_list::{
     voprf::Mode,
 };
 
-use super::{Asking, Lookup, LookupCost};
+use super::{Asking, LookupCost, LookupProtocol};
 use crate::{Adversary, Cost, Limit, MAX_ITEMS, Status};
 
 /// The entry.
-pub static LOOKUP: Lookup = Lookup {
+pub static LOOKUP: LookupProtocol = LookupProtocol {
     key: "oprf-list",
     title: "a published list of values of a verifiable OPRF over ristretto255, asked again and again",
     citation: "RFC 9497 (2023); Kiss, Liu, Schneider, Asokan, Pinkas (PoPETs 2017); Kales, Rechberger, Schneider, Senker, \

@@ -120,7 +120,28 @@ fn rounds(plan: &Plan) -> u32 {
         Some(0) => 0,
         Some(depth) => TRIPLE_ROUNDS + depth + 1,
     };
-    Silent::ROUNDS + products + multiplied + groups + last
+    let answers_by_circuit = last > TRIPLE_ROUNDS;
+    Silent::ROUNDS
+        + products
+        + multiplied
+        + groups
+        + rounds_of_lookup(plan, answers_by_circuit)
+        + last
+}
+
+/// Flights of a look-up, and of all labels but the first. `has_triples` says whether triples are made anyway.
+fn rounds_of_lookup(plan: &Plan, has_triples: bool) -> u32 {
+    if plan.lookup.is_none() {
+        return 0;
+    }
+    let triples = if has_triples { 0 } else { TRIPLE_ROUNDS };
+    // Its messages go together with messages of products before and after it.
+    let (looking_up, of_label) = match plan.terms.is_empty() {
+        true => (3, 8),
+        false if plan.mixed().next().is_some() => (4, 10),
+        false => (6, 10),
+    };
+    triples + looking_up + of_label * (plan.labels_of_match() as u32 - 1)
 }
 
 /// Payload bytes of one call for `n` OTs.

@@ -1,7 +1,7 @@
 //! Step 5 with a look-up: the matches that T's tables have a label for, by label.
 //!
 //! S's position of an item travels with the item's numbers: a bin has it in two parts, v' + w modulo the number of
-//! positions. T's table of the item gives for each position one bit for each label, of which at most one is 1; the
+//! positions. T's table of the item gives for each position a bit for each label, at most one 1 among them; the
 //! parties get shares of the bits at the position ([`lookup`](vesica_circuit::lookup)), all 0 for a bin without an
 //! item. A vector triple multiplies them with the match bit. So T's table decides, at a position that it does not see,
 //! whether a match counts and for which label, at the same cost for every table.

@@ -444,8 +444,8 @@ impl Plan {
     /// [`Error::SumTooLarge`].
     ///
     /// # Panics
-    /// If there is not a value, label or mark for each item, a column is missing, or a label is not below the number of
-    /// groups.
+    /// If there is not a value, label, mark, position or table for each item, a column is missing, or a label or a
+    /// position is out of range.
     pub fn check(&self, owner: Owner, input: Input<'_>) -> Result<()> {
         self.assert_shapes(owner, input);
         let Input { items, columns, .. } = input;

@@ -277,7 +277,7 @@ impl KnownNumbers {
         number: impl Fn(usize, Option<usize>) -> u128,
     ) -> Zeroizing<Vec<u8>> {
         let mut rows = Zeroizing::new(vec![0; bins * self.layout.len()]);
-        for (bin, row) in rows.chunks_exact_mut(self.layout.len().max(1)).enumerate() {
+        for (bin, row) in rows.chunks_exact_mut(self.layout.len()).enumerate() {
             for ((field, _), term) in self.fields.iter().zip(&self.terms) {
                 field.set(row, number(bin, *term));
             }
@@ -379,17 +379,19 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         };
         let (layout, _) = plan.layout();
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
-        let part = plan.known_to_other();
-        let known = part.rows(bins, |bin, term| match term {
-            None => 1,
-            Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
-            Some(term) => mask(bin, places[term]),
-        });
         for bits in &counted {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
+            let part = plan.known_to_other();
             if !part.layout.is_empty() {
+                let known = part.rows(bins, |bin, term| match term {
+                    None => 1,
+                    Some(term) if plan.terms[term].kind() == TermKind::Mixed => {
+                        products.0[term][bin]
+                    }
+                    Some(term) => mask(bin, places[term]),
+                });
                 let ot = ots.sender();
                 let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
                 part.add_to(&mut rows, layout, &shares);
@@ -463,29 +465,28 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         };
         let (layout, _) = plan.layout();
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
-        let part = plan.known_to_table();
-        let known = part.rows(bins, |bin, i| {
-            let i = i.expect("T does not count");
-            let term = &plan.terms[i];
-            match term.kind() {
-                TermKind::Table => own(term, bin) as u128,
-                TermKind::Other => theirs(bin, places[i]),
-                TermKind::Mixed => (own(term, bin) as u128)
-                    .wrapping_mul(theirs(bin, places[i]))
-                    .wrapping_add(products.0[i][bin]),
-            }
-        });
         for (number, bits) in counted.iter().enumerate() {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-            let of_other = plan.known_to_other();
-            if !of_other.layout.is_empty() {
-                let ot = ots.receiver();
-                let shares = arithmetic::scale_hidden(bits, of_other.layout, ot, channel)?;
-                of_other.add_to(&mut rows, layout, &shares);
-            }
+            let part = plan.known_to_other();
             if !part.layout.is_empty() {
+                let shares = arithmetic::scale_hidden(bits, part.layout, ots.receiver(), channel)?;
+                part.add_to(&mut rows, layout, &shares);
+            }
+            let part = plan.known_to_table();
+            if !part.layout.is_empty() {
+                let known = part.rows(bins, |bin, i| {
+                    let i = i.expect("T does not count");
+                    let term = &plan.terms[i];
+                    match term.kind() {
+                        TermKind::Table => own(term, bin) as u128,
+                        TermKind::Other => theirs(bin, places[i]),
+                        TermKind::Mixed => (own(term, bin) as u128)
+                            .wrapping_mul(theirs(bin, places[i]))
+                            .wrapping_add(products.0[i][bin]),
+                    }
+                });
                 let ot = ots.sender();
                 let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
                 part.add_to(&mut rows, layout, &shares);
@@ -495,10 +496,9 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
                 1 => Zeroizing::new(layout.sum(&rows)),
                 groups => {
                     channel.phase("groups");
-                    let label = |item: &Option<u32>| {
-                        let label = |item| input.labels[item as usize * counted.len() + number];
-                        item.map_or(0, label)
-                    };
+                    let place = |item: u32| item as usize * counted.len() + number;
+                    let label =
+                        |item: &Option<u32>| item.map_or(0, |item| input.labels[place(item)]);
                     let labels: Zeroizing<Vec<u32>> =
                         Zeroizing::new(items.iter().map(label).collect());
                     let ot = ots.receiver();

@@ -5,6 +5,7 @@ mod lookup;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::Width;
+use vesica_net::Meter;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items, Set, Sizes,
@@ -162,6 +163,11 @@ impl Case {
 
     /// A run on whole sets; returns each party's result, and the bytes that each sent.
     fn run(&self) -> [(Option<OpenedCells>, u64); 2] {
+        self.metered().map(|(opened, meter)| (opened, meter.sent()))
+    }
+
+    /// A run on whole sets; returns each party's result and its meter.
+    fn metered(&self) -> [(Option<OpenedCells>, Meter); 2] {
         let party = |owner, channel: &mut vesica_net::Channel, rng: &mut dyn rand::CryptoRng| {
             let side = if owner == Owner::Table { &self.table } else { &self.other };
             let columns: Vec<&[i64]> = side.columns.iter().map(|column| &column[..]).collect();
@@ -169,7 +175,7 @@ impl Case {
             selection.agree(owner == Owner::Table, channel)?;
             let party = selection.party(owner == Owner::Table, channel, rng)?;
             let opened = party.run(self.input(owner, &columns), channel, rng)?;
-            Ok::<_, Error>((opened, channel.meter().sent()))
+            Ok::<_, Error>((opened, channel.meter().clone()))
         };
         let (other, table) = two_party::run(
             Link::Memory,

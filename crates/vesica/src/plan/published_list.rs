@@ -4,7 +4,7 @@
 use serde::Serialize;
 use vesica_core::words::{counted, grouped};
 use vesica_planner::{LookupPrediction, Planner, Prediction, unit::Unit};
-use vesica_psi::lookup::{Asking, LOOKUPS, Lookup};
+use vesica_psi::lookup::{Asking, LOOKUPS, LookupProtocol};
 
 use super::money;
 
@@ -77,7 +77,12 @@ impl ListPlan {
         Some(Self::new(lookup, &list, run, planner.prices != Default::default()))
     }
 
-    fn new(lookup: &Lookup, list: &LookupPrediction, run: &Prediction, priced: bool) -> Self {
+    fn new(
+        lookup: &LookupProtocol,
+        list: &LookupPrediction,
+        run: &Prediction,
+        priced: bool,
+    ) -> Self {
         let Asking { items, keys, times: runs } = list.asking;
         let cost = list.cost;
         let times = |each: f64| runs as f64 * each;

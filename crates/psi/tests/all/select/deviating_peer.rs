@@ -91,3 +91,11 @@ fn groups_of_both_parties() {
     let plan = Plan { other_groups: 2, ..small(Owner::Table, cells) };
     against_a_peer_that_deviates(plan, false);
 }
+
+#[test]
+fn groups_with_a_look_up() {
+    let lookup = Some(Lookup { positions: 4, labels: 2 });
+    let cells = Cells { least: 2, ..Cells::default() };
+    against_a_peer_that_deviates(Plan { lookup, ..small(Owner::Table, cells) }, true);
+    against_a_peer_that_deviates(Plan { lookup, ..small(Owner::Other, Cells::default()) }, false);
+}

@@ -14,6 +14,7 @@ use vesica::{
     report::{counted, grouped},
     spec,
 };
+use vesica_net::Fingerprint;
 
 use crate::{
     agreed::{self, summary_as_text},
@@ -191,6 +192,7 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
         proposal.name
     ));
     crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
+    say_other_numbers(&project, me.fingerprint(), agreement.document())?;
     let mut entry = own.entry(name, &offer, values)?;
     entry.agreement_hash = Some(agreement.hash());
     let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
@@ -241,6 +243,7 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
         agreement.document().accepter.fingerprint()
     ));
     crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
+    say_other_numbers(&project, me.fingerprint(), agreement.document())?;
     crate::say(&format!(
         "Compare these words on the phone, which are the same on both sides:\n  {}",
         agreement.check_phrase()
@@ -254,6 +257,33 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let runs: Vec<_> = runs.iter().map(|job| format!("`vesica run {job}`")).collect();
     let runs = if runs.is_empty() { "no job is under it".to_owned() } else { runs.join(", ") };
     crate::say(&format!("The agreement is in {name}.agreement. Runs: {runs}."));
+    Ok(())
+}
+
+/// Names the other agreements of the project in which numbers about shared keys are revealed to the partner of this one
+/// or about it, if this one is about numbers too.
+fn say_other_numbers(
+    project: &Project,
+    me: Fingerprint,
+    agreement: &Agreement,
+) -> Result<(), Failure> {
+    let is_of_numbers = |agreement: &Agreement| -> Option<Fingerprint> {
+        let kind = agreement.offer_of(me).ok()?.query.kind;
+        if kind.keeps_rows { None } else { Some(agreement.peer_of(me).ok()?.fingerprint()) }
+    };
+    let Some(partner) = is_of_numbers(agreement) else { return Ok(()) };
+    for file in project.agreements() {
+        let Ok(other) = agreed::agreement(&file) else { continue };
+        let other = other.document();
+        if other.proposal.name != agreement.proposal.name && is_of_numbers(other) == Some(partner) {
+            crate::say(&format!(
+                "vesica: note: the agreement `{}` reveals numbers about keys shared with this partner, too. If two \
+                 answers are about sets that differ by one person, their difference shows that person's value, whatever \
+                 the minimum; only noise (--epsilon) prevents this",
+                other.proposal.name
+            ));
+        }
+    }
     Ok(())
 }
 

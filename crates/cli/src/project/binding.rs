@@ -1,6 +1,9 @@
 //! The agreement of a job, by its hash in the job.
 
-use std::path::Path;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use toml::{Table, Value};
 
@@ -18,6 +21,12 @@ impl Project {
             named.is_some_and(|named| self.path(named) == agreement)
         };
         self.job_tables().filter(|(_, job)| names_it(job)).map(|(name, _)| name).collect()
+    }
+
+    /// Returns the files of the agreements of all jobs, each once.
+    pub fn agreements(&self) -> BTreeSet<PathBuf> {
+        let named = self.job_tables().filter_map(|(_, job)| job.get("agreement")?.as_str());
+        named.map(|name| self.path(name)).collect()
     }
 
     /// Refuses an agreement of this hash for this file, if a job that names the file is for another one.

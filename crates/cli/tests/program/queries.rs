@@ -474,6 +474,25 @@ fn an_agreement_has_a_query() {
             "n:integer[0..1000]",
         ],
     );
+    assert!(!accepted.err.contains("reveals numbers"), "{}", accepted.err);
+    // Two answers could be subtracted.
+    let again = |text: &&str| match *text {
+        "acme" => "again".to_owned(),
+        text => text.replace("acme.invite", "again.invite"),
+    };
+    let more = invite.iter().map(again).collect::<Vec<_>>();
+    projects.succeeds(Side::Inviter, &more.iter().map(String::as_str).collect::<Vec<_>>());
+    projects.send(Side::Inviter, "again.invite");
+    let accept = ACCEPT.iter().map(again).chain(["--column", "n:integer"].map(str::to_owned));
+    let accept = accept.collect::<Vec<_>>();
+    let accepted =
+        projects.succeeds(Side::Accepter, &accept.iter().map(String::as_str).collect::<Vec<_>>());
+    let note = "the agreement `acme` reveals numbers about keys shared with this partner, too";
+    accepted.assert(0, &[note]);
+    projects.send(Side::Accepter, "acme.reply");
+    projects.succeeds(Side::Inviter, &["confirm", "acme.reply", "--yes"]);
+    projects.send(Side::Accepter, "again.reply");
+    projects.succeeds(Side::Inviter, &["confirm", "again.reply", "--yes"]).assert(0, &[note]);
 }
 
 /// With the largest ε, the noise is larger than 20 with a probability below 2^-100.

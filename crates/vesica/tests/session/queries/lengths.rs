@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vesica::queries::{Keys, QueryTable, Selection};
-use vesica_select::FixedPoint;
+use vesica_select::{Date, FixedPoint};
 use vesica_testkit::assurance;
 
 use super::{
@@ -60,6 +60,7 @@ fn columns(labels: &str) -> random::Columns {
             Column::new("n", "decimal(2)[-1000..1000]?", "", Values::Number(2)),
             Column::new("word", label, "", Values::Text(NAMES)),
             Column::new("chosen", "boolean", "", Values::Boolean),
+            Column::new("at", "date[2026-01-01..2026-01-20]", "", Values::Date(0)),
         ]
     };
     ["a", "b"].map(column)
@@ -102,16 +103,22 @@ fn lengths(
     let tables = Side::BOTH.map(|side| {
         let Content { keys: all, rows, number, text, is_chosen } = &contents[side.index()];
         let copies = if keys[side.index()] == Keys::Repeats { *rows } else { 1 };
-        let row = |key| {
+        let row = |key, copy| {
             let number = number(key).map(|number| Cell::Number(FixedPoint::new(number.into(), 2)));
             let cells = [
                 ("n", number),
                 ("word", Some(Cell::Text(NAMES[text(key)]))),
                 ("chosen", Some(Cell::Boolean(is_chosen(key)))),
+                // Few labels are shared by many days, and the other way round.
+                (
+                    "at",
+                    Date::new(2026, 1, 1 + (key * text(key) as u32 + copy) % 20).map(Cell::Date),
+                ),
             ];
             Row { key, cells: cells.into() }
         };
-        all.clone().flat_map(|key| (0..copies).map(move |_| row(key))).collect()
+        let rows = |key| (0..copies).map(move |copy| (key, copy as u32));
+        all.clone().flat_map(rows).map(|(key, copy)| row(key, copy)).collect()
     });
     let case = Case {
         number: 0,
@@ -146,6 +153,10 @@ fn lengths_of_a_session_follow_from_the_terms_and_sizes() {
     );
     let few = format!("{by_group} HAVING count(*) >= 4 WITH REMAINDER");
     let total = format!("SELECT sum(a.n * b.n), count(a.n), var_samp(b.n) {FROM} WHERE b.chosen");
+    let touched =
+        "SELECT b.word, count(*), sum(a.n) FROM a ASOF JOIN b ON a.key = b.key AND a.at >= b.at \
+                   WHERE a.at - b.at <= 7 AND b.chosen GROUP BY b.word HAVING count(*) >= 4"
+            .to_owned();
     let unique = [Keys::Unique; 2];
     let (private, public) = ("label<=5", "{x,'it''s a longer label',north,south}?");
     for (place, (text, labels, keys)) in [
@@ -153,6 +164,7 @@ fn lengths_of_a_session_follow_from_the_terms_and_sizes() {
         (&by_group, public, unique),
         (&total, private, unique),
         (&few.replace("avg(b.n)", "count(DISTINCT key)"), public, [Keys::Repeats, Keys::Unique]),
+        (&touched, "label<=5/3", [Keys::Unique, Keys::Repeats]),
     ]
     .into_iter()
     .enumerate()

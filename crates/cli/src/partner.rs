@@ -278,8 +278,8 @@ fn say_other_numbers(
         if other.proposal.name != agreement.proposal.name && is_of_numbers(other) == Some(partner) {
             crate::say(&format!(
                 "vesica: note: the agreement `{}` reveals numbers about keys shared with this partner, too. If two \
-                 answers are about sets that differ by one person, their difference shows that person's value, whatever \
-                 the minimum; only noise (--epsilon) prevents this",
+                 answers are about sets that differ by one person, their difference shows that person's value. A \
+                 minimum does not prevent this; noise (--epsilon) does",
                 other.proposal.name
             ));
         }

@@ -1,8 +1,8 @@
 //! The columns of a side that a query uses: the numbers that each row contributes, and the label of its key.
 //!
 //! Each row contributes the same number of [`Slot`]s. A row that the side's own filter leaves out contributes zeros. A
-//! key adds up the numbers of its rows; all of its rows must have the same label. If the other side's day selects one of
-//! a key's rows, these contribute their labels and days instead ([`Touches`]).
+//! key adds up the numbers of its rows; all of its rows must have the same label. If the other side's day selects one
+//! of a key's rows, these contribute their labels and days instead ([`Touches`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -153,8 +153,8 @@ impl QueryColumns {
             .map(|(label, shape)| LabelColumn::new(label, shape))
             .collect();
         let (filter, keys) = (select.filter(side).cloned(), declared.keys());
-        let touches = shape.lookup.as_ref().filter(|lookup| lookup.earlier == side);
-        let touches = touches.map(|lookup| Touches::new(lookup, filter.is_some()));
+        let touches = shape.latest.as_ref().filter(|latest| latest.earlier == side);
+        let touches = touches.map(|latest| Touches::new(latest, filter.is_some()));
         if let Some(touches) = touches {
             let slots = (0..touches.len()).map(Slot::Touch).collect();
             return Self { columns, filter, labels, slots, keys, touches: Some(touches) };
@@ -166,8 +166,8 @@ impl QueryColumns {
         if filter.is_some() || keys == Keys::Repeats {
             slots.push(Slot::Row);
         }
-        if let (Some(as_of), Some(lookup)) = (select.as_of(), &shape.lookup) {
-            slots.push(Slot::Day(as_of.date(side).name, lookup.period));
+        if let (Some(as_of), Some(latest)) = (select.as_of(), &shape.latest) {
+            slots.push(Slot::Day(as_of.date(side).name, latest.period));
         }
         let mut made = Self { columns, filter, labels, slots, keys, touches };
         for sum in &shape.sums {
@@ -438,8 +438,8 @@ impl QueryReader {
     /// # Errors
     /// [`InputFault::NotANumber`], [`InputFault::NotABoolean`], [`InputFault::NotUtf8`],
     /// [`InputFault::UndeclaredNull`], [`InputFault::UndeclaredLabel`], [`InputFault::TooManyLabels`],
-    /// [`InputFault::LongLabel`], [`InputFault::HiddenLabel`], [`InputFault::NotADate`], [`InputFault::OutsidePeriod`] and
-    /// [`InputFault::SumTooLarge`].
+    /// [`InputFault::LongLabel`], [`InputFault::HiddenLabel`], [`InputFault::NotADate`], [`InputFault::OutsidePeriod`]
+    /// and [`InputFault::SumTooLarge`].
     pub(super) fn of(&mut self, row: &Row<'_>, numbers: &mut Vec<i64>) -> Result<()> {
         let Self { columns, positions, slots, labels, date, values } = self;
         let mut data = Vec::with_capacity(positions.len());

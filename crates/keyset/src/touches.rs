@@ -1,9 +1,9 @@
 //! The rows of a key among which the other side's day selects the latest earlier one.
 //!
-//! A key keeps, for each of its labels, the days of its rows that count, as bits. So it takes the same room however many
-//! rows it has, and rows may be joined in parts. Of several rows on one day, the last one counts.
+//! A key keeps, for each of its labels, the days of its rows that count, as bits. So it takes the same room however
+//! many rows it has, and rows may be joined in parts. Of several rows on one day, the last one counts.
 
-use vesica_select::{Lookup, Period};
+use vesica_select::{Latest, Period};
 
 /// Numbers that a label and its days take.
 const NUMBERS: usize = 3;
@@ -27,8 +27,8 @@ struct Touch {
 }
 
 impl Touches {
-    pub(crate) fn new(lookup: &Lookup, has_filter: bool) -> Self {
-        let Lookup { period, within, per_key, .. } = *lookup;
+    pub(crate) fn new(latest: &Latest, has_filter: bool) -> Self {
+        let Latest { period, within, per_key, .. } = *latest;
         Self { period, within, labels: per_key as usize, has_filter }
     }
 
@@ -150,8 +150,8 @@ mod tests {
             let has_filter = rng.random_bool(0.5);
             let period = Period { first: date(0), last: date(days - 1) };
             let labels = rng.random_range(1..=4);
-            let lookup = Lookup { earlier: Side::B, period, within, per_key: labels };
-            let touches = Touches::new(&lookup, has_filter);
+            let latest = Latest { earlier: Side::B, period, within, per_key: labels };
+            let touches = Touches::new(&latest, has_filter);
             let rows: Vec<(i32, Option<i64>)> = (0..rng.random_range(0..12))
                 .map(|_| {
                     let label = (!has_filter || rng.random_bool(0.7))
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn a_key_with_too_many_labels_is_refused() {
         let period = Period { first: date(0), last: date(9) };
-        let lookup = Lookup { earlier: Side::B, period, within: 2, per_key: 2 };
-        let touches = Touches::new(&lookup, true);
+        let latest = Latest { earlier: Side::B, period, within: 2, per_key: 2 };
+        let touches = Touches::new(&latest, true);
         let mut key = vec![0; touches.len()];
         for (day, label, fits) in [
             (0, Some(5), true),

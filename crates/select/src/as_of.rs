@@ -1,4 +1,4 @@
-//! Joins by the latest earlier row of the last few days: each row of one side with at most one of the other's rows with its key.
+//! Joins by the latest earlier row of the last few days.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use crate::column::{ColumnRef, Side};
 /// The longest time between two rows that are joined, in days.
 pub const MAX_WITHIN: u32 = 63;
 
-/// `a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 14`: each row of the *later* side is joined with the
-/// *earlier* side's latest row of its key that is not after it. Rows without one, or with an older one, are left out.
+/// The clause `a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at`, with the condition `a.ordered_at -
+/// b.shown_at <= 14`. Each row of the *later* side is joined with the *earlier* side's latest row of its key that is
+/// not after it. Rows without one, or with an older one, are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsOf {
     /// The later side, which stands first.

@@ -29,8 +29,8 @@
 //!   are suppressed; `WITH REMAINDER` adds one row for all of them together, if they have `N` keys.
 //! - `bucket(x.col, e1, ..., en)` is the number of edges that are at most the value: 0 below `e1`, `n` from `en` on.
 //! - `avg` and `var_samp` are decimals with six more places than the column, rounded half to even.
-//! - `FROM a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at` joins each row of `a` with the latest row of `b`
-//!   that is not after it, by days. `WHERE` begins with the bound on the days between them:
+//! - `FROM a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at` joins each row of `a` with the latest row of
+//!   `b` that is not after it, by days. `WHERE` begins with the bound on the days between them:
 //!   `a.ordered_at - b.shown_at <= 14`.
 //! - Text is compared byte by byte. Numbers are exact decimals.
 //!
@@ -61,7 +61,7 @@ pub use self::{
     predicate::{Comparator, Datum, Literal, Predicate},
     query::{Aggregate, CELL, ColumnUse, Label, Select, SelectItem},
     shape::{
-        CellSum, Factor, Formula, LabelShape, LabelValues, Lookup, MAX_GROUPS, Shape, Summand,
+        CellSum, Factor, Formula, LabelShape, LabelValues, Latest, MAX_GROUPS, Shape, Summand,
         Width,
     },
 };

@@ -83,7 +83,7 @@ impl Parser<'_> {
             true => self.conditions(as_of.as_mut())?,
             false if as_of.is_some() => {
                 return self.fail(
-                    "ASOF JOIN needs the most days between two rows: WHERE a.ordered_at - b.shown_at <= 14",
+                    "ASOF JOIN needs the most days between two rows: write WHERE a.ordered_at - b.shown_at <= 14",
                 );
             }
             false => [None, None],

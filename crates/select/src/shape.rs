@@ -32,13 +32,13 @@ pub struct Shape {
     pub groups: u64,
     /// Whether each side has at most one row of a key in the join.
     pub keys: [Keys; 2],
-    /// The look-up of the latest earlier row, if rows are joined by it.
-    pub lookup: Option<Lookup>,
+    /// The row of the other side with which a row is joined, if it is the latest earlier one.
+    pub latest: Option<Latest>,
 }
 
-/// A look-up of the latest row of a side that is not after a day of the other.
+/// The latest row of a side that is not after a day of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lookup {
+pub struct Latest {
     /// The side whose rows are found.
     pub earlier: Side,
     /// The days that the other side's rows may have.
@@ -226,7 +226,7 @@ impl Select {
     /// there are too many groups.
     pub fn check(&self, a: &Declared, b: &Declared) -> Result<Shape, Error> {
         let judge = Judge { sides: [a, b], as_of: self.as_of.as_ref() };
-        let lookup = judge.lookup(&self.labels)?;
+        let latest = judge.latest(&self.labels)?;
         let labels: Result<Vec<_>, _> =
             self.labels.iter().map(|label| judge.label(label)).collect();
         let labels = labels?;
@@ -244,7 +244,7 @@ impl Select {
             true => Keys::Repeats,
             false => Keys::Unique,
         });
-        Ok(Shape { results: results?, sums, labels, groups, keys, lookup })
+        Ok(Shape { results: results?, sums, labels, groups, keys, latest })
     }
 }
 
@@ -267,7 +267,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the join of a query with these labels.
-    fn lookup(&self, labels: &[Label]) -> Result<Option<Lookup>, Error> {
+    fn latest(&self, labels: &[Label]) -> Result<Option<Latest>, Error> {
         let per_key = |label: &Label| -> Result<u32, Error> {
             let column = label.column();
             let per_key = self.declaration(column)?.kind().per_key();
@@ -299,8 +299,8 @@ impl<'a> Judge<'a> {
         if self.repeats(as_of.later) {
             return Err(Error::LaterRepeats { side: as_of.later });
         }
-        let lookup = Lookup { earlier: as_of.earlier(), period, within: as_of.within, per_key };
-        Ok(Some(lookup))
+        let latest = Latest { earlier: as_of.earlier(), period, within: as_of.within, per_key };
+        Ok(Some(latest))
     }
 
     fn unfit(

@@ -185,9 +185,9 @@ options! {
         "TABLE" query_side: Maybe<Word<Side>> = None;
         /// A column of this side that the query uses, with its type.
         ///
-        /// The types are integer, decimal(2), text, boolean, label<=64 for at most 64 labels that only this side knows,
-        /// and {north,south} for labels that both sides know. A range bounds numbers, as in decimal(2)[0..500], and a
-        /// question mark at the end permits empty values. The option is given once for each column.
+        /// The types are integer, decimal(2), text, boolean, date, label<=64 for at most 64 labels that only this side
+        /// knows, and {north,south} for labels that both sides know. A range bounds numbers, as in decimal(2)[0..500],
+        /// and a question mark at the end permits empty values. The option is given once for each column.
         "NAME:TYPE" column: Declarations = Vec::new();
         /// With a query: this side's table may have several rows with one key.
         "" repeated_keys: Flag = false;

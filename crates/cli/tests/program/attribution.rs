@@ -135,3 +135,16 @@ fn faults_of_dates_are_placed_and_not_shown() {
         lab.assert_clean();
     }
 }
+
+/// Labels that only the side with the orders knows could not be shown to the other.
+#[test]
+fn labels_of_orders_are_known_to_both() {
+    let lab = lab();
+    let query = QUERY.replace("b.campaign", "a.amount").replace(", sum(a.amount)", "");
+    let mine =
+        ["--query", &query, "--learns", "me", ORDERS[0], ORDERS[1], "--column", "amount:label<=60"];
+    let theirs =
+        ["--query", &query, "--learns", "peer", "--column", "shown_at:date", "--repeated-keys"];
+    let [x, _] = lab.run(&mine, &theirs);
+    x.assert(5, &["with ASOF JOIN, labels of side a must be known to both: list them"]);
+}

@@ -101,8 +101,7 @@ impl Parser<'_> {
         self.named.push(Named { side: column.side, at });
         if self.is_symbol("-") {
             return self.fail(
-                "a difference of dates needs ASOF JOIN, and stands before all other conditions: \
-                 WHERE a.ordered_at - b.shown_at <= 14",
+                "a difference of dates needs ASOF JOIN, and stands before all other conditions",
             );
         }
         if let Token::Symbol(symbol) = *self.token()

@@ -1,6 +1,6 @@
 //! Joins by the latest earlier row.
 
-use vesica_select::{AsOf, Declared, Error, Keys, Lookup, Select, Shape, Side};
+use vesica_select::{AsOf, Declared, Error, Keys, Latest, Select, Shape, Side};
 
 const TEXT: &str = "SELECT b.campaign, count(*), sum(a.amount) FROM a ASOF JOIN b ON a.key = b.key AND \
                     a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 14 AND a.country = 'DE' AND \
@@ -41,7 +41,7 @@ fn a_query_may_look_for_the_latest_earlier_row() {
     assert_eq!(mirrored.to_string().parse().as_ref(), Ok(&mirrored));
     assert_eq!(mirrored.mirrored(), query);
     let shape = check(TEXT, KEYS).unwrap();
-    let Lookup { earlier, period, within, per_key } = shape.lookup.unwrap();
+    let Latest { earlier, period, within, per_key } = shape.latest.unwrap();
     assert_eq!((earlier, period.days(), within, per_key), (Side::B, 61, 14, 4));
     assert_eq!((shape.keys, shape.groups, shape.sums.len()), ([Keys::Unique; 2], 16, 2));
     assert_eq!(

@@ -10,7 +10,7 @@ pub enum Values {
     Number(u8),
     Text(&'static [&'static str]),
     Boolean,
-    /// Days within so many of 2026-01-31.
+    /// Days at most this far from 2026-01-31.
     Date(i32),
 }
 

@@ -89,6 +89,14 @@ impl Selection {
                                    --column 'region:{north,south}'";
                     return Err(message.to_owned());
                 }
+                // Only the side with the table of circuit PSI has texts.
+                let later = select.as_of().map(|as_of| as_of.later);
+                if let Some(later) = later.filter(|later| private(*later)) {
+                    return Err(format!(
+                        "with ASOF JOIN, labels of side {later} must be known to both: list them, as in --column \
+                         'region:{{north,south}}'"
+                    ));
+                }
                 Some(shape)
             }
             _ => None,

@@ -130,7 +130,7 @@ fn allow_several_labels(columns: &mut [Column]) {
 /// Returns whether every release answers a query of this shape: one by labels of both sides has few groups, and no
 /// products of two columns of one side.
 fn is_supported(shape: &Shape) -> bool {
-    let earlier = shape.lookup.map(|lookup| lookup.earlier);
+    let earlier = shape.latest.map(|latest| latest.earlier);
     let groups = Side::BOTH.map(|side| {
         let labels = shape.labels.iter().filter(|label| label.side == side);
         labels.map(LabelShape::count).product::<u64>()

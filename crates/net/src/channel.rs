@@ -72,7 +72,7 @@ pub struct Channel {
     /// The moments at which to stop waiting altogether.
     pub(crate) ends: Deadlines,
     /// Whether the peer is known to be gone, so that nothing more can be sent to it.
-    alone: bool,
+    pub(crate) alone: bool,
     /// The party at the other end, if the connection has authenticated it.
     pub(crate) peer: Option<Fingerprint>,
     /// Asked before a party reveals anything.

@@ -50,6 +50,17 @@ pub enum Error {
         /// The time for which it waited.
         after: Duration,
     },
+    /// Some of several parties have not come.
+    #[error(
+        "{parties} did not connect within {} s; is every party started, with the same parties and addresses?",
+        after.as_secs_f64()
+    )]
+    Absent {
+        /// Their names.
+        parties: String,
+        /// The time for which this party waited.
+        after: Duration,
+    },
     /// The party at the other end is not the expected one.
     #[error(
         "the other side is not the expected one: expected {expected}, but it presented {presented}. \
@@ -408,50 +419,70 @@ pub enum Deviation {
 }
 
 /// The reason why a party stops, which it sends to the other before it closes. Deliberately coarse: no detail of one
-/// party's data may reach the other through an error. The numbers are the codes on the wire.
+/// party's data may reach the other through an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[repr(u8)]
 pub enum AbortReason {
     /// Its own input is not usable.
-    Input = 1,
+    Input,
     /// The two sides' terms differ.
-    Terms = 2,
+    Terms,
     /// It was asked to stop.
-    Cancelled = 3,
+    Cancelled,
     /// It caught this party breaking the protocol.
-    Misbehaviour = 4,
+    Misbehaviour,
     /// It failed for an internal reason, such as a bug.
-    Internal = 5,
+    Internal,
     /// It could not write its result.
-    Output = 6,
+    Output,
     /// Its policy refuses the run.
-    Policy = 7,
+    Policy,
     /// Others are waiting for it, and this party kept it waiting for too long.
-    Busy = 8,
+    Busy,
     /// It runs only under agreements, and this party named none that the two share.
-    Agreement = 9,
+    Agreement,
+    /// In a run among several parties, it has lost the one with this number, which is below 64.
+    Missing(u8),
 }
+
+/// The reasons with their codes on the wire.
+const CODES: [(u8, AbortReason); 9] = [
+    (1, AbortReason::Input),
+    (2, AbortReason::Terms),
+    (3, AbortReason::Cancelled),
+    (4, AbortReason::Misbehaviour),
+    (5, AbortReason::Internal),
+    (6, AbortReason::Output),
+    (7, AbortReason::Policy),
+    (8, AbortReason::Busy),
+    (9, AbortReason::Agreement),
+];
+
+/// The code of a missing party with the number 0, and the number of such codes.
+const MISSING: u8 = 64;
 
 impl AbortReason {
     /// The code on the wire.
     pub(crate) fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Missing(party) => MISSING + party % MISSING,
+            other => CODES.iter().find(|(_, reason)| *reason == other).map_or(5, |(code, _)| *code),
+        }
     }
 
     /// The reason with this code; an unknown code counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        use AbortReason::{Agreement, Busy, Cancelled, Input, Misbehaviour, Output, Policy, Terms};
-        [Input, Terms, Cancelled, Misbehaviour, Output, Policy, Busy, Agreement]
-            .into_iter()
-            .find(|reason| reason.code() == code)
-            .unwrap_or(Self::Internal)
+        if (MISSING..2 * MISSING).contains(&code) {
+            return Self::Missing(code - MISSING);
+        }
+        CODES.iter().find(|(known, _)| *known == code).map_or(Self::Internal, |(_, reason)| *reason)
     }
 }
 
 impl std::fmt::Display for AbortReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Missing(party) => return write!(f, "it has lost party {}", party + 1),
             Self::Input => "its own input could not be used",
             Self::Terms => "its terms differ from ours",
             Self::Cancelled => "somebody asked it to stop",
@@ -469,18 +500,15 @@ impl std::fmt::Display for AbortReason {
 
 #[cfg(test)]
 mod tests {
-    use super::AbortReason::{
-        self, Agreement, Busy, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
-    };
+    use super::{AbortReason, CODES};
 
     #[test]
     fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
-        for reason in
-            [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy, Busy, Agreement]
-        {
+        let missing = (0..64).map(AbortReason::Missing);
+        for reason in CODES.into_iter().map(|(_, reason)| reason).chain(missing) {
             assert_eq!(AbortReason::from_code(reason.code()), reason);
         }
-        assert_eq!(AbortReason::from_code(0), Internal);
-        assert_eq!(AbortReason::from_code(255), Internal);
+        assert_eq!(AbortReason::from_code(0), AbortReason::Internal);
+        assert_eq!(AbortReason::from_code(255), AbortReason::Internal);
     }
 }

@@ -32,6 +32,7 @@ const STEPS: [(&str, &[&str]); 3] = [
             "download",
             "exponentiate",
             "filter",
+            "joint",
             "list",
             "lists",
             "match",

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use rand::{SeedableRng, rngs::StdRng};
 use rayon::ThreadPoolBuilder;
+use vesica_net::Mesh;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items,
-    joint::{JointPlan, JointRows, Mesh},
+    joint::{JointPlan, JointRows},
 };
 use vesica_testkit::{parties, two_party::Link};
 

@@ -103,6 +103,11 @@ impl Channel {
         self.session
     }
 
+    /// Returns whether the peer is known to have stopped or closed the connection.
+    pub fn is_gone(&self) -> bool {
+        self.alone
+    }
+
     /// Binds the session to a fact that both parties agree on. Both must bind the same facts in the same order, or
     /// checks fail and seeds differ from here on.
     pub fn bind(&mut self, label: &'static str, fact: &[u8]) {

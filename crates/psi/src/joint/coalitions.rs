@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use rand::{SeedableRng, rngs::StdRng};
+use vesica_net::Mesh;
 use vesica_params::okvs;
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::okvs::{ByteStrings, Free, Okvs, rr22::Rr22};
@@ -14,7 +15,6 @@ use vesica_testkit::{parties::among, transcript::Transcript, two_party::Link};
 
 use super::{
     fold::{Helper, Leader, Pivot},
-    mesh::Mesh,
     plan::{JointPlan, Place},
     zero_shares::ZeroShares,
 };

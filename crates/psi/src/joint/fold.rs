@@ -1,11 +1,11 @@
 //! The three kinds of parties of a fold. Each is prepared without its items, and then used once.
 
 use rand::CryptoRng;
+use vesica_net::Mesh;
 use zeroize::Zeroizing;
 
 use super::{
     derived::derive,
-    mesh::Mesh,
     plan::{JointPlan, Place},
     zero_shares::ZeroShares,
 };
@@ -29,8 +29,8 @@ impl Leader {
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
         let mut readers = Vec::new();
         for helper in plan.helpers() {
-            readers.push(FromVole::receiver(plan.opprf(helper), mesh.to(helper), rng)?);
-            mesh.keep_alive()?;
+            let size = plan.opprf(helper);
+            readers.push(mesh.talk(helper, |channel| FromVole::receiver(size, channel, rng))?);
         }
         Ok(Self { plan: plan.clone(), readers })
     }
@@ -68,11 +68,11 @@ impl Leader {
         let Self { plan, readers } = self;
         check_size(&plan, mesh.me(), items);
         for (helper, reader) in plan.helpers().zip(readers) {
-            let channel = mesh.to(helper);
-            channel.phase("read");
-            let read = FromVole::evaluate(reader, items.low_halves(), channel, rng);
+            let read = mesh.talk(helper, |channel| {
+                channel.phase("joint");
+                FromVole::evaluate(reader, items.low_halves(), channel, rng)
+            });
             show(helper, &Zeroizing::new(read.map_err(|error| name_duplicates(error, items))?));
-            mesh.keep_alive()?;
         }
         Ok(())
     }
@@ -123,7 +123,8 @@ impl Helper {
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
         let me = mesh.me();
         let shares = ZeroShares::agree(partners(plan, me), mesh, rng)?;
-        let writer = FromVole::sender(plan.opprf(me), mesh.to(plan.leader()), rng)?;
+        let size = plan.opprf(me);
+        let writer = mesh.talk(plan.leader(), |channel| FromVole::sender(size, channel, rng))?;
         Ok(Self { plan: plan.clone(), shares, writer })
     }
 
@@ -145,11 +146,12 @@ impl Helper {
         check_size(&plan, mesh.me(), items);
         let points = items.low_halves();
         let values = shares.of(points, plan.share_len());
-        let channel = mesh.to(plan.leader());
-        channel.phase("read");
-        channel.reveal()?;
-        FromVole::program(writer, &[], points, &values, channel, rng)
-            .map_err(|error| name_duplicates(error, items))
+        let written = mesh.talk(plan.leader(), |channel| {
+            channel.phase("joint");
+            channel.reveal()?;
+            FromVole::program(writer, &[], points, &values, channel, rng)
+        });
+        written.map_err(|error| name_duplicates(error, items))
     }
 }
 

@@ -27,13 +27,11 @@ mod coalitions;
 mod cost;
 mod derived;
 mod fold;
-mod mesh;
 mod plan;
 mod rows;
 mod zero_shares;
 
 pub use cost::JointCost;
 pub use fold::{Helper, Leader, Pivot};
-pub use mesh::Mesh;
 pub use plan::{JointPlan, Place};
 pub use rows::JointRows;

@@ -1,9 +1,8 @@
 //! The facts about a computation of several parties that all of them know beforehand.
 
-use vesica_net::Channel;
+use vesica_net::Mesh;
 use vesica_params::{Failure, subfield};
 
-use super::mesh::Mesh;
 use crate::{
     Limit, MAX_ITEMS, Result, Setting, Sizes,
     circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
@@ -143,28 +142,14 @@ impl JointPlan {
     /// # Errors
     /// A deviation if a party has another plan, and any error of a connection.
     pub fn agree(&self, mesh: &mut Mesh<'_>) -> Result<()> {
-        let (me, name) = (mesh.me(), self.name());
-        mesh.with_each(|_, channel| {
-            channel.phase("plan");
-            channel.send(PLAN, name.as_bytes())?;
-            channel.flush()
-        })?;
-        mesh.with_each(|peer, channel| {
-            let mut theirs = [0; NAME_LEN];
-            channel.recv_into(PLAN, &mut theirs)?;
-            if theirs != *name.as_bytes() {
-                return Err(channel.malformed(PLAN, "of another plan"));
-            }
-            self.bind(me, peer, channel);
-            Ok(())
-        })?;
+        let name = *self.name().as_bytes();
+        mesh.phase("plan");
+        let names: Vec<[u8; NAME_LEN]> = mesh.all(PLAN, name)?;
+        if let Some(other) = names.iter().position(|theirs| *theirs != name) {
+            return Err(mesh.to(other).malformed(PLAN, "of another plan").into());
+        }
+        mesh.bind(PLAN, &name);
         Ok(())
-    }
-
-    /// Binds the session of two parties to the plan.
-    fn bind(&self, me: usize, peer: usize, channel: &mut Channel) {
-        let pair = [me.min(peer), me.max(peer)].map(|party| (party as u64).to_le_bytes());
-        channel.bind(PLAN, &[&self.name().as_bytes()[..], &pair[0], &pair[1]].concat());
     }
 
     /// The hash by which parties compare plans, and which separates the items derived under them.

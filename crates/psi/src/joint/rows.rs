@@ -1,11 +1,11 @@
 //! Rows: the leader learns which of its items all parties have.
 
 use rand::CryptoRng;
+use vesica_net::Mesh;
 use vesica_params::Failure;
 
 use super::{
     fold::{Helper, Leader, Pivot},
-    mesh::Mesh,
     plan::{JointPlan, Place},
 };
 use crate::{Adversary, Items, Protocol, Result, protocols::rr22};

@@ -12,7 +12,7 @@
 //! which values have not changed, and so who has its items.
 
 use rand::CryptoRng;
-use vesica_net::Channel;
+use vesica_net::{Channel, Mesh};
 use vesica_primitives::{
     Block,
     aes::Aes128,
@@ -22,7 +22,6 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use super::mesh::Mesh;
 use crate::Result;
 
 const POINT: &str = "joint/point";

@@ -1,12 +1,13 @@
 //! Three and more parties: results, lengths of messages, costs, and faults.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use vesica_net::Mesh;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items,
     aggregate::{Aggregate, METHODS, Output, Query, Valued},
     find,
-    joint::{Helper, JointPlan, JointRows, Leader, Mesh, Pivot, Place},
+    joint::{Helper, JointPlan, JointRows, Leader, Pivot, Place},
 };
 use vesica_testkit::{
     parties::{Ran, among, run},

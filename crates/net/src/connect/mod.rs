@@ -1,6 +1,8 @@
 //! Connecting to the other side: one party [dials](dial()), the other [listens](listen()); or both use a
 //! [directory](exchange()), or a [relay](relayed()) to which both dial.
 //!
+//! Several parties [gather](Gathering::gather): each pair of them connects.
+//!
 //! A [`Server`] answers any number of parties, one after the other or at the same time.
 //!
 //! Each of the first four returns when the two sides have authenticated each other, or with the reason why they
@@ -9,6 +11,7 @@
 pub(crate) mod connection;
 mod dial;
 mod exchange;
+mod gather;
 mod join;
 mod listen;
 mod parallel;
@@ -27,6 +30,7 @@ pub use self::{
     connection::Connection,
     dial::dial,
     exchange::exchange,
+    gather::{Gathered, Gathering, Host, MAX_PARTIES, Member},
     listen::listen,
     relayed::relayed,
     serve::{Server, Visit},

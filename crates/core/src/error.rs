@@ -172,6 +172,22 @@ pub enum Error {
     /// The connection or the other side failed.
     #[error(transparent)]
     Net(#[from] vesica_net::Error),
+    /// In a run among several parties, an error that concerns one of them.
+    #[error("{party}: {error}")]
+    Party {
+        /// Its name.
+        party: String,
+        /// The error.
+        error: Box<Error>,
+    },
+    /// In a run among several parties, one of them is lost.
+    #[error("{by} says that {party} has stopped or is lost, which ends the run of all parties")]
+    Lost {
+        /// The name of the party that said so.
+        by: String,
+        /// The name of the party that is lost.
+        party: String,
+    },
     /// The protocol failed by chance, with the small probability that its parameters allow.
     #[error("{0}")]
     StatisticalFailure(vesica_psi::Error),
@@ -195,6 +211,11 @@ impl Error {
     #[track_caller]
     pub fn bug(what: &'static str) -> Self {
         Self::Bug { what, at: Location::caller() }
+    }
+
+    /// Attributes this error to one of several parties.
+    pub fn of_party(self, party: &str) -> Self {
+        Self::Party { party: party.to_owned(), error: Box::new(self) }
     }
 
     /// Returns the error of a set with too many keys for the largest number of partitions.
@@ -243,10 +264,12 @@ impl Error {
             | Self::KeysChanged { .. }
             | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
-            Self::TooManyAttempts { .. } | Self::AlreadyRevealed { .. } | Self::Origin { .. } => {
-                Class::Network
-            }
+            Self::TooManyAttempts { .. }
+            | Self::AlreadyRevealed { .. }
+            | Self::Origin { .. }
+            | Self::Lost { .. } => Class::Network,
             Self::List(error) => class_of_list(error),
+            Self::Party { error, .. } => error.class(),
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
@@ -266,6 +289,9 @@ impl Error {
 
     /// Returns the reason to send to the other side; `None` if the other side knows it already or cannot be reached.
     pub fn abort_reason(&self) -> Option<AbortReason> {
+        if let Self::Party { error, .. } = self {
+            return error.abort_reason();
+        }
         match self.class() {
             // To the other side it does not matter who asked this one to stop.
             _ if matches!(self, Self::Net(vesica_net::Error::Deadline { .. })) => {

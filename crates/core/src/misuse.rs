@@ -34,6 +34,8 @@ pub enum Misuse {
     Memory,
     /// A run that resumes after an interruption.
     Resume,
+    /// The parties of a run among several, and their places.
+    Parties,
     /// An agreement, an invitation or a reply.
     Agreement,
     /// A rule of an agreement or of this side.

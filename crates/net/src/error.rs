@@ -482,7 +482,7 @@ impl AbortReason {
 impl std::fmt::Display for AbortReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Missing(party) => return write!(f, "it has lost party {}", party + 1),
+            Self::Missing(party) => return write!(f, "party {} has stopped or is lost", party + 1),
             Self::Input => "its own input could not be used",
             Self::Terms => "its terms differ from ours",
             Self::Cancelled => "somebody asked it to stop",

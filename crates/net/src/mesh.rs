@@ -234,6 +234,11 @@ impl PartialMesh<'_> {
         self.without
     }
 
+    /// Returns the channels that are there.
+    pub fn channels(&self) -> impl Iterator<Item = &Channel> {
+        self.rest.channels.iter().map(|channel| &**channel)
+    }
+
     /// Returns the whole mesh again, with the channel to the missing party.
     pub fn with<'b>(&'b mut self, channel: &'b mut Channel) -> Mesh<'b> {
         let Self { rest, without } = self;

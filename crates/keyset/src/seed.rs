@@ -4,6 +4,8 @@
 //! neither could choose. An item is the digest's image under BLAKE3 keyed with the seed, so a side that fixed its set
 //! could not prepare keys whose items collide or fall into chosen places.
 
+mod joint;
+
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_core::{error::Result, parties::Role};

@@ -6,6 +6,7 @@
 pub mod choice;
 mod clauses;
 pub mod disclosed;
+pub mod joint;
 pub mod memory;
 mod mirror;
 pub mod offer;

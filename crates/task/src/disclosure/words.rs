@@ -41,26 +41,35 @@ pub struct Learned {
 
 /// The names of the two sides in a disclosure.
 #[derive(Debug, Clone)]
-pub struct Names([String; 2]);
+pub struct Names {
+    sides: [String; 2],
+    /// The words for all parties together.
+    all: &'static str,
+}
 
 impl Names {
     /// Returns the names for a reader on the side with this role: "this side" and "the other side".
     pub fn of_reader(role: Role) -> Self {
         let [this, other] = ["this side", "the other side"].map(str::to_owned);
         match role {
-            Role::A => Self([this, other]),
-            Role::B => Self([other, this]),
+            Role::A => Self::new(this, other),
+            Role::B => Self::new(other, this),
         }
     }
 
     /// Creates names of the connecting side and of the listening side, for a reader on neither.
     pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
-        Self([a.into(), b.into()])
+        Self { sides: [a.into(), b.into()], all: "the two sides" }
+    }
+
+    /// Creates the names of two of several parties.
+    pub fn among(a: impl Into<String>, b: impl Into<String>) -> Self {
+        Self { all: "all parties", ..Self::new(a, b) }
     }
 
     /// Returns the name of a side within a sentence.
     pub fn of(&self, role: Role) -> &str {
-        &self.0[role as usize]
+        &self.sides[role as usize]
     }
 
     /// Returns the name of a side at the beginning of a sentence.
@@ -73,9 +82,7 @@ impl Names {
 impl Disclosure {
     /// Describes in one sentence what a side learns.
     pub fn sentence(&self, learner: Role, names: &Names, tense: Tense) -> String {
-        let mut said = self.learned(learner, names);
-        said.push("nothing else".to_owned());
-        format!("{} {} {}.", names.capital(learner), tense.learned(), listed(&said))
+        sentence(&names.capital(learner), tense, self.learned(learner, names))
     }
 
     /// Returns the facts that a side learns, as phrases that continue "learned …".
@@ -142,6 +149,12 @@ impl Disclosure {
     }
 }
 
+/// Says that somebody learns these phrases, and nothing else.
+pub fn sentence(learner: &str, tense: Tense, mut learned: Vec<String>) -> String {
+    learned.push("nothing else".to_owned());
+    format!("{learner} {} {}.", tense.learned(), listed(&learned))
+}
+
 impl Fact {
     /// Returns the fact as a phrase that continues "learned …".
     pub fn phrase(&self, learner: Role, names: &Names) -> String {
@@ -188,11 +201,12 @@ impl Fact {
             }
             Self::ThresholdFirst { keys } => {
                 format!(
-                    "before anything else, whether the two sides share at least {}",
+                    "before anything else, whether {} share at least {}",
+                    names.all,
                     of_keys(*keys)
                 )
             }
-            Self::SharedKeys => "how many keys the two sides share".to_owned(),
+            Self::SharedKeys => format!("how many keys {} share", names.all),
             Self::Share => "its secret share of the result".to_owned(),
             Self::SetSize { keys, together } => {
                 let keys = keys.map(grouped);
@@ -220,13 +234,14 @@ fn number(
     learner: Role,
     names: &Names,
 ) -> String {
-    let share = |bound: &str, keys| format!("that the two sides share {bound} {}", of_keys(keys));
+    let all = names.all;
+    let share = |bound: &str, keys| format!("that {all} share {bound} {}", of_keys(keys));
     if answer == Answer::TooFew {
         return share("fewer than", minimum);
     }
     let sum = |values: &str| format!("the sum of {values} over the shared keys");
     let mut said = match of {
-        Measure::Count => "how many keys the two sides share".to_owned(),
+        Measure::Count => format!("how many keys {all} share"),
         Measure::Sum(owner) if owner == learner => sum("its own values"),
         Measure::Sum(owner) => sum(&format!("{}'s values", names.of(owner))),
         Measure::SumOfProducts => sum("the products of both sides' values"),
@@ -234,7 +249,7 @@ fn number(
             // The number is then known to reach the minimum too.
             Answer::Reached(true) => return share("at least", keys.max(minimum)),
             Answer::Reached(false) => share("fewer than", keys),
-            _ => format!("whether the two sides share at least {}", of_keys(keys)),
+            _ => format!("whether {all} share at least {}", of_keys(keys)),
         },
     };
     if let Some(noise) = noise {

@@ -323,7 +323,7 @@ impl Serving {
             cluster.start(Work::new(&elsewhere, self.stall), slots, standing.clone());
         };
         let spill = std::env::temp_dir();
-        let Computed { method, peer_items, partitions, attempts, found } =
+        let Computed { method, peer_items, partitions, attempts, found, .. } =
             session.compute_elsewhere(counts, &spill, &mut start, rng)?;
         cluster.compared();
         report.attempts = standing.sessions();

@@ -1,5 +1,7 @@
 //! The whole job: a table in, an agreed run with the other side, a table out.
 
+mod ending;
+
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -11,7 +13,7 @@ use std::{
 };
 
 use rand::CryptoRng;
-use vesica_agree::{choice::PlannerInputs, offer::Offer, terms::Terms};
+use vesica_agree::{choice::PlannerInputs, joint, offer::Offer, terms::Terms};
 use vesica_core::{
     error::{Error, InputFault, Misuse, Result},
     observe::{Observer, Progress, Unit},
@@ -29,22 +31,26 @@ use vesica_table::{
     database,
     destination::Destination,
     format::Format,
-    formulas::{Findings, Formulas},
+    formulas::Formulas,
     input::{Columns, Input},
-    output::{Access, Output, Staged},
+    output::{Access, Output},
     results::ResultTable,
     rows::Table,
     source::{Delimiter, Dialect, Source},
     stage,
     target::{self, Protected},
 };
-use vesica_task::{interface::Content, query::ResultForm};
+use vesica_task::query::ResultForm;
 
+pub use self::ending::finish;
+
+use self::ending::stage;
 use crate::{
     diagnosis::Diagnosis,
     journal::{Journal, Resume, Run},
     report::Report,
-    session::{Computed, Session, Setting},
+    seat::Seat,
+    session::{Computed, Others, Session, Setting},
     shortfall::Shortfall,
     standing::Standing,
 };
@@ -94,6 +100,8 @@ pub struct Job {
     pub planner: PlannerInputs,
     /// The agreement under which the run takes place, if there is one; [`Offer::agreement`] names it too.
     pub partnership: Option<Partnership>,
+    /// The parties of a run among several, and this party's number.
+    pub seat: Option<Seat>,
 }
 
 /// A job that is ready to run: its input is open and has the columns that the job names.
@@ -102,9 +110,12 @@ pub struct Ready {
     input: Input,
 }
 
-/// The last steps, which both sides take together.
-const STAGED: &str = "vesica/staged";
-const WRITTEN: &str = "vesica/written";
+impl Ready {
+    /// Returns the destination of this side's result, if it gets one.
+    pub(crate) fn output(&self) -> Option<&Destination> {
+        self.job.output.as_ref()
+    }
+}
 
 impl Job {
     /// Creates a job on this table with these key columns, in the order of [`Offer::keys`]. Everything else has its
@@ -135,6 +146,7 @@ impl Job {
             threads: 0,
             planner: PlannerInputs::default(),
             partnership: None,
+            seat: None,
         }
     }
 
@@ -144,7 +156,14 @@ impl Job {
     /// [`Error::Usage`], and [`Error::Output`] if a result could not be written.
     pub fn check(&self) -> Result<()> {
         self.check_files()?;
-        self.offer.check()?;
+        match &self.seat {
+            Some(seat) => joint::check(&self.offer, seat.cast.place(seat.me))?,
+            None => self.offer.check()?,
+        }
+        if self.resume.is_some() && self.seat.is_some() {
+            let message = "a run among several parties keeps no journal: leave out --resume";
+            return Err(Error::usage(Misuse::Resume, message));
+        }
         if self.columns.len() != self.offer.keys.len() {
             return Err(Error::usage(
                 Misuse::Key,
@@ -403,7 +422,8 @@ pub fn run(
     report.record = record.map(place);
     let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
     let ended = standing.and_then(|standing| {
-        let ended = attempt(job, parties, channel, observer.clone(), rng, report, &standing);
+        let others = Others::Peer(&mut *channel);
+        let ended = attempt(job, parties, others, observer.clone(), rng, report, &standing);
         if let Err(error) = &ended
             && let Err(unnoted) = standing.failed(error)
         {
@@ -421,10 +441,14 @@ pub fn run(
     ended
 }
 
-fn attempt(
+/// Attempts the run of a job.
+///
+/// # Errors
+/// See [`Error`].
+pub(crate) fn attempt(
     Ready { job, input }: Ready,
     parties: &Parties,
-    channel: &mut Channel,
+    others: Others<'_>,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
     report: &mut Report,
@@ -439,7 +463,7 @@ fn attempt(
         threads: job.threads,
         observer: observer.clone(),
     };
-    let mut session = Session::open(setting, channel)?;
+    let mut session = Session::begin(setting, others)?;
     report.set_terms(session.terms());
     report.agreement = session.agreement();
     let (table, mut keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
@@ -454,12 +478,13 @@ fn attempt(
         keys: keys.counts().used,
     };
     standing.describe(run, keys.take_sketch());
-    let Computed { method, peer_items, partitions, attempts, found } =
+    let Computed { method, peer_items, partitions, attempts, found, sizes } =
         session.compute(keys, job.unmatched, &spill, rng)?;
     report.attempts = standing.sessions();
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
+    report.set_sizes(sizes.as_deref());
     report.outcome = found.outcome;
 
     session.phase("finish");
@@ -468,60 +493,6 @@ fn attempt(
         None => None,
     };
     finish(session, job.report, report, diagnosis, staged, attempts)
-}
-
-/// Ends the run together with the other side. No result appears on either side before both sides' results are on their
-/// disks. Then streams are written, since that may fail and cannot be undone. Then files get their names; after a side
-/// has confirmed that, only its report can still fail. A side that has nothing to write says so at once, so that the
-/// other need not wait for it.
-pub fn finish(
-    mut session: Session<'_>,
-    report_to: Option<PathBuf>,
-    report: &mut Report,
-    diagnosis: Diagnosis,
-    result: Option<Staged>,
-    attempts: Option<u64>,
-) -> Result<Vec<Shortfall>> {
-    let (hints, shown) = session.diagnose(diagnosis, &report.outcome)?;
-    report.hints = hints;
-    let standing = session.standing().clone();
-    report.disclose(shown, standing.match_rules())?;
-    let has_nothing = result.is_none() && !standing.is_recorded();
-    session.say(STAGED)?;
-    if has_nothing {
-        session.say(WRITTEN)?;
-    }
-    session.hear(STAGED)?;
-    let (terms, channel) = session.parts();
-    let (record, line) = standing.sign(attempts, report, terms, channel)?.unzip();
-    report.ledger = line;
-    let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
-    if !has_nothing {
-        session.say(WRITTEN)?;
-    }
-    session.hear(WRITTEN)?;
-    let shown = file.map(Staged::show).transpose()?;
-    // From here on the result is in place.
-    let unkept = shown.and_then(|shown| shown.keep().err());
-    let (meter, unconfirmed) = session.close();
-    // If the other side did not confirm, it may need this side again.
-    if unconfirmed.is_none() {
-        standing.complete();
-    }
-    report.set_costs(&meter);
-    report.succeed();
-    let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
-    report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
-    let recorded = record.map_or(Ok(()), |record| standing.keep(&record));
-    let unrecorded = recorded.err().map(Shortfall::Record);
-    let reported = report_to.map(|path| report.stage(&path).and_then(Staged::show));
-    let (unreported, also_unkept) = match reported {
-        Some(Ok(shown)) => (None, shown.keep().err()),
-        Some(Err(error)) => (Some(Shortfall::Report(error)), None),
-        None => (None, None),
-    };
-    let unkept = unkept.or(also_unkept).map(Shortfall::Unkept);
-    Ok(unconfirmed.into_iter().chain(unkept).chain(unrecorded).chain(unreported).collect())
 }
 
 /// Reads the table while the other side reads its own, and warns of anything its owner should know.
@@ -566,35 +537,4 @@ fn read(
     report.input = table.digest().cloned();
     report.rows = Some(keys.counts());
     Ok((table, keys, diagnosis))
-}
-
-/// Writes the result to a file that does not have its name yet.
-fn stage(
-    session: &mut Session<'_>,
-    job: &Job,
-    table: Option<Table>,
-    content: Content,
-    observer: Arc<dyn Observer>,
-    report: &mut Report,
-) -> Result<Option<Staged>> {
-    let Some(to) = job.output.clone() else { return Ok(None) };
-    let (access, select) = (job.offer.query.kind.access, job.select.clone());
-    let formulas = job.formulas;
-    let (staged, found) = session.meanwhile(move || {
-        let output = Output::to(&to, access)?;
-        match (content, table) {
-            (Content::Rows(mut rows), Some(table)) => {
-                let found = stage::watch_formulas(&to, &table, &mut rows, formulas);
-                let all = rows.rows.len() as u64;
-                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
-                let staged = stage::rows(&to, output, &table, &rows, select.as_deref(), done)?;
-                Ok((staged, found.map(Findings::into_columns).unwrap_or_default()))
-            }
-            (Content::Rows(_), None) => Err(Error::bug("the table was not kept")),
-            (Content::Table(table), _) => stage::results(&to, output, table, formulas),
-            (Content::Text(write), _) => Ok((output.stage(|out| write(out))?, Vec::new())),
-        }
-    })?;
-    report.formulas = found;
-    Ok(Some(staged))
 }

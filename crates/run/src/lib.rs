@@ -4,12 +4,14 @@
 
 pub mod diagnosis;
 pub mod job;
+pub mod joint;
 pub mod journal;
 pub mod meet;
 mod partitions;
 pub mod permits;
 pub mod phases;
 pub mod report;
+pub mod seat;
 pub mod session;
 pub mod shortfall;
 pub mod standing;

@@ -24,8 +24,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::Partitions;
 use vesica_net::{Channel, Turns};
+use vesica_psi::{Items, Set};
 use vesica_table::pieces;
-use vesica_task::interface::{Gather, Reveal};
+use vesica_task::interface::{Gather, PartitionParty, Reveal};
 use zeroize::Zeroizing;
 
 use crate::{permits::Step, standing::Standing};
@@ -39,6 +40,34 @@ const MOST: usize = 64;
 /// The interval at which a busy side checks whether to send a keep-alive message, or to stop.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
+/// The step of a run among several parties that exchanges items for derived ones.
+pub(crate) trait Fold: Send {
+    /// Takes every step for a partition that needs no items. `channel` leads to the partner.
+    ///
+    /// # Errors
+    /// A party with another plan, and any error of a connection.
+    fn prepare(
+        &mut self,
+        partition: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<()>;
+
+    /// Exchanges the items of the partition that was prepared for derived ones, in the same order.
+    ///
+    /// # Errors
+    /// As [`vesica_psi::joint::Leader::fold`].
+    fn fold(
+        &mut self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Set>;
+
+    /// Takes steps with the partner, and meanwhile shows the other parties that this one is still at work.
+    fn with_partner(&mut self, channel: &mut Channel, steps: &mut dyn FnMut(&mut Channel));
+}
+
 /// Partitions to be compared.
 pub(super) struct PartitionWork<'a> {
     gather: &'a dyn Gather,
@@ -50,6 +79,8 @@ pub(super) struct PartitionWork<'a> {
     range: Range<usize>,
     standing: Standing,
     recorded: Mutex<Recorded>,
+    /// The other parties, in a run among several, which has one connection for each pair.
+    fold: Mutex<Option<&'a mut dyn Fold>>,
     /// Whether a connection has failed.
     failed: AtomicBool,
     /// The first error.
@@ -145,7 +176,13 @@ impl<'a> PartitionWork<'a> {
         let recorded = Mutex::new(recorded);
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
         let turns = Turns::new(threads);
-        Self { gather, partitions, threads, turns, range, standing, recorded, failed, error }
+        let fold = Mutex::new(None);
+        Self { gather, partitions, threads, turns, range, standing, recorded, fold, failed, error }
+    }
+
+    /// Exchanges the items of each partition for those of this fold, if there is one.
+    pub(super) fn folded(self, fold: Option<&'a mut dyn Fold>) -> Self {
+        Self { fold: Mutex::new(fold), ..self }
     }
 
     /// Compares them over this many connections, and returns all results.
@@ -261,14 +298,32 @@ impl<'a> PartitionWork<'a> {
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
         let piece = pool.install(|| {
+            let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(fold) = &mut *fold {
+                let prepared = fold.prepare(partition, channel, rng);
+                prepared.map_err(|error| Error::of_protocol(error, channel))?;
+            }
             let (loaded, party) = rayon::join(
                 || self.partitions.load(partition, &mut padding),
                 || self.gather.prepare(channel, rng),
             );
-            let (loaded, number) = (loaded?, partition as u32);
+            let (mut loaded, number) = (loaded?, partition as u32);
             self.standing.begin_partition(number, None)?;
             channel.set_gate(Some(self.standing.gate(number)));
-            let piece = party.and_then(|party| party.run(&loaded, Reveal::AtTheEnd, channel, rng));
+            let piece = party.and_then(|party| match &mut *fold {
+                None => party.run(&loaded, Reveal::AtTheEnd, channel, rng),
+                Some(fold) => {
+                    loaded.items = fold.fold(loaded.items.items(), channel, rng)?;
+                    let (mut party, mut piece) = (Some(party), None);
+                    fold.with_partner(channel, &mut |channel| {
+                        let run = |party: Box<dyn PartitionParty>| {
+                            party.run(&loaded, Reveal::AtTheEnd, channel, rng)
+                        };
+                        piece = party.take().map(run);
+                    });
+                    piece.expect("the steps are taken once")
+                }
+            });
             channel.set_gate(None);
             piece.map_err(|error| Error::of_protocol(error, channel))
         })?;

@@ -3,24 +3,20 @@
 //! An error in a step ends the session; [`job::run`](crate::job::run) then sends the other side the reason.
 
 mod chosen;
+mod circle;
 mod elsewhere;
+mod joint;
 mod ladder;
 mod sets;
+mod together;
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        mpsc::{self, RecvTimeoutError},
-    },
-    thread,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_agree::{
     choice::{self, Echo, PlannerInputs},
+    joint::Cast,
     memory::{Budget, Ladder, Room},
     offer::Offer,
     resume::{Begun, Said},
@@ -38,7 +34,7 @@ use vesica_keyset::{
     seed::{Committed, Draw, Seed},
     table_keys::TableKeys,
 };
-use vesica_net::{Channel, Meter};
+use vesica_net::{Channel, Mesh};
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType};
@@ -50,10 +46,10 @@ use vesica_task::{
 
 pub use self::elsewhere::Elsewhere;
 
-use self::{chosen::Chosen, elsewhere::Local};
+use self::{chosen::Chosen, circle::Circle, elsewhere::Local};
 use crate::{
     diagnosis::Diagnosis,
-    partitions::{self as work, POLL, PairingMode, PartitionWork, Recorded},
+    partitions::{self as work, Fold, PairingMode, PartitionWork, Recorded},
     standing::{DONE, Limits, Place, Standing},
 };
 
@@ -74,6 +70,8 @@ pub struct Session<'a> {
     attempts: Option<u64>,
     /// The types of the columns that this side sends.
     sent_types: Vec<SentType>,
+    /// The other parties, in a run among several.
+    circle: Option<Circle<'a>>,
 }
 
 /// One side of a session before it begins.
@@ -92,6 +90,14 @@ pub struct Setting<'a> {
     pub observer: Arc<dyn Observer>,
 }
 
+/// The channels of a session.
+pub(crate) enum Others<'a> {
+    /// To the other side.
+    Peer(&'a mut Channel),
+    /// To each of several parties.
+    Circle(&'a Cast, Mesh<'a>),
+}
+
 /// The result of a run on this side, and the method that computed it.
 pub struct Computed {
     /// The method that ran.
@@ -104,25 +110,51 @@ pub struct Computed {
     pub attempts: Option<u64>,
     /// The result.
     pub found: Found,
+    /// In a run among several parties, the sizes of all sets.
+    pub sizes: Option<Vec<u64>>,
 }
 
 impl<'a> Session<'a> {
+    /// Begins a session with the other side, or with the partner among several parties.
+    ///
+    /// # Errors
+    /// As [`Session::open`] and `Session::open_jointly`.
+    pub(crate) fn begin(setting: Setting<'a>, others: Others<'a>) -> Result<Self> {
+        match others {
+            Others::Peer(channel) => Self::open(setting, channel),
+            Others::Circle(cast, mesh) => Self::open_jointly(setting, cast, mesh),
+        }
+    }
+
     /// Verifies the other side, agrees on terms, and exchanges the signatures under the agreement, if there is one.
     ///
     /// # Errors
     /// As `Standing::require_peer`, [`Terms::agree`] and `Standing::exchange_signatures`.
     pub fn open(setting: Setting<'a>, channel: &'a mut Channel) -> Result<Self> {
-        let Setting { offer, standing, parties, inputs, threads, observer } = setting;
+        let Setting { offer, standing, parties, observer, .. } = &setting;
         standing.require_peer(parties, channel)?;
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = Arc::new(pool.map_err(|_| Error::bug("no thread could be started"))?);
         channel.phase("terms");
         observer.phase("terms");
-        watch(channel, &observer, None);
         let pledge = standing.pledge(parties)?;
+        watch(channel, observer, None);
         let terms = Terms::agree(offer, pledge.as_ref(), parties, channel)?;
         let agreement = standing.exchange_signatures(channel)?;
-        let attempts = None;
+        let session = Self::of_terms(setting, terms, channel, None)?;
+        Ok(Self { agreement, ..session })
+    }
+
+    /// Creates a session whose terms are agreed.
+    fn of_terms(
+        setting: Setting<'a>,
+        terms: Terms,
+        channel: &'a mut Channel,
+        circle: Option<Circle<'a>>,
+    ) -> Result<Self> {
+        let Setting { standing, parties, inputs, threads, observer, .. } = setting;
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.map_err(|_| Error::bug("no thread could be started"))?);
+        watch(channel, &observer, None);
+        let (agreement, attempts, sent_types) = (None, None, Vec::new());
         Ok(Self {
             terms,
             parties,
@@ -133,7 +165,8 @@ impl<'a> Session<'a> {
             standing,
             agreement,
             attempts,
-            sent_types: Vec::new(),
+            sent_types,
+            circle,
         })
     }
 
@@ -182,42 +215,6 @@ impl<'a> Session<'a> {
         self.terms.learns(self.parties.role)
     }
 
-    /// Enters a phase.
-    pub fn phase(&mut self, name: &'static str) {
-        self.channel.phase(name);
-        self.observer.phase(name);
-    }
-
-    /// Runs a job of this side on the session's threads, and keeps the other side from giving up in the meantime. A job
-    /// cannot be stopped; if the session ends first, the job is left behind.
-    ///
-    /// # Errors
-    /// The job's errors, a lost connection, and a request to stop.
-    pub fn meanwhile<T: Send + 'static>(
-        &mut self,
-        job: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let (done, waiting) = mpsc::sync_channel(1);
-        let pool = self.pool.clone();
-        let work = move || {
-            // Nobody receives this if the session ended first.
-            let _ = done.send(pool.install(job));
-        };
-        thread::Builder::new()
-            .name("vesica-work".to_owned())
-            .spawn(work)
-            .map_err(|_| Error::bug("no thread could be started"))?;
-        loop {
-            match waiting.recv_timeout(POLL) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => self.channel.keep_alive()?,
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::bug("a worker thread panicked"));
-                }
-            }
-        }
-    }
-
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, unmatched rows may be
     /// kept as `unmatched`. Keys that do not fit into memory go to the directory `spill`. If this side keeps a journal,
     /// the run resumes from it.
@@ -231,6 +228,9 @@ impl<'a> Session<'a> {
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
+        if self.circle.is_some() {
+            return self.compute_jointly(keys, unmatched, spill, rng);
+        }
         let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
         // A resumed run has passed the threshold.
         if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
@@ -249,7 +249,8 @@ impl<'a> Session<'a> {
         // A side that learned the result from the other one only knows it now.
         self.standing.reveal(found.outcome.shared())?;
         let (partitions, attempts) = (partitions as u64, self.attempts);
-        Ok(Computed { method: chosen.method, peer_items, partitions, attempts, found })
+        let method = chosen.method;
+        Ok(Computed { method, peer_items, partitions, attempts, found, sizes: None })
     }
 
     /// Exchanges the sizes of the sets, agrees on where an interrupted run resumes, and commits to a part of the seed.
@@ -296,10 +297,14 @@ impl<'a> Session<'a> {
         let Chosen { method, cost, seed } = chosen;
         self.phase(method.key());
         watch(self.channel, &self.observer, *cost);
-        let channel = &mut *self.channel;
+        let (channel, circle) = (&mut *self.channel, &mut self.circle);
         let (digests, set) = set.into_parts();
         let found = self.pool.install(|| -> Result<Found> {
-            let (items, party) = rayon::join(
+            if let Some(circle) = circle {
+                let prepared = circle.prepare(0, channel, rng);
+                prepared.map_err(|error| Error::of_protocol(error, channel))?;
+            }
+            let (mut items, party) = rayon::join(
                 || {
                     let items = seed.items(&digests, method.item_length());
                     drop(digests);
@@ -307,7 +312,18 @@ impl<'a> Session<'a> {
                 },
                 || method.prepare(call, channel, rng),
             );
-            let ran = party.and_then(|party| party.run(items.items(), &set, channel, rng));
+            let ran = party.and_then(|party| match circle {
+                None => party.run(items.items(), &set, channel, rng),
+                Some(circle) => {
+                    items = circle.fold(items.items(), channel, rng)?;
+                    let (mut party, mut ran) = (Some(party), None);
+                    circle.with_partner(channel, &mut |channel| {
+                        let party = party.take();
+                        ran = party.map(|party| party.run(items.items(), &set, channel, rng));
+                    });
+                    ran.expect("the steps are taken once")
+                }
+            });
             let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
             self.standing.reveal(unrevealed.shared)?;
             (unrevealed.reveal)(channel, rng)
@@ -360,7 +376,8 @@ impl<'a> Session<'a> {
             PairingMode::Connections(connections) => {
                 let work =
                     PartitionWork::new(&*gathered, &partitions, threads, done..count, recorded);
-                work.run(connections, self.channel, rng)?
+                let fold = self.circle.as_mut().map(|circle| circle as &mut dyn Fold);
+                work.folded(fold).run(connections, self.channel, rng)?
             }
             PairingMode::Permits => {
                 let local = Local {
@@ -473,25 +490,30 @@ impl<'a> Session<'a> {
         self.terms.receiver() == self.parties.role
     }
 
-    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions. The
-    /// openings of the seed and the echo travel with both sides' statements of their memory.
+    /// Returns the first number of partitions that this side accepts, as the number of halvings.
+    fn least(&self, are_held: bool) -> usize {
+        // Keys on disk are compared in partitions, even if a few repeated keys would fit into memory.
+        let least = self.inputs.partitions.max(if are_held { 1 } else { 2 });
+        least.next_power_of_two().ilog2() as usize
+    }
+
+    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions, of
+    /// which `least` is the first. The openings of the seed, unless it is drawn already, and the echo travel with both
+    /// sides' statements of their memory.
     fn choose(
         &mut self,
         ladder: &Ladder<'_>,
-        are_held: bool,
-        committed: Committed,
-    ) -> Result<(usize, Candidate, Seed)> {
+        least: usize,
+        committed: Option<Committed>,
+    ) -> Result<(usize, Candidate, Option<Seed>)> {
         self.phase("choice");
         let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
         let channel = &mut *self.channel;
         let budget = Budget::new(inputs.memory);
-        // Keys on disk are compared in partitions, even if a few repeated keys would fit into memory.
-        let least = inputs.partitions.max(if are_held { 1 } else { 2 });
-        let least = least.next_power_of_two().ilog2() as usize;
-        let opened = committed.open(channel)?;
+        let opened = committed.map(|committed| committed.open(channel)).transpose()?;
         let room = Room::send(ladder, least, receives, budget, channel)?;
         let echo = room.is_a_choice().then(|| Echo::send(role, channel)).transpose()?;
-        let seed = opened.finish(channel)?;
+        let seed = opened.map(|opened| opened.finish(channel)).transpose()?;
         let rung = room.agree(channel)?;
         let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
         let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
@@ -511,31 +533,6 @@ impl<'a> Session<'a> {
         outcome: &Outcome,
     ) -> Result<(Vec<String>, [bool; 2])> {
         diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
-    }
-
-    /// Announces that this side has reached a step of the end.
-    ///
-    /// # Errors
-    /// Every error of a send, and a request to stop.
-    pub fn say(&mut self, step: &'static str) -> Result<()> {
-        // A request to stop must be noticed before this side announces that it continues.
-        self.channel.keep_alive()?;
-        Ok(self.channel.send(step, &[])?)
-    }
-
-    /// Waits until the other side has reached a step of the end.
-    ///
-    /// # Errors
-    /// Every error of a receive.
-    pub fn hear(&mut self, step: &'static str) -> Result<()> {
-        Ok(self.channel.recv_into(step, &mut [])?)
-    }
-
-    /// Announces that this side's results are in place, and waits for the other side to announce the same. Returns the
-    /// cost of the run, and an error if the other side did not confirm.
-    pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
-        let unconfirmed = self.channel.finish().err();
-        (self.channel.meter().clone(), unconfirmed)
     }
 }
 

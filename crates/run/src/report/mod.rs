@@ -4,6 +4,7 @@
 //! everything known by then and the reason for the failure. `docs/reference/report.schema.json` describes its JSON
 //! form; raise [`REPORT_VERSION`] when that form changes.
 
+pub mod parties;
 #[cfg(test)]
 mod sentences;
 mod summary;
@@ -35,6 +36,8 @@ use vesica_task::{
     outcome::Outcome,
 };
 
+pub use self::parties::{PartiesReport, PartyReport};
+
 /// The version of the report's form. A reader that knows a version can read all reports of that version.
 pub const REPORT_VERSION: u32 = 2;
 
@@ -59,6 +62,10 @@ pub struct Report {
     pub role: Option<Role>,
     /// The fingerprints of both sides.
     pub fingerprints: Fingerprints,
+    /// All parties of a run among several. The members on the other side and the terms are then those of the session with
+    /// this party's partner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parties: Option<PartiesReport>,
     /// The terms that the two sides agreed on.
     pub terms: Option<Terms>,
     /// The hash of the terms, the same in both sides' reports.
@@ -190,6 +197,7 @@ impl Report {
             unconfirmed: None,
             role: None,
             fingerprints: Fingerprints::default(),
+            parties: None,
             terms: None,
             terms_hash: None,
             agreement: None,

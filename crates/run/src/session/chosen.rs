@@ -12,7 +12,10 @@ use vesica_planner::Candidate;
 use vesica_psi::{Cost, Sizes};
 use vesica_task::interface::{Method, Request};
 
-use super::{Opening, READY, Session, ladder::ladder};
+use super::{
+    Opening, READY, Session,
+    ladder::{Bounds, ladder},
+};
 
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
@@ -46,9 +49,11 @@ impl Session<'_> {
             }
             None => {
                 let terms = self.terms.clone();
-                let ladder = ladder(&terms, whole, self.receives(), are_held)?;
+                let bounds = Bounds::of_two(whole);
+                let ladder = ladder(&terms, whole, self.receives(), are_held, bounds)?;
                 let (partitions, Candidate { key, sizes, cost, .. }, seed) =
-                    self.choose(&ladder, are_held, committed)?;
+                    self.choose(&ladder, self.least(are_held), Some(committed))?;
+                let seed = seed.ok_or(Error::bug("both sides have opened their parts"))?;
                 (partitions, key.to_owned(), sizes, Some(cost), seed)
             }
         };

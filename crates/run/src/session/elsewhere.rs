@@ -148,6 +148,7 @@ impl Session<'_> {
         let attempts = Some(compared?);
         let found = self.conclude(gathered, recorded.finish()?, None, &seed, rng)?;
         self.standing.reveal(found.outcome.shared())?;
-        Ok(Computed { method, peer_items, partitions: count as u64, attempts, found })
+        let partitions = count as u64;
+        Ok(Computed { method, peer_items, partitions, attempts, found, sizes: None })
     }
 }

@@ -6,24 +6,54 @@ use vesica_agree::{
 };
 use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions;
-use vesica_psi::{MAX_ITEMS, Sizes};
+use vesica_psi::{DigestLength, MAX_ITEMS, Sizes};
 use vesica_task::interface::Request;
+
+/// Smaller partitions are of no use.
+const SMALLEST: usize = 1 << 10;
+
+/// Returns the logarithm of the maximum number of partitions, if the largest set has this size. There are always two
+/// ways to choose from, for a side whose keys are on disk.
+pub(super) fn halvings(most: usize) -> u32 {
+    const MOST: u32 = 12;
+    (most / SMALLEST).max(2).ilog2().min(MOST)
+}
+
+/// The bounds that other parties and their fold set, in a run among several.
+pub(super) struct Bounds<'a> {
+    /// The size of the largest set.
+    pub(super) most: usize,
+    /// The bytes that this side's fold takes beside a method, for a number of partitions.
+    pub(super) memory: &'a dyn Fn(usize) -> f64,
+    /// Whether items are folded: then they have 128 bits.
+    pub(super) folds: bool,
+}
+
+impl Bounds<'_> {
+    /// Returns the bounds in a run of two.
+    pub(super) fn of_two(sizes: Sizes) -> Self {
+        Self { most: sizes.sender.max(sizes.receiver), memory: &|_| 0.0, folds: false }
+    }
+}
 
 /// Returns the ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. They are
 /// the same on both sides, except for this side's memory `beside`, which depends on whether its keys are in memory.
 ///
 /// # Errors
 /// [`Error::Terms`] for sets that are too large for every way, and as [`Terms::candidates`].
-pub(super) fn ladder(
-    terms: &Terms,
+pub(super) fn ladder<'a>(
+    terms: &'a Terms,
     sizes: Sizes,
     receives: bool,
     are_held: bool,
-) -> Result<Ladder<'_>> {
-    /// Smaller partitions are of no use. There are always two ways to choose from, for a side whose keys are on disk.
-    const SMALLEST: usize = 1 << 10;
-    const MOST: u32 = 12;
-    let most = sizes.sender.max(sizes.receiver);
+    bounds: Bounds<'a>,
+) -> Result<Ladder<'a>> {
+    let Bounds { most, memory, folds } = bounds;
+    let methods = terms.query().kind.task.methods();
+    let is_short = move |key: &str| {
+        let method = methods.iter().find(|method| method.key() == key);
+        method.is_some_and(|method| method.item_length() == DigestLength::Short)
+    };
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;
         // A size that the other side claims is refused before anything is computed from it. Partitions are filled up.
@@ -38,14 +68,17 @@ pub(super) fn ladder(
             1 if are_held => 0.0,
             _ => partitions::memory(mine, request.brought(receives)),
         };
-        terms.candidates(&request).map(|candidates| Rung { partitions, candidates, beside })
+        let beside = beside + memory(partitions);
+        let mut candidates = terms.candidates(&request)?;
+        candidates.retain(|candidate| !folds || is_short(candidate.key));
+        Ok(Rung { partitions, candidates, beside })
     };
     let first = match make(0) {
         Ok(first) => first,
         Err(error) if most <= MAX_ITEMS => return Err(error),
         Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
     };
-    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
+    let more = halvings(most);
     if most.div_ceil(1 << more) >= MAX_ITEMS {
         return Err(Error::too_large(most, 1 << more));
     }

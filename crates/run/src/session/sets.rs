@@ -44,6 +44,12 @@ impl Session<'_> {
         types.ok_or_else(|| self.channel.malformed(TYPES, "not a type of this version").into())
     }
 
+    /// Exchanges the types of the columns that one side sends.
+    pub(super) fn exchange_types(&mut self) -> Result<Vec<SentType>> {
+        self.send_types()?;
+        self.receive_types()
+    }
+
     /// Returns the sizes of both sets, checked against the terms, and the size of the other side's set.
     pub(super) fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
         let role = self.parties.role;

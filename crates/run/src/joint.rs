@@ -1,0 +1,90 @@
+//! A run among several parties.
+
+mod meet;
+
+use std::{path::Path, sync::Arc};
+
+use rand::CryptoRng;
+use vesica_core::{
+    error::{Class, Error, Result},
+    observe::Observer,
+};
+use vesica_net::{AbortReason, Channel, Mesh};
+use vesica_table::destination::Destination;
+
+pub use self::meet::{Met, Venue};
+
+use crate::{
+    job::{self, Ready},
+    report::Report,
+    seat::Seat,
+    session::Others,
+    shortfall::Shortfall,
+    standing::Standing,
+};
+
+/// Runs the job with all other parties, to which these channels lead in the order of their numbers. Otherwise as
+/// [`job::run`].
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(
+    job: Ready,
+    seat: &Seat,
+    channels: &mut [Channel],
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
+    let Seat { cast, me } = seat;
+    let parties = cast.sides(*me);
+    report.set_parties(&parties);
+    report.set_seat(seat);
+    report.output =
+        job.output().and_then(Destination::path).map(|path: &Path| path.display().to_string());
+    let ended = Standing::new(None, None).and_then(|standing| {
+        let others = Others::Circle(cast, Mesh::new(*me, &mut *channels));
+        job::attempt(job, &parties, others, observer, rng, report, &standing)
+    });
+    let mut mesh = Mesh::new(*me, channels);
+    let ended = ended.map_err(|error| {
+        let gone = mesh.gone();
+        if let Some(reason) = reason(&error, gone) {
+            mesh.abort(reason);
+        }
+        named(error, gone, seat)
+    });
+    if let Err(error) = &ended {
+        report.set_costs(mesh.to(cast.partner(*me)).meter());
+        report.fail(error.class(), error.to_string());
+    }
+    ended
+}
+
+/// Returns the reason to give to the parties that are left.
+fn reason(error: &Error, gone: Option<usize>) -> Option<AbortReason> {
+    let is_lost = error.class() == Class::Network;
+    let missing = gone.filter(|_| is_lost).and_then(|party| u8::try_from(party).ok());
+    let of_party = missing.map(AbortReason::Missing);
+    // The others wait for this party even if the one that is lost has told it why.
+    error.abort_reason().or(of_party).or(is_lost.then_some(AbortReason::Internal))
+}
+
+/// Attributes an error of a connection to the party that is gone.
+fn named(error: Error, gone: Option<usize>, Seat { cast, .. }: &Seat) -> Error {
+    let Some(gone) = gone else { return error };
+    match error {
+        Error::Net(vesica_net::Error::Aborted { reason: AbortReason::Missing(party), .. })
+            if usize::from(party) < cast.parties.len() =>
+        {
+            let party = cast.name(party.into()).to_owned();
+            Error::Lost { by: cast.name(gone).to_owned(), party }
+        }
+        Error::Net(vesica_net::Error::Cancelled { .. }) => error,
+        Error::Net(_) => error.of_party(cast.name(gone)),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! The connections to several other parties.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use vesica_core::error::{Error, Misuse, Result};
+use vesica_net::{
+    Channel,
+    connect::{self, Connection, Gathered, Gathering, Host, Meeting, Member},
+};
+use vesica_table::remote::exchange_folder;
+
+use crate::{meet::to_bind, seat::Seat};
+
+/// The way in which several parties reach each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Venue {
+    /// Parties with an address listen, and the others meet at one of them.
+    Addresses {
+        /// The address at which this party listens; `None` for the port of its address.
+        listen: Option<String>,
+    },
+    /// All connect to the relay at this address.
+    Relay(String),
+    /// All exchange files in a folder, each pair in one of its own below it.
+    Exchange(PathBuf),
+}
+
+/// The time for which a party that joins others waits until they have parted.
+const PARTING: Duration = Duration::from_secs(10);
+
+/// The channels to several other parties, in the order of their numbers.
+pub struct Met {
+    /// The channels.
+    pub channels: Vec<Channel>,
+    host: Option<Host>,
+}
+
+impl Venue {
+    /// Connects this party with all others. The peer of `meeting` does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Net`] if a party cannot be reached or is not the expected one, and [`Error::Usage`] if nobody listens.
+    pub fn meet(&self, seat: &Seat, members: &[Member], meeting: &Meeting<'_>) -> Result<Met> {
+        let started = Instant::now();
+        let others = (0..members.len()).filter(|party| *party != seat.me);
+        let each = |reach: &dyn Fn(usize, &Meeting<'_>) -> Result<Connection>| {
+            // All have the same order of pairs, so none waits for a party that waits for it.
+            let connections = others.map(|party| {
+                let wait = meeting.wait.saturating_sub(started.elapsed());
+                let peer = &members[party].fingerprint;
+                let met = reach(party, &Meeting { peer, wait, ..*meeting });
+                met.map_err(|error| error.of_party(seat.cast.name(party)))
+            });
+            let connections = connections.collect::<Result<Vec<_>>>()?;
+            Ok::<_, Error>(Gathered { connections, host: None })
+        };
+        let Gathered { connections, host } = match self {
+            Self::Addresses { listen } => gather(seat, members, listen.as_deref(), meeting)?,
+            Self::Relay(address) => each(&|_, meeting| Ok(connect::relayed(address, meeting)?.1))?,
+            Self::Exchange(folder) => each(&|party, meeting| {
+                let folder = folder_of(folder, seat, party)?;
+                let folder = exchange_folder(&folder)?;
+                Ok(connect::exchange(folder, None, meeting)?.1)
+            })?,
+        };
+        let channels = connections.into_iter().map(Connection::into_channel);
+        Ok(Met { channels: channels.collect::<vesica_net::Result<_>>()?, host })
+    }
+}
+
+impl Met {
+    /// Waits until the parties that this one joins have parted.
+    pub fn part(self) {
+        let Self { channels, host } = self;
+        drop(channels);
+        host.into_iter().for_each(|host| host.close(PARTING));
+    }
+}
+
+/// Meets the other parties at their addresses.
+fn gather(
+    seat: &Seat,
+    members: &[Member],
+    listen: Option<&str>,
+    meeting: &Meeting<'_>,
+) -> Result<Gathered> {
+    let has_address = |party: &usize| members[*party].address.is_some();
+    // The leader carries the most, so others need not.
+    let hub = [seat.cast.leader].into_iter().chain(0..members.len()).find(has_address);
+    let hub = hub.ok_or_else(|| {
+        let message = "no party has an address: write it after the fingerprint, as in shop=FINGERPRINT@HOST:PORT, or \
+                       use --relay or --exchange-dir";
+        Error::usage(Misuse::Address, message)
+    })?;
+    let own = members[seat.me].address.as_deref().map(to_bind);
+    if own.is_none() && listen.is_some() {
+        let message =
+            "--listen requires an address of this party in --parties, at which the others reach it";
+        return Err(Error::usage(Misuse::Address, message));
+    }
+    let listen = listen.or(own.as_deref());
+    Ok(Gathering { members, me: seat.me, hub, listen }.gather(meeting)?)
+}
+
+/// Returns the folder of this party with another one, and makes it if it is a directory.
+fn folder_of(folder: &Path, seat: &Seat, party: usize) -> Result<PathBuf> {
+    let [first, second] = [seat.me.min(party), seat.me.max(party)].map(|end| seat.cast.name(end));
+    let of_pair = folder.join(format!("{first}+{second}"));
+    if folder.is_dir() {
+        let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        match fs::create_dir(&of_pair) {
+            Err(source) if !is_there(&source) => {
+                let directory = of_pair;
+                return Err(vesica_net::Error::Directory { directory, source }.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(of_pair)
+}

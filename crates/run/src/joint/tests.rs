@@ -1,0 +1,270 @@
+use std::{collections::BTreeMap, fs, sync::Arc, thread};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_agree::{
+    joint::{Cast, NamedParty},
+    offer::Offer,
+};
+use vesica_core::{observe::NoObserver, parties::Learns};
+use vesica_net::transport::memory;
+use vesica_normalize::normalize::Normalize;
+use vesica_table::source::Source;
+use vesica_task::{
+    outcome::{Outcome, QueryResult},
+    query::Query,
+};
+
+use super::*;
+use crate::job::Job;
+
+const NAMES: [&str; 5] = ["shop", "club", "bank", "mall", "post"];
+
+/// A run of some parties.
+struct World {
+    cast: Cast,
+    /// The keys of each party; one that occurs twice is in two rows.
+    keys: Vec<Vec<u32>>,
+}
+
+impl World {
+    fn new(keys: Vec<Vec<u32>>, leader: usize, pivot: usize) -> Self {
+        let party = |name: &&str| NamedParty { name: (*name).into(), fingerprint: (*name).into() };
+        let parties = NAMES[..keys.len()].iter().map(party).collect();
+        Self { cast: Cast::new(parties, NAMES[leader], NAMES[pivot]).unwrap(), keys }
+    }
+
+    /// Sets of these sizes, of keys of which many are in several.
+    fn random(sizes: &[usize], leader: usize, pivot: usize, rng: &mut StdRng) -> Self {
+        let most = sizes.iter().max().map_or(1, |most| most * 3 / 2 + 1) as u32;
+        let keys = sizes.iter().map(|size| (0..*size).map(|_| rng.random_range(0..most)).collect());
+        Self::new(keys.collect(), leader, pivot)
+    }
+
+    /// The leader's keys that all have, with the rows of each.
+    fn shared(&self) -> Vec<u32> {
+        let mut holders: BTreeMap<u32, usize> = BTreeMap::new();
+        for keys in &self.keys {
+            let mut keys = keys.clone();
+            keys.sort_unstable();
+            keys.dedup();
+            keys.into_iter().for_each(|key| *holders.entry(key).or_default() += 1);
+        }
+        let all = self.keys.len();
+        let leads = &self.keys[self.cast.leader];
+        leads.iter().copied().filter(|key| holders[key] == all).collect()
+    }
+
+    fn offer(&self, party: usize) -> Offer {
+        let learns = if party == self.cast.leader { Learns::Me } else { Learns::Peer };
+        Offer::new(vec![Normalize::NONE], learns)
+    }
+
+    /// Runs all parties, and returns what each made of it. Each job is changed by `change`.
+    fn run(
+        &self,
+        change: impl Fn(usize, &mut Job) + Sync,
+    ) -> Vec<(Result<Vec<Shortfall>>, Report, Option<String>)> {
+        let parties = self.keys.len();
+        let mut ends: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
+        for left in 0..parties {
+            for right in left + 1..parties {
+                let (one, other) = memory::pair();
+                ends[left].push(Channel::new(one));
+                ends[right].push(Channel::new(other));
+            }
+        }
+        let (change, directory) = (&change, &tempfile::tempdir().unwrap());
+        thread::scope(|scope| {
+            let started = ends.into_iter().enumerate().map(|(me, mut channels)| {
+                scope.spawn(move || {
+                    let rows = self.keys[me].iter().map(|key| format!("{key},{}\n", 1000 + key));
+                    let text = format!("k,v\n{}", rows.collect::<String>());
+                    let source = Source::Memory { name: "t".into(), bytes: text.into() };
+                    let mut job = Job::new(source, ["k"], self.offer(me));
+                    let seat = Seat { cast: self.cast.clone(), me };
+                    let output = directory.path().join(NAMES[me]);
+                    job.seat = Some(seat.clone());
+                    job.allow_empty = true;
+                    job.threads = 1;
+                    job.spill = Some(directory.path().to_owned());
+                    if me == self.cast.leader {
+                        job.output = Some(Destination::Path(output.clone()));
+                    }
+                    change(me, &mut job);
+                    let (mut report, mut rng) =
+                        (Report::begin(), StdRng::seed_from_u64(7 + me as u64));
+                    let (observer, channels) = (Arc::new(NoObserver), &mut channels);
+                    let ended = job
+                        .prepare()
+                        .and_then(|job| run(job, &seat, channels, observer, &mut rng, &mut report));
+                    (ended, report, fs::read_to_string(output).ok())
+                })
+            });
+            let started: Vec<_> = started.collect();
+            started.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// All parties succeed, only the leader has rows, and they are those of an oracle.
+    #[track_caller]
+    fn assert_rows(&self, change: impl Fn(usize, &mut Job) + Sync) {
+        let ran = self.run(change);
+        for (me, (ended, report, output)) in ran.iter().enumerate() {
+            let ended = ended.as_ref().unwrap_or_else(|error| panic!("{}: {error}", NAMES[me]));
+            assert!(ended.is_empty());
+            if me != self.cast.leader {
+                assert_eq!((output, &report.outcome), (&None, &Outcome::default()));
+            }
+            let parties = report.parties.as_ref().unwrap();
+            assert_eq!(parties.terms_hash, ran[0].1.parties.as_ref().unwrap().terms_hash);
+            assert_eq!(report.partitions, ran[0].1.partitions);
+            assert_eq!(report.protocol, ran[0].1.protocol);
+        }
+        let rows = self.shared().into_iter().map(|key| format!("{key},{}\n", 1000 + key));
+        let expected = format!("k,v\n{}", rows.collect::<String>());
+        assert_eq!(ran[self.cast.leader].2.as_deref(), Some(&*expected));
+    }
+}
+
+#[test]
+fn the_leader_gets_the_rows_whose_keys_all_have() {
+    let rng = &mut StdRng::seed_from_u64(1);
+    for (sizes, leader, pivot) in [
+        (&[30, 30, 30][..], 0, 2),
+        (&[1, 300, 7], 1, 0),
+        (&[0, 20, 20], 2, 1),
+        (&[20, 20, 0], 1, 2),
+        (&[97, 101, 89, 103], 3, 1),
+        (&[40, 41, 42, 43, 44], 2, 4),
+    ] {
+        World::random(sizes, leader, pivot, rng).assert_rows(|_, _| {});
+    }
+}
+
+/// All compare as many partitions as the party that wants the most.
+#[test]
+fn sets_are_compared_in_as_many_partitions_as_any_party_asks_for() {
+    let rng = &mut StdRng::seed_from_u64(2);
+    for asks in 0..3 {
+        let world = World::random(&[3000, 2500, 2800], 0, 1, rng);
+        world.assert_rows(|me, job| {
+            job.planner.partitions = if me == asks { 2 } else { 1 };
+        });
+    }
+}
+
+#[test]
+fn numbers_are_about_keys_that_all_have() {
+    let rng = &mut StdRng::seed_from_u64(3);
+    let world = World::random(&[200, 220, 180, 210], 1, 3, rng);
+    let mut shared = world.shared();
+    let rows = shared.clone();
+    shared.sort_unstable();
+    shared.dedup();
+    let count = shared.len() as u64;
+    assert!(count > 3, "{count}");
+    let answer = |change: &(dyn Fn(usize, &mut Job) + Sync)| {
+        let ran = world.run(|me, job| {
+            job.output = None;
+            change(me, job);
+        });
+        for (me, (ended, report, _)) in ran.iter().enumerate() {
+            assert!(ended.is_ok(), "{}: {:?}", NAMES[me], ended.as_ref().err());
+            assert_eq!(report.outcome.answer.is_some(), me == world.cast.leader);
+        }
+        ran[world.cast.leader].1.outcome.answer.unwrap()
+    };
+    let counted = answer(&|_, job| job.offer.query = Query::COUNT);
+    assert_eq!(counted, QueryResult::Count(count));
+    let few = answer(&|me, job| {
+        job.offer.query = Query::COUNT;
+        // Of a helper.
+        job.offer.minimum = if me == 0 { count + 1 } else { 0 };
+    });
+    assert_eq!(few, QueryResult::TooFew);
+    let reached = answer(&|_, job| job.offer.query = Query::at_least(count));
+    assert_eq!(reached, QueryResult::AtLeast(true));
+    let sum = answer(&|me, job| {
+        job.offer.query = Query::SUM;
+        job.offer.brings_values = me == world.cast.leader;
+        job.values = (me == world.cast.leader).then(|| "v".to_owned());
+    });
+    let expected: u64 = rows.iter().map(|key| u64::from(1000 + key)).sum();
+    assert!(matches!(sum, QueryResult::Sum(sum) if sum.number == i128::from(expected)), "{sum}");
+}
+
+/// Nobody has a result if one party cannot take part, and all others know which party that was.
+#[test]
+fn a_party_that_cannot_go_on_ends_the_run_of_all() {
+    let rng = &mut StdRng::seed_from_u64(4);
+    let world = World::random(&[30, 30, 30], 0, 2, rng);
+    for faulty in 0..3 {
+        let ran = world.run(|me, job| {
+            if me == faulty {
+                let bytes = b"k,v\n1,2\n\"".to_vec();
+                job.input = Source::Memory { name: "t".into(), bytes };
+            }
+        });
+        for (me, (ended, report, output)) in ran.into_iter().enumerate() {
+            let error = ended.err().unwrap().to_string();
+            assert!(output.is_none() && report.learned.is_none());
+            if me == faulty {
+                assert!(error.starts_with("t: "), "{error}");
+            } else {
+                let name = NAMES[faulty];
+                let says = ["its own input", "has stopped or is lost"];
+                let is_said = says.iter().any(|said| error.contains(said));
+                assert!(error.contains(name) && is_said, "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn different_terms_end_the_run_of_all() {
+    let rng = &mut StdRng::seed_from_u64(5);
+    let world = World::random(&[5, 5, 5], 0, 2, rng);
+    let ran = world.run(|me, job| {
+        if me == 1 {
+            job.offer.keys = vec![Normalize::LOWER];
+        }
+    });
+    for (ended, ..) in ran {
+        let error = ended.err().unwrap();
+        assert_eq!(error.class(), Class::Terms, "{error}");
+    }
+    // Sizes are bounds of each party for all others.
+    let ran = world.run(|me, job| {
+        if me == 1 {
+            job.offer.max_peer_rows = 1;
+        }
+    });
+    for (ended, ..) in ran {
+        let error = ended.err().unwrap().to_string();
+        assert!(error.contains("some party accepts at most 1"), "{error}");
+    }
+}
+
+#[test]
+fn sentences_name_the_parties_and_the_coalition() {
+    let world = World::new(vec![vec![1, 2, 3], vec![2, 3], vec![3, 4, 5, 6]], 0, 2);
+    let ran = world.run(|_, _| {});
+    let learned = |party: usize| ran[party].1.learned.clone().unwrap();
+    assert_eq!(
+        learned(0).me,
+        "This side learned which of its keys every other party has too (1 of 3); how many keys every other party has \
+         (club 2, bank 4); and nothing else."
+    );
+    assert_eq!(
+        learned(0).peer,
+        "Every other party learned how many keys each party has and nothing else."
+    );
+    assert_eq!(
+        learned(1).me,
+        "This side learned how many keys every other party has (shop 3, bank 4); and nothing else."
+    );
+    let assuming = learned(1).assuming;
+    let pooled =
+        "If shop and bank pool what they received, they learn which of shop's keys club has.";
+    assert!(assuming.contains(pooled), "{assuming}");
+}

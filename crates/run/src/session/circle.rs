@@ -1,0 +1,132 @@
+//! The other parties of a run among several.
+//!
+//! They are folded to two: the items of leader and pivot are exchanged for derived ones, which are equal for keys that
+//! all parties have. Whatever then runs between the two is a run of two parties.
+
+use rand::CryptoRng;
+use vesica_agree::joint::JointTerms;
+use vesica_net::{Channel, Mesh, PartialMesh};
+use vesica_psi::{
+    Error, Items, Result, Set,
+    joint::{Helper, JointPlan, Leader, Pivot, Place},
+};
+
+use crate::partitions::Fold;
+
+/// All parties of a run among several, as a party sees them that has a session with its partner.
+pub(crate) struct Circle<'a> {
+    pub(super) terms: JointTerms,
+    me: usize,
+    /// The channels to all other parties but the partner.
+    rest: PartialMesh<'a>,
+    folds: Folds,
+    prepared: Option<Prepared>,
+}
+
+/// The facts about the folds of a run, one for each partition. All parties know them.
+#[derive(Default)]
+pub(super) struct Folds {
+    /// The numbers of items of all parties in a partition.
+    pub(super) sizes: Vec<usize>,
+    /// The number of partitions.
+    pub(super) partitions: usize,
+    /// The seed of the run.
+    pub(super) seed: [u8; 32],
+}
+
+/// A party that is prepared for a partition.
+enum Prepared {
+    Leader(Leader),
+    Pivot(Pivot),
+    Helper(Helper),
+}
+
+impl Folds {
+    /// Returns the plan of a partition. Each has keys of its own.
+    fn plan(&self, partition: usize, terms: &JointTerms) -> Result<JointPlan> {
+        let mut context = blake3::Hasher::new_derive_key("vesica 1 joint partition");
+        context.update(&self.seed).update(&(partition as u64).to_le_bytes());
+        let context = *context.finalize().as_bytes();
+        let cast = terms.cast();
+        let plan = JointPlan::new(self.sizes.clone(), cast.leader, cast.pivot, context);
+        let plan = plan.map_err(|limit| Error::Limit { protocol: "joint", limit })?;
+        Ok(plan.one_of(self.partitions))
+    }
+}
+
+impl<'a> Circle<'a> {
+    /// Creates the circle of a party that has agreed on these terms.
+    pub(super) fn new(terms: JointTerms, me: usize, rest: PartialMesh<'a>) -> Self {
+        Self { terms, me, rest, folds: Folds::default(), prepared: None }
+    }
+
+    /// Returns this party's place.
+    pub(super) fn place(&self) -> Place {
+        self.terms.cast().place(self.me)
+    }
+
+    /// Returns this party's number.
+    pub(super) fn me(&self) -> usize {
+        self.me
+    }
+
+    /// Returns the channels to all other parties, of which this one leads to the partner.
+    pub(super) fn mesh<'b>(&'b mut self, channel: &'b mut Channel) -> Mesh<'b> {
+        self.rest.with(channel)
+    }
+
+    /// Begins the folds of a run.
+    pub(super) fn begin(&mut self, folds: Folds) {
+        self.folds = folds;
+    }
+
+    /// Ends the run with all parties, and adds up what it has cost in the meter of the channel to the partner.
+    pub(super) fn finish(mut self, channel: &mut Channel) -> vesica_net::Result<()> {
+        let ended = self.rest.with(channel).finish();
+        self.rest.channels().for_each(|other| channel.add_cost(other.meter()));
+        ended
+    }
+}
+
+impl Fold for Circle<'_> {
+    /// Agrees with all parties on the plan of the partition.
+    fn prepare(
+        &mut self,
+        partition: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let plan = self.folds.plan(partition, &self.terms)?;
+        let mesh = &mut self.rest.with(channel);
+        plan.agree(mesh)?;
+        self.prepared = Some(match plan.place(mesh.me()) {
+            Place::Leader => Prepared::Leader(Leader::prepare(&plan, mesh, rng)?),
+            Place::Pivot => Prepared::Pivot(Pivot::prepare(&plan, mesh, rng)?),
+            Place::Helper => Prepared::Helper(Helper::prepare(&plan, mesh, rng)?),
+        });
+        Ok(())
+    }
+
+    /// Returns the derived items; a helper has none.
+    fn fold(
+        &mut self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Set> {
+        let mesh = &mut self.rest.with(channel);
+        match self.prepared.take().expect("a partition is prepared before it is folded") {
+            Prepared::Leader(leader) => leader.fold(items, mesh, rng),
+            Prepared::Pivot(pivot) => Ok(pivot.fold(items)),
+            Prepared::Helper(helper) => {
+                helper.fold(items, mesh, rng)?;
+                Ok(Set::short(Vec::new()))
+            }
+        }
+    }
+
+    fn with_partner(&mut self, channel: &mut Channel, steps: &mut dyn FnMut(&mut Channel)) {
+        let partner = self.rest.missing();
+        self.rest.with(channel).talk(partner, steps);
+    }
+}

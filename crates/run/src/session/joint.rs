@@ -1,0 +1,308 @@
+//! The steps of a session that all of several parties take: sizes, seed, partitions, and the helpers' part.
+
+use std::path::Path;
+
+use rand::CryptoRng;
+use vesica_agree::{
+    joint::{Cast, JointTerms},
+    memory::Budget,
+};
+use vesica_core::error::{Error, Result};
+use vesica_keyset::{partitions, seed::Seed, table_keys::TableKeys};
+use vesica_net::{Channel, Mesh};
+use vesica_psi::{
+    DigestLength, MAX_ITEMS, Sizes,
+    joint::{JointPlan, Place},
+};
+use vesica_table::rows::MAX_ROWS;
+use vesica_task::{
+    interface::{Call, Found, Method, Request},
+    outcome::Outcome,
+};
+
+use super::{
+    Computed, READY, Session, Setting,
+    chosen::Chosen,
+    circle::{Circle, Folds},
+    ladder::{Bounds, halvings, ladder},
+};
+use crate::partitions::Fold;
+
+/// The least number of partitions that a helper asks for.
+const LEAST: &str = "joint/least";
+
+/// The number of partitions and the method, which the leader tells the helpers.
+const CHOICE: &str = "joint/choice";
+
+/// The longest choice, in bytes.
+const MAX_CHOICE: usize = 1 + 32;
+
+impl<'a> Session<'a> {
+    /// Verifies all other parties and agrees on terms with them. The session is with the partner of this party.
+    ///
+    /// # Errors
+    /// As [`Session::open`] and [`JointTerms::agree`].
+    pub(super) fn open_jointly(
+        setting: Setting<'a>,
+        cast: &Cast,
+        mut mesh: Mesh<'a>,
+    ) -> Result<Self> {
+        let me = mesh.me();
+        for party in mesh.others() {
+            let expected = &cast.parties[party].fingerprint;
+            let peer = mesh.to(party).peer();
+            if peer.is_some_and(|peer| peer.to_string() != *expected) {
+                return Err(Error::bug("the channels have the order of the parties"));
+            }
+        }
+        mesh.phase("terms");
+        setting.observer.phase("terms");
+        let terms = JointTerms::agree(setting.offer, cast, &mut mesh)?;
+        let (channel, rest) = mesh.without(cast.partner(me));
+        let of_two = terms.of_party(me).clone();
+        let circle = Circle::new(terms, me, rest);
+        Self::of_terms(setting, of_two, channel, Some(circle))
+    }
+
+    /// Returns the terms of all parties, in a run among several.
+    pub(crate) fn joint_terms(&self) -> Option<&JointTerms> {
+        self.circle.as_ref().map(|circle| &circle.terms)
+    }
+
+    /// Runs the query of the terms on the keys of all parties. Otherwise as `Session::compute`.
+    ///
+    /// # Errors
+    /// As `Session::compute`.
+    pub(crate) fn compute_jointly(
+        &mut self,
+        keys: TableKeys,
+        unmatched: bool,
+        spill: &Path,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Computed> {
+        let counts = keys.counts();
+        let is_helper = self.circle()?.place() == Place::Helper;
+        let sizes = self.all_sizes(counts.used)?;
+        let types = if is_helper { Vec::new() } else { self.exchange_types()? };
+        self.phase("seed");
+        let seed = self.joint_seed(&sizes, rng)?;
+        self.phase("choice");
+        let are_held = matches!(keys, TableKeys::Held(_));
+        let (partitions, chosen) = match is_helper {
+            true => self.be_told(&sizes, are_held, seed)?,
+            false => self.choose_jointly(&sizes, are_held, seed)?,
+        };
+        let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
+        let of_part: Vec<_> = sizes.iter().map(part).collect();
+        let circle = self.circle()?;
+        let (me, partner) = (circle.me(), circle.terms.cast().partner(circle.me()));
+        let seed = *chosen.seed.as_bytes();
+        circle.begin(Folds { sizes: of_part.clone(), partitions, seed });
+        let found = match is_helper {
+            true => self.help(&chosen, partitions, keys, spill, rng)?,
+            false => {
+                let [mine, theirs] = [me, partner].map(|party| of_part[party]);
+                let (sender, receiver) =
+                    if self.receives() { (theirs, mine) } else { (mine, theirs) };
+                let request = self.terms.request(Sizes { sender, receiver });
+                let secret = self.standing.secret("vesica 1 secret of a query", &chosen.seed, rng);
+                let call = Call {
+                    sent: self.terms.sent_columns().cloned(),
+                    types,
+                    unmatched,
+                    secret: Some(secret.into()),
+                    ..Call::new(
+                        Request { partitions, ..request },
+                        self.parties.role,
+                        self.sides(sizes[me], sizes[partner]),
+                        counts.read,
+                    )
+                };
+                match keys {
+                    TableKeys::Held(set) if partitions == 1 => self.run(&chosen, call, set, rng)?,
+                    keys => self.run_partitions(&chosen, call, keys, spill, 0, rng)?,
+                }
+            }
+        };
+        let (partitions, peer_items) = (partitions as u64, sizes[partner]);
+        let sizes = Some(sizes);
+        Ok(Computed { method: chosen.method, peer_items, partitions, attempts: None, found, sizes })
+    }
+
+    /// Returns the other parties.
+    fn circle(&mut self) -> Result<&mut Circle<'a>> {
+        self.circle.as_mut().ok_or(Error::bug("a run among several parties has a circle"))
+    }
+
+    /// Exchanges the sizes of all sets, which are fixed from here on.
+    fn all_sizes(&mut self, mine: u64) -> Result<Vec<u64>> {
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        let sizes = mesh.all(READY, mine.to_le_bytes())?;
+        let sizes: Vec<_> = sizes.into_iter().map(u64::from_le_bytes).collect();
+        if let Some(party) = sizes.iter().position(|size| *size > MAX_ROWS) {
+            let too_many = "more items than a set may have";
+            return Err(mesh.to(party).malformed(READY, too_many).into());
+        }
+        self.circle()?.terms.check_sizes(&sizes)?;
+        Ok(sizes)
+    }
+
+    /// Draws the seed together with all parties.
+    fn joint_seed(&mut self, sizes: &[u64], rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
+        let mut facts = blake3::Hasher::new_derive_key("vesica 1 joint facts");
+        facts.update(self.circle()?.terms.hash().as_bytes());
+        for size in sizes {
+            facts.update(&size.to_le_bytes());
+        }
+        let facts = *facts.finalize().as_bytes();
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        Seed::agree_jointly(&facts, &mut mesh, rng)
+    }
+
+    /// Returns the memory that the fold of this party takes, for partitions of sets of these sizes.
+    fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
+        let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
+        let sizes: Vec<_> = sizes.iter().map(part).collect();
+        let plan = JointPlan::new(sizes, cast.leader, cast.pivot, [0; 32]);
+        plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
+    }
+
+    /// Chooses the method and the number of partitions with the partner, and tells the helpers.
+    fn choose_jointly(
+        &mut self,
+        sizes: &[u64],
+        are_held: bool,
+        seed: Seed,
+    ) -> Result<(usize, Chosen)> {
+        let circle = self.circle()?;
+        let (cast, me) = (circle.terms.cast().clone(), circle.me());
+        let helpers: Vec<_> = cast.helpers().collect();
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        let most = sizes.iter().copied().max().unwrap_or_default() as usize;
+        let mut least = 0;
+        for helper in &helpers {
+            let mut theirs = [0];
+            mesh.talk(*helper, |channel| channel.recv_into(LEAST, &mut theirs))?;
+            if u32::from(theirs[0]) > halvings(most) {
+                return Err(mesh.to(*helper).malformed(LEAST, "not a number of partitions").into());
+            }
+            least = least.max(usize::from(theirs[0]));
+        }
+        let least = least.max(self.least(are_held));
+        let of_roles = [cast.pivot, cast.leader].map(|party| sizes[party] as usize);
+        let [sender, receiver] = match self.receives() == (me == cast.leader) {
+            true => of_roles,
+            false => [of_roles[1], of_roles[0]],
+        };
+        let terms = self.terms.clone();
+        let memory = |partitions| Self::fold_memory(&cast, me, sizes, partitions);
+        let bounds = Bounds { most, memory: &memory, folds: true };
+        let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
+        let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
+        let method = self.method(candidate.key)?;
+        if me == cast.leader {
+            let choice = [&[partitions.ilog2() as u8], candidate.key.as_bytes()].concat();
+            let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+            for helper in helpers {
+                mesh.to(helper).send(CHOICE, &choice)?;
+                mesh.to(helper).flush()?;
+            }
+        }
+        Ok((partitions, Chosen { method, cost: Some(candidate.cost), seed: seed.into() }))
+    }
+
+    /// Tells leader and pivot the least number of partitions that fits this helper, and is told their choice.
+    fn be_told(&mut self, sizes: &[u64], are_held: bool, seed: Seed) -> Result<(usize, Chosen)> {
+        let circle = self.circle()?;
+        let (cast, me) = (circle.terms.cast().clone(), circle.me());
+        let budget = Budget::new(self.inputs.memory);
+        let fits = |halvings: &u32| {
+            let partitions = 1 << halvings;
+            let mine = partitions::capacity(sizes[me] as usize, partitions);
+            let beside = match partitions {
+                1 if are_held => 0.0,
+                _ => partitions::memory(mine, 0),
+            };
+            let needed = beside + Self::fold_memory(&cast, me, sizes, partitions);
+            mine <= MAX_ITEMS && budget.times(needed) > 0
+        };
+        let most = halvings(sizes.iter().copied().max().unwrap_or_default() as usize);
+        let least = (self.least(are_held) as u32).min(most);
+        let too_large = || Error::too_large(sizes[me] as usize, 1 << most);
+        let least = (least..=most).find(fits).ok_or_else(too_large)?;
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        for party in [cast.leader, cast.pivot] {
+            mesh.to(party).send(LEAST, &[least as u8])?;
+            mesh.to(party).flush()?;
+        }
+        let choice = mesh.talk(cast.leader, |channel| channel.recv_len(CHOICE, MAX_CHOICE))?;
+        let malformed = |channel: &Channel, what| Error::from(channel.malformed(CHOICE, what));
+        let (halvings, key) = match choice.split_first() {
+            Some((halvings, key)) if (least..=most).contains(&u32::from(*halvings)) => {
+                (*halvings, key)
+            }
+            _ => return Err(malformed(self.channel, "not a number of partitions of this run")),
+        };
+        let methods = self.terms.query().kind.task.methods().into_iter();
+        let method = methods.into_iter().find(|method| method.key().as_bytes() == key);
+        let method = method.ok_or_else(|| malformed(self.channel, "not a method of this query"))?;
+        Ok((1 << halvings, Chosen { method, cost: None, seed: seed.into() }))
+    }
+
+    /// Returns the method with this key.
+    fn method(&self, key: &str) -> Result<Box<dyn Method>> {
+        let mut methods = self.terms.query().kind.task.methods().into_iter();
+        let method = methods.find(|method| method.key() == key);
+        method.ok_or(Error::bug("the choice is not in the catalogue"))
+    }
+
+    /// Lets the leader read this helper's shares, in one partition after the other.
+    fn help(
+        &mut self,
+        chosen: &Chosen,
+        count: usize,
+        keys: TableKeys,
+        spill: &Path,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let length = DigestLength::Short;
+        let nothing = || Found { outcome: Outcome::default(), content: None };
+        match keys {
+            TableKeys::Held(set) if count == 1 => {
+                self.phase("joint");
+                let items = chosen.seed.items(set.digests(), length);
+                self.fold_part(0, &items, rng)?;
+            }
+            keys => {
+                self.phase("partitions");
+                let (seed, directory) = (chosen.seed.clone(), spill.to_owned());
+                let all =
+                    self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
+                self.phase("joint");
+                for number in 0..count {
+                    let partition = all.load(number, rng)?;
+                    self.fold_part(number, &partition.items, rng)?;
+                }
+            }
+        }
+        Ok(nothing())
+    }
+
+    /// Takes this helper's part in a partition.
+    fn fold_part(
+        &mut self,
+        number: usize,
+        items: &vesica_psi::Set,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<()> {
+        let pool = self.pool();
+        let channel = &mut *self.channel;
+        let circle = self.circle.as_mut().ok_or(Error::bug("a helper has a circle"))?;
+        let folded = pool.install(|| {
+            circle.prepare(number, channel, rng)?;
+            circle.fold(items.items(), channel, rng)?;
+            Ok(channel.flush()?)
+        });
+        folded.map_err(|error| Error::of_protocol(error, channel))
+    }
+}

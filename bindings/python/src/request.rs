@@ -141,6 +141,10 @@ pub fn run(
     local: Option<Py<LocalEnd>>,
 ) -> spec::Result<Run> {
     spec.table.input = input(&source);
+    if !spec.parties.parties.is_empty() {
+        let why = "is for the program: a call of Python is one of two sides";
+        return Err(Fault::Unfit { option: "parties", why }.into());
+    }
     let nobody = Fault::Missing { options: &["identity"], purpose: "who this side is" };
     let me = || identity.clone().ok_or(spec::Error::from(nobody.clone()));
     let partnership = spec.partnership(me)?;
@@ -160,6 +164,7 @@ pub fn run(
         // A run in one process is never resumed.
         identity: identity.filter(|_| matches!(other, Other::Remote { .. })),
         partnership,
+        seat: None,
         figures: figures()?,
         protected: calibration.into_iter().collect(),
         rows: Some(Destination::Memory(rows.clone())),

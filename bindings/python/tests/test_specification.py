@@ -38,6 +38,10 @@ ELSEWHERE = {
     "input-query-file",
     "query-file",
     "identity",
+    # Runs among three and more parties.
+    "parties",
+    "leader",
+    "pivot",
     # Options of a project's agreement, and options for the program's output.
     "agreement-hash",
     "partner",

@@ -1,5 +1,6 @@
 //! `run`: this party's side of an intersection.
 
+mod among;
 mod table;
 
 use std::{
@@ -109,6 +110,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Prints the disclosure of such a run, without contacting anybody.
 pub fn preview(args: &PreviewArgs) -> Result<(), Failure> {
     let run = args.run.run("preview")?;
+    if let Some(seat) = run.seat()? {
+        return run.preview_among(&seat, args.dpia);
+    }
     let partnership = run.job.partnership(|| run.identity())?;
     let partnership = partnership.as_ref();
     let summary = run.job.summary(partnership)?;
@@ -197,6 +201,9 @@ impl Run {
             job.check()?;
         }
         let me = self.identity()?;
+        if let Some(seat) = job.seat.clone() {
+            return self.attempt_among(&spec, job, &seat, &me, cancel, report);
+        }
         job.resume = journal.map(|journal| Resume { journal, secret: JournalSecret::of(&me) });
         job.check_files()?;
         let partnership = job.partnership.clone();
@@ -247,6 +254,7 @@ impl Run {
         let protected = identity.into_iter().chain(figures).chain(self.protected.iter().cloned());
         let job = spec.to_run(Around {
             partnership: spec.partnership(|| self.identity())?,
+            seat: self.seat()?,
             figures: vesica::files::figures()?,
             protected: protected.collect(),
             // With --json it is in the report.

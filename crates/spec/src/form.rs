@@ -2,6 +2,7 @@
 
 pub(crate) mod basic;
 pub(crate) mod domain;
+pub(crate) mod members;
 
 use std::{ffi::OsStr, fmt::Debug};
 

@@ -22,6 +22,7 @@ use crate::{
             AnswerForm, Columns, Declarations, Join, KeyForm, NullValuesForm, Profiles, Progress,
             ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
+        members::MembersForm,
     },
     options::{options, sections},
 };
@@ -60,6 +61,16 @@ options! {
         ///
         /// Get it from the other party over a channel that you trust.
         "FINGERPRINT" peer: Maybe<Parsed<Fingerprint>> = None;
+        /// All parties of a run among three or more, the same on each.
+        ///
+        /// NAME=FINGERPRINT@HOST:PORT, or NAME=FINGERPRINT for a party that can only connect; commas separate them.
+        "LIST" parties: MembersForm = Vec::new();
+        /// With --parties: the one that learns the result.
+        "NAME" leader: Maybe<Text> = None;
+        /// With --parties: the one with which the leader ends the run.
+        ///
+        /// If these two pool what they received, they learn which keys of the leader all others have.
+        "NAME" pivot: Maybe<Text> = None;
         /// The agreement with the other party, which settles the terms.
         ///
         /// `vesica invite` and `vesica accept` make agreements. Leave out the options that an agreement settles.

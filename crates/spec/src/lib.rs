@@ -23,6 +23,7 @@
 //! **Must never import** a terminal or a language's runtime. No error repeats the value of an option.
 
 mod acceptance;
+mod among;
 mod check;
 mod error;
 mod fault;
@@ -57,6 +58,7 @@ pub use self::{
             Answer, AnswerForm, Columns, Declarations, Join, KeyForm, NullValuesForm, Profiles,
             Progress, ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
+        members::MembersForm,
     },
     gateway::Gateway,
     job::{Connection, Job, Limits, Messages, Outputs, Parties, Resources, Table, Terms, WAYS},

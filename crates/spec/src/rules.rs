@@ -12,6 +12,12 @@ pub(crate) const ALTERNATIVES: &[&[&str]] = &[
 /// Options that exclude each other.
 const EXCLUDES: &[(&str, &str)] = &[
     ("agreement", "peer"),
+    ("parties", "agreement"),
+    ("parties", "peer"),
+    ("parties", "connect"),
+    ("parties", "side"),
+    ("parties", "learns"),
+    ("parties", "resume"),
     ("send", "receive"),
     ("send", "answer"),
     ("receive", "answer"),
@@ -44,6 +50,10 @@ const EXCLUDES: &[(&str, &str)] = &[
 /// Options that require another one.
 const REQUIRES: &[(&str, &str)] = &[
     ("side", "exchange-dir"),
+    ("parties", "leader"),
+    ("parties", "pivot"),
+    ("leader", "parties"),
+    ("pivot", "parties"),
     ("agreement-hash", "agreement"),
     ("send-bytes", "send"),
     ("clamp", "epsilon"),

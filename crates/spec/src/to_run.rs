@@ -19,6 +19,7 @@ use vesica_run::{
     job,
     journal::{JournalSecret, Resume},
     meet::Way,
+    seat::Seat,
 };
 use vesica_select::{Declared, Keys, Select, Side};
 use vesica_table::{
@@ -49,6 +50,8 @@ pub struct Around {
     pub identity: Option<Arc<Identity>>,
     /// The agreement, from [`Job::partnership`].
     pub partnership: Option<Partnership>,
+    /// The place of this party in a run among several, from [`Job::seat`].
+    pub seat: Option<Seat>,
     /// The figures of this machine, for choosing a protocol.
     pub figures: Figures,
     /// Files that no result may replace.
@@ -347,7 +350,10 @@ impl Job {
     /// # Errors
     /// As [`Job::offer`] and [`Table::source`]; [`Fault::Missing`] if the result has no destination.
     pub fn to_run(&self, around: Around) -> Result<job::Job> {
-        let offer = self.offer(around.partnership.as_ref())?;
+        let offer = match &around.seat {
+            Some(seat) => self.offer_among(seat)?,
+            None => self.offer(around.partnership.as_ref())?,
+        };
         let form = offer.query.result_form();
         if self.outputs.select.is_some() && form != ResultForm::Rows {
             let why = "requires a run for rows";
@@ -397,6 +403,7 @@ impl Job {
                 partitions: self.resources.partitions,
             },
             partnership: around.partnership,
+            seat: around.seat,
             ..job::Job::new(self.table.source(around.source)?, self.table.key.concat(), offer)
         })
     }

@@ -43,6 +43,7 @@
 //! | show progress, read a report | [`Observer`], [`report`] |
 //! | distinguish errors | [`Error`], its [`Class`] and its [`Misuse`] |
 //! | run repeatedly with a partner, under rules | [`partnership`] |
+//! | run among three and more parties | [`joint`] |
 //! | query or publish a list | [`lists`] |
 //! | compare partitions in a cluster | [`cluster`] |
 //! | take jobs from JSON or TOML, for a service of your own | [`spec`] |
@@ -114,6 +115,16 @@ pub mod files {
         sent_columns::{DEFAULT_BYTES, SentColumns},
         source::{Delimiter, Dialect},
         target::{Protected, check as check_results},
+    };
+}
+
+/// Runs among three and more parties.
+pub mod joint {
+    pub use vesica_agree::joint::{Cast, NamedParty};
+    pub use vesica_run::{
+        joint::{Met, Venue, run},
+        report::{PartiesReport, PartyReport},
+        seat::Seat,
     };
 }
 

@@ -50,6 +50,7 @@ mod resume;
 mod run_report;
 #[cfg(unix)]
 mod serving;
+mod several;
 mod shown_texts;
 #[cfg(feature = "stores")]
 mod stores;

@@ -1,0 +1,84 @@
+//! A run among several parties.
+
+use std::path::Path;
+
+use vesica::{
+    Report,
+    files::Destination,
+    joint::{self, Seat},
+    spec,
+};
+use vesica_net::{CancelToken, Channel, Identity, connect::Meeting};
+
+use super::Run;
+use crate::{exit::Failure, meet::Teller, progress::Show};
+
+impl Run {
+    /// Returns this party's place, if the run is among several.
+    pub(super) fn seat(&self) -> Result<Option<Seat>, Failure> {
+        match self.job.parties.parties.is_empty() {
+            true => Ok(None),
+            false => Ok(self.job.seat(self.identity()?.fingerprint())?),
+        }
+    }
+
+    /// Carries out the run with all other parties.
+    pub(super) fn attempt_among(
+        &self,
+        spec: &spec::Job,
+        job: vesica::Job,
+        seat: &Seat,
+        me: &Identity,
+        cancel: &CancelToken,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let print = me.fingerprint();
+        report.fingerprints.me = Some(print.to_string());
+        let prints = job.output.as_ref().and_then(Destination::path) == Some(Path::new("-"));
+        let job = job.prepare_unless(cancel)?;
+        let rng = &mut vesica::system_rng()?;
+        let (connection, members) = (&spec.connection, &spec.parties.parties);
+        let chosen_port = connection.listen.as_ref().is_some_and(|at| at.ends_with(":0"));
+        let quiet = spec.messages.quiet;
+        let teller = Teller::new(quiet, chosen_port, connection.wait);
+        let meeting = Meeting {
+            me,
+            peer: &print,
+            wait: connection.wait,
+            stall: connection.stall_timeout,
+            proxy: connection.proxy.as_ref(),
+            cancel,
+            observer: &|event| teller.tell(event),
+        };
+        let mut met = spec.venue().meet(seat, members, &meeting)?;
+        let limited = |channel: Channel| {
+            channel
+                .with_stall_timeout(connection.stall_timeout)
+                .with_deadline(connection.deadline)
+                .with_cancel_token(cancel.clone())
+        };
+        met.channels = met.channels.into_iter().map(limited).collect();
+        let observer = Show::from(spec.messages.progress).observer(quiet, prints);
+        let ended = joint::run(job, seat, &mut met.channels, observer, rng, report);
+        met.part();
+        match &ended?[..] {
+            [] => Ok(()),
+            shortfalls => Err(Failure::unconfirmed(shortfalls)),
+        }
+    }
+
+    /// Prints the disclosure of such a run among several parties, without contacting anybody.
+    pub(super) fn preview_among(&self, seat: &Seat, dpia: bool) -> Result<(), Failure> {
+        if dpia {
+            let message = "--dpia is for runs of two parties; without it, vesica preview says what each party learns";
+            return Err(Failure::usage(message));
+        }
+        let learned = self.job.said_among(seat)?;
+        if self.job.messages.json {
+            let text = serde_json::to_string_pretty(&learned);
+            let text = text.map_err(|_| Failure::bug("a disclosure has JSON"))?;
+            return crate::print(&(text + "\n"));
+        }
+        crate::print_lines(&[learned.me, learned.peer, learned.assuming].join("\n"))
+    }
+}

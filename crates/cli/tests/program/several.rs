@@ -1,0 +1,223 @@
+//! Runs among three and more parties, each a process of its own with real sockets.
+
+use std::{collections::BTreeSet, fmt::Write as _, fs, net::TcpListener, process::Command};
+
+use serde_json::Value;
+
+use crate::harness::{Ended, Running, ended, read_report, vesica};
+
+const NAMES: [&str; 4] = ["shop", "club", "bank", "mall"];
+
+/// A directory with the identities and tables of some parties.
+struct Circle {
+    scratch: tempfile::TempDir,
+    /// The value of `--parties`.
+    parties: String,
+    keys: Vec<BTreeSet<u32>>,
+}
+
+impl Circle {
+    /// Parties with these keys, of which those marked listen.
+    fn new(keys: Vec<BTreeSet<u32>>, listening: &[bool]) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut parties = Vec::new();
+        for (party, keys) in keys.iter().enumerate() {
+            let path = |kind: &str| scratch.path().join(format!("{}.{kind}", NAMES[party]));
+            let made = ended(&["keygen", path("identity").to_str().unwrap()]);
+            made.assert(0, &[]);
+            let mut member = format!("{}={}", NAMES[party], made.out.trim());
+            if listening[party] {
+                let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+                write!(member, "@{free}").unwrap();
+            }
+            parties.push(member);
+            let rows: String = keys.iter().map(|key| format!("{key},{}\n", key % 7)).collect();
+            fs::write(path("csv"), format!("k,v\n{rows}")).unwrap();
+        }
+        Self { scratch, parties: parties.join(","), keys }
+    }
+
+    /// Three parties whose sets overlap; only the first listens.
+    fn three() -> Self {
+        let keys = |step: usize| (0..400).step_by(step).collect();
+        Self::new([2, 3, 5].map(keys).into(), &[true, false, false])
+    }
+
+    fn file(&self, party: usize, kind: &str) -> String {
+        let path = self.scratch.path().join(format!("{}.{kind}", NAMES[party]));
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A party's command, with these flags last.
+    fn command(&self, party: usize, flags: &[&str]) -> Command {
+        let mut command = vesica();
+        command.args(["run", "--parties", &self.parties, "--progress", "plain"]);
+        command.args(["--wait", "60", "--threads", "1", "--key", "k"]);
+        for (flag, value) in [
+            ("--identity", self.file(party, "identity")),
+            ("--report", self.file(party, "json")),
+            ("--leader", NAMES[0].to_owned()),
+            ("--pivot", NAMES[self.keys.len() - 1].to_owned()),
+            ("--input", self.file(party, "csv")),
+            ("--output", self.file(party, "out")),
+        ] {
+            if !flags.contains(&flag) {
+                command.args([flag, &value]);
+            }
+        }
+        command.args(flags);
+        command
+    }
+
+    /// Runs all parties to their ends, with these flags each.
+    fn run(&self, flags: &[&[&str]]) -> Vec<Ended> {
+        let started: Vec<_> = (0..self.keys.len())
+            .map(|party| {
+                let flags = flags.get(party).or(flags.last()).copied().unwrap_or_default();
+                Running::start(self.command(party, flags))
+            })
+            .collect();
+        started.into_iter().map(Running::end).collect()
+    }
+
+    /// The keys that all have.
+    fn shared(&self) -> BTreeSet<u32> {
+        let shared = |one: BTreeSet<u32>, other: &BTreeSet<u32>| &one & other;
+        self.keys.iter().fold(self.keys[0].clone(), shared)
+    }
+
+    fn report(&self, party: usize) -> Value {
+        read_report(&fs::read_to_string(self.file(party, "json")).unwrap())
+    }
+
+    /// The leader has the rows of an oracle, and nobody else has any.
+    #[track_caller]
+    fn assert_rows(&self, ended: &[Ended]) {
+        for (party, ended) in ended.iter().enumerate() {
+            ended.assert(0, &[]);
+            let report = self.report(party);
+            assert_eq!(report["parties"]["me"], NAMES[party]);
+            assert_eq!(report["parties"]["terms_hash"], self.report(0)["parties"]["terms_hash"]);
+            assert!(party == 0 || fs::metadata(self.file(party, "out")).is_err());
+        }
+        let rows = self.shared().into_iter().map(|key| format!("{key},{}\n", key % 7));
+        let expected = format!("k,v\n{}", rows.collect::<String>());
+        assert_eq!(fs::read_to_string(self.file(0, "out")).unwrap(), expected);
+    }
+}
+
+#[test]
+fn three_parties_of_which_two_cannot_listen() {
+    let circle = Circle::three();
+    let ended = circle.run(&[]);
+    circle.assert_rows(&ended);
+    let said = "This side learned which of its keys every other party has too (14 of 200); how many keys every other \
+                party has (club 134, bank 80); and nothing else.";
+    ended[0].assert(0, &[said, "14 of 200 keys match"]);
+    ended[1].assert(
+        0,
+        &["If shop and bank pool what they received, they learn which of shop's keys club has."],
+    );
+    // The hub passes on what the other two say, and both have the same session with it.
+    assert_eq!(circle.report(1)["parties"]["all"][2]["keys"], 80);
+}
+
+#[test]
+fn four_parties_in_partitions_and_a_sum() {
+    let keys = |step: usize| (0..9000).step_by(step).collect();
+    let circle = Circle::new([2, 1, 3, 4].map(keys).into(), &[false, false, true, true]);
+    circle.assert_rows(&circle.run(&[&[], &["--partitions", "2"], &[]]));
+    assert_eq!(circle.report(3)["partitions"], 2);
+    let sum = ["--answer", "sum"];
+    let ended = circle.run(&[&sum, &sum, &sum, &["--answer", "sum:v"]]);
+    for ended in &ended {
+        ended.assert(0, &[]);
+    }
+    let expected: u32 = circle.shared().into_iter().map(|key| key % 7).sum();
+    let answer = &circle.report(0)["answer"];
+    assert_eq!(answer["value"], expected.to_string(), "{answer}");
+    assert_eq!(circle.report(3)["answer"], Value::Null);
+}
+
+#[test]
+fn parties_meet_in_a_directory() {
+    let circle = Circle::new(Circle::three().keys, &[false; 3]);
+    let folder = circle.scratch.path().join("exchange");
+    fs::create_dir(&folder).unwrap();
+    let flags: &[&str] = &["--exchange-dir", folder.to_str().unwrap()];
+    circle.assert_rows(&circle.run(&[flags]));
+}
+
+#[test]
+fn a_party_that_is_killed_is_named_and_nobody_has_a_result() {
+    for killed in [1, 2] {
+        let circle = Circle::three();
+        let mut started: Vec<_> = (0..3)
+            .map(|party| {
+                let flags: &[&str] = if party == killed { &["--input", "-"] } else { &[] };
+                let mut process = Running::start(circle.command(party, flags));
+                if party == killed {
+                    process.write("k,v\n");
+                }
+                process
+            })
+            .collect();
+        for (party, process) in started.iter_mut().enumerate() {
+            process.until(if party == killed { "reading" } else { "agreeing on terms" });
+        }
+        started[killed].signal("KILL");
+        for (party, process) in started.into_iter().enumerate() {
+            let ended = process.end();
+            assert!(fs::metadata(circle.file(party, "out")).is_err());
+            if party != killed {
+                ended.assert(4, &[NAMES[killed]]);
+                assert_eq!(circle.report(party)["status"], "failed");
+            }
+        }
+    }
+}
+
+#[test]
+fn parties_that_disagree_hear_what_differs() {
+    let circle = Circle::three();
+    for ended in circle.run(&[&[], &["--pivot", "club"], &[]]) {
+        ended.assert(5, &["parties and their places", "pivot club", "pivot bank"]);
+    }
+    let ended = circle.run(&[&[], &["--normalize", "lower"], &[]]);
+    ended[0].assert(5, &["club: ", "normalisation of the key (here: none; there: lower)"]);
+    ended[1].assert(5, &["shop: ", "normalisation of the key (here: lower; there: none)"]);
+    ended[2].assert(5, &["shop (here) and club (there): ", "(here: none; there: lower)"]);
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused_before_anybody_is_contacted() {
+    let circle = Circle::three();
+    let one = |party: usize, flags: &[&str]| Running::start(circle.command(party, flags)).end();
+    one(0, &["--leader", "bank"]).assert(2, &["--leader and --pivot are two of the parties"]);
+    one(1, &["--leader", "mall"]).assert(2, &["--leader names `mall`"]);
+    one(0, &["--security", "malicious"]).assert(2, &["semi-honest"]);
+    one(0, &["--learns", "me"]).assert(2, &["--parties and --learns exclude each other"]);
+    one(1, &["--answer", "sum:v"]).assert(2, &["only the leader and the pivot bring values"]);
+    one(1, &["--listen", "127.0.0.1:0"]).assert(2, &["--listen requires an address of this party"]);
+    let other = ended(&["keygen", &circle.file(3, "identity")]).out;
+    let stranger = one(0, &["--identity", &circle.file(3, "identity")]);
+    stranger.assert(2, &["--parties does not have this side's fingerprint", other.trim()]);
+}
+
+#[test]
+fn a_preview_says_what_each_party_will_learn() {
+    let circle = Circle::three();
+    let mut command = vesica();
+    command.args(["preview", "--parties", &circle.parties, "--leader", "shop", "--pivot", "bank"]);
+    command.args(["--identity", &circle.file(1, "identity"), "--key", "k"]);
+    command.args(["--input", &circle.file(1, "csv"), "--answer", "count"]);
+    let ended = Running::start(command).end();
+    ended.assert(0, &[]);
+    for said in [
+        "This side will learn how many keys every other party has and nothing else.",
+        "shop will learn how many keys all parties share",
+        "If shop and bank pool what they received",
+    ] {
+        assert!(ended.out.contains(said), "{said}: {}", ended.out);
+    }
+}

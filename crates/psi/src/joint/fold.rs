@@ -165,7 +165,7 @@ fn check_size(plan: &JointPlan, party: usize, items: Items<'_>) {
 }
 
 /// Attributes a failure to equal items if there are any.
-fn name_duplicates(error: Error, items: Items<'_>) -> Error {
+pub(super) fn name_duplicates(error: Error, items: Items<'_>) -> Error {
     match error {
         Error::HashingFailure => refuse_duplicates(items).err().unwrap_or(error),
         _ => error,

@@ -18,6 +18,8 @@
 //! bicentric zero-sharing of CCS 2024, whose reading of shares is not used because leader and pivot can test any guess
 //! in it.
 //!
+//! [`HoldersPlan`] is for items that at least k of the others have, and needs no pivot.
+//!
 //! Semi-honest. `docs/notes/2026-11-28-joint.md` has the argument, and what each coalition learns: without both L and
 //! V, no more than its members' results; with both, also which items of L all honest helpers have, and nothing about
 //! other items.
@@ -27,11 +29,13 @@ mod coalitions;
 mod cost;
 mod derived;
 mod fold;
+mod holders;
 mod plan;
 mod rows;
 mod zero_shares;
 
 pub use cost::JointCost;
 pub use fold::{Helper, Leader, Pivot};
+pub use holders::{Held, HoldersPlan, MAX_HOLDERS};
 pub use plan::{JointPlan, Place};
 pub use rows::JointRows;

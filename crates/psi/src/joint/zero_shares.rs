@@ -42,26 +42,8 @@ impl ZeroShares {
         mesh: &mut Mesh<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let mut drawn = Vec::new();
-        for partner in partners.clone() {
-            let scalar = Zeroizing::new(Ristretto::random_scalar(rng));
-            let channel = mesh.to(partner);
-            channel.phase("keys");
-            let point = Ristretto::encode(&Ristretto::mul_generator(&scalar));
-            channel.send_slice(POINT, &[point])?;
-            channel.flush()?;
-            drawn.push((scalar, point));
-        }
-        let keys = partners.zip(drawn).map(|(partner, (scalar, mine))| {
-            let channel = mesh.to(partner);
-            let mut theirs = [mine];
-            channel.recv_slice(POINT, &mut theirs)?;
-            let point = Ristretto::decode(&theirs[0])
-                .ok_or_else(|| channel.malformed(POINT, "not an encoding of a group element"))?;
-            let shared = Zeroizing::new(Ristretto::mul(&point, &scalar));
-            Ok(Aes128::new(derive([mine, theirs[0]], &shared, channel)))
-        });
-        Ok(Self(keys.collect::<Result<_>>()?))
+        let keys = pair_keys(partners, mesh, rng)?;
+        Ok(Self(keys.iter().map(|key| Aes128::new(*key)).collect()))
     }
 
     /// Shares under these keys.
@@ -89,6 +71,35 @@ impl ZeroShares {
         });
         shares
     }
+}
+
+/// Agrees on a key with each of `partners`, in their order.
+pub(super) fn pair_keys(
+    partners: impl Iterator<Item = usize> + Clone,
+    mesh: &mut Mesh<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Zeroizing<Vec<Block>>> {
+    let mut drawn = Vec::new();
+    for partner in partners.clone() {
+        let scalar = Zeroizing::new(Ristretto::random_scalar(rng));
+        let channel = mesh.to(partner);
+        channel.phase("keys");
+        let point = Ristretto::encode(&Ristretto::mul_generator(&scalar));
+        channel.send_slice(POINT, &[point])?;
+        channel.flush()?;
+        drawn.push((scalar, point));
+    }
+    let mut keys = Zeroizing::new(Vec::with_capacity(drawn.len()));
+    for (partner, (scalar, mine)) in partners.zip(drawn) {
+        let channel = mesh.to(partner);
+        let mut theirs = [mine];
+        channel.recv_slice(POINT, &mut theirs)?;
+        let point = Ristretto::decode(&theirs[0])
+            .ok_or_else(|| channel.malformed(POINT, "not an encoding of a group element"))?;
+        let shared = Zeroizing::new(Ristretto::mul(&point, &scalar));
+        keys.push(derive([mine, theirs[0]], &shared, channel));
+    }
+    Ok(keys)
 }
 
 /// The key of two parties, from the points that they exchanged and the product that only they know.

@@ -11,6 +11,7 @@ mod confused_peer;
 mod deviating_peer;
 mod effective_inputs;
 mod gate;
+mod holders;
 mod joint;
 mod key;
 mod mutations;

@@ -64,6 +64,7 @@ impl Bench {
             threads: 1,
             planner: PlannerInputs::default(),
             partnership: None,
+            seat: None,
         }
     }
 

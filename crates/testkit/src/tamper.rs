@@ -310,8 +310,10 @@ fn is_blocked(error: &io::Error) -> bool {
 /// Number of concurrent runs.
 const AT_ONCE: usize = 2;
 
-/// Number of messages of one step that are tampered with: the first, the last, and some between them.
-const OF_ONE_STEP: usize = 4;
+/// Number of messages of one step that are tampered with: the first and the last and, in full, some between them.
+fn of_one_step() -> usize {
+    assurance::trials(2, 4)
+}
 
 /// With every change, one in this many deviations is tried at a message.
 const ONE_IN: usize = 8;
@@ -424,8 +426,9 @@ fn is_one_of_few(messages: &[Message], number: usize) -> bool {
     let same = |message: &&Message| message.label == messages[number].label;
     let before = messages[..number].iter().filter(same).count();
     let all = before + messages[number..].iter().filter(same).count();
-    let chosen = |i: usize| i * (all - 1) / (OF_ONE_STEP - 1);
-    (0..OF_ONE_STEP).any(|i| chosen(i) == before)
+    let most = of_one_step();
+    let chosen = |i: usize| i * (all - 1) / (most - 1);
+    (0..most).any(|i| chosen(i) == before)
 }
 
 fn confront<D: Send, H: Send>(

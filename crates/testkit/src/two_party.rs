@@ -149,6 +149,26 @@ where
     }
 }
 
+/// Works like [`run`], with the first party at the left end or at the right one.
+///
+/// # Panics
+/// Same as [`run`].
+pub fn run_at_either_end<A: Send, B: Send, E>(
+    link: Link,
+    first_is_left: bool,
+    first: impl FnOnce(&mut Channel, &mut StdRng) -> Result<A, E> + Send,
+    second: impl FnOnce(&mut Channel, &mut StdRng) -> Result<B, E> + Send,
+) -> (A, B)
+where
+    E: From<Error> + std::fmt::Display + Send,
+{
+    if first_is_left {
+        return run(link, first, second);
+    }
+    let (second, first) = run(link, second, first);
+    (first, second)
+}
+
 /// Runs two parties over two ends of a link, and returns both outcomes. A party that succeeds ends the run in order. A
 /// party that fails closes its end at once.
 ///

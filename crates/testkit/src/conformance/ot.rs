@@ -7,7 +7,10 @@ use vesica_net::{Channel, Error, Result};
 use vesica_ot::{CotReceiver, CotSender};
 use vesica_primitives::{Bits, Block, Seed};
 
-use crate::two_party::{self, Link};
+use crate::{
+    assurance,
+    two_party::{self, Link},
+};
 
 /// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
@@ -21,11 +24,15 @@ const MESSAGE_LENS: [usize; 3] = [1, 16, 1000];
 /// The maximal number of bytes of chosen messages in one call of this suite.
 const MOST_MESSAGE_BYTES: usize = 1 << 22;
 
+/// The links of every suite, and whether the sender is at the left end, which listens.
+pub(super) const LINKS: [(Link, bool); 3] =
+    [(Link::Memory, true), (Link::Tcp, true), (Link::Tcp, false)];
+
 /// Makes one party of an OT extension.
 pub type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
 /// The receiver's choices.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choices {
     Zeros,
     Ones,
@@ -60,10 +67,21 @@ struct OtCall {
     variant: Variant,
 }
 
-fn calls() -> Vec<OtCall> {
+/// Returns whether calls of `n` OTs are made in all variants and with all choices, over every link. With every change,
+/// this excludes several chunks.
+pub(super) fn is_tried_in_full(n: usize) -> bool {
+    n <= 1000 || assurance::is_in_full()
+}
+
+/// The calls over a link. With every change, calls of several chunks are made over memory only, with random choices.
+fn calls(link: Link) -> Vec<OtCall> {
     let mut calls = Vec::new();
     for n in SIZES {
-        for choices in Choices::ALL {
+        if !is_tried_in_full(n) && link != Link::Memory {
+            continue;
+        }
+        let choices = Choices::ALL.into_iter();
+        for choices in choices.filter(|of| is_tried_in_full(n) || *of == Choices::Random) {
             calls.extend([Variant::Correlated, Variant::Random].map(|variant| OtCall {
                 n,
                 choices,
@@ -93,34 +111,35 @@ enum Received {
 
 /// Tests an OT extension, in every variant, over memory and TCP and with either party listening.
 pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
-    let send = |channel: &mut Channel, rng: &mut StdRng| {
-        let mut ot = sender(channel, rng)?;
-        let sent: Result<Vec<OtSent>> =
-            calls().into_iter().map(|c| c.send(&mut ot, channel)).collect();
-        Ok::<_, Error>((ot.delta().expose()[0], sent?))
-    };
-    let receive = |channel: &mut Channel, rng: &mut StdRng| {
-        let mut ot = receiver(channel, rng)?;
-        calls().into_iter().map(|call| call.receive(&mut ot, channel)).collect::<Result<Vec<_>>>()
-    };
-    for link in [Link::Memory, Link::Tcp] {
-        let ((delta, sent), received) = two_party::run(link, send, receive);
-        check(delta, &sent, &received);
+    for (link, sender_left) in LINKS {
+        let calls = calls(link);
+        let send = |channel: &mut Channel, rng: &mut StdRng| {
+            let mut ot = sender(channel, rng)?;
+            let sent: Result<Vec<OtSent>> =
+                calls.iter().map(|call| call.send(&mut ot, channel)).collect();
+            Ok::<_, Error>((ot.delta().expose()[0], sent?))
+        };
+        let receive = |channel: &mut Channel, rng: &mut StdRng| {
+            let mut ot = receiver(channel, rng)?;
+            calls.iter().map(|call| call.receive(&mut ot, channel)).collect::<Result<Vec<_>>>()
+        };
+        let ((delta, sent), received) =
+            two_party::run_at_either_end(link, sender_left, send, receive);
+        check(&calls, delta, &sent, &received);
     }
-    let (received, (delta, sent)) = two_party::run(Link::Tcp, receive, send);
-    check(delta, &sent, &received);
 }
 
-fn check(delta: Block, sent: &[OtSent], received: &[Received]) {
+fn check(calls: &[OtCall], delta: Block, sent: &[OtSent], received: &[Received]) {
     assert!(delta.0.count_ones() > 20, "Δ looks random");
+    assert_eq!([sent.len(), received.len()], [calls.len(); 2]);
     let mut seen = HashSet::new();
-    for ((call, sent), received) in calls().into_iter().zip(sent).zip(received) {
+    for ((call, sent), received) in calls.iter().zip(sent).zip(received) {
         call.check(delta, sent, received, &mut seen);
     }
 }
 
 impl OtCall {
-    fn send(self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<OtSent> {
+    fn send(&self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<OtSent> {
         Ok(match self.variant {
             Variant::Correlated => OtSent::Correlated(ot.send_correlated(self.n, channel)?),
             Variant::Random => OtSent::Random(ot.send_random(self.n, channel)?),
@@ -133,7 +152,7 @@ impl OtCall {
         })
     }
 
-    fn receive(self, ot: &mut impl CotReceiver, channel: &mut Channel) -> Result<Received> {
+    fn receive(&self, ot: &mut impl CotReceiver, channel: &mut Channel) -> Result<Received> {
         let choices = self.choices.make(self.n);
         Ok(match self.variant {
             Variant::Correlated => Received::Blocks(ot.receive_correlated(&choices, channel)?),
@@ -143,7 +162,7 @@ impl OtCall {
     }
 
     /// `seen` holds the blocks of all calls so far: none may repeat.
-    fn check(self, delta: Block, sent: &OtSent, received: &Received, seen: &mut HashSet<Block>) {
+    fn check(&self, delta: Block, sent: &OtSent, received: &Received, seen: &mut HashSet<Block>) {
         let choices = self.choices.make(self.n);
         match (sent, received) {
             (OtSent::Correlated(q), Received::Blocks(t)) => {
@@ -203,12 +222,11 @@ pub fn base(most: usize, send: BaseSender, receive: BaseReceiver) {
             }
         }
     };
-    for link in [Link::Memory, Link::Tcp] {
-        let (sent, received) = two_party::run(link, send_all, receive_all);
+    for (link, sender_left) in LINKS {
+        let (sent, received) =
+            two_party::run_at_either_end(link, sender_left, send_all, receive_all);
         check(sent, received);
     }
-    let (received, sent) = two_party::run(Link::Tcp, receive_all, send_all);
-    check(sent, received);
 }
 
 #[cfg(test)]

@@ -137,11 +137,7 @@ pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) 
     let receiver = |channel: &mut _, rng: &mut StdRng| {
         receive(protocol, sets.receiver.items(), 0..=most, channel, rng)
     };
-    if sender_left {
-        two_party::run(link, sender, receiver).1
-    } else {
-        two_party::run(link, receiver, sender).0
-    }
+    two_party::run_at_either_end(link, sender_left, sender, receiver).1
 }
 
 fn check(protocol: &Protocol, sets: &Sets, what: &str) {

@@ -37,5 +37,5 @@ pub use self::{
     function::{FUNCTIONS, KeyFunction},
     preset::{Preset, rules_of},
     rule::{MAX_BYTES, MAX_PARTS, MatchRule},
-    rules::{MAX_RULES, Rules},
+    rules::{DerivedKeys, MAX_RULES, Rules},
 };

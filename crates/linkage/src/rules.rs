@@ -1,5 +1,7 @@
 //! Ordered rules over declared fields, and the keys that they make.
 
+use std::collections::BTreeSet;
+
 use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::NullValues};
 
 use crate::{
@@ -22,6 +24,15 @@ pub struct Rules {
     steps: Vec<KeyStep>,
     /// For each rule, the steps of its parts.
     parts: Vec<Vec<usize>>,
+}
+
+/// The keys of a row, and the values from which they are derived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedKeys {
+    /// The key by each rule, if the row has one.
+    pub keys: Vec<Option<Vec<u8>>>,
+    /// The normalised value of each of the fields, unless it is missing.
+    pub fields: Vec<Option<String>>,
 }
 
 /// A value of a row that is computed once for all rules.
@@ -59,6 +70,10 @@ impl Rules {
         let mut checked = Self { fields, rules: Vec::new(), steps: Vec::new(), parts: Vec::new() };
         let all = checked.fields.iter().map(|field| field.name().to_owned()).collect::<Vec<_>>();
         checked.fields.retain(is_used);
+        // Both sides have the same order, however they declare the fields.
+        let first_use: Vec<_> = rules.iter().flat_map(MatchRule::fields).collect();
+        let place = |field: &MatchField| first_use.iter().position(|name| *name == field.name());
+        checked.fields.sort_by_key(place);
         for (at, rule) in rules.iter().enumerate() {
             if let Some(earlier) = rules[..at].iter().position(|earlier| earlier == rule) {
                 let what = format!("rules {} and {} are equal", earlier + 1, at + 1);
@@ -126,7 +141,7 @@ impl Rules {
         &self.rules
     }
 
-    /// Returns the fields that the rules name, in the order of their declaration. A row has a value for each.
+    /// Returns the fields that the rules name, in the order of their first use. A row has a value for each.
     pub fn fields(&self) -> &[MatchField] {
         &self.fields
     }
@@ -156,6 +171,23 @@ impl Rules {
         }
     }
 
+    /// Returns the functions that the rules use, with the versions of their rules and tables, sorted.
+    pub fn functions(&self) -> Vec<String> {
+        let used = self.steps.iter().filter_map(|step| match step {
+            KeyStep::MatchField(_) => None,
+            KeyStep::Derived { function, .. } => Some(function.versioned()),
+        });
+        used.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Derives a row's keys from a raw value for each of the [`fields`](Self::fields), as [`Rules::derive`] does.
+    ///
+    /// # Panics
+    /// If the row does not have a value for each field.
+    pub fn keys(&self, row: &[&str], null_values: &NullValues) -> Vec<Option<Vec<u8>>> {
+        self.derive(row, null_values).keys
+    }
+
     /// Derives a row's keys, one for each rule, from a raw value for each of the [`fields`](Self::fields). A rule makes
     /// no key if a part is missing: the value is empty, one of `null_values`, or not of its profile's kind, or a
     /// function derives nothing from it.
@@ -165,7 +197,7 @@ impl Rules {
     ///
     /// # Panics
     /// If the row does not have a value for each field.
-    pub fn keys(&self, row: &[&str], null_values: &NullValues) -> Vec<Option<Vec<u8>>> {
+    pub fn derive(&self, row: &[&str], null_values: &NullValues) -> DerivedKeys {
         assert_eq!(row.len(), self.fields.len(), "a row has a value for each field");
         let values = self.values(row, null_values);
         let key = |(number, parts): (usize, &Vec<usize>)| {
@@ -183,7 +215,14 @@ impl Rules {
             }
             Some(encoding.bytes().to_vec())
         };
-        self.parts.iter().enumerate().map(key).collect()
+        let keys = self.parts.iter().enumerate().map(key).collect();
+        let mut fields = vec![None; self.fields.len()];
+        for (step, value) in self.steps.iter().zip(values) {
+            if let KeyStep::MatchField(at) = step {
+                fields[*at] = value;
+            }
+        }
+        DerivedKeys { keys, fields }
     }
 
     /// Computes each step.

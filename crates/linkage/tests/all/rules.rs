@@ -149,6 +149,21 @@ fn keys_are_those_of_identifiers() {
     assert_eq!(found, expected);
 }
 
+/// Both sides have the same fields in the same order, however they declare them.
+#[test]
+fn fields_are_in_the_order_of_their_first_use() {
+    let rules = checked(&["left(postcode, 2), year(dob)", "first, dob"]).unwrap();
+    let names: Vec<_> = rules.fields().iter().map(MatchField::name).collect();
+    assert_eq!(names, ["postcode", "dob", "first"]);
+    assert_eq!(rules.functions(), ["left@1", "year@1"]);
+    let found = rules.derive(&["10115", "31.2.1990", " Ann "], &NullValues::default());
+    assert_eq!(found.fields, [Some("10115".to_owned()), None, Some("ann".to_owned())]);
+    assert_eq!(found.keys, [None, None]);
+    let named = checked(&["left(first, 1), nickname(last)"]).unwrap().functions();
+    assert_eq!(named[..2], ["left@1", "letters@1"]);
+    assert!(named[2].starts_with("nickname@1+sha256:") && named.len() == 3);
+}
+
 #[test]
 fn a_missing_part_makes_no_key() {
     let value = |name: &str| match name {

@@ -7,6 +7,7 @@ use vesica_table::{row::Row, sent_columns::SentColumns};
 
 use crate::{
     key::Duplicates,
+    linked::FIELDS_HASH,
     query_columns::{QueryColumns, Slot},
     reading::Reading,
 };
@@ -20,12 +21,17 @@ pub(crate) enum Brought {
     Number,
     /// The numbers of a query, as eight bytes each.
     Query(Arc<QueryColumns>),
+    /// A hash of the row's fields, by which rows that differ are told apart. No key keeps it.
+    FieldsHash,
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
 }
 
 impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
+        if reading.rules.is_some() {
+            return Self::FieldsHash;
+        }
         match (&reading.values, &reading.query, &reading.sends) {
             (Some(_), ..) => Self::Number,
             (None, Some(columns), _) => Self::Query(columns.clone()),
@@ -48,6 +54,7 @@ impl Brought {
         match self {
             Self::Nothing => 0,
             Self::Number => size_of::<i64>(),
+            Self::FieldsHash => FIELDS_HASH,
             Self::Query(columns) => columns.slots().len() * size_of::<i64>(),
             Self::Columns(sent, _) => sent.bytes as usize,
         }

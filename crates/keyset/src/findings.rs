@@ -10,7 +10,7 @@ use vesica_core::{
 use vesica_normalize::normalize::Normalize;
 use vesica_table::{row_number::RowNumber, rows::Table};
 
-use crate::{counts::RowCounts, key_number::KeyNumber};
+use crate::{counts::RowCounts, key_number::KeyNumber, rule_findings::RuleFindings};
 
 /// The findings about a table. They contain none of its values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +51,9 @@ pub struct Findings {
     /// Rows with misplaced quotation marks in delimited text.
     #[serde(skip)]
     misquoted: u64,
+    /// The numbers by rule, in their order; none if columns make the keys.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleFindings>,
     /// Advice for the user.
     pub warnings: Vec<String>,
 }
@@ -258,7 +261,13 @@ impl Tally {
     }
 
     /// Returns the findings, once all keys are counted.
-    pub(crate) fn finish(self, columns: usize, rows: RowCounts, table: &Table) -> Findings {
+    pub(crate) fn finish(
+        self,
+        columns: usize,
+        rows: RowCounts,
+        rules: &[RuleFindings],
+        table: &Table,
+    ) -> Findings {
         let mut findings = Findings {
             columns,
             rows,
@@ -275,6 +284,7 @@ impl Tally {
             spaced: self.spaced,
             capitals: self.capitals,
             misquoted: table.misquoted(),
+            rules: rules.to_vec(),
             warnings: Vec::new(),
         };
         findings.warnings = findings.list_warnings();

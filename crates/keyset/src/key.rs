@@ -135,7 +135,8 @@ impl Extractor {
     }
 }
 
-fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a str> {
+/// Returns the value of a row in a column.
+pub(crate) fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a str> {
     let fault = |fault: fn(_, _) -> InputFault| -> Error {
         row.fault(fault(row.place(), column.name.clone()))
     };

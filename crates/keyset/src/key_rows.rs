@@ -88,6 +88,25 @@ impl KeyRows {
         (keys, rows)
     }
 
+    /// Keeps only these keys, of as many as there are. The others are missing from now on.
+    pub(crate) fn retain(&mut self, stay: &[bool]) {
+        let mut next = KeyNumber::FIRST;
+        let number = stay.iter().map(|stays| {
+            stays.then(|| {
+                let number = next;
+                next = next.next();
+                number
+            })
+        });
+        // The order stays that of the first rows.
+        let numbers: Vec<_> = number.collect();
+        for key in &mut self.keys_of_rows {
+            *key = key.and_then(|key| numbers[key.index()]);
+        }
+        self.all = stay.iter().filter(|stays| **stays).count();
+        self.counts.used = self.all as u64;
+    }
+
     /// Adds keys that no row has, up to this total number.
     pub(crate) fn pad(&mut self, keys: usize) {
         self.all = keys;
@@ -121,7 +140,7 @@ impl KeyRows {
         of_rows: Vec<u8>,
     ) -> std::result::Result<(), RowNumber> {
         match brought {
-            Brought::Nothing => {}
+            Brought::Nothing | Brought::FieldsHash => {}
             Brought::Number => self.add_up(&of_rows, 1, None)?,
             Brought::Query(columns) => match columns.touches() {
                 Some(touches) => self.join_touches(&of_rows, touches)?,
@@ -306,6 +325,20 @@ impl KeyRows {
         let rows = self.keys_of_rows.chunks_exact(self.identifiers).enumerate();
         let found = rows.filter(|(_, keys)| keys.iter().flatten().any(matches));
         found.map(|(row, _)| RowNumber::at(row)).collect()
+    }
+
+    /// Returns the rows, in order, that have one of these keys, and for each row the first of its identifiers that is
+    /// one, counted from 0.
+    pub fn rows_by_identifier(
+        &self,
+        keys: impl Iterator<Item = KeyNumber>,
+    ) -> (Vec<RowNumber>, Vec<usize>) {
+        let wanted = self.wanted(keys);
+        let is_wanted = |key: &Option<KeyNumber>| key.is_some_and(|key| wanted[key.index()]);
+        let rows = self.keys_of_rows.chunks_exact(self.identifiers).enumerate();
+        let found = rows
+            .filter_map(|(row, keys)| Some((RowNumber::at(row), keys.iter().position(is_wanted)?)));
+        found.unzip()
     }
 
     /// Returns the number of these keys that belong to each identifier.

@@ -1,15 +1,18 @@
 //! A table's keys as a set: each distinct key once, and the rows that have it.
 
+use rand::CryptoRng;
 use vesica_core::error::{InputFault, Result};
 use vesica_normalize::digest::Digest;
 use vesica_table::{row_number::RowNumber, rows::Table};
 
 use crate::{
+    ambiguous::Ambiguity,
     brought::Brought,
     collector::Collector,
     counts::RowCounts,
     key_rows::{KeyRows, Repetition},
     profile::Profile,
+    rule_findings::RuleFindings,
     sketch::{Sketch, SketchSecret},
     survey::ColumnFindings,
 };
@@ -24,9 +27,37 @@ pub struct KeySet {
     sketch: Option<Sketch>,
     /// The effect of the normalisation on each key column, if requested.
     survey: Vec<ColumnFindings>,
+    /// The numbers by rule, if rules make the keys.
+    rules: Vec<RuleFindings>,
 }
 
 impl KeySet {
+    /// Leaves out ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order.
+    pub(super) fn leave_out_ambiguous(&mut self, hashes: &[u8]) {
+        let rules = self.rows.identifiers();
+        let Ambiguity { takes_part, rules } =
+            Ambiguity::of(&self.rows, hashes, rules, |place| place % rules);
+        self.rows.retain(&takes_part);
+        let mut stays = takes_part.iter();
+        self.digests.retain(|_| stays.next().is_some_and(|stays| *stays));
+        self.rules = rules;
+    }
+
+    /// Returns the numbers by rule; none if columns make the keys.
+    pub(crate) fn rules(&self) -> &[RuleFindings] {
+        &self.rules
+    }
+
+    /// Adds random keys that match nothing, up to this total number.
+    pub(super) fn pad(&mut self, keys: usize, rng: &mut dyn CryptoRng) {
+        self.digests.resize_with(keys.max(self.digests.len()), || {
+            let mut digest = [0; 32];
+            rng.fill_bytes(&mut digest);
+            Digest::from_bytes(digest)
+        });
+        self.rows.pad(self.digests.len());
+    }
+
     /// Keeps the features of the keys.
     pub(super) fn keep_profile(&mut self, profile: Profile) {
         self.profile = Some(profile);
@@ -37,7 +68,7 @@ impl KeySet {
         self.survey = survey;
     }
 
-    /// Returns the digest of each distinct key.
+    /// Returns the digest of each distinct key, followed by those of random keys.
     pub fn digests(&self) -> &[Digest] {
         &self.digests
     }
@@ -56,7 +87,7 @@ impl KeySet {
     pub(super) fn of(keys: Collector) -> Self {
         let (digests, keys_of_rows, identifiers) = keys.finish();
         let (digests, rows) = KeyRows::distinct(digests, keys_of_rows, identifiers);
-        Self { digests, rows, profile: None, sketch: None, survey: Vec::new() }
+        Self { digests, rows, profile: None, sketch: None, survey: Vec::new(), rules: Vec::new() }
     }
 
     /// Returns the rows of each key.

@@ -2,6 +2,7 @@
 //!
 //! **Must never import** agreements, tasks or runs.
 
+mod ambiguous;
 pub mod brought;
 pub mod buckets;
 mod collector;
@@ -12,6 +13,7 @@ pub mod key;
 pub mod key_number;
 pub mod key_rows;
 pub mod keyset;
+mod linked;
 mod maker;
 pub mod numbers;
 pub mod oddities;
@@ -20,6 +22,7 @@ mod places;
 pub mod profile;
 pub mod query_columns;
 pub mod reading;
+pub mod rule_findings;
 pub mod seed;
 mod side_by_side;
 pub mod sketch;

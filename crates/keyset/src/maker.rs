@@ -1,6 +1,6 @@
 //! The way from rows to their keys and other contributions.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use vesica_core::error::{InputFault, Result};
 use vesica_table::{row::Row, rows::Scan, sent_columns::Packer};
@@ -8,8 +8,9 @@ use vesica_table::{row::Row, rows::Scan, sent_columns::Packer};
 use crate::{
     brought::{Brought, Magnitudes},
     collector::Collector,
-    findings::Tally,
+    findings::{Look, Tally},
     key::{Extractor, Nulls, RowKey},
+    linked::{LinkedRow, RuleKeys},
     numbers::Numbers,
     query_columns::{QueryColumns, QueryReader},
     reading::Reading,
@@ -18,7 +19,7 @@ use crate::{
 /// A maker of keys. Clones make the same keys from the same rows.
 #[derive(Clone)]
 pub(super) struct Maker {
-    extractors: Vec<Extractor>,
+    keys: KeyMakers,
     numbers: Option<Numbers>,
     query: Option<QueryReader>,
     packer: Option<Packer>,
@@ -27,6 +28,15 @@ pub(super) struct Maker {
     columns: usize,
     /// The numbers of a row.
     row: Vec<i64>,
+}
+
+/// The makers of a row's keys.
+#[derive(Clone)]
+enum KeyMakers {
+    /// One for each identifier.
+    Columns(Vec<Extractor>),
+    /// One for all rules.
+    Rules(RuleKeys),
 }
 
 /// The results of rows, in their order.
@@ -55,20 +65,22 @@ impl Maker {
         let packer = reading.sends.as_ref().map(|sent| Packer::new(scan, sent));
         let packer = packer.transpose()?.flatten();
         let columns = if reading.profile { reading.keys.len() } else { 0 };
-        Ok(Self {
-            extractors: reading.extractors(scan)?,
-            numbers,
-            query,
-            packer,
-            nulls,
-            columns,
-            row: Vec::new(),
-        })
+        let keys = match &reading.rules {
+            None => KeyMakers::Columns(reading.extractors(scan)?),
+            Some(rules) => {
+                let null_values = reading.null_values.clone();
+                KeyMakers::Rules(RuleKeys::new(scan, rules.clone(), null_values)?)
+            }
+        };
+        Ok(Self { keys, numbers, query, packer, nulls, columns, row: Vec::new() })
     }
 
     /// Returns the number of identifiers of a row.
     pub(super) fn identifiers(&self) -> usize {
-        self.extractors.len()
+        match &self.keys {
+            KeyMakers::Columns(extractors) => extractors.len(),
+            KeyMakers::Rules(rules) => rules.count(),
+        }
     }
 
     /// Returns the number of columns for which each key has its kinds.
@@ -88,9 +100,13 @@ impl Maker {
         if let Some(query) = &mut self.query {
             query.of(row, &mut self.row)?;
         }
+        let extractors = match &mut self.keys {
+            KeyMakers::Columns(extractors) => extractors,
+            KeyMakers::Rules(rules) => return link(rules, self.nulls, row, made),
+        };
         let (mut is_keyed, mut has_null_value) = (false, false);
-        let last = self.extractors.len() - 1;
-        for (identifier, extractor) in self.extractors.iter_mut().enumerate() {
+        let last = extractors.len() - 1;
+        for (identifier, extractor) in extractors.iter_mut().enumerate() {
             match extractor.key(row)? {
                 RowKey::Present(key) => {
                     let place = made.keys.next();
@@ -124,6 +140,29 @@ impl Maker {
         made.rows += 1;
         Ok(())
     }
+}
+
+/// Takes the next row, whose keys rules make.
+///
+/// # Errors
+/// As [`Maker::take`].
+fn link(rules: &RuleKeys, nulls: Nulls, row: &Row<'_>, made: &mut Made) -> Result<()> {
+    let LinkedRow { keys, fields } = rules.of(row)?;
+    let look = Look { takes_null_values: true, ..Look::default() };
+    for (rule, key) in keys.iter().enumerate() {
+        let place = made.keys.next();
+        made.keys.push(key.as_deref());
+        if key.is_some() {
+            made.of_rows.extend_from_slice(&fields);
+            made.tally.see(rule, place, look, iter::empty());
+        }
+    }
+    if nulls == Nulls::Error && keys.iter().all(Option::is_none) {
+        let (place, column) = (row.place(), rules.first_column().to_owned());
+        return Err(row.fault(InputFault::NullKey { place, column, null_value: false }));
+    }
+    made.rows += 1;
+    Ok(())
 }
 
 impl Made {

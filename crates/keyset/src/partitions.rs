@@ -16,6 +16,7 @@ use vesica_table::row_number::RowNumber;
 use zeroize::Zeroizing;
 
 use crate::{
+    ambiguous::Ambiguity,
     brought::Brought,
     buckets::{Buckets, Filling, Sorted, Unsorted},
     key_number::KeyNumber,
@@ -80,23 +81,28 @@ pub struct Partition {
     pub rows: PartitionRows,
 }
 
-/// Makes a partition of these images, filled up.
+/// Returns the distinct images, and the rows that have them.
+fn distinct(images: Vec<Image>) -> (Vec<Image>, KeyRows) {
+    let rows = images.len();
+    KeyRows::distinct(images, vec![Some(KeyNumber::FIRST); rows], 1)
+}
+
+/// Fills up a partition.
 ///
 /// # Errors
-/// [`Error::StatisticalFailure`] if there are more than its capacity.
-fn filled(
-    images: Vec<Image>,
+/// [`Error::StatisticalFailure`] if there are more keys than its capacity.
+fn fill_up(
+    images: &mut Vec<Image>,
+    set: &mut KeyRows,
     capacity: usize,
     rng: &mut dyn CryptoRng,
-) -> Result<(Vec<Image>, KeyRows)> {
-    let rows = images.len();
-    let (mut images, mut set) = KeyRows::distinct(images, vec![Some(KeyNumber::FIRST); rows], 1);
+) -> Result<()> {
     if images.len() > capacity {
         return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
     }
     images.resize_with(capacity, || Image::random(rng));
     set.pad(capacity);
-    Ok((images, set))
+    Ok(())
 }
 
 impl Partition {
@@ -121,7 +127,8 @@ impl Partition {
         // The length that images have when they come back from the disk.
         let short = |image: &Image| Image::of_prefix(&image.as_bytes()[..item]);
         seed.images(digests, |_, image| images.push(short(image)));
-        let (images, set) = filled(images, capacity, rng)?;
+        let (mut images, mut set) = distinct(images);
+        fill_up(&mut images, &mut set, capacity, rng)?;
         let items = Seed::items_of(&images, length);
         let rows = PartitionRows { places: (0..digests.len() as u64).collect(), identifiers: 1 };
         Ok(Self { images, set, items, rows })
@@ -162,6 +169,11 @@ impl PartitionRows {
     /// Returns the row of the table that this row of the partition stands for.
     pub fn row(&self, row: RowNumber) -> RowNumber {
         RowNumber::new(self.places[row.index()] / self.identifiers as u64)
+    }
+
+    /// Returns the identifier that this row of the partition stands for, counted from 0.
+    pub fn identifier(&self, row: RowNumber) -> usize {
+        self.places[row.index()] as usize % self.identifiers
     }
 
     /// Returns the identifier of each of these keys.
@@ -265,7 +277,7 @@ impl TableKeys {
         length: DigestLength,
         directory: &Path,
     ) -> Result<Partitions> {
-        let capacity = capacity(self.counts().used as usize, partitions);
+        let capacity = capacity(self.len() as usize, partitions);
         let (identifiers, brought) = match &self {
             Self::Held(set) => (set.rows().identifiers(), set.rows().brought().clone()),
             Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
@@ -335,7 +347,16 @@ impl Partitions {
             of_rows.extend_from_slice(&rest[PLACE..]);
             Ok(())
         })?;
-        let (images, mut set) = filled(images, self.capacity, rng)?;
+        let (mut images, mut set) = distinct(images);
+        if let Brought::FieldsHash = self.brought {
+            let rule = |record: usize| (places[record] % self.identifiers as u64) as usize;
+            let Ambiguity { takes_part, .. } =
+                Ambiguity::of(&set, &of_rows, self.identifiers, rule);
+            set.retain(&takes_part);
+            let mut stays = takes_part.iter();
+            images.retain(|_| stays.next().is_some_and(|stays| *stays));
+        }
+        fill_up(&mut images, &mut set, self.capacity, rng)?;
         // The number of rows of each key that are sent, and its label, have been checked already.
         let _ = set.bring(&self.brought, of_rows);
         let items = Seed::items_of(&images, self.length);

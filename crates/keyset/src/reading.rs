@@ -6,6 +6,7 @@ use std::{
 };
 
 use vesica_core::error::{Error, InputFault, Place, Result};
+use vesica_linkage::Rules;
 use vesica_normalize::null_values::NullValues;
 use vesica_table::{rows::Scan, sent_columns::SentColumns};
 
@@ -22,6 +23,11 @@ pub struct Reading {
     pub keys: Vec<KeyColumn>,
     /// The number of key columns of each identifier, in order; empty if all form one.
     pub identifiers: Vec<u8>,
+    /// The rules that make the keys, if they do. The key columns are then those of their fields, in the same order, and
+    /// each rule is an identifier.
+    pub rules: Option<Arc<Rules>>,
+    /// Whether to add random keys that match nothing, up to one for each row and identifier.
+    pub pad: bool,
     /// Values of key columns that count as empty.
     pub null_values: NullValues,
     /// The column of values and the number of their decimal places, if there is one.
@@ -60,7 +66,8 @@ impl Reading {
     }
 
     pub(crate) fn number_of_identifiers(&self) -> usize {
-        self.identifiers.len().max(1)
+        let rules = self.rules.as_ref().map(|rules| rules.rules().len());
+        rules.unwrap_or(self.identifiers.len()).max(1)
     }
 
     /// Returns the directory for keys that are too many. A survey takes them only in memory.

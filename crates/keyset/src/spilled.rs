@@ -14,6 +14,7 @@ use vesica_normalize::digest::Digest;
 use vesica_table::row_number::RowNumber;
 
 use crate::{
+    ambiguous::Ambiguity,
     brought::Brought,
     buckets::{Buckets, Filling, Sorted, Unsorted},
     counts::RowCounts,
@@ -22,6 +23,7 @@ use crate::{
     key_rows::{KeyRows, Repetition},
     maker::Made,
     profile::{Profile, Profiling},
+    rule_findings::{self, RuleFindings},
     sketch::{Sketch, SketchSecret},
 };
 
@@ -84,6 +86,10 @@ pub struct SpilledKeys {
     brought: Brought,
     profile: Option<Profile>,
     sketch: Option<Sketch>,
+    /// The numbers by rule, if rules make the keys.
+    rules: Vec<RuleFindings>,
+    /// Whether random keys are added, one for each missing or repeated one.
+    is_padded: bool,
 }
 
 /// The faults in a table: for each, the first such row, and an earlier row with the same key.
@@ -278,6 +284,8 @@ impl Spilling {
             brought,
             profile: None,
             sketch: sketch.map(|_| Sketch::default()),
+            rules: Vec::new(),
+            is_padded: false,
         };
         let mut repetitions = Repetitions::default();
         let mut profiling = Profiling::new(columns);
@@ -292,6 +300,7 @@ impl Spilling {
                 keys.sketch.iter_mut().for_each(|sketch| sketch.append(&counted.sketch));
                 counts.used += counted.used;
                 counts.duplicate += counted.duplicate;
+                rule_findings::append(&mut keys.rules, &counted.rules);
                 repetitions.take(counted.repetitions);
                 profiling.append(&counted.profiling);
                 counted.with_new_key.into_iter().for_each(|row| with_new_key.set(row));
@@ -316,6 +325,7 @@ struct BucketCounts {
     with_new_key: Vec<RowNumber>,
     sketch: Sketch,
     tally: Tally,
+    rules: Vec<RuleFindings>,
 }
 
 impl Repetitions {
@@ -352,11 +362,24 @@ impl SpilledKeys {
             kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
             Ok(())
         })?;
-        let (digests, mut set) =
+        let (mut digests, mut set) =
             KeyRows::distinct(digests, vec![Some(KeyNumber::FIRST); records], 1);
         let row = |record: RowNumber| RowNumber::new(places[record.index()] / *identifiers as u64);
         let rows =
             |Repetition { first, again }| Repetition { first: row(first), again: row(again) };
+        let with_new_key = match identifiers {
+            1 => Vec::new(),
+            _ => set.first_rows().iter().map(row).collect(),
+        };
+        let mut rules = Vec::new();
+        if let Brought::FieldsHash = brought {
+            let rule = |record: usize| (places[record] % *identifiers as u64) as usize;
+            let found = Ambiguity::of(&set, &of_rows, *identifiers, rule);
+            set.retain(&found.takes_part);
+            let mut stays = found.takes_part.iter();
+            digests.retain(|_| stays.next().is_some_and(|stays| *stays));
+            rules = found.rules;
+        }
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) | Brought::Query(_) = brought
             && let Err(again) = set.bring(brought, of_rows)
@@ -368,14 +391,19 @@ impl SpilledKeys {
         if columns > 0 {
             set.profile(&mut profiling, &kinds);
         }
-        let with_new_key = match identifiers {
-            1 => Vec::new(),
-            _ => set.first_rows().iter().map(row).collect(),
-        };
         tally.group(set.numbers(), set.counts().used, changed, |at| row(RowNumber::at(at)));
         let RowCounts { used, duplicate, .. } = set.counts();
         let sketch = secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &digests));
-        Ok(BucketCounts { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
+        Ok(BucketCounts {
+            sketch,
+            used,
+            duplicate,
+            repetitions,
+            profiling,
+            with_new_key,
+            tally,
+            rules,
+        })
     }
 }
 
@@ -383,6 +411,24 @@ impl SpilledKeys {
     /// Returns the numbers of rows by outcome.
     pub fn counts(&self) -> RowCounts {
         self.counts
+    }
+
+    /// Returns the numbers by rule; none if columns make the keys.
+    pub(super) fn rules(&self) -> &[RuleFindings] {
+        &self.rules
+    }
+
+    /// Adds random keys that match nothing, up to one for each row and identifier.
+    pub(super) fn pad(&mut self) {
+        self.is_padded = true;
+    }
+
+    /// Returns the number of keys, including random ones.
+    pub(super) fn len(&self) -> u64 {
+        match self.is_padded {
+            true => self.counts.read * self.identifiers as u64,
+            false => self.counts.used,
+        }
     }
 
     /// Returns the number of identifiers of a row.

@@ -1,12 +1,16 @@
 //! The keys of a table, in memory or, if they are too many, on disk.
 
-use vesica_core::error::{Error, InputFault, Result};
+use vesica_core::{
+    error::{Error, InputFault, Result},
+    random::system_rng,
+};
 use vesica_table::{
     row_number::RowNumber,
     rows::{Scan, Table},
 };
 
 use crate::{
+    brought::Brought,
     counts::RowCounts,
     findings::Findings,
     holding::{Held, Holding},
@@ -70,10 +74,17 @@ impl TableKeys {
                 let ([first, second], rows) = (places(rows), counts.duplicate);
                 return Err(table.fault(InputFault::DuplicateKey { first, second, rows }));
             }
-            let findings = tally.finish(width, counts, &table);
-            return Ok((table, Self::Spilled(keys), findings));
+            let findings = tally.finish(width, counts, keys.rules(), &table);
+            let mut keys = Self::Spilled(keys);
+            if reading.pad {
+                keys.pad()?;
+            }
+            return Ok((table, keys, findings));
         }
         let mut set = KeySet::of(keys);
+        if let Brought::FieldsHash = brought {
+            set.leave_out_ambiguous(&of_rows);
+        }
         set.bring(&brought, of_rows).map_err(|row| {
             let first = table.place(set.rows().first_row_like(row));
             table.fault(reading.too_many(first, table.place(row)))
@@ -97,8 +108,39 @@ impl TableKeys {
         tally.group(set.rows().numbers(), counts.used, changed, |place| {
             RowNumber::at(place / identifiers)
         });
-        let findings = tally.finish(width, counts, &table);
-        Ok((table, Self::Held(set), findings))
+        let findings = tally.finish(width, counts, set.rules(), &table);
+        let mut keys = Self::Held(set);
+        if reading.pad {
+            keys.pad()?;
+        }
+        Ok((table, keys, findings))
+    }
+
+    /// Adds random keys that match nothing, up to one for each row and identifier. The number of keys then reveals
+    /// neither missing values nor repeated keys.
+    fn pad(&mut self) -> Result<()> {
+        match self {
+            Self::Held(set) => {
+                let most = set.counts().read as usize * set.rows().identifiers();
+                set.pad(most, &mut system_rng()?);
+            }
+            // Random items fill up partitions.
+            Self::Spilled(keys) => keys.pad(),
+        }
+        Ok(())
+    }
+
+    /// Returns the number of keys that take part, including random ones.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Held(set) => set.digests().len() as u64,
+            Self::Spilled(keys) => keys.len(),
+        }
+    }
+
+    /// Returns whether no key takes part.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Returns the numbers of rows by outcome.

@@ -130,7 +130,17 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "keyset",
         purpose: "the distinct keys of a table, in memory or on disk, and the items that protocols compare",
-        below: &["select", "params", "primitives", "normalize", "net", "psi", "core", "table"],
+        below: &[
+            "select",
+            "params",
+            "primitives",
+            "normalize",
+            "linkage",
+            "net",
+            "psi",
+            "core",
+            "table",
+        ],
         never: "agreements, tasks, runs",
     },
     Layer {
@@ -159,7 +169,18 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "agree",
         purpose: "offers, and the terms to which two of them merge",
-        below: &["select", "normalize", "net", "psi", "planner", "core", "table", "keyset", "task"],
+        below: &[
+            "select",
+            "normalize",
+            "linkage",
+            "net",
+            "psi",
+            "planner",
+            "core",
+            "table",
+            "keyset",
+            "task",
+        ],
         never: "runs, partners",
     },
     Layer {
@@ -209,6 +230,7 @@ const LAYERS: &[Layer] = &[
         below: &[
             "select",
             "normalize",
+            "linkage",
             "list",
             "net",
             "planner",
@@ -232,6 +254,7 @@ const LAYERS: &[Layer] = &[
             "primitives",
             "structures",
             "normalize",
+            "linkage",
             "list",
             "net",
             "ot",

@@ -23,12 +23,10 @@ pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<
     let source = table::source(table)?;
     let job: spec::Job = request::specified(options)?;
     let found = meanwhile(py, move || {
-        let columns = request::key_columns(&job)?;
-        let (_, identifiers) = spec::identifiers(&job.table.key);
+        let keys = request::keys(&job)?;
         let dialect = request::dialect(&job, &source);
         let source = job.table.source(Some(source))?;
-        let null_values = job.terms.null_values.unwrap_or_default();
-        Ok(vesica::check(source, dialect, &columns, &identifiers, &null_values)?)
+        Ok(vesica::check(source, dialect, &keys)?)
     })?;
     let found = found.map_err(|error: spec::Error| errors::of_spec(py, &error))?;
     Ok(serde_json::to_string(&found).unwrap_or_default())
@@ -51,7 +49,7 @@ pub fn plan(
     let job: spec::Job = request::specified(options)?;
     let planned = || -> spec::Result<_> {
         Ok(vesica::plan(&Prospect {
-            offer: job.terms.offer(&[], 1, Some(Side::A))?,
+            offer: job.terms.offer(&spec::Table::default(), 1, Some(Side::A))?,
             peer_table: None,
             mine,
             theirs,

@@ -10,7 +10,7 @@ use pyo3::{
 };
 use serde_json::{Number, Value};
 use vesica::{
-    Job, Source, Way,
+    CheckedKeys, Job, Source, Way,
     files::{Destination, Dialect, KeyColumn, MatchedTable, Protected, figures, figures_file},
     spec::{self, Around, Fault, Given, Options},
 };
@@ -70,6 +70,10 @@ fn plain(value: &Bound<'_, PyAny>) -> Value {
     if let Ok(number) = value.extract::<f64>() {
         return Number::from_f64(number).map_or_else(nothing, Value::Number);
     }
+    if let Ok(table) = value.cast::<PyDict>() {
+        let entries = table.iter().map(|(name, value)| Some((name.extract().ok()?, plain(&value))));
+        return entries.collect::<Option<_>>().map_or_else(nothing, Value::Object);
+    }
     let is_unordered = value.is_instance_of::<PyBytes>()
         || value.is_instance_of::<PySet>()
         || value.cast::<PyMapping>().is_ok();
@@ -111,12 +115,17 @@ pub enum Other {
     Remote { me: Arc<vesica_net::Identity>, peer: Fingerprint, way: Way, proxy: Option<Proxy> },
 }
 
-/// Returns the columns of the key, each with its profile.
-pub fn key_columns(job: &spec::Job) -> spec::Result<Vec<KeyColumn>> {
-    let (names, _) = spec::identifiers(&job.table.key);
+/// Returns the keys of a table, as a run would make them.
+pub fn keys(job: &spec::Job) -> spec::Result<CheckedKeys> {
+    let null_values = job.terms.null_values.clone().unwrap_or_default();
+    if !job.terms.r#match.is_empty() {
+        return Ok(CheckedKeys::of_rules(job.table.rules(&job.terms.r#match)?, null_values));
+    }
+    let (names, identifiers) = spec::identifiers(&job.table.key);
     let profiles = spec::profiles(names.len(), &job.terms.normalize)?;
     let column = |(name, normalize)| KeyColumn { name, normalize };
-    Ok(names.into_iter().zip(profiles).map(column).collect())
+    let columns = names.into_iter().zip(profiles).map(column).collect();
+    Ok(CheckedKeys { columns, identifiers, rules: None, null_values })
 }
 
 /// Returns the dialect of a table. The table's name determines the delimiter if the call does not.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import vesica
 from vesica import _native
-from vesica._types import NumberOptions, Options, QueryOptions
+from vesica._types import NumberOptions, Options, QueryOptions, RowOptions
 
 SAMPLES = Path(__file__).parents[3] / "crates" / "spec" / "tests" / "samples.jsonl"
 
@@ -89,6 +89,7 @@ def test_options_are_those_of_the_specification() -> None:
     schema = json.loads(_native.job_schema())
     known = set(schema["properties"])
     options = NumberOptions.__optional_keys__ | QueryOptions.__optional_keys__
+    options |= RowOptions.__optional_keys__
     options = {name.replace("_", "-") for name in options}
     assert options | NAMED | OF_PARTNER | ELSEWHERE | LIMITS == known
     assert Options.__optional_keys__ < NumberOptions.__optional_keys__

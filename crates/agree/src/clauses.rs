@@ -9,12 +9,15 @@ use vesica_select::{Keys, Side};
 use vesica_table::sent_columns::SentColumns;
 use vesica_task::{disclosure::words::Names, select::Selection};
 
-use super::terms::Terms;
+use super::{rule_terms::RuleTerms, terms::Terms};
 
 impl Terms {
     /// Returns everything that binds the sides or reveals something, one phrase each, with these names for the sides.
     pub fn clauses(&self, names: &Names) -> Vec<String> {
-        let mut said = vec![self.key_clause(names)];
+        let mut said = match self.rules() {
+            None => vec![self.key_clause(names)],
+            Some(rules) => self.rule_clauses(rules, names),
+        };
         said.extend(self.selection().iter().flat_map(|selection| query_clauses(selection, names)));
         let mut say = |clause: Option<String>| said.extend(clause);
         say(self.unusual_null_values());
@@ -58,6 +61,26 @@ impl Terms {
             return format!("keys are compared {a}");
         }
         format!("keys are compared: {}'s {a}, {}'s {b}", names.of(Role::A), names.of(Role::B))
+    }
+
+    /// Describes the rules, their fields, and the keys that take no part.
+    fn rule_clauses(&self, rules: &RuleTerms, names: &Names) -> Vec<String> {
+        let fields = |role| {
+            let profiles = self.keys_of(role).iter().map(TravellingName::unversioned);
+            let fields = rules.fields().iter().zip(profiles);
+            let fields = fields.map(|(name, profile)| format!("{name} as {profile}"));
+            fields.collect::<Vec<_>>().join(", ")
+        };
+        let [a, b] = [Role::A, Role::B].map(fields);
+        let fields = match a == b {
+            true => a,
+            false => format!("{}'s {a}; {}'s {b}", names.of(Role::A), names.of(Role::B)),
+        };
+        vec![
+            format!("rows match by any of these rules: {}", rules.numbered()),
+            format!("the rules compare these fields: {fields}"),
+            "a key that rows with different fields have in one table takes part by the first rule only".to_owned(),
+        ]
     }
 
     fn key(&self, role: Role) -> String {

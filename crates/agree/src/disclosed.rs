@@ -76,6 +76,7 @@ impl Terms {
             receiver,
             keys: known.keys,
             identifiers: self.identifiers(),
+            rules: self.rules().map_or_else(Vec::new, |rules| rules.rules().to_vec()),
             number: self.query().number(),
             minimum: self.query().selected().map_or(self.minimum(), |select| select.least()),
             noise: self.noise(),
@@ -181,6 +182,7 @@ impl Terms {
         let learners = [Role::A, Role::B].into_iter().filter(|role| scenario.learns(*role));
         let choose = learners.filter(|role| scenario.noise.is_none() && self.adds_up(*role));
         said.extend(choose.map(|learner| Assumption::ChosenNumbers { learner }));
+        said.extend(self.rules().map(|_| Assumption::FalseMatches));
         said.push(Assumption::GuessedKeys);
         said
     }

@@ -12,4 +12,5 @@ mod mirror;
 pub mod offer;
 pub mod pledge;
 pub mod resume;
+pub mod rule_terms;
 pub mod terms;

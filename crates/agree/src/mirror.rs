@@ -33,6 +33,7 @@ impl WireOffer {
             protocol: self.protocol.clone(),
             security: self.security,
             identifiers: self.identifiers.clone(),
+            rules: self.rules.clone(),
             learns,
             max_peer_rows: self.max_peer_rows,
             allow_research: self.allow_research,

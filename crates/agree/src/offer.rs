@@ -25,14 +25,16 @@ use vesica_task::{
     select::{QueryTable, Selection},
 };
 
+use crate::rule_terms::RuleTerms;
+
 /// The version of the wire format. Sides with different versions do not run.
-pub const WIRE_VERSION: u32 = 14;
+pub const WIRE_VERSION: u32 = 15;
 
 /// The maximum number of columns of a key.
-pub const MAX_KEY_COLUMNS: usize = 16;
+pub const MAX_KEY_COLUMNS: usize = 32;
 
 /// The maximum number of identifiers of a row.
-pub const MAX_IDENTIFIERS: usize = 8;
+pub const MAX_IDENTIFIERS: usize = 32;
 
 /// The maximum length of an offer on the wire, in bytes: columns of a query may have thousands of labels.
 const MAX_OFFER: usize = 3 << 16;
@@ -51,6 +53,9 @@ pub struct Offer {
     /// The number of these columns in each identifier of a row, in order; empty if all columns form one identifier.
     /// Rows match if any of their identifiers matches.
     pub identifiers: Vec<u8>,
+    /// The rules that make keys of these columns, which are then their fields; `None` if the columns are keys. Rows
+    /// match if they match by any rule.
+    pub rules: Option<RuleTerms>,
     /// The side that learns the result.
     pub learns: Learns,
     /// The maximum number of distinct keys of the other side.
@@ -92,6 +97,7 @@ impl Offer {
             security: Security::default(),
             keys,
             identifiers: Vec::new(),
+            rules: None,
             learns,
             max_peer_rows: 100_000_000,
             allow_research: false,
@@ -119,10 +125,17 @@ impl Offer {
             let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
             return Err(Error::usage(Misuse::Key, message));
         }
+        if self.rules.is_some() && !self.identifiers.is_empty() {
+            let message = "rules make the keys (--match), so that there are no identifiers (--key)";
+            return Err(Error::usage(Misuse::Identifiers, message));
+        }
         if !are_identifiers(&self.identifiers, self.keys.len()) {
             let message =
                 format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
             return Err(Error::usage(Misuse::Identifiers, message));
+        }
+        if let Some(rules) = &self.rules {
+            rules.check(&self.keys, self.query.kind, self.align, self.diagnose)?;
         }
         if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
             let message = "only a query for rows takes several identifiers: in counts, sums, shares and joins, a row that \
@@ -336,6 +349,7 @@ pub struct WireOffer {
     pub(crate) security: Security,
     pub(crate) keys: Vec<TravellingName>,
     pub(crate) identifiers: Vec<u8>,
+    pub(crate) rules: Option<RuleTerms>,
     pub(crate) a_learns: bool,
     pub(crate) b_learns: bool,
     pub(crate) max_peer_rows: u64,
@@ -413,6 +427,7 @@ impl WireOffer {
             security: offer.security,
             keys: offer.keys.iter().map(TravellingName::from).collect(),
             identifiers: offer.identifiers.clone(),
+            rules: offer.rules.clone(),
             a_learns: learns(Role::A),
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
@@ -499,7 +514,10 @@ impl WireOffer {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         let null_values = NullValues::new(&self.null_values).ok();
         let both_learn = self.a_learns && self.b_learns;
-        let one_order = both_learn && self.query.kind.takes_order && self.identifiers.is_empty();
+        let has_one_key = self.identifiers.is_empty() && self.rules.is_none();
+        let one_order = both_learn && self.query.kind.takes_order && has_one_key;
+        let takes_rules =
+            self.identifiers.is_empty() && self.query.kind.takes_identifiers && !self.diagnose;
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
@@ -513,6 +531,11 @@ impl WireOffer {
                 !are_identifiers(&self.identifiers, self.keys.len()),
                 "the identifiers do not add up to the key columns",
             ),
+            (
+                self.rules.as_ref().is_some_and(|rules| !rules.is_sound(self.keys.len())),
+                "the rules are out of bounds, or not about the key columns",
+            ),
+            (self.rules.is_some() && !takes_rules, "rules for an offer that takes none"),
             (self.scale > MAX_SCALE, "the scale is out of bounds"),
             (
                 // This form can be compared and is safe to show.

@@ -87,6 +87,15 @@ mod tests {
             ("security", json!("malicious")),
             ("keys", json!(["phone@1"])),
             ("identifiers", json!([1, 1])),
+            (
+                "rules",
+                json!({
+                    "fields": ["mail"],
+                    "rules": ["mail"],
+                    "functions": [],
+                    "ambiguous": "by-first-rule",
+                }),
+            ),
             ("a_learns", json!(false)),
             ("b_learns", json!(true)),
             ("max_peer_rows", json!(u64::MAX)),

@@ -27,6 +27,7 @@ use vesica_task::{
 use crate::{
     offer::{self, Offer, WIRE_VERSION, WireOffer},
     pledge::Pledge,
+    rule_terms::RuleTerms,
 };
 
 /// The terms that the two sides agreed on, the same on both.
@@ -39,6 +40,7 @@ pub struct Terms {
     keys_of_a: Vec<TravellingName>,
     keys_of_b: Vec<TravellingName>,
     identifiers: Vec<u8>,
+    rules: Option<RuleTerms>,
     a_learns: bool,
     b_learns: bool,
     #[serde(rename = "wanted")]
@@ -106,6 +108,7 @@ impl Terms {
             keys_of_a: a.keys.clone(),
             keys_of_b: b.keys.clone(),
             identifiers: a.identifiers.clone(),
+            rules: a.rules.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
             query: a.query.clone(),
@@ -206,9 +209,15 @@ impl Terms {
         &self.identifiers
     }
 
-    /// Returns the number of identifiers of a row.
+    /// Returns the number of identifiers of a row. Each rule is one.
     pub fn identifiers(&self) -> usize {
-        self.identifiers.len().max(1)
+        let rules = self.rules.as_ref().map(|rules| rules.rules().len());
+        rules.unwrap_or(self.identifiers.len()).max(1)
+    }
+
+    /// Returns the rules by which rows match, if rules make the keys.
+    pub fn rules(&self) -> Option<&RuleTerms> {
+        self.rules.as_ref()
     }
 
     /// Returns the query.
@@ -375,13 +384,17 @@ fn unmet(query: &Query, security: Security) -> Difference {
 }
 
 fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Difference> {
-    let mut found = Vec::new();
+    let rules = RuleTerms::difference(ours.rules.as_ref(), theirs.rules.as_ref());
+    let same_rules = rules.is_none();
+    let mut found: Vec<_> = rules.into_iter().collect();
     let mut note = |what, here: String, there: String| {
         if here != there {
             found.push(Difference { what, here, there });
         }
     };
-    if ours.keys.len() == theirs.keys.len() {
+    if !same_rules {
+        // The columns are the fields of the rules.
+    } else if ours.keys.len() == theirs.keys.len() {
         let agree =
             agreed(&ours.keys) == agreed(&theirs.keys) && ours.identifiers == theirs.identifiers;
         if !agree {

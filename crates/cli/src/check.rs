@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use vesica::{
-    Normalize, Source,
+    CheckedKeys, Normalize, Source,
     files::{Delimiter, Dialect, KeyColumn, NullValues},
     report::{Check, ColumnFindings, Oddity, counted, grouped},
     spec,
@@ -36,9 +36,7 @@ pub struct Args {
 struct Looked {
     input: Source,
     dialect: Dialect,
-    keys: Vec<KeyColumn>,
-    identifiers: Vec<u8>,
-    null_values: NullValues,
+    keys: CheckedKeys,
 }
 
 impl Args {
@@ -61,18 +59,19 @@ impl Args {
             None => None,
         };
         let is_normalized = self.options.has("normalize");
-        let (input, mut dialect, key, normalize, null_values) = match of_job {
-            Some(JobTable { input, dialect, key, normalize, null_values }) => {
+        let (input, mut dialect, key, rules, normalize, null_values) = match of_job {
+            Some(JobTable { input, dialect, key, rules, normalize, null_values }) => {
                 if normalize.is_none() && !is_normalized && !options.shown.columns {
                     let message = "this job has no agreement yet: say with --normalize how to normalise its keys";
                     return Err(Failure::input(message));
                 }
-                (input, dialect, key, normalize.unwrap_or_default(), null_values)
+                (input, dialect, key, rules, normalize.unwrap_or_default(), null_values)
             }
             None => {
                 let input = options.table.source(Some(Source::from_path(&self.table)))?;
                 let dialect = Dialect::from(Delimiter::of_name(&self.table));
-                (input, dialect, Vec::new(), vec![Normalize::NONE], NullValues::default())
+                let (key, profiles) = (Vec::new(), vec![Normalize::NONE]);
+                (input, dialect, key, None, profiles, NullValues::default())
             }
         };
         dialect.format = options.table.format.or(dialect.format);
@@ -82,20 +81,33 @@ impl Args {
         let key = if named.is_empty() { key } else { named.clone() };
         let normalize = if is_normalized { &options.keys.normalize } else { &normalize };
         let null_values = options.keys.null_values.clone().unwrap_or(null_values);
+        let texts = &options.keys.r#match;
+        let rules = match texts.is_empty() {
+            true if !options.table.field.is_empty() => {
+                return Err(Failure::usage("--field requires --match"));
+            }
+            true => rules.filter(|_| named.is_empty()),
+            false => Some(options.table.rules(texts)?),
+        };
+        if let Some(rules) = rules.filter(|_| !options.shown.columns) {
+            let keys = CheckedKeys::of_rules(rules, null_values);
+            return Ok(Looked { input, dialect, keys });
+        }
         let (names, identifiers) = spec::identifiers(&key);
         let profiles = match options.shown.columns {
             true => Vec::new(),
             false => spec::profiles(names.len(), normalize)?,
         };
         let column = |(name, normalize)| KeyColumn { name, normalize };
-        let keys = names.into_iter().zip(profiles).map(column).collect();
-        Ok(Looked { input, dialect, keys, identifiers, null_values })
+        let columns = names.into_iter().zip(profiles).map(column).collect();
+        let keys = CheckedKeys { columns, identifiers, rules: None, null_values };
+        Ok(Looked { input, dialect, keys })
     }
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let options = args.options.value()?;
-    let Looked { input, dialect, keys, identifiers, null_values } = args.looked(&options)?;
+    let Looked { input, dialect, keys } = args.looked(&options)?;
     if options.shown.columns {
         let opened = input.open(dialect)?;
         let header = opened.header();
@@ -106,12 +118,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let lines: String = header.fields().into_iter().enumerate().map(line).collect();
         return crate::print(&lines);
     }
-    if keys.is_empty() {
-        let message =
-            "name the key columns with --key; `vesica check TABLE --columns` lists all columns";
+    if keys.columns.is_empty() {
+        let message = "name the key columns with --key, or fields and rules with --field and --match; `vesica check TABLE \
+                       --columns` lists all columns";
         return Err(Failure::usage(message));
     }
-    let found = vesica::check(input, dialect, &keys, &identifiers, &null_values)?;
+    let found = vesica::check(input, dialect, &keys)?;
     if options.shown.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;

@@ -131,7 +131,8 @@ impl Assessed<'_> {
     }
 
     fn data(&self) -> String {
-        let columns = self.job.table.key.concat();
+        let columns = self.job.table.key_columns(self.offer.rules.as_ref());
+        let columns = columns.unwrap_or_default();
         let kinds = self.offer.keys.iter().map(ToString::to_string);
         let keys = columns.iter().zip(kinds).map(|(column, kind)| {
             let use_of = match &kind[..] {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use vesica::{
-    Job, Learns, Offer, Source,
+    CheckedKeys, Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
     partnership::{Agreement, Invitation, MeetingPlace, Signed},
     queries::Side,
@@ -108,7 +108,10 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let me = keygen::load(&project.identity())?;
     let terms = &spec.terms;
     let values = terms.answer.column.as_deref();
-    let offer = terms.offer(own.key()?, 1, Some(Side::A))?;
+    if spec.table.field.is_empty() {
+        own.key()?;
+    }
+    let offer = terms.offer(&spec.table, 1, Some(Side::A))?;
     let place = match (&spec.place.address, &spec.relay.relay) {
         (Some(address), _) => MeetingPlace::Here(address.clone()),
         (None, Some(relay)) => MeetingPlace::Relay(relay.clone()),
@@ -145,8 +148,10 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     // The name is a proposal too, and this side may choose another one for itself.
     let name = spec.consent.name.as_ref().unwrap_or(&proposal.name);
     let mut offer = invitation.answer()?;
-    let (names, identifiers) = spec::identifiers(own.key()?);
-    if names.len() != offer.keys.len() || identifiers != offer.identifiers {
+    let (names, identifiers) = spec::identifiers(own.key_for(&offer)?);
+    if offer.rules.is_none()
+        && (names.len() != offer.keys.len() || identifiers != offer.identifiers)
+    {
         return Err(Failure::usage(format!(
             "the invitation compares {}, and --key names {}",
             keys_of(offer.keys.len(), &offer.identifiers),
@@ -158,6 +163,9 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     offer.max_peer_rows = terms.max_peer_rows;
     if args.options.has("normalize") {
         offer.keys = spec::profiles(names.len(), &terms.normalize)?;
+    }
+    if let Some(rules) = &offer.rules {
+        offer.keys = spec.table.profiles(rules, &offer.keys)?;
     }
     if let Some(columns) = &terms.send {
         let (columns, bytes) = (columns.clone(), terms.send_bytes);
@@ -316,6 +324,23 @@ impl OwnJob<'_> {
         required((!key.is_empty()).then_some(key), &["key"], "which columns make up the key")
     }
 
+    /// Returns the columns of each identifier for an offer; none if rules make the keys.
+    fn key_for(&self, offer: &Offer) -> Result<&[Vec<String>], Failure> {
+        match &offer.rules {
+            None => self.key(),
+            Some(rules) if self.table.field.is_empty() => {
+                let names: Vec<_> =
+                    rules.fields().iter().map(|name| format!("--field {name}=COLUMN")).collect();
+                let rules = rules.numbered();
+                Err(Failure::usage(format!(
+                    "rows match by rules ({rules}): name the columns of their fields with {}",
+                    names.join(" ")
+                )))
+            }
+            Some(_) => Ok(&self.table.key),
+        }
+    }
+
     fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> Result<JobEntry, Failure> {
         let learns = offer.learns != Learns::Peer;
         let input = self.table.input.clone();
@@ -327,7 +352,8 @@ impl OwnJob<'_> {
         Ok(JobEntry {
             name: name.to_owned(),
             input,
-            key: self.key()?.to_vec(),
+            key: self.key_for(offer)?.to_vec(),
+            field: self.table.field.clone(),
             answer: values.map(|column| format!("{}:{column}", offer.query.name())),
             output: output.filter(|_| learns),
             output_is_default: self.partner.output.is_none(),
@@ -347,7 +373,8 @@ impl OwnJob<'_> {
         let is_local = |input: &&PathBuf| spec::is_file(&input.to_string_lossy());
         let Some(input) = self.table.input.as_ref().filter(is_local) else { return Ok(()) };
         let path = project.path(input);
-        let (columns, identifiers) = spec::identifiers(self.key()?);
+        let (_, identifiers) = spec::identifiers(&self.table.key);
+        let columns = self.table.key_columns(offer.rules.as_ref())?;
         let delimiter = self.table.delimiter.unwrap_or_else(|| Delimiter::of_name(&path));
         let job = Job {
             delimiter,
@@ -358,11 +385,13 @@ impl OwnJob<'_> {
         if fs::metadata(&path).is_ok_and(|found| found.len() > LARGE) {
             return Ok(());
         }
+        let rules = offer.rules.as_ref();
+        let rules = rules.map(|rules| rules.on(&columns, &offer.keys)).transpose()?;
         let column = |(name, normalize)| KeyColumn { name, normalize };
-        let keys: Vec<_> =
-            columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
-        let source = Source::from_path(&path);
-        let found = vesica::check(source, delimiter, &keys, &identifiers, &offer.null_values)?;
+        let columns = columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
+        let null_values = offer.null_values.clone();
+        let keys = CheckedKeys { columns, identifiers, rules, null_values };
+        let found = vesica::check(Source::from_path(&path), delimiter, &keys)?;
         let rows = found.findings.rows;
         if rows.used == 0 && rows.read > 0 {
             return Err(Failure::input(format!(

@@ -39,6 +39,8 @@ pub struct JobEntry {
     pub name: String,
     pub input: Option<PathBuf>,
     pub key: Vec<Vec<String>>,
+    /// The fields in place of key columns, if rules make the keys.
+    pub field: Vec<spec::FieldColumn>,
     pub answer: Option<String>,
     pub output: Option<PathBuf>,
     /// Whether the output has its default name.
@@ -86,7 +88,14 @@ impl JobEntry {
             [one] => Value::from(one.clone()),
             several => Value::from(several.to_vec()),
         };
-        job.insert("key".to_owned(), key);
+        match self.field.is_empty() {
+            true => drop(job.insert("key".to_owned(), key)),
+            // The agreement has the rules and the profiles.
+            false => {
+                let fields: Vec<_> = self.field.iter().map(ToString::to_string).collect();
+                job.insert("field".to_owned(), fields.into());
+            }
+        }
         if let Some(answer) = &self.answer {
             job.insert("answer".to_owned(), answer.clone().into());
         }
@@ -250,7 +259,7 @@ impl Project {
             }
             None => format!(
                 "{file} has no job yet: `vesica invite` and `vesica accept` add jobs. Without a job, `vesica {command}` \
-                 takes --identity, --input and --key"
+                 takes --identity, --input and --key, or --field and --match"
             ),
         })
     }
@@ -308,7 +317,7 @@ pub fn missing(job: &Job) -> Option<&'static str> {
     let has = [
         ("identity", job.parties.identity.is_some()),
         ("input", job.table.input.is_some()),
-        ("key", !job.table.key.is_empty()),
+        ("key", !job.table.key.is_empty() || !job.table.field.is_empty()),
     ];
     has.into_iter().find(|(_, has)| !has).map(|(option, _)| option)
 }

@@ -86,6 +86,7 @@ pub const TARGETS: &[Target] = &[
     target("project", documents::project, &["jobs"]),
     target("normalize", documents::normalize, &["value"]),
     target("select", queries::select, &["query", "declaration", "shape"]),
+    target("match_rules", queries::match_rules, &["field", "rule", "key"]),
     target("documents", documents::documents, &["invitation", "proposal", "agreement", "record"]),
     target("ledger", documents::ledger, &["ledger"]),
     target("journal", documents::journal, &["journal"]),

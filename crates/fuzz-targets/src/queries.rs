@@ -1,5 +1,7 @@
-//! Queries and declarations of columns, as a partner sends them.
+//! Queries, declarations of columns and rules, as a partner sends them.
 
+use vesica_linkage::{MatchField, MatchRule, Rules};
+use vesica_normalize::null_values::NullValues;
 use vesica_select::{Datum, Declaration, Declared, FixedPoint, Keys, Select, Shape, Side};
 
 use crate::{Valid, documents::same_again};
@@ -38,4 +40,24 @@ pub fn select(data: &[u8], valid: &mut Valid) {
         }
         valid.note("shape");
     }
+}
+
+/// Fields, one a line, an empty line, rules, one a line, another empty line, and the values of a row. A canonical text
+/// parses to the same value, and rules that fit their fields derive the same keys from any row twice.
+pub fn match_rules(data: &[u8], valid: &mut Valid) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let mut parts = text.splitn(3, "\n\n").map(str::lines);
+    let fields = parts.next().into_iter().flatten().filter_map(same_again::<MatchField>);
+    let fields: Vec<_> = fields.collect();
+    valid.note_if(!fields.is_empty(), "field");
+    let rules = parts.next().into_iter().flatten().filter_map(same_again::<MatchRule>);
+    let rules: Vec<_> = rules.collect();
+    valid.note_if(!rules.is_empty(), "rule");
+    let Ok(rules) = Rules::new(rules, fields) else { return };
+    let values = parts.next().into_iter().flatten().chain(std::iter::repeat(""));
+    let row: Vec<_> = values.take(rules.fields().len()).collect();
+    let found = rules.derive(&row, &NullValues::default());
+    assert_eq!(found, rules.derive(&row, &NullValues::default()));
+    assert_eq!(found.keys.len(), rules.rules().len());
+    valid.note_if(found.keys.iter().any(Option::is_some), "key");
 }

@@ -137,7 +137,10 @@ impl Serving {
     fn check(&self, offer: &Offer) -> Result<()> {
         offer.check()?;
         let policy = &self.partnership.agreement().document().proposal.policy;
-        let message = if offer.query != Query::ROWS || !offer.identifiers.is_empty() || offer.align
+        let message = if offer.query != Query::ROWS
+            || !offer.identifiers.is_empty()
+            || offer.rules.is_some()
+            || offer.align
         {
             "a gateway only compares rows by one key, in no common order; use another agreement"
         } else if policy.threshold_first {

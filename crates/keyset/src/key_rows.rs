@@ -327,18 +327,22 @@ impl KeyRows {
         found.map(|(row, _)| RowNumber::at(row)).collect()
     }
 
-    /// Returns the rows, in order, that have one of these keys, and for each row the first of its identifiers that is
-    /// one, counted from 0.
-    pub fn rows_by_identifier(
+    /// Returns the rows, in order, that have one of these keys, each with a bit for each of its identifiers that is one.
+    /// A row has at most 32.
+    pub fn identifiers_of_rows(
         &self,
         keys: impl Iterator<Item = KeyNumber>,
-    ) -> (Vec<RowNumber>, Vec<usize>) {
+    ) -> Vec<(RowNumber, u32)> {
         let wanted = self.wanted(keys);
         let is_wanted = |key: &Option<KeyNumber>| key.is_some_and(|key| wanted[key.index()]);
         let rows = self.keys_of_rows.chunks_exact(self.identifiers).enumerate();
-        let found = rows
-            .filter_map(|(row, keys)| Some((RowNumber::at(row), keys.iter().position(is_wanted)?)));
-        found.unzip()
+        let bits = rows.map(|(row, keys)| {
+            let bits = keys.iter().zip(0..).fold(0, |bits, (key, identifier)| {
+                bits | u32::from(is_wanted(key)).checked_shl(identifier).unwrap_or_default()
+            });
+            (RowNumber::at(row), bits)
+        });
+        bits.filter(|(_, bits)| *bits != 0).collect()
     }
 
     /// Returns the number of these keys that belong to each identifier.

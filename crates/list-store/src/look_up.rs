@@ -228,7 +228,7 @@ fn matched(
         let names = all.then(|| IN_LIST.to_owned()).into_iter().chain(of_labels).collect();
         Box::new(Labelled { names, members, sent: labels, of_rows, found }) as Box<dyn Received>
     });
-    Matched { rows, ids: None, received }
+    Matched { rows, received, ..Matched::default() }
 }
 
 /// The labels of the rows to write.

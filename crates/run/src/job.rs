@@ -71,6 +71,10 @@ pub struct Job {
     pub resume: Option<Resume>,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
+    /// Whether random keys that match nothing fill up the set, so that its size says only how many rows the table has.
+    pub pad_keys: bool,
+    /// The last rule by which matched rows are written, counted from 1; `None` for all.
+    pub min_rule: Option<u8>,
     /// The name of this side's column of values, if it has one.
     pub values: Option<String>,
     /// The treatment of rows without a key, and of empty values.
@@ -132,6 +136,8 @@ impl Job {
             spill: None,
             resume: None,
             columns: columns.into_iter().map(Into::into).collect(),
+            pad_keys: false,
+            min_rule: None,
             values: None,
             nulls: Nulls::default(),
             duplicates: Duplicates::default(),
@@ -201,7 +207,10 @@ impl Job {
             not_twice("key", identifier)?;
             rest = others;
         }
-        not_twice("key", rest)?;
+        if self.offer.rules.is_none() {
+            not_twice("key", rest)?;
+        }
+        self.check_min_rule()?;
         let under = self.partnership.as_ref().map(|partnership| partnership.agreement().hash());
         if self.offer.agreement != under {
             let message = "the offer and the job must name the same agreement, or both none";
@@ -215,6 +224,20 @@ impl Job {
             return Err(Error::usage(Misuse::Output, format!("{query} need an output file")));
         }
         Ok(())
+    }
+
+    /// Refuses a last rule that the offer does not have.
+    fn check_min_rule(&self) -> Result<()> {
+        let Some(last) = self.min_rule else { return Ok(()) };
+        let rules = self.offer.rules.as_ref().map_or(0, |rules| rules.rules().len());
+        if (1..=rules).contains(&usize::from(last)) {
+            return Ok(());
+        }
+        let message = match rules {
+            0 => "--min-rule is for runs whose rows match by rules (--match)".to_owned(),
+            rules => format!("--min-rule {last}: there are {rules} rules, counted from 1"),
+        };
+        Err(Error::usage(Misuse::Output, message))
     }
 
     /// Refuses options of a join if there is no join, or if they are for the other side of it.
@@ -360,12 +383,16 @@ impl Job {
     }
 
     /// Returns the settings for reading the table.
-    fn reading(&self, terms: &Terms, role: Role) -> Reading {
+    fn reading(&self, terms: &Terms, role: Role) -> Result<Reading> {
+        let rules = self.offer.rules.as_ref();
+        let rules = rules.map(|rules| rules.on(&self.columns, &self.offer.keys)).transpose()?;
         let query = terms.selection().and_then(|selection| selection.columns(role));
         let is_unique = query.as_ref().is_some_and(|columns| columns.keys() == Keys::Unique);
-        Reading {
+        Ok(Reading {
             keys: self.key_columns(),
             identifiers: self.offer.identifiers.clone(),
+            rules: rules.map(Arc::new),
+            pad: self.pad_keys,
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
             query: query.map(Arc::new),
@@ -378,7 +405,7 @@ impl Job {
             profile: self.offer.diagnose,
             survey: false,
             sketch: self.partnership.as_ref().map(Partnership::sketch_secret),
-        }
+        })
     }
 
     /// The directory for what does not fit into memory.
@@ -478,8 +505,12 @@ pub(crate) fn attempt(
         keys: keys.counts().used,
     };
     standing.describe(run, keys.take_sketch());
-    let Computed { method, peer_items, partitions, attempts, found, sizes } =
+    let Computed { method, peer_items, partitions, attempts, mut found, sizes } =
         session.compute(keys, job.unmatched, &spill, rng)?;
+    if let (Some(last), Some(Content::Rows(rows))) = (job.min_rule, &mut found.content) {
+        rows.keep_first_rules(last);
+        found.outcome.rows_written = Some(rows.rows.len() as u64);
+    }
     report.attempts = standing.sessions();
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
@@ -504,7 +535,7 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, TableKeys, Diagnosis)> {
     session.phase("read");
-    let reading = job.reading(session.terms(), session.role());
+    let reading = job.reading(session.terms(), session.role())?;
     let keys = job.columns.clone();
     let query = reading.query.as_ref().map(|columns| columns.names()).unwrap_or_default();
     let values = job.values.iter().map(String::as_str).chain(query);

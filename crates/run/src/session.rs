@@ -37,7 +37,7 @@ use vesica_keyset::{
 use vesica_net::{Channel, Mesh};
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
-use vesica_table::{pieces, sent_types::SentType};
+use vesica_table::{pieces, sent_types::SentType, written::Numbering};
 use vesica_task::{
     interface::{Call, Found, Gather, Method, Randomness},
     outcome::Outcome,
@@ -231,7 +231,8 @@ impl<'a> Session<'a> {
         if self.circle.is_some() {
             return self.compute_jointly(keys, unmatched, spill, rng);
         }
-        let (mut opening, committed) = self.open_sets(keys.counts(), unmatched, rng)?;
+        let counts = RowCounts { used: keys.len(), ..keys.counts() };
+        let (mut opening, committed) = self.open_sets(counts, unmatched, rng)?;
         // A resumed run has passed the threshold.
         if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
             self.require(least, &keys, &opening.call, rng)?;
@@ -278,7 +279,7 @@ impl<'a> Session<'a> {
         let call = Call {
             sent: self.terms.sent_columns().cloned(),
             types,
-            aligned: self.terms.aligns(),
+            numbering: self.numbering(),
             unmatched,
             ..Call::new(request, self.parties.role, sides, counts.read)
         };
@@ -483,6 +484,12 @@ impl<'a> Session<'a> {
             receiver: if self.receives() { Side::Me } else { Side::Peer },
             identifiers: self.terms.identifiers(),
         }
+    }
+
+    /// Returns the numbers in a first column of matched rows, if there are any.
+    fn numbering(&self) -> Option<Numbering> {
+        let by_rules = self.terms.rules().map(|_| Numbering::Rules);
+        by_rules.or_else(|| self.terms.aligns().then_some(Numbering::Matches))
     }
 
     /// Returns whether this side is the protocol's receiver.

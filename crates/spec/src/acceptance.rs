@@ -77,7 +77,7 @@ options! {
 
 selection! {
     /// The table of a job under an agreement.
-    pub struct JobTable of Table { "input", "delimiter", "key" }
+    pub struct JobTable of Table { "input", "delimiter", "key", "field" }
 }
 
 sections! {

@@ -23,12 +23,12 @@ sections! {
 
 selection! {
     /// The table that is checked, but for its file.
-    pub struct CheckedTable of Table { "input-query", "input-query-file", "format", "delimiter", "key" }
+    pub struct CheckedTable of Table { "input-query", "input-query-file", "format", "delimiter", "key", "field" }
 }
 
 selection! {
     /// The normalisation of keys.
-    pub struct KeyTerms of Terms { "normalize", "null-values" }
+    pub struct KeyTerms of Terms { "match", "normalize", "null-values" }
 }
 
 selection! {

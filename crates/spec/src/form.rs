@@ -3,6 +3,7 @@
 pub(crate) mod basic;
 pub(crate) mod domain;
 pub(crate) mod members;
+pub(crate) mod linked;
 
 use std::{ffi::OsStr, fmt::Debug};
 

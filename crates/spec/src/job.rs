@@ -23,6 +23,7 @@ use crate::{
             ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
         members::MembersForm,
+        linked::{FieldForm, RuleForm},
     },
     options::{options, sections},
 };
@@ -162,6 +163,15 @@ options! {
         /// separate identifier. A row matches if any of its identifiers matches the other side's at the same position:
         /// --key email --key last,phone
         "COLS" key: KeyForm = Vec::new();
+        /// In place of --key: a column under a name that both sides use.
+        ///
+        /// As in first=Vorname:name or dob=Geburtstag:date:%d.%m.%Y, once for each field of the rules (--match). The
+        /// profile after the colon normalises the values; an agreement has it.
+        "NAME=COL:HOW" field: FieldForm = Vec::new();
+        /// With --match: add random keys, so that only the number of rows shows.
+        ///
+        /// The other side then cannot tell how complete the table is.
+        "" pad_keys: Flag = false;
         /// The treatment of rows without a key: skip or error.
         "HOW" nulls: Word<Nulls> = Nulls::Skip;
         /// The treatment of rows that repeat a key: first, error or all:N.
@@ -202,6 +212,13 @@ options! {
         "NAME:TYPE" column: Declarations = Vec::new();
         /// With a query: this side's table may have several rows with one key.
         "" repeated_keys: Flag = false;
+        /// In place of --key: a rule by which rows match, or a list of rules.
+        ///
+        /// 'first, last, dob' matches rows in which these fields are equal; functions such as soundex(last), left(first,
+        /// 1), nickname(first), swap_day_month(dob) and year(dob) permit differences. The option is given once for each
+        /// rule, the strictest first. person, person+address and ladder are lists of rules. Both sides need the same
+        /// rules; see docs/notes/2026-11-28-linkage.md.
+        "RULE" r#match: RuleForm = Vec::new();
         /// The side that learns the result: me, peer, both or nobody.
         ///
         /// Required without an agreement.
@@ -337,6 +354,11 @@ options! {
         ///
         /// Commas separate them [default: all].
         "COLS" select: Maybe<Columns> = None;
+        /// With --match: write only rows that match by the first N rules.
+        ///
+        /// The first column, match_rule, has the first rule by which each row matches. This side learns the matches by
+        /// later rules nevertheless, false ones too.
+        "N" min_rule: Maybe<Whole<u8, 1, 32>> = None;
         /// With --receive: write matched rows (inner), or all rows (left).
         ///
         /// Unmatched rows have no values in the added columns.

@@ -30,6 +30,7 @@ mod fault;
 mod form;
 mod gateway;
 mod job;
+mod linked;
 mod list;
 mod lookup;
 mod names;
@@ -59,9 +60,11 @@ pub use self::{
             Progress, ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
         members::MembersForm,
+        linked::{FieldForm, RuleForm},
     },
     gateway::Gateway,
     job::{Connection, Job, Limits, Messages, Outputs, Parties, Resources, Table, Terms, WAYS},
+    linked::FieldColumn,
     list::{List, PlainName, Validity},
     lookup::{Lookup, PublishMessages},
     names::names,

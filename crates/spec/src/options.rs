@@ -220,6 +220,14 @@ pub(crate) fn without_dates(value: Value) -> Value {
 /// The key under which the `toml` crate hands a date to serde.
 const DATE: &str = "$__toml_private_datetime";
 
+/// Returns the name of a field without the mark of a name that is a word of the language.
+pub(crate) const fn plain(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
 /// Converts the name of a field to the name of an option, with hyphens.
 pub(crate) const fn kebab<const N: usize>(field: &str) -> [u8; N] {
     let mut name = [0; N];
@@ -363,7 +371,7 @@ macro_rules! sections {
 /// Returns the name of the option for a field.
 macro_rules! name {
     ($field:ident) => {{
-        const FIELD: &str = stringify!($field);
+        const FIELD: &str = $crate::options::plain(stringify!($field));
         const NAME: [u8; FIELD.len()] = $crate::options::kebab(FIELD);
         const NAMED: &str = match str::from_utf8(&NAME) {
             Ok(name) => name,

@@ -35,7 +35,11 @@ const EXCLUDES: &[(&str, &str)] = &[
     ("query-file", "align"),
     ("query-file", "minimum"),
     ("address", "relay"),
+    ("key", "field"),
+    ("key", "match"),
+    ("normalize", "field"),
     ("columns", "key"),
+    ("columns", "field"),
     ("columns", "json"),
     ("value", "input"),
     ("value", "key"),
@@ -54,6 +58,7 @@ const REQUIRES: &[(&str, &str)] = &[
     ("parties", "pivot"),
     ("leader", "parties"),
     ("pivot", "parties"),
+    ("match", "field"),
     ("agreement-hash", "agreement"),
     ("send-bytes", "send"),
     ("clamp", "epsilon"),
@@ -63,7 +68,8 @@ const REQUIRES: &[(&str, &str)] = &[
 ];
 
 /// Options that require another one, unless an agreement sets it.
-const REQUIRES_OR_AGREEMENT: &[(&str, &str)] = &[("join", "receive")];
+const REQUIRES_OR_AGREEMENT: &[(&str, &str)] =
+    &[("join", "receive"), ("min-rule", "match"), ("pad-keys", "match")];
 
 /// Options that are for runs under an agreement.
 pub(crate) const UNDER_AGREEMENT: &[&str] = &["ledger", "record"];
@@ -71,6 +77,7 @@ pub(crate) const UNDER_AGREEMENT: &[&str] = &["ledger", "record"];
 /// Options that an agreement settles.
 pub(crate) const SETTLED: &[&str] = &[
     "learns",
+    "match",
     "normalize",
     "null-values",
     "send",

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_agree::{choice::PlannerInputs, offer::Offer, rule_terms::RuleTerms};
 use vesica_core::{error, parties::Learns};
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::normalize::Normalize;
@@ -135,16 +135,25 @@ impl Limits {
 }
 
 impl Terms {
-    /// Creates the offer to the other side for keys of these columns. At most `rows` rows per key are sent. `side` is
+    /// Creates the offer to the other side for keys of this table. At most `rows` rows per key are sent. `side` is
     /// this side's table in a query, unless the terms name it.
     ///
     /// # Errors
     /// [`Fault::Missing`], [`Fault::Profiles`] and [`Fault::Requires`]; [`Error::Run`] if the query cannot be read.
-    pub fn offer(&self, key: &[Vec<String>], rows: u32, side: Option<Side>) -> Result<Offer> {
+    pub fn offer(&self, table: &Table, rows: u32, side: Option<Side>) -> Result<Offer> {
         let missing = Fault::Missing { options: &["learns"], purpose: "who learns the result" };
-        let (names, identifiers) = identifiers(key);
-        let mut offer =
-            Offer::new(profiles(names.len(), &self.normalize)?, self.learns.ok_or(missing)?);
+        let learns = self.learns.ok_or(missing)?;
+        let (names, identifiers) = identifiers(&table.key);
+        let mut offer = match (&self.r#match[..], &table.field[..]) {
+            ([], []) => Offer::new(profiles(names.len(), &self.normalize)?, learns),
+            ([], _) => return Err(Fault::Requires { option: "field", other: "match" }.into()),
+            (texts, _) => {
+                let rules = table.rules(texts)?;
+                let profiles = rules.fields().iter().map(|field| field.normalize().clone());
+                let rules = Some(RuleTerms::of(&rules));
+                Offer { rules, ..Offer::new(profiles.collect(), learns) }
+            }
+        };
         let Answer { query, column } = &self.answer;
         offer.protocol.clone_from(&self.protocol);
         offer.security = self.security;
@@ -306,15 +315,14 @@ impl Job {
     /// agreement.
     pub fn offer(&self, partnership: Option<&Partnership>) -> Result<Offer> {
         let Some(partnership) = partnership else {
-            return self.terms.offer(
-                &self.table.key,
-                self.table.duplicates.rows,
-                self.query_side(),
-            );
+            let rows = self.table.duplicates.rows;
+            return self.terms.offer(&self.table, rows, self.query_side());
         };
         let offer = partnership.offer()?;
         let (names, identifiers) = identifiers(&self.table.key);
-        if names.len() != offer.keys.len() || identifiers != offer.identifiers {
+        if let Some(rules) = &offer.rules {
+            self.check_fields(rules, &offer.keys)?;
+        } else if names.len() != offer.keys.len() || identifiers != offer.identifiers {
             let (agreed, named) = (offer.keys.len(), names.len());
             return Err(Fault::KeyColumns { agreed, named }.into());
         }
@@ -325,6 +333,20 @@ impl Job {
             return Err(Fault::AgreedAnswer { answer, brings_values }.into());
         }
         Ok(offer)
+    }
+
+    /// Refuses fields that are not those of the agreed rules.
+    fn check_fields(&self, rules: &RuleTerms, agreed: &[Normalize]) -> Result<()> {
+        if !self.table.key.is_empty() {
+            let why = "names key columns, and under the agreement rules make the keys: name their fields with --field";
+            return Err(Fault::Unfit { option: "key", why }.into());
+        }
+        self.table.key_columns(Some(rules))?;
+        if self.table.profiles_of_fields(rules.fields(), agreed) != agreed {
+            let why = "has another normalisation than the agreement: leave it out";
+            return Err(Fault::Unfit { option: "field", why }.into());
+        }
+        Ok(())
     }
 
     /// Returns the disclosures of such a run, without contacting anyone.
@@ -354,6 +376,7 @@ impl Job {
             Some(seat) => self.offer_among(seat)?,
             None => self.offer(around.partnership.as_ref())?,
         };
+        let columns = self.table.key_columns(offer.rules.as_ref())?;
         let form = offer.query.result_form();
         if self.outputs.select.is_some() && form != ResultForm::Rows {
             let why = "requires a run for rows";
@@ -385,6 +408,8 @@ impl Job {
             delimiter: self.table.delimiter(),
             spill: self.resources.spill.clone(),
             resume,
+            pad_keys: self.table.pad_keys,
+            min_rule: self.outputs.min_rule,
             values: self.terms.answer.column.clone(),
             nulls: self.table.nulls,
             duplicates: self.table.duplicates.how,
@@ -404,7 +429,7 @@ impl Job {
             },
             partnership: around.partnership,
             seat: around.seat,
-            ..job::Job::new(self.table.source(around.source)?, self.table.key.concat(), offer)
+            ..job::Job::new(self.table.source(around.source)?, columns, offer)
         })
     }
 }

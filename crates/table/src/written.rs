@@ -8,8 +8,25 @@ use vesica_core::error::{Error, Result};
 
 use crate::{append, row_number::RowNumber, sent_types::SentType};
 
-/// The name of the column with the numbers of matches.
-const MATCH_ID: &str = "match_id";
+/// The meaning of the numbers in a first column of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Numbering {
+    /// They number the matches, in an order that both sides share.
+    #[default]
+    Matches,
+    /// They are the first rule by which each row matches, counted from 1.
+    Rules,
+}
+
+impl Numbering {
+    /// Returns the name of the column.
+    fn column(self) -> &'static str {
+        match self {
+            Self::Matches => "match_id",
+            Self::Rules => "match_rule",
+        }
+    }
+}
 
 /// Columns from the other side, for the rows to write.
 pub trait Received: Send {
@@ -33,10 +50,24 @@ pub trait Received: Send {
 pub struct Matched {
     /// The rows in the order of the output. A row may occur several times.
     pub rows: Vec<RowNumber>,
-    /// The number of each row's match, for a first column.
+    /// A number for each row, for a first column.
     pub ids: Option<Vec<u64>>,
+    /// The meaning of these numbers.
+    pub numbering: Numbering,
     /// Columns to add at the end.
     pub received: Option<Box<dyn Received>>,
+}
+
+impl Matched {
+    /// Keeps only rows that match by one of the first rules, up to this one.
+    pub fn keep_first_rules(&mut self, last: u8) {
+        let Some(rules) = self.ids.as_mut().filter(|_| self.numbering == Numbering::Rules) else {
+            return;
+        };
+        let mut of_rows = rules.iter();
+        self.rows.retain(|_| of_rows.next().is_some_and(|rule| *rule <= last.into()));
+        rules.retain(|rule| *rule <= last.into());
+    }
 }
 
 /// Rows of a table in the form of the output.
@@ -69,7 +100,7 @@ impl From<Error> for Unwritten {
 
 /// The names of the columns added to a table's own.
 pub(crate) struct AddedNames {
-    /// The name of the first column, if matches are numbered.
+    /// The name of the first column, if rows have numbers.
     pub(crate) id: Option<String>,
     /// The names of the columns at the end.
     pub(crate) received: Vec<String>,
@@ -81,7 +112,7 @@ impl<'a> Written<'a> {
         &self.matched.rows
     }
 
-    /// Returns the number of a row's match.
+    /// Returns the number of a row.
     pub(crate) fn id(&self, nth: usize) -> Option<u64> {
         self.matched.ids.as_ref().map(|ids| ids[nth])
     }
@@ -112,7 +143,8 @@ impl<'a> Written<'a> {
 
     /// Returns names for the columns added to a table with these. A name that is taken gets a prefix.
     pub(crate) fn names(&self, table: &[String]) -> AddedNames {
-        let id = self.matched.ids.as_ref().map(|_| append::name(table, MATCH_ID, "vesica_"));
+        let column = self.matched.numbering.column();
+        let id = self.matched.ids.as_ref().map(|_| append::name(table, column, "vesica_"));
         let taken: Vec<_> = table.iter().chain(&id).cloned().collect();
         let received = self.matched.received.as_ref();
         let received = received.map(|received| append::names(&taken, received.names()));
@@ -227,6 +259,7 @@ mod tests {
             rows: [4, 1, 1].map(RowNumber::new).to_vec(),
             ids: Some(vec![1, 2, 2]),
             received,
+            ..Matched::default()
         };
         let written = Written { matched: &matched, select: None };
         assert!(!written.is_plain() && !written.is_ascending());
@@ -235,6 +268,11 @@ mod tests {
         assert_eq!(names.received, ["peer_tier", "peer_match_id", "peer_k"]);
         let names = written.names(&["match_id".to_owned()]);
         assert_eq!(names.id.unwrap(), "vesica_match_id");
+        let by_rules =
+            Matched { ids: Some(vec![1]), numbering: Numbering::Rules, ..Matched::default() };
+        let written = Written { matched: &by_rules, select: None };
+        assert_eq!(written.names(&["k".to_owned()]).id.unwrap(), "match_rule");
+        let written = Written { matched: &matched, select: None };
         let column = vec![None, Some("".into())];
         assert_eq!(
             written.received_columns(1..3).unwrap(),
@@ -265,7 +303,7 @@ mod tests {
         let matched = Matched {
             rows: (0..ROWS as u64).rev().map(RowNumber::new).collect(),
             ids: Some((1..=ROWS as u64).collect()),
-            received: None,
+            ..Matched::default()
         };
         for input in [parquet, arrow] {
             let open = |bytes: Vec<u8>| {

@@ -5,18 +5,21 @@
 
 use vesica_keyset::{key_number::KeyNumber, key_rows::KeyRows};
 use vesica_psi::Items;
-use vesica_table::{row_number::RowNumber, written::Matched};
+use vesica_table::{
+    row_number::RowNumber,
+    written::{Matched, Numbering},
+};
 
 /// Returns the rows with these keys, which are given by their positions.
 pub(super) fn matched(
     matches: &[u32],
-    is_aligned: bool,
+    numbering: Option<Numbering>,
     items: Items<'_>,
     set: &KeyRows,
 ) -> Matched {
-    match is_aligned {
-        true => aligned(matches, items, set),
-        false => Matched { rows: set.rows_of(KeyNumber::at_all(matches)), ..Matched::default() },
+    match numbering {
+        Some(Numbering::Matches) => aligned(matches, items, set),
+        _ => Matched { rows: set.rows_of(KeyNumber::at_all(matches)), ..Matched::default() },
     }
 }
 
@@ -34,5 +37,5 @@ fn aligned(matches: &[u32], items: Items<'_>, set: &KeyRows) -> Matched {
     let mut rows: Vec<_> = rows.map(|row| (id(row), row)).collect();
     rows.sort_unstable();
     let (ids, rows): (Vec<u64>, _) = rows.into_iter().unzip();
-    Matched { rows, ids: Some(ids), received: None }
+    Matched { rows, ids: Some(ids), ..Matched::default() }
 }

@@ -26,8 +26,11 @@ pub use vesica_psi::aggregate::Randomness;
 use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
 use vesica_select::Select;
 use vesica_table::{
-    pieces::Pieces, results::ResultTable, sent_columns::SentColumns, sent_types::SentType,
-    written::Matched,
+    pieces::Pieces,
+    results::ResultTable,
+    sent_columns::SentColumns,
+    sent_types::SentType,
+    written::{Matched, Numbering},
 };
 use zeroize::Zeroizing;
 
@@ -181,8 +184,9 @@ pub struct Call {
     pub sent: Option<SentColumns>,
     /// Their types, on the side that receives them; empty if all are texts.
     pub types: Vec<SentType>,
-    /// Whether matches are written in the same order on both sides.
-    pub aligned: bool,
+    /// The numbers in a first column of matched rows, if there are any. Numbered matches are written in the same order
+    /// on both sides.
+    pub numbering: Option<Numbering>,
     /// Whether this side's unmatched rows are written too.
     pub unmatched: bool,
     /// Rows of this side's table.
@@ -201,7 +205,7 @@ impl Call {
             sides,
             sent: None,
             types: Vec::new(),
-            aligned: false,
+            numbering: None,
             unmatched: false,
             rows,
             secret: None,

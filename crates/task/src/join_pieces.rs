@@ -98,7 +98,7 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
     let spilled = spill.finish().map_err(unwritten)?;
     let with_values = unmatched.then(|| with_others(&mut rows, table_rows));
     let received = Kept { sent, types, spilled, with_values, directory };
-    let rows = Matched { rows, ids: None, received: Some(Box::new(received)) };
+    let rows = Matched { rows, received: Some(Box::new(received)), ..Matched::default() };
     Ok(Joined { matches, unreadable, rows })
 }
 

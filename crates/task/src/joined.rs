@@ -83,7 +83,7 @@ pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
     let matches = opened.positions().len() as u64;
     let received =
         Some(Box::new(HeldPayloads { sent, types, opened, of_rows }) as Box<dyn Received>);
-    Joined { matches, unreadable, rows: Matched { rows, ids: None, received } }
+    Joined { matches, unreadable, rows: Matched { rows, received, ..Matched::default() } }
 }
 
 impl Received for HeldPayloads {

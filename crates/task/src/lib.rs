@@ -8,6 +8,7 @@
 
 pub mod aggregates;
 mod aligned;
+mod by_rules;
 pub mod disclosure;
 #[cfg(test)]
 mod example;

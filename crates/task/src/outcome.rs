@@ -12,6 +12,10 @@ pub struct Outcome {
     pub matches: Option<u64>,
     /// The number of matches of each identifier, in the order of the terms, if a row has several.
     pub matches_of_identifiers: Option<Vec<u64>>,
+    /// The number of rows whose first rule each is, in the order of the rules, if rules make the keys.
+    pub rows_of_rules: Option<Vec<u64>>,
+    /// The number of rows that match by the first rule and by a later one too.
+    pub rows_found_again: Option<u64>,
     /// The result of a query for a number.
     pub answer: Option<QueryResult>,
     /// Rows written to the output.

@@ -11,7 +11,7 @@ use vesica_psi::{
     aggregate::Share,
     select::{CellShares, Plan},
 };
-use vesica_table::row_number::RowNumber;
+use vesica_table::{row_number::RowNumber, written::Numbering};
 use zeroize::Zeroizing;
 
 use crate::interface::Call;
@@ -41,8 +41,8 @@ pub trait Piece: Sized {
 
 /// The matches of a partition, on a side that knows them.
 ///
-/// Its bytes are the number of matches, the number for each identifier, the rows, and if matches are numbered the
-/// number of each row. If the matches are still to be revealed, the highest bit of the first number is set, and their
+/// Its bytes are the number of matches, the number for each identifier, the rows, and the number of each row if rows
+/// have one. If the matches are still to be revealed, the highest bit of the first number is set, and their
 /// items follow: all low halves, then all high halves.
 #[derive(Clone, Default)]
 pub struct RowsPiece {
@@ -52,7 +52,7 @@ pub struct RowsPiece {
     pub of_identifiers: Vec<u64>,
     /// The rows with the matching keys.
     pub rows: Vec<RowNumber>,
-    /// The number of each row's match, counted from 1 in each partition, if matches are numbered.
+    /// The number of each row: that of its match, counted from 1 in each partition, or that of its rule.
     pub ids: Option<Vec<u64>>,
     /// The items of the matches, if this side has yet to reveal them.
     pub unrevealed: Option<Set>,
@@ -63,8 +63,8 @@ pub struct RowsPiece {
 pub struct RowsLayout {
     /// The number of identifiers of a row.
     pub identifiers: usize,
-    /// Whether matches are numbered.
-    pub numbered: bool,
+    /// The numbers of rows, if they have any.
+    pub numbering: Option<Numbering>,
     /// The rows of the table.
     pub rows: u64,
     /// The length of items.
@@ -74,8 +74,8 @@ pub struct RowsLayout {
 impl RowsLayout {
     /// Returns the layout in a run.
     pub fn of(call: &Call, items: DigestLength) -> Self {
-        let (identifiers, numbered) = (call.sides.identifiers, call.aligned);
-        Self { identifiers, numbered, rows: call.rows, items }
+        let (identifiers, numbering) = (call.sides.identifiers, call.numbering);
+        Self { identifiers, numbering, rows: call.rows, items }
     }
 }
 
@@ -122,12 +122,16 @@ impl Piece for RowsPiece {
             }
         };
         let all = rest.len() / size_of::<u64>();
-        let rows = if layout.numbered { all.div_ceil(2) } else { all };
+        let rows = if layout.numbering.is_some() { all.div_ceil(2) } else { all };
         let (rows, ids) = rest.split_at(rows * size_of::<u64>());
         let rows: Vec<_> = numbers(rows)?.map(RowNumber::new).collect();
-        let ids = Some(numbers(ids)?.collect::<Vec<_>>()).filter(|_| layout.numbered);
+        let ids = Some(numbers(ids)?.collect::<Vec<_>>()).filter(|_| layout.numbering.is_some());
+        let most = match layout.numbering {
+            Some(Numbering::Rules) => layout.identifiers as u64,
+            _ => matches,
+        };
         let are_ids = ids.as_ref().is_none_or(|ids| {
-            ids.len() == rows.len() && ids.iter().all(|id| (1..=matches).contains(id))
+            ids.len() == rows.len() && ids.iter().all(|id| (1..=most).contains(id))
         });
         let is_sound = in_all == Some(matches) && rows.iter().all(|row| row.get() < layout.rows);
         (is_sound && are_ids).then_some(Self { matches, of_identifiers, rows, ids, unrevealed })
@@ -304,7 +308,7 @@ mod tests {
     use super::*;
 
     const PLAIN: RowsLayout =
-        RowsLayout { identifiers: 1, numbered: false, rows: 10, items: DigestLength::Short };
+        RowsLayout { identifiers: 1, numbering: None, rows: 10, items: DigestLength::Short };
 
     fn words(numbers: &[u64]) -> Vec<u8> {
         numbers.iter().copied().flat_map(u64::to_le_bytes).collect()
@@ -322,13 +326,15 @@ mod tests {
 
     #[test]
     fn pieces_of_rows_go_round_by_table() {
-        let numbered = RowsLayout { numbered: true, ..PLAIN };
+        let numbered = RowsLayout { numbering: Some(Numbering::Matches), ..PLAIN };
         let several = RowsLayout { identifiers: 3, ..PLAIN };
+        let by_rules = RowsLayout { numbering: Some(Numbering::Rules), ..several };
         for (layout, numbers) in [
             (PLAIN, &[0, 0][..]),
             (PLAIN, &[2, 2, 9, 0, 4]),
             (numbered, &[2, 2, 7, 8, 3, 1, 1, 2]),
             (several, &[3, 1, 0, 2, 5]),
+            (by_rules, &[1, 0, 0, 1, 5, 3]),
         ] {
             goes_round::<RowsPiece>(&words(numbers), &layout);
         }
@@ -358,7 +364,8 @@ mod tests {
 
     #[test]
     fn malformed_pieces_of_rows_are_refused() {
-        let numbered = RowsLayout { numbered: true, ..PLAIN };
+        let numbered = RowsLayout { numbering: Some(Numbering::Matches), ..PLAIN };
+        let by_rules = RowsLayout { numbering: Some(Numbering::Rules), identifiers: 3, ..PLAIN };
         for (why, layout, numbers) in [
             ("a row that is not in the table", PLAIN, &[1, 1, 10][..]),
             ("matches of no identifier", PLAIN, &[2, 1, 0]),
@@ -369,6 +376,8 @@ mod tests {
             ("a row without the number of its match", numbered, &[1, 1, 4]),
             ("a match that is not there", numbered, &[1, 1, 4, 2]),
             ("a match 0", numbered, &[1, 1, 4, 0]),
+            ("a rule that is not there", by_rules, &[3, 1, 1, 1, 4, 5, 6, 1, 2, 4]),
+            ("a rule 0", by_rules, &[1, 0, 1, 0, 5, 0]),
         ] {
             assert!(RowsPiece::decode(&words(numbers), &layout).is_none(), "{why}");
         }

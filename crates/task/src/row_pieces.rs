@@ -8,10 +8,14 @@ use vesica_core::error::{Error, Result};
 use vesica_keyset::{key_number::KeyNumber, partitions::Partition};
 use vesica_net::Channel;
 use vesica_psi::reveal;
-use vesica_table::{row_number::RowNumber, written::Matched};
+use vesica_table::{
+    row_number::RowNumber,
+    written::{Matched, Numbering},
+};
 
 use crate::{
     aligned::matched,
+    by_rules::LinkedRows,
     gather::FoundPieces,
     interface::{Call, Content, Found},
     outcome::Outcome,
@@ -29,12 +33,20 @@ pub(super) fn piece(
     let mut of_identifiers = vec![0u64; call.sides.identifiers];
     let identifiers = rows.identifiers_of(set, KeyNumber::at_all(matches));
     identifiers.into_iter().for_each(|identifier| of_identifiers[identifier] += 1);
-    let matched = matched(matches, call.aligned, items.items(), set);
+    let matched = matched(matches, call.numbering, items.items(), set);
+    let ids = match call.numbering {
+        // Each row of a partition stands for one rule.
+        Some(Numbering::Rules) => {
+            let rules = matched.rows.iter().map(|row| rows.identifier(*row) as u64 + 1);
+            Some(rules.collect())
+        }
+        _ => matched.ids,
+    };
     RowsPiece {
         matches: matches.len() as u64,
         of_identifiers,
         rows: matched.rows.iter().map(|row| rows.row(*row)).collect(),
-        ids: matched.ids,
+        ids,
         unrevealed: (!is_revealed).then(|| items.items().at(matches)),
     }
 }
@@ -75,22 +87,24 @@ pub(super) fn learn(
 }
 
 /// The matches in the partitions so far.
-pub(super) struct Gathered {
+pub(super) struct Gathered<'a> {
+    call: &'a Call,
     matches: Option<u64>,
     /// The number of matches of each identifier.
     of_identifiers: Vec<u64>,
     rows: Vec<RowNumber>,
-    /// The number of each row, if matches are numbered.
+    /// The number of each row, if rows have numbers.
     ids: Option<Vec<u64>>,
 }
 
-impl Gathered {
-    pub(super) fn new(call: &Call) -> Self {
+impl<'a> Gathered<'a> {
+    pub(super) fn new(call: &'a Call) -> Self {
         Self {
+            call,
             matches: None,
             of_identifiers: vec![0; call.sides.identifiers],
             rows: Vec::new(),
-            ids: call.aligned.then(Vec::new),
+            ids: call.numbering.map(|_| Vec::new()),
         }
     }
 
@@ -98,6 +112,8 @@ impl Gathered {
     pub(super) fn add(&mut self, piece: RowsPiece) {
         let before = self.matches.unwrap_or_default();
         self.matches = Some(before + piece.matches);
+        let are_rules = self.call.numbering == Some(Numbering::Rules);
+        let before = if are_rules { 0 } else { before };
         let counts = self.of_identifiers.iter_mut().zip(piece.of_identifiers);
         counts.for_each(|(all, some)| *all += some);
         self.rows.extend(piece.rows);
@@ -108,20 +124,28 @@ impl Gathered {
 
     /// Returns the result of all partitions.
     pub(super) fn found(self) -> Found {
-        let Self { matches, of_identifiers, mut rows, ids } = self;
-        if ids.is_none() {
-            rows.sort_unstable();
-            // A row may match by several of its identifiers.
-            rows.dedup();
-        }
+        let Self { call, matches, of_identifiers, mut rows, ids } = self;
         let several = matches.filter(|_| of_identifiers.len() > 1);
-        let outcome = Outcome {
-            matches,
-            matches_of_identifiers: several.map(|_| of_identifiers),
-            rows_written: matches.map(|_| rows.len() as u64),
-            ..Outcome::default()
+        let matches_of_identifiers = several.map(|_| of_identifiers);
+        let mut outcome = Outcome { matches, matches_of_identifiers, ..Outcome::default() };
+        let matched = match ids {
+            Some(rules) if call.numbering == Some(Numbering::Rules) => {
+                let linked = LinkedRows::gathered(rows, &rules);
+                if matches.is_some() {
+                    linked.count(call.sides.identifiers, &mut outcome);
+                }
+                linked.into_matched()
+            }
+            Some(ids) => Matched { rows, ids: Some(ids), ..Matched::default() },
+            None => {
+                rows.sort_unstable();
+                // A row may match by several of its identifiers.
+                rows.dedup();
+                Matched { rows, ..Matched::default() }
+            }
         };
-        let content = matches.map(|_| Content::Rows(Matched { rows, ids, received: None }));
+        outcome.rows_written = matches.map(|_| matched.rows.len() as u64);
+        let content = matches.map(|_| Content::Rows(matched));
         Found { outcome, content }
     }
 }

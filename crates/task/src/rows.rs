@@ -17,10 +17,11 @@ use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, CATALOGUE, DigestLength, Items, Protocol, Receiver, Sender, Setting, Status, reveal,
 };
-use vesica_table::output::Access;
+use vesica_table::{output::Access, written::Numbering};
 
 use crate::{
     aligned::matched,
+    by_rules::LinkedRows,
     disclosure::{Fact, Scenario, Secret},
     gather::{ByPartitions, End, FoundPieces, PreparedMethod},
     interface::{
@@ -80,12 +81,16 @@ impl Task for Rows {
     }
 
     fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
-        let several = (scenario.identifiers > 1).then_some(Fact::Identifiers);
+        let several = (scenario.identifiers > 1).then(|| match &scenario.rules[..] {
+            [] => Fact::Identifiers,
+            rules => Fact::Rules { rules: rules.to_vec() },
+        });
         [scenario.matches(learner)].into_iter().chain(several).collect()
     }
 
-    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
-        vec![Secret::AllColumns]
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let of_rules = (scenario.rules.len() > 1).then_some(Secret::KeysOfRules);
+        of_rules.into_iter().chain([Secret::AllColumns]).collect()
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -214,13 +219,17 @@ impl Party for PreparedMethod<Intersecting> {
             let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
             let matches_of_identifiers =
                 several.map(|matches| set.keys_of_identifiers(KeyNumber::at_all(matches)));
-            let rows = matches.map(|matches| matched(&matches, call.aligned, items, set));
-            let outcome = Outcome {
-                matches: count,
-                matches_of_identifiers,
-                rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
-                ..Outcome::default()
-            };
+            let mut outcome =
+                Outcome { matches: count, matches_of_identifiers, ..Outcome::default() };
+            let rows = matches.map(|matches| match call.numbering {
+                Some(Numbering::Rules) => {
+                    let linked = LinkedRows::of(&matches, set);
+                    linked.count(call.sides.identifiers, &mut outcome);
+                    linked.into_matched()
+                }
+                numbering => matched(&matches, numbering, items, set),
+            });
+            outcome.rows_written = rows.as_ref().map(|rows| rows.rows.len() as u64);
             Ok(Found { outcome, content: rows.map(Content::Rows) })
         });
         Ok(Unrevealed { shared, reveal })

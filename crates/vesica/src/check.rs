@@ -1,10 +1,13 @@
 //! The check of one table before a run, in numbers only.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use vesica_core::error::Result;
 use vesica_keyset::{
     findings::Findings, key::KeyColumn, keyset::KeySet, reading::Reading, survey::ColumnFindings,
 };
+use vesica_linkage::Rules;
 use vesica_normalize::null_values::NullValues;
 use vesica_table::{
     input::Columns,
@@ -41,18 +44,41 @@ pub struct Check {
     pub key_columns: Vec<ColumnFindings>,
 }
 
-/// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is
-/// empty if all columns form one identifier.
+/// The keys of a table to look at.
+#[derive(Debug, Clone, Default)]
+pub struct CheckedKeys {
+    /// The key columns; those of the fields, if rules make the keys.
+    pub columns: Vec<KeyColumn>,
+    /// The number of key columns of each identifier; empty if all columns form one identifier.
+    pub identifiers: Vec<u8>,
+    /// The rules that make the keys, if they do.
+    pub rules: Option<Rules>,
+    /// Values that count as empty.
+    pub null_values: NullValues,
+}
+
+impl CheckedKeys {
+    /// Returns the keys that rules make.
+    pub fn of_rules(rules: Rules, null_values: NullValues) -> Self {
+        let columns = rules.fields().iter().map(|field| KeyColumn {
+            name: field.column().to_owned(),
+            normalize: field.normalize().clone(),
+        });
+        Self {
+            columns: columns.collect(),
+            identifiers: Vec::new(),
+            rules: Some(rules),
+            null_values,
+        }
+    }
+}
+
+/// Reads a table as a run would, and counts.
 ///
 /// # Errors
 /// Any fault of the table.
-pub fn check(
-    input: Source,
-    dialect: impl Into<Dialect>,
-    keys: &[KeyColumn],
-    identifiers: &[u8],
-    null_values: &NullValues,
-) -> Result<Check> {
+pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> Result<Check> {
+    let CheckedKeys { columns: keys, identifiers, rules, null_values } = keys;
     let dialect: Dialect = dialect.into();
     let memory = dialect.most_bytes;
     let input = input.open(dialect)?;
@@ -60,6 +86,7 @@ pub fn check(
         memory,
         keys: keys.to_vec(),
         identifiers: identifiers.to_vec(),
+        rules: rules.clone().map(Arc::new),
         null_values: null_values.clone(),
         survey: true,
         ..Reading::default()
@@ -97,8 +124,9 @@ mod tests {
 
     fn checked(text: &str, column: &str, normalize: Normalize) -> Check {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
-        let keys = [KeyColumn { name: column.into(), normalize }];
-        check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap()
+        let columns = vec![KeyColumn { name: column.into(), normalize }];
+        let keys = CheckedKeys { columns, ..CheckedKeys::default() };
+        check(source, Delimiter::Auto, &keys).unwrap()
     }
 
     #[test]
@@ -141,7 +169,8 @@ mod tests {
         });
         let source =
             Source::Memory { name: "t".into(), bytes: b"l,k\nx,\n2024-02-30,y\n".to_vec() };
-        let found = check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap();
+        let keys = CheckedKeys { columns: keys.to_vec(), ..CheckedKeys::default() };
+        let found = check(source, Delimiter::Auto, &keys).unwrap();
         let of_columns = found.key_columns.iter().map(|found| (found.values, found.invalid));
         assert_eq!(of_columns.collect::<Vec<_>>(), [(1, 0), (2, 2)]);
     }

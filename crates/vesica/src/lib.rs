@@ -72,6 +72,7 @@ pub use vesica_core::{
     random::system_rng,
 };
 
+pub use vesica_linkage::Rules;
 pub use vesica_normalize::normalize::Normalize;
 pub use vesica_run::{
     job::{Job, Ready, run},
@@ -86,7 +87,7 @@ pub use vesica_task::{
 };
 
 pub use self::{
-    check::check,
+    check::{CheckedKeys, check},
     plan::plan,
     runner::{Finished, Runner},
 };

@@ -334,6 +334,7 @@ fn worded(fact: &Fact, learner: Role) -> String {
     match fact {
         Fact::Matches { .. } => "matches".to_owned(),
         Fact::Identifiers => "identifiers".to_owned(),
+        Fact::Rules { rules } => format!("{} rules", rules.len()),
         Fact::Columns { columns, rows } => format!("{}, {rows} rows", columns.join("+")),
         Fact::Number { of, minimum, noise, .. } => {
             let of = match of {

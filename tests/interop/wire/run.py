@@ -9,7 +9,7 @@ from .draws import SystemDraws
 from .errors import Refused
 from .primitives import derive, hash_of, keyed, le64
 
-VERSION = 14
+VERSION = 15
 TERMS_DIFFER = 2
 MOST = 1 << 40
 PROTOCOLS = ["dh", "rr22", "rr22-malicious"]
@@ -21,6 +21,7 @@ MEMBERS = {
     "security": str,
     "keys": list,
     "identifiers": list,
+    "rules": (dict, type(None)),
     "a_learns": bool,
     "b_learns": bool,
     "max_peer_rows": int,
@@ -57,6 +58,7 @@ class Offer:
             "security": self.security,
             "keys": self.keys,
             "identifiers": [],
+            "rules": None,
             "a_learns": self.a_learns,
             "b_learns": self.b_learns,
             "max_peer_rows": self.max_peer_rows,
@@ -102,12 +104,12 @@ def read_offer(data):
         raise Refused("an unknown query")
     if any(not 0 <= offer[member] < 1 << 64 for member in ("max_peer_rows", "minimum", "scale")):
         raise Refused("a number is out of bounds")
-    if not 1 <= len(offer["keys"]) <= 16 or not (offer["a_learns"] or offer["b_learns"]):
+    if not 1 <= len(offer["keys"]) <= 32 or not (offer["a_learns"] or offer["b_learns"]):
         raise Refused("the terms mean nothing")
     counts = offer["identifiers"]
     if any(type(n) is not int or n < 1 for n in counts):
         raise Refused("identifiers are no numbers of columns")
-    if counts and (not 2 <= len(counts) <= 8 or sum(counts) != len(offer["keys"])):
+    if counts and (not 2 <= len(counts) <= 32 or sum(counts) != len(offer["keys"])):
         raise Refused("the identifiers do not add up to the key columns")
     if offer["align"] and (counts or not (offer["a_learns"] and offer["b_learns"])):
         raise Refused("a common order for a query that has none")
@@ -137,7 +139,7 @@ def agree(a, b, fingerprint_a, fingerprint_b):
     """Sections 1.2 and 1.3: the terms, from both offers and both fingerprints as text."""
     differ = [
         m
-        for m in "identifiers wanted scale noise align agreement a_learns b_learns null_values".split()
+        for m in "identifiers rules wanted scale noise align agreement a_learns b_learns null_values".split()
         if a[m] != b[m]
     ]
     agreed = [keys.agreed_name(name) for name in a["keys"]]
@@ -153,7 +155,7 @@ def agree(a, b, fingerprint_a, fingerprint_b):
         differ.append("security")
     # What this implementation does not do.
     for offer in (a, b):
-        if offer["wanted"] != "rows" or offer["brings_values"] or offer["table"] or offer["sends"] or offer["minimum"] or offer["agreement"]:
+        if offer["wanted"] != "rows" or offer["brings_values"] or offer["table"] or offer["sends"] or offer["minimum"] or offer["agreement"] or offer["rules"]:
             differ.append("wanted")
     if a["diagnose"] and b["diagnose"]:
         differ.append("diagnose")
@@ -167,6 +169,7 @@ def agree(a, b, fingerprint_a, fingerprint_b):
         "keys_of_a": a["keys"],
         "keys_of_b": b["keys"],
         "identifiers": a["identifiers"],
+        "rules": a["rules"],
         "a_learns": a["a_learns"],
         "b_learns": a["b_learns"],
         "wanted": a["wanted"],

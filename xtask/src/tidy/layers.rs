@@ -344,6 +344,8 @@ const LAYERS: &[Layer] = &[
             "primitives",
             "structures",
             "select",
+            "normalize",
+            "linkage",
             "list",
             "net",
             "planner",

@@ -68,6 +68,7 @@ from vesica._simulate import simulate as simulate
 from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options
 from vesica._types import QueryOptions as QueryOptions
+from vesica._types import RowOptions as RowOptions
 
 __all__ = [
     "Agreement",
@@ -85,6 +86,7 @@ __all__ = [
     "PeerError",
     "PolicyError",
     "QueryOptions",
+    "RowOptions",
     "Run",
     "Table",
     "TermsError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path as FilePath
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from vesica._types import (
     Options,
     Path,
     QueryOptions,
+    RowOptions,
     Unpack,
 )
 
@@ -35,7 +36,9 @@ canceller: ContextVar[_native.Cancel | None] = ContextVar("canceller", default=N
 """Stops the calls of this context from another thread."""
 
 
-_OPTIONS = (NumberOptions.__optional_keys__ | QueryOptions.__optional_keys__) | {
+_OPTIONS = (
+    NumberOptions.__optional_keys__ | QueryOptions.__optional_keys__ | RowOptions.__optional_keys__
+) | {
     "query",
     "column",
     "send",
@@ -67,7 +70,7 @@ def _run_with(
     partner: Partner,
     identity: Identity | Path | None,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None,
     normalize: str | Sequence[str] | None,
     learns: Learns | None,
     to: Kind | None = None,
@@ -112,7 +115,7 @@ def _run_with(
 def intersect(
     table: Path | ArrowStream,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
@@ -126,7 +129,7 @@ def intersect(
     to: Kind | None = None,
     output: Path | None = None,
     progress: bool | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[RowOptions],
 ) -> Run:
     """Find the rows whose keys the other side has too.
 
@@ -136,7 +139,8 @@ def intersect(
         table: A frame, table or relation of Polars, pandas, PyArrow or DuckDB; the path of a file;
             an address such as ``s3://bucket/table.parquet``; or ``adbc:DRIVER#TABLE``.
         key: The column of the key, a list of columns that together form the key, or a list of such
-            lists. In the last case a row matches if any of its identifiers matches.
+            lists. In the last case a row matches if any of its identifiers matches. Rules in its
+            place (``match`` and ``field``) find rows that are written differently.
         partner: The other side, or the file of an agreement with it.
         identity: This side's identity, or its file.
         learns: The side that learns the result: me, peer, both or nobody. Omit it if there is an
@@ -156,7 +160,7 @@ def intersect(
             them.
         progress: Whether to show a progress bar, which requires tqdm. By default, one is shown on
             a terminal and in a notebook.
-        **options: See ``vesica.Options``.
+        **options: See ``vesica.Options`` and ``vesica.RowOptions``.
 
     Returns:
         The run, with the matched rows in ``rows``.
@@ -420,7 +424,9 @@ def query(
 def check(
     table: Path | ArrowStream,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
+    field: Sequence[str] | Mapping[str, str | Mapping[str, str]] | None = None,
+    match: str | Sequence[str] | None = None,
     normalize: str | Sequence[str] | None = None,
     null_values: str | Sequence[str] | None = None,
     format: str | None = None,
@@ -439,6 +445,8 @@ def check(
         "delimiter": delimiter,
         "input_query": input_query,
         "key": key,
+        "field": field,
+        "match": match,
         "normalize": normalize,
     }
     opened = open_table(table, "arrow")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, runtime_checkable
@@ -94,6 +94,24 @@ class Options(TypedDict, total=False):
     wait: float
     stall_timeout: float
     deadline: float
+
+
+class RowOptions(Options, total=False):
+    """Further arguments of a run for rows, for keys that rules derive from fields.
+
+    Keys:
+        field: In place of ``key``, the fields of the rules: texts such as ``first=Vorname:name``, or
+            a dictionary of names, each with its column or ``{"column": …, "normalize": …}``.
+        match: In place of ``key``: rules by which rows match, the strictest first, such as
+            ``first, soundex(last), dob``; or ``person``, ``person+address`` or ``ladder``.
+        pad_keys: Add random keys, so that only the number of rows shows.
+        min_rule: Return only rows that match by this many of the first rules.
+    """
+
+    field: Sequence[str] | Mapping[str, str | Mapping[str, str]]
+    match: str | Sequence[str]
+    pad_keys: bool
+    min_rule: int
 
 
 class QueryOptions(Options, total=False):

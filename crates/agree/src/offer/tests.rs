@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vesica_core::error::Class;
+use vesica_linkage::{MatchField, Rules, rules_of};
 use vesica_net::transport::memory;
 use vesica_select::{Declared, Keys, Side};
 
@@ -97,7 +98,7 @@ fn another_version_is_named_regardless_of_other_members() {
 fn an_offer_that_cannot_run_is_not_made() {
     let refused = |offer: Offer| offer.check().unwrap_err().to_string();
     assert!(offer().check().is_ok());
-    assert!(refused(Offer { keys: vec![], ..offer() }).contains("1 to 16 columns"));
+    assert!(refused(Offer { keys: vec![], ..offer() }).contains("1 to 32 columns"));
     let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
     let first = format!("there are: {}, ", vesica_psi::CATALOGUE[0].key);
     assert!(refused(named("rr99")).contains(&first));
@@ -133,11 +134,12 @@ fn an_offer_is_faulty_beyond_its_bounds_and_not_within() {
         (named(&"a".repeat(32)), None),
         (named(&"a".repeat(33)), Some("the protocol's name is not valid")),
         (named("a b"), Some("the protocol's name is not valid")),
-        (keyed(16, vec![]), None),
-        (keyed(17, vec![]), Some("the number of key columns is out of bounds")),
+        (keyed(32, vec![]), None),
+        (keyed(33, vec![]), Some("the number of key columns is out of bounds")),
         (keyed(2, vec![1, 1]), None),
-        (keyed(8, vec![1; 8]), None),
-        (keyed(9, vec![1; 9]), Some("the identifiers do not add up to the key columns")),
+        (keyed(32, vec![1; 32]), None),
+        (keyed(33, vec![1; 33]), Some("the number of key columns is out of bounds")),
+        (keyed(32, vec![1; 33]), Some("the identifiers do not add up to the key columns")),
         (keyed(2, vec![2]), Some("the identifiers do not add up to the key columns")),
         (keyed(2, vec![2, 0]), Some("the identifiers do not add up to the key columns")),
         (keyed(3, vec![1, 1]), Some("the identifiers do not add up to the key columns")),
@@ -199,7 +201,7 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         ..offer()
     };
     for good in [
-        Offer { keys: emails(16), ..offer() },
+        Offer { keys: emails(32), ..offer() },
         Offer { diagnose: true, ..offer() },
         several(offer()),
         joined(Learns::Peer),
@@ -214,7 +216,7 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         assert_eq!(said(good.clone()), None, "{good:?}");
     }
     for (bad, with) in [
-        (Offer { keys: emails(17), ..offer() }, "a key has 1 to 16 columns, not 17"),
+        (Offer { keys: emails(33), ..offer() }, "a key has 1 to 32 columns, not 33"),
         (
             several(asked(Query::COUNT, Learns::Both)),
             "only a query for rows takes several identifiers",
@@ -244,6 +246,52 @@ fn a_side_finds_its_own_faults_before_it_offers() {
     ] {
         let said = said(bad.clone()).unwrap_or_default();
         assert!(said.contains(with), "{said} of {bad:?}");
+    }
+}
+
+/// Returns an offer of these rules on names, birthdays and postcodes.
+fn linked(texts: &[&str]) -> Offer {
+    let fields = ["first=a:name", "last=b:name", "dob=c:date", "postcode=d:trim"];
+    let fields: Vec<MatchField> = fields.map(|field| field.parse().unwrap()).to_vec();
+    let rules = Rules::new(rules_of(texts, &fields).unwrap(), fields).unwrap();
+    let keys = rules.fields().iter().map(|field| field.normalize().clone()).collect();
+    Offer { rules: Some(RuleTerms::of(&rules)), ..Offer::new(keys, Learns::Both) }
+}
+
+#[test]
+fn rules_are_for_rows_in_no_common_order() {
+    let good = linked(&["person+address"]);
+    assert!(good.check().is_ok());
+    let wire = WireOffer::new(&good, Role::A);
+    assert_eq!(wire.fault(), None);
+    assert_eq!(wire.offer(Role::A).unwrap(), good);
+    assert_eq!(wire.mirrored(Role::B).unwrap().rules, good.rules);
+    let refused = "rules for an offer that takes none";
+    for (change, said, fault) in [
+        (
+            (|o| o.query = Query::COUNT) as fn(&mut Offer),
+            "only a query for rows takes rules",
+            refused,
+        ),
+        (|o| o.identifiers = vec![1, 3], "there are no identifiers", refused),
+        (|o| o.align = true, "leave out --align", "a common order for a query that has none"),
+        (|o| o.diagnose = true, "name one --key in place of rules", refused),
+        (
+            |o| drop(o.keys.pop()),
+            "no field has this name",
+            "the rules are out of bounds, or not about the key columns",
+        ),
+        (
+            |o| (o.query, o.learns) = (Query::JOIN, Learns::Me),
+            "a join hands over columns, and by rules (1. first, last, dob; 2. sorted_words",
+            refused,
+        ),
+    ] {
+        let mut bad = good.clone();
+        change(&mut bad);
+        let error = bad.check().unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+        assert_eq!(WireOffer::new(&bad, Role::A).fault(), Some(fault));
     }
 }
 

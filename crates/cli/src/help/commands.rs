@@ -186,7 +186,23 @@ const PARTNERS: &[CommandHelp] = &[
     CommandHelp {
         command: "accept",
         usage: &["vesica accept <INVITATION> --key <COLS> [OPTIONS]"],
-        short: &[],
+        short: &[
+            "invitation",
+            "project",
+            "partner",
+            "output",
+            "name",
+            "yes",
+            "address",
+            "input",
+            "key",
+            "field",
+            "column",
+            "normalize",
+            "send",
+            "max-peer-rows",
+            "values",
+        ],
         examples: &[
             (
                 "Look at an invitation, and accept it",

@@ -29,6 +29,7 @@ mod harness;
 mod hostile;
 mod joins;
 mod kept_files;
+mod linked;
 #[cfg(unix)]
 mod losses;
 mod meeting;

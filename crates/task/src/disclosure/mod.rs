@@ -44,6 +44,11 @@ pub enum Fact {
     },
     /// The identifiers by which each row matches.
     Identifiers,
+    /// The rules by which each row matches.
+    Rules {
+        /// The rules, in order.
+        rules: Vec<String>,
+    },
     /// Values of the other side's columns, in matching rows.
     Columns {
         /// The names of the columns; empty if the other side has yet to name them.
@@ -129,6 +134,8 @@ pub enum Secret {
     Members,
     /// The number without its noise.
     ExactNumber,
+    /// The number of keys that each rule made, and the number of those that were left out.
+    KeysOfRules,
     /// Any single value.
     Values,
     /// The result; each side has a share of it.
@@ -195,6 +202,8 @@ pub enum Assumption {
         /// The side.
         learner: Role,
     },
+    /// By rules, rows of different people may match.
+    FalseMatches,
     /// A side may use keys that it guessed.
     GuessedKeys,
 }
@@ -212,6 +221,8 @@ pub struct Scenario {
     pub keys: [Option<u64>; 2],
     /// The number of identifiers of a row.
     pub identifiers: usize,
+    /// The rules by which rows match, if rules make the keys.
+    pub rules: Vec<String>,
     /// The number that is part of the query, or 0.
     pub number: u64,
     /// The minimum that the protocol itself checks, or 0.

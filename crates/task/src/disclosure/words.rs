@@ -174,6 +174,14 @@ impl Fact {
                 )
             }
             Self::Identifiers => "by which of its identifiers each row matches".to_owned(),
+            Self::Rules { rules } => {
+                let rules = rules.iter().zip(1..).map(|(rule, at)| format!("{at}. {rule}"));
+                format!(
+                    "by which of the rules each row matches ({}), and so the parts in which {other} writes such a row in \
+                     another way",
+                    rules.collect::<Vec<_>>().join("; ")
+                )
+            }
             Self::Columns { columns, rows } => {
                 let names = match &columns[..] {
                     [] => format!("the values of columns that {other} names"),
@@ -210,7 +218,7 @@ impl Fact {
             Self::Share => "its secret share of the result".to_owned(),
             Self::SetSize { keys, together } => {
                 let keys = keys.map(grouped);
-                let together = together.then_some("all identifiers together");
+                let together = together.then_some("of every kind together");
                 let notes: Vec<_> = keys.iter().map(String::as_str).chain(together).collect();
                 match &notes[..] {
                     [] => format!("how many keys {other} has"),
@@ -277,6 +285,7 @@ impl Secret {
         match self {
             Self::ForeignKeys => "any key of the other that it does not have itself",
             Self::Members => "which of its keys the other has",
+            Self::KeysOfRules => "how many keys the other has by each rule, or left out",
             Self::ExactNumber => "the number without its noise",
             Self::Values => "any single value",
             Self::Result => "the result",
@@ -289,7 +298,10 @@ impl Secret {
 impl Assumption {
     /// Returns whether it is about the terms rather than the run, so that a summary need not repeat it.
     pub(crate) fn is_general(&self) -> bool {
-        matches!(self, Self::FewKeys | Self::ChosenNumbers { .. } | Self::GuessedKeys)
+        matches!(
+            self,
+            Self::FewKeys | Self::ChosenNumbers { .. } | Self::FalseMatches | Self::GuessedKeys
+        )
     }
 
     /// Returns the assumption as one or two sentences.
@@ -340,6 +352,11 @@ impl Assumption {
                  shared. Noise limits this; a minimum does not.",
                 names.capital(*learner)
             ),
+            Self::FalseMatches => {
+                "By a rule, rows of different people may match: a side that learns then learns of somebody else in the other \
+                 table, with these parts. `vesica check` says how many to expect."
+                    .to_owned()
+            }
             Self::GuessedKeys => {
                 "A side may put guessed keys into its table, and learns the result for those too."
                     .to_owned()

@@ -73,10 +73,19 @@ fn offers() -> Value {
         ("a member that is missing", lacking.to_string()),
         ("another kind of security", with("security", json!("some"))),
         ("no key", with("keys", json!([]))),
-        ("17 key columns", with("keys", json!(vec!["none@1"; 17]))),
+        ("33 key columns", with("keys", json!(vec!["none@1"; 33]))),
         ("a name of a profile with a control character", with("keys", json!(["a\n@1"]))),
         ("a name of a profile that is too long", with("keys", json!(["a".repeat(65)]))),
         ("identifiers that are not made of the columns", with("identifiers", json!([1, 1]))),
+        ("rules about other columns", {
+            let rules = json!({
+                "fields": ["mail", "name"],
+                "rules": ["mail"],
+                "functions": [],
+                "ambiguous": "by-first-rule",
+            });
+            with("rules", rules)
+        }),
         ("one identifier", with("identifiers", json!([1]))),
         ("a query that is not known", with("wanted", json!("everything"))),
         ("null values out of order", with("null_values", json!(["b", "a"]))),

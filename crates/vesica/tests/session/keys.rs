@@ -193,7 +193,7 @@ fn a_row_matches_by_any_of_its_identifiers() {
             assert_eq!(report.outcome.matches_of_identifiers, Some(counts));
             let learned = report.learned.unwrap().me;
             assert!(learned.contains("by which of its identifiers each row matches"), "{learned}");
-            assert!(learned.contains(", all identifiers together)"), "{learned}");
+            assert!(learned.contains(", of every kind together)"), "{learned}");
         }
     }
 }

@@ -211,7 +211,7 @@ impl Lab {
         read_report(&fs::read_to_string(self.file(party, "report.json")).unwrap())
     }
 
-    /// A party's command: its files, key `k`, and these flags, which come last.
+    /// A party's command: its files, key `k` unless rules make the keys, and these flags, which come last.
     pub fn command(&self, party: Party, way: &[&str], flags: &[&str]) -> Command {
         let mut command = vesica();
         let path = |kind| self.file(party, kind);
@@ -233,7 +233,9 @@ impl Lab {
         default("--report", path("report.json").as_ref(), &mut command);
         default("--input", path("in.csv").as_ref(), &mut command);
         default("--output", path("out.csv").as_ref(), &mut command);
-        default("--key", "k".as_ref(), &mut command);
+        if !flags.contains(&"--match") {
+            default("--key", "k".as_ref(), &mut command);
+        }
         default("--learns", "both".as_ref(), &mut command);
         command.args(flags);
         command

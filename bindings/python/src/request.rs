@@ -125,7 +125,7 @@ pub fn keys(job: &spec::Job) -> spec::Result<CheckedKeys> {
     let profiles = spec::profiles(names.len(), &job.terms.normalize)?;
     let column = |(name, normalize)| KeyColumn { name, normalize };
     let columns = names.into_iter().zip(profiles).map(column).collect();
-    Ok(CheckedKeys { columns, identifiers, rules: None, null_values })
+    Ok(CheckedKeys { columns, identifiers, null_values, ..CheckedKeys::default() })
 }
 
 /// Returns the dialect of a table. The table's name determines the delimiter if the call does not.

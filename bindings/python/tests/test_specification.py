@@ -61,6 +61,7 @@ LIMITS = {
     "max-result-total",
     "min-cell",
     "max-cells",
+    "max-false",
     "epsilon-total",
     "max-runs-per-day",
     "max-runs",

@@ -92,8 +92,8 @@ impl RuleTerms {
         let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
         if kind.takes_columns {
             return refused(&format!(
-                "a join hands over columns, and by rules ({}) a row may match several rows of the other side, or those of \
-                 another person: run for rows first, and join by a key that both sides then have",
+                "a join hands over columns, and by rules ({}) a row may match several rows of the other side, or \
+                 another person's: run for rows first, and join by a key that both sides then have",
                 self.numbered()
             ));
         }
@@ -134,7 +134,7 @@ impl RuleTerms {
             && are(&self.functions, MAX_RULES, LONGEST_NAME)
     }
 
-    /// Returns the difference between the rules of two offers, of which either may have none.
+    /// Returns the difference between the rules of two offers. Either may have none.
     pub(crate) fn difference(ours: Option<&Self>, theirs: Option<&Self>) -> Option<Difference> {
         if ours == theirs {
             return None;

@@ -90,7 +90,8 @@ impl Args {
             false => Some(options.table.rules(texts)?),
         };
         if let Some(rules) = rules.filter(|_| !options.shown.columns) {
-            let keys = CheckedKeys::of_rules(rules, null_values);
+            let peer_rows = options.shown.peer_rows;
+            let keys = CheckedKeys { peer_rows, ..CheckedKeys::of_rules(rules, null_values) };
             return Ok(Looked { input, dialect, keys });
         }
         let (names, identifiers) = spec::identifiers(&key);
@@ -100,7 +101,7 @@ impl Args {
         };
         let column = |(name, normalize)| KeyColumn { name, normalize };
         let columns = names.into_iter().zip(profiles).map(column).collect();
-        let keys = CheckedKeys { columns, identifiers, rules: None, null_values };
+        let keys = CheckedKeys { columns, identifiers, null_values, ..CheckedKeys::default() };
         Ok(Looked { input, dialect, keys })
     }
 }
@@ -165,10 +166,48 @@ fn table(found: &Check) -> String {
     for column in &found.key_columns {
         text += &of_column(column);
     }
+    text += &of_rules(found);
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }
     text + &verdict(counts.rows.used, counts.rows.null) + "\n"
+}
+
+/// Returns a line for each rule, and one about all of them.
+fn of_rules(found: &Check) -> String {
+    if found.rules.is_empty() {
+        return String::new();
+    }
+    let rows = found.findings.rows.read;
+    let share = |part: u64, all: u64| match all {
+        0 => "-".to_owned(),
+        all => format!("{:.2} %", 100.0 * part as f64 / all as f64),
+    };
+    let texts: Vec<_> =
+        found.rules.iter().zip(1..).map(|(rule, at)| format!("{at} {}", rule.rule)).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or_default();
+    let head = ["with a key", "ambiguous", "false matches", "guess"];
+    let mut text = format!(
+        "{:<width$} {:>11} {:>11} {:>14} {:>8}\n",
+        "rule", head[0], head[1], head[2], head[3]
+    );
+    for (name, rule) in texts.iter().zip(&found.rules) {
+        text += &format!(
+            "{name:<width$} {:>11} {:>11} {:>14} {:>8}\n",
+            share(rule.found.keyed, rows),
+            share(rule.found.ambiguous, rule.found.keyed),
+            grouped(rule.false_matches.ceil() as u64),
+            format!("2^{:.0}", rule.guess_bits)
+        );
+    }
+    let keys: u64 = found.rules.iter().map(|rule| rule.found.keyed).sum();
+    let expected: f64 = found.rules.iter().map(|rule| rule.false_matches).sum();
+    text + &format!(
+        "all rules: {:.1} keys a row; {} false matches to expect at most, {:.2} % of this table's rows\n",
+        keys as f64 / rows.max(1) as f64,
+        grouped(expected.ceil() as u64),
+        100.0 * expected / rows.max(1) as f64
+    )
 }
 
 /// Words the last line: whether a run could begin.

@@ -10,7 +10,7 @@ use self::commands::{CommandHelp, GROUPS};
 use crate::exit;
 
 /// Commands that the short help of the program leaves out.
-const LONG_ONLY: [&str; 2] = ["completions", "man"];
+const LONG_ONLY: [&str; 3] = ["calibrate", "completions", "man"];
 
 /// Commands whose long help ends with the exit codes.
 const WITH_CODES: [&str; 2] = ["run", "gateway"];
@@ -65,7 +65,7 @@ fn list(program: &Command, long: bool) -> String {
         for name in names.into_iter().filter(|name| long || !LONG_ONLY.contains(name)) {
             let about = program.find_subcommand(name).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+            let _ = writeln!(text, "  {literal}{name:<13}{literal:#} {about}");
         }
         text.push('\n');
     }

@@ -26,6 +26,7 @@ mod keygen;
 mod ledger;
 mod log;
 mod lookup;
+mod match_quality;
 mod meet;
 mod metrics;
 mod numbers;
@@ -95,6 +96,8 @@ enum Command {
     Jobs(jobs::Args),
     /// Check a table before a run: rows, empty and repeated keys, weaknesses
     Check(check::Args),
+    /// Judge rules on tables whose people are known: recall and precision of each
+    MatchQuality(match_quality::Args),
     /// Say what a run would disclose to each side, without contacting anybody
     ///
     /// It takes a job, or the options of `run`.
@@ -202,6 +205,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Verify(args) => ledger::verify(&args),
         Command::Report(args) => ledger::report(&args),
         Command::Check(args) => check::run(&args),
+        Command::MatchQuality(args) => match_quality::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -11,6 +11,7 @@ pub mod misuse;
 pub mod moment;
 pub mod observe;
 pub mod parties;
+pub mod percentage;
 pub mod random;
 pub mod refusal;
 pub mod words;

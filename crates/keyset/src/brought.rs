@@ -21,7 +21,7 @@ pub(crate) enum Brought {
     Number,
     /// The numbers of a query, as eight bytes each.
     Query(Arc<QueryColumns>),
-    /// A hash of the row's fields, by which rows that differ are told apart. No key keeps it.
+    /// A hash of the row's fields, which differs between rows with different fields. No key keeps it.
     FieldsHash,
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),

@@ -52,7 +52,7 @@ pub struct Findings {
     #[serde(skip)]
     misquoted: u64,
     /// The numbers by rule, in their order; none if columns make the keys.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip)]
     pub rules: Vec<RuleFindings>,
     /// Advice for the user.
     pub warnings: Vec<String>,

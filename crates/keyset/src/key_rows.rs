@@ -98,7 +98,7 @@ impl KeyRows {
                 number
             })
         });
-        // The order stays that of the first rows.
+        // Keys stay in the order of their first rows.
         let numbers: Vec<_> = number.collect();
         for key in &mut self.keys_of_rows {
             *key = key.and_then(|key| numbers[key.index()]);
@@ -327,8 +327,8 @@ impl KeyRows {
         found.map(|(row, _)| RowNumber::at(row)).collect()
     }
 
-    /// Returns the rows, in order, that have one of these keys, each with a bit for each of its identifiers that is one.
-    /// A row has at most 32.
+    /// Returns the rows, in order, that have one of these keys, each with a bit for each of its identifiers that has
+    /// one. A row has at most 32 identifiers.
     pub fn identifiers_of_rows(
         &self,
         keys: impl Iterator<Item = KeyNumber>,

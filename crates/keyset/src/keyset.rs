@@ -68,7 +68,7 @@ impl KeySet {
         self.survey = survey;
     }
 
-    /// Returns the digest of each distinct key, followed by those of random keys.
+    /// Returns the digest of each distinct key, followed by the random ones.
     pub fn digests(&self) -> &[Digest] {
         &self.digests
     }

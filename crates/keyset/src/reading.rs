@@ -23,8 +23,8 @@ pub struct Reading {
     pub keys: Vec<KeyColumn>,
     /// The number of key columns of each identifier, in order; empty if all form one.
     pub identifiers: Vec<u8>,
-    /// The rules that make the keys, if they do. The key columns are then those of their fields, in the same order, and
-    /// each rule is an identifier.
+    /// The rules that make the keys, if they do. The key columns are then the columns of their fields, in the same
+    /// order, and each rule is an identifier.
     pub rules: Option<Arc<Rules>>,
     /// Whether to add random keys that match nothing, up to one for each row and identifier.
     pub pad: bool,

@@ -12,7 +12,7 @@ use vesica_core::{
     refusal::Refusal,
     words::counted,
 };
-use vesica_keyset::sketch::Sketch;
+use vesica_keyset::{rule_findings::FalseMatches, sketch::Sketch};
 use vesica_net::Channel;
 use vesica_table::output::{Access, Output};
 use vesica_task::disclosure::Disclosure;
@@ -90,6 +90,8 @@ pub struct LedgerLine {
 pub struct Admission {
     /// Distinct keys of this side and of the other.
     pub keys: [u64; 2],
+    /// The false matches that this side expects, if rules make the keys.
+    pub false_matches: Option<FalseMatches>,
     /// This side's set.
     pub sketch: Sketch,
     /// The line at which the run began, and the number of times it was started, this time included; `None` for a new
@@ -161,7 +163,7 @@ impl Account {
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub fn admit(&mut self, admission: Admission) -> Result<(u64, Option<String>)> {
-        let Admission { keys, sketch, goes_on } = admission;
+        let Admission { keys, false_matches, sketch, goes_on } = admission;
         let Partnership { me, policies, .. } = &self.partnership;
         let mut warning = None;
         let mut run = None;
@@ -170,7 +172,7 @@ impl Account {
             // A ledger without the line was replaced: the run counts again.
             let (earlier, session) = goes_on.filter(|(run, _)| runs.has(*run)).unzip();
             let past = self.partnership.past(runs, earlier);
-            let intent = Intent { now: Moment::now(), keys, sketch: &sketch };
+            let intent = Intent { now: Moment::now(), keys, false_matches, sketch: &sketch };
             policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
             if let (Some(earlier), Some(session)) = (earlier, session) {
                 run = Some(earlier);

@@ -19,6 +19,10 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     check_query(&offer, policy)?;
     let is_exact = offer.noise.is_none();
     let counts_matches = offer.query.kind.keeps_rows || offer.query == Query::COUNT && is_exact;
+    if policy.max_false.is_some() && offer.rules.is_none() {
+        let message = "max-false is for runs whose rows match by rules; add --match";
+        return Err(Error::usage(Misuse::Policy, message));
+    }
     if policy.epsilon_total.is_some() && is_exact {
         let message = "epsilon-total requires a number with noise; add --epsilon";
         return Err(Error::usage(Misuse::Noise, message));

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use vesica_agree::disclosed::MatchRules;
 use vesica_core::{
     moment::{Day, Hours, Moment},
+    percentage::Percentage,
     refusal::Refusal,
     words::{counted, grouped},
 };
-use vesica_keyset::sketch::Sketch;
+use vesica_keyset::{rule_findings::FalseMatches, sketch::Sketch};
 use vesica_task::noise::Epsilon;
 
 /// Limits on runs; `None` means no limit.
@@ -40,6 +41,10 @@ pub struct Policy {
     /// For queries over both tables: the maximum number of groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cells: Option<u64>,
+    /// For rules by which rows match: the maximum number of false matches to expect, as a share of the smaller table's
+    /// rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_false: Option<Percentage>,
     /// The maximum ε of all runs together, for numbers with noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon_total: Option<Epsilon>,
@@ -72,6 +77,8 @@ pub(crate) struct Intent<'a> {
     pub(crate) now: Moment,
     /// Distinct keys of this side and of the other.
     pub(crate) keys: [u64; 2],
+    /// The false matches that this side expects, if rules make the keys.
+    pub(crate) false_matches: Option<FalseMatches>,
     pub(crate) sketch: &'a Sketch,
 }
 
@@ -187,6 +194,7 @@ impl Policy {
                 return Err(Refusal::new("min-set", reason));
             }
         }
+        self.check_false_matches(intent)?;
         let Some(least) = self.min_change else { return Ok(()) };
         match past.least_change(intent.sketch).filter(|change| *change < least) {
             None => Ok(()),
@@ -199,6 +207,25 @@ impl Policy {
                 );
                 Err(Refusal::new("min-change", reason))
             }
+        }
+    }
+
+    /// Refuses a run by rules for which too many false matches are to be expected.
+    fn check_false_matches(&self, intent: &Intent<'_>) -> Result<(), Refusal> {
+        let (Some(most), Some(found)) = (self.max_false, intent.false_matches) else {
+            return Ok(());
+        };
+        match found.share() > most.share() {
+            false => Ok(()),
+            true => Err(Refusal::new(
+                "max-false",
+                format!(
+                    "about {} of different people are to be expected by the rules, {:.2} % of the smaller table's rows, and \
+                     at most {most} are permitted; `vesica check` shows the number for each rule",
+                    counted(found.expected.ceil() as u64, "match"),
+                    100.0 * found.share()
+                ),
+            )),
         }
     }
 
@@ -247,6 +274,9 @@ impl Policy {
             format!("a query shows only groups with at least {}", counted(n, "shared key"))
         }));
         say(self.max_cells.map(|n| format!("a query has at most {}", counted(n, "group"))));
+        say(self.max_false.map(|most| {
+            format!("by rules, at most {most} of the smaller table's rows are to be expected as false matches")
+        }));
         say(self
             .epsilon_total
             .map(|total| format!("the noise of all runs together has an ε of at most {total}")));
@@ -320,7 +350,7 @@ mod tests {
     }
 
     fn intent(keys: [u64; 2], sketch: &Sketch) -> Intent<'_> {
-        Intent { now: at(NOON), keys, sketch }
+        Intent { now: at(NOON), keys, false_matches: None, sketch }
     }
 
     #[test]
@@ -496,5 +526,20 @@ mod tests {
             assert_eq!(policy.sentences(), [said]);
             assert_eq!(serde_json::to_string(&policy).unwrap(), format!("{{\"{name}\":{value}}}"));
         }
+    }
+
+    /// The share is a part of the smaller table's rows; a run without rules has none.
+    #[test]
+    fn false_matches_are_bounded_by_a_share() {
+        let policy = rule("max_false", "\"0.5%\"");
+        let sketch = sketch(5);
+        for (expected, allows) in [(0.0, true), (5.0, true), (5.1, false), (900.0, false)] {
+            let found = FalseMatches { expected, rows: 1_000.0 };
+            let intent = Intent { false_matches: Some(found), ..intent([1, 1], &sketch) };
+            let ended = policy.check_sets(&intent, &Past::default());
+            assert_eq!(refused(ended), (!allows).then_some("max-false"), "{expected}");
+        }
+        assert!(policy.check_sets(&intent([1, 1], &sketch), &Past::default()).is_ok());
+        assert!(policy.to_string().contains("at most 0.5% of the smaller table's rows"));
     }
 }

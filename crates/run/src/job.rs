@@ -1,6 +1,7 @@
 //! The whole job: a table in, an agreed run with the other side, a table out.
 
 mod ending;
+mod fitness;
 
 use std::{
     path::{Path, PathBuf},
@@ -224,41 +225,6 @@ impl Job {
             return Err(Error::usage(Misuse::Output, format!("{query} need an output file")));
         }
         Ok(())
-    }
-
-    /// Refuses a last rule that the offer does not have.
-    fn check_min_rule(&self) -> Result<()> {
-        let Some(last) = self.min_rule else { return Ok(()) };
-        let rules = self.offer.rules.as_ref().map_or(0, |rules| rules.rules().len());
-        if (1..=rules).contains(&usize::from(last)) {
-            return Ok(());
-        }
-        let message = match rules {
-            0 => "--min-rule is for runs whose rows match by rules (--match)".to_owned(),
-            rules => format!("--min-rule {last}: there are {rules} rules, counted from 1"),
-        };
-        Err(Error::usage(Misuse::Output, message))
-    }
-
-    /// Refuses options of a join if there is no join, or if they are for the other side of it.
-    fn check_join(&self) -> Result<()> {
-        let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
-        let rows = sends.as_ref().map_or(1, |sent| sent.rows);
-        let gets_table = self.offer.query.result_form() == ResultForm::Table;
-        let receives_texts = sends.is_none() && (kind.takes_columns || gets_table);
-        let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
-            "only the side that receives columns in a join can keep unmatched rows"
-        } else if self.formulas == Formulas::Escape && !receives_texts {
-            "only a side that receives columns of a join, or a table of results, can escape formulas"
-        } else if self.duplicates == Duplicates::All && sends.is_none() {
-            "all rows of a key are for the side that sends columns; every matching row of the other side is written \
-             anyway"
-        } else if self.duplicates != Duplicates::All && rows > 1 {
-            "sending more than one row per key requires that all duplicates are sent"
-        } else {
-            return Ok(());
-        };
-        Err(Error::usage(Misuse::Join, message))
     }
 
     /// Refuses results that cannot be written, or that would replace a protected file. If this succeeds, the report may
@@ -497,6 +463,7 @@ pub(crate) fn attempt(
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
     let spill = job.directory();
+    let run_keys = keys.len();
     let run = Run {
         program: env!("CARGO_PKG_VERSION").to_owned(),
         terms: session.terms().hash(),
@@ -516,6 +483,7 @@ pub(crate) fn attempt(
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.set_sizes(sizes.as_deref());
+    report.false_matches = standing.false_matches(run_keys, peer_items);
     report.outcome = found.outcome;
 
     session.phase("finish");
@@ -550,21 +518,23 @@ fn read(
         Ok((types, input.read_columns(columns)?))
     })?;
     session.set_sent_types(types);
-    let allow_empty = job.allow_empty;
-    let (table, keys, diagnosis) = session.meanwhile(move || {
+    let (allow_empty, standing) = (job.allow_empty, session.standing().clone());
+    let (table, keys, rules, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_missing();
         let show = |done, fraction| {
             let fraction = Some(fraction);
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
         };
         let (table, mut keys, findings) = TableKeys::read(scan, &reading, show)?;
+        standing.expect(&findings.rules);
         if !allow_empty {
             findings.require_keys(&table, header)?;
         }
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), keys.take_profile());
-        Ok((table, keys, diagnosis))
+        Ok((table, keys, findings.rules, diagnosis))
     })?;
+    report.set_rules(&rules);
     report.input = table.digest().cloned();
     report.rows = Some(keys.counts());
     Ok((table, keys, diagnosis))

@@ -24,7 +24,11 @@ use vesica_core::{
     refusal::Refusal,
     words::{counted, grouped},
 };
-use vesica_keyset::{seed::Seed, sketch::Sketch};
+use vesica_keyset::{
+    rule_findings::{FalseMatches, RuleFindings},
+    seed::Seed,
+    sketch::Sketch,
+};
 use vesica_net::{Channel, Gate};
 use vesica_partner::{
     account::{Account, Admission, LedgerLine},
@@ -53,6 +57,8 @@ struct RunState {
     journal: Option<Journal>,
     /// The identity of the run and the sketch of its set, once the table is read.
     run: Option<(Run, Option<Sketch>)>,
+    /// The numbers by rule, if rules make the keys.
+    rules: Vec<RuleFindings>,
     /// The line of the ledger where it began.
     line: Option<u64>,
     limits: Limits,
@@ -81,6 +87,14 @@ pub(crate) struct Place {
     pub(crate) peer_done: u64,
 }
 
+impl RunState {
+    fn false_matches(&self, keys: u64, peer_keys: u64) -> Option<FalseMatches> {
+        let rows = self.run.as_ref().map(|(run, _)| run.rows)?;
+        let predict = || FalseMatches::predict(&self.rules, rows, keys, peer_keys);
+        (!self.rules.is_empty()).then(predict)
+    }
+}
+
 impl Standing {
     /// Creates the standing of a run under this agreement, if any, with this journal, if it keeps one.
     ///
@@ -91,6 +105,7 @@ impl Standing {
             account: partnership.map(Account::new),
             journal: resume.map(Journal::open).transpose()?,
             run: None,
+            rules: Vec::new(),
             line: None,
             limits: Limits::default(),
         }))))
@@ -138,6 +153,16 @@ impl Standing {
         self.state().run = Some((run, sketch));
     }
 
+    /// Records the numbers by rule, from which false matches are predicted.
+    pub(crate) fn expect(&self, rules: &[RuleFindings]) {
+        self.state().rules = rules.to_vec();
+    }
+
+    /// Predicts the false matches, if rules make the keys, for these numbers of keys.
+    pub(crate) fn false_matches(&self, keys: u64, peer_keys: u64) -> Option<FalseMatches> {
+        self.state().false_matches(keys, peer_keys)
+    }
+
     /// Returns whether this side keeps a journal.
     pub(crate) fn is_kept(&self) -> bool {
         self.state().journal.is_some()
@@ -167,13 +192,15 @@ impl Standing {
         peer_keys: u64,
         begun: Option<&Begun>,
     ) -> Result<Option<String>> {
-        let RunState { account, journal, run, line, .. } = &mut *self.state();
+        let state = &mut *self.state();
+        let false_matches = state.false_matches(keys, peer_keys);
+        let RunState { account, journal, run, line, .. } = state;
         let Some(account) = account else { return Ok(None) };
         let sketch = run.as_mut().and_then(|(_, sketch)| sketch.take());
         let sketch = sketch.ok_or(Error::bug("a run under an agreement has a sketch"))?;
         let session = journal.as_ref().map_or(1, |journal| u64::from(journal.attempts()) + 1);
         let goes_on = begun.and_then(|begun| begun.line).map(|line| (line, session));
-        let admission = Admission { keys: [keys, peer_keys], sketch, goes_on };
+        let admission = Admission { keys: [keys, peer_keys], false_matches, sketch, goes_on };
         let (number, warning) = account.admit(admission)?;
         *line = Some(number);
         Ok(warning)

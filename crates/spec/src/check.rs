@@ -1,7 +1,7 @@
 //! The specification of a look at a table before a run.
 
 use crate::{
-    form::basic::Flag,
+    form::basic::{Count, Flag, Maybe},
     job::{Resources, Table, Terms},
     options::{options, sections},
     selection::selection,
@@ -39,6 +39,10 @@ selection! {
 options! {
     /// The form in which a look at a table is shown.
     pub struct CheckOutput in "Output" {
+        /// With --match: the rows of the other table.
+        ///
+        /// False matches are predicted for it [default: the rows of this table].
+        "N" peer_rows: Maybe<Count> = None;
         /// List the columns with their types, and do nothing else.
         ///
         /// The names are the fields of the first line. If a CSV file has no header, they are data. Only some formats

@@ -5,6 +5,7 @@ use std::time::Duration;
 use vesica_core::{
     moment::{Day, Hours},
     parties::{Learns, Role, Security},
+    percentage::Percentage,
 };
 use vesica_keyset::{key::Nulls, numbers::MAX_SCALE};
 use vesica_net::Fingerprint;
@@ -170,7 +171,7 @@ options! {
         "NAME=COL:HOW" field: FieldForm = Vec::new();
         /// With --match: add random keys, so that only the number of rows shows.
         ///
-        /// The other side then cannot tell how complete the table is.
+        /// The number of keys then does not show how complete the table is.
         "" pad_keys: Flag = false;
         /// The treatment of rows without a key: skip or error.
         "HOW" nulls: Word<Nulls> = Nulls::Skip;
@@ -214,8 +215,8 @@ options! {
         "" repeated_keys: Flag = false;
         /// In place of --key: a rule by which rows match, or a list of rules.
         ///
-        /// 'first, last, dob' matches rows in which these fields are equal; functions such as soundex(last), left(first,
-        /// 1), nickname(first), swap_day_month(dob) and year(dob) permit differences. The option is given once for each
+        /// 'first, last, dob' matches rows in which these fields are equal; functions such as soundex(last), year(dob),
+        /// left(first, 1), nickname(first) and swap_day_month(dob) permit differences. The option is given once for each
         /// rule, the strictest first. person, person+address and ladder are lists of rules. Both sides need the same
         /// rules; see docs/notes/2026-11-28-linkage.md.
         "RULE" r#match: RuleForm = Vec::new();
@@ -318,6 +319,11 @@ options! {
         "N" min_cell: Maybe<Count> = None;
         /// For queries: the maximum number of groups.
         "N" max_cells: Maybe<Count> = None;
+        /// With --match: the maximum share of false matches to expect, as in 0.5%.
+        ///
+        /// It is a share of the smaller table's rows. Each side predicts it from its own table, once both sizes are
+        /// known and before anything is revealed; `vesica check` shows it for each rule.
+        "SHARE" max_false: Maybe<Parsed<Percentage>> = None;
         /// For numbers with noise: the maximum ε of all runs together, as in 10.
         ///
         /// Each run that begins spends the ε of --epsilon.

@@ -30,6 +30,7 @@ mod fault;
 mod form;
 mod gateway;
 mod job;
+mod keys;
 mod linked;
 mod list;
 mod lookup;
@@ -38,6 +39,7 @@ mod numbers;
 mod options;
 mod planned;
 mod project;
+mod quality;
 mod rules;
 mod selection;
 mod service;
@@ -72,6 +74,7 @@ pub use self::{
     options::{Described, Given, Options, is_file},
     planned::Planned,
     project::{IDENTITY, Project},
+    quality::Judged,
     service::{ListService, LogForm, Service},
     stamp::Stamp,
     to_run::{Around, LEDGER, identifiers, profiles, read_agreement},

@@ -137,8 +137,8 @@ pub(crate) fn check(named: &[&'static str]) -> Result<(), Fault> {
 mod tests {
     use super::*;
     use crate::{
-        Acceptance, Check, Gateway, Invited, Job, List, ListService, Lookup, Options, Planned,
-        Service, Terms,
+        Acceptance, Check, Gateway, Invited, Job, Judged, List, ListService, Lookup, Options,
+        Planned, Service, Terms,
     };
 
     #[test]
@@ -150,6 +150,7 @@ mod tests {
             ListService::described(),
             Lookup::described(),
             Check::described(),
+            Judged::described(),
             Planned::described(),
             Gateway::described(),
             Invited::described(),

@@ -123,6 +123,7 @@ impl Limits {
             max_result_total: self.max_result_total,
             min_cell: self.min_cell,
             max_cells: self.max_cells,
+            max_false: self.max_false,
             epsilon_total: self.epsilon_total,
             max_runs_per_day: self.max_runs_per_day,
             max_runs: self.max_runs,
@@ -335,7 +336,7 @@ impl Job {
         Ok(offer)
     }
 
-    /// Refuses fields that are not those of the agreed rules.
+    /// Refuses fields that do not fit the agreed rules.
     fn check_fields(&self, rules: &RuleTerms, agreed: &[Normalize]) -> Result<()> {
         if !self.table.key.is_empty() {
             let why = "names key columns, and under the agreement rules make the keys: name their fields with --field";

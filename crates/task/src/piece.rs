@@ -52,7 +52,7 @@ pub struct RowsPiece {
     pub of_identifiers: Vec<u64>,
     /// The rows with the matching keys.
     pub rows: Vec<RowNumber>,
-    /// The number of each row: that of its match, counted from 1 in each partition, or that of its rule.
+    /// The number of each row, if rows have one: its match, counted from 1 in each partition, or its rule.
     pub ids: Option<Vec<u64>>,
     /// The items of the matches, if this side has yet to reveal them.
     pub unrevealed: Option<Set>,

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use vesica_core::error::Result;
+use vesica_core::{error::Result, words::counted};
 use vesica_keyset::{
-    findings::Findings, key::KeyColumn, keyset::KeySet, reading::Reading, survey::ColumnFindings,
+    findings::Findings, key::KeyColumn, keyset::KeySet, reading::Reading,
+    rule_findings::RuleFindings, survey::ColumnFindings,
 };
-use vesica_linkage::Rules;
+use vesica_linkage::{MatchRule, Rules};
 use vesica_normalize::null_values::NullValues;
 use vesica_table::{
     input::Columns,
@@ -42,12 +43,29 @@ pub struct Check {
     pub findings: Findings,
     /// The effect of the normalisation on each key column, in the order of the key; empty for an empty file.
     pub key_columns: Vec<ColumnFindings>,
+    /// The rules in their order, if rules make the keys.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<CheckedRule>,
+}
+
+/// A rule, with the numbers of a table's keys by it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckedRule {
+    /// The rule.
+    pub rule: String,
+    /// The numbers.
+    #[serde(flatten)]
+    pub found: RuleFindings,
+    /// Pairs of different people to expect that agree by this rule, in a run with a table of `peer_rows` rows.
+    pub false_matches: f64,
+    /// The bits of a guess.
+    pub guess_bits: f64,
 }
 
 /// The keys of a table to look at.
 #[derive(Debug, Clone, Default)]
 pub struct CheckedKeys {
-    /// The key columns; those of the fields, if rules make the keys.
+    /// The key columns, or the columns of fields if rules make the keys.
     pub columns: Vec<KeyColumn>,
     /// The number of key columns of each identifier; empty if all columns form one identifier.
     pub identifiers: Vec<u8>,
@@ -55,6 +73,8 @@ pub struct CheckedKeys {
     pub rules: Option<Rules>,
     /// Values that count as empty.
     pub null_values: NullValues,
+    /// The rows of the other table, for predictions; `None` for as many as this one has.
+    pub peer_rows: Option<u64>,
 }
 
 impl CheckedKeys {
@@ -69,6 +89,7 @@ impl CheckedKeys {
             identifiers: Vec::new(),
             rules: Some(rules),
             null_values,
+            peer_rows: None,
         }
     }
 }
@@ -78,7 +99,7 @@ impl CheckedKeys {
 /// # Errors
 /// Any fault of the table.
 pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> Result<Check> {
-    let CheckedKeys { columns: keys, identifiers, rules, null_values } = keys;
+    let CheckedKeys { columns: keys, identifiers, rules, null_values, peer_rows } = keys;
     let dialect: Dialect = dialect.into();
     let memory = dialect.most_bytes;
     let input = input.open(dialect)?;
@@ -101,6 +122,11 @@ pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> 
     let (delimiter, compression) = (scan.delimiter(), scan.compression());
     let (table, mut set, mut findings) = KeySet::read(scan, &reading, |_, _| {})?;
     findings.warnings.extend(unwritten.map(|fault| fault.to_string()));
+    let rules = rules.as_ref().map(|rules| of_rules(rules, &findings, *peer_rows));
+    let rules = rules.unwrap_or_default();
+    findings.warnings.extend(rules.iter().zip(1..).filter_map(|(rule, number)| {
+        rule.warning(number, findings.rows.read.min(peer_rows.unwrap_or(u64::MAX)))
+    }));
     Ok(Check {
         bytes: table.digest().map_or(0, |digest| digest.bytes),
         format: table.format().name(),
@@ -111,7 +137,42 @@ pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> 
         delimiter,
         findings,
         key_columns: set.take_survey(),
+        rules,
     })
+}
+
+/// Returns the rules with the numbers of a table.
+fn of_rules(rules: &Rules, findings: &Findings, peer_rows: Option<u64>) -> Vec<CheckedRule> {
+    let rows = findings.rows.read;
+    let peer_rows = peer_rows.unwrap_or(rows) as f64;
+    let rule = |(rule, found): (&MatchRule, &RuleFindings)| CheckedRule {
+        rule: rule.to_string(),
+        found: *found,
+        false_matches: found.false_matches(rows, peer_rows),
+        guess_bits: found.guess_bits(rows),
+    };
+    rules.rules().iter().zip(&findings.rules).map(rule).collect()
+}
+
+impl CheckedRule {
+    /// Warns of a rule that matches many pairs of different people, as a share of the smaller table's rows.
+    fn warning(&self, number: usize, rows: u64) -> Option<String> {
+        /// The share of rows from which a rule does more harm than good.
+        const MANY: f64 = 0.005;
+        if self.false_matches <= MANY * rows as f64 || self.false_matches < 1.0 {
+            return None;
+        }
+        // Rules by convention name the given name so.
+        let cause = match self.rule.contains("first") {
+            true => "people with the same frequent values",
+            false => "twins and others of one household, for it compares no field `first`",
+        };
+        Some(format!(
+            "rule {number} ({}) would match about {} of different people, mostly {cause}: add a part to it, or leave it out",
+            self.rule,
+            counted(self.false_matches.ceil() as u64, "pair")
+        ))
+    }
 }
 
 #[cfg(test)]

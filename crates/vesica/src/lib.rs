@@ -57,6 +57,7 @@ pub mod decoders;
 mod figures;
 mod identity;
 mod plan;
+mod quality;
 mod runner;
 
 #[cfg(test)]
@@ -89,6 +90,7 @@ pub use vesica_task::{
 pub use self::{
     check::{CheckedKeys, check},
     plan::plan,
+    quality::match_quality,
     runner::{Finished, Runner},
 };
 
@@ -210,12 +212,16 @@ pub mod report {
         words::{bytes, counted, grouped},
     };
 
-    pub use crate::check::Check;
+    pub use crate::{
+        check::{Check, CheckedRule},
+        quality::{GreedyStep, Interval, LabelledTable, MatchQuality, Quality, RuleQuality},
+    };
     pub use vesica_agree::terms::Terms;
     pub use vesica_keyset::{
         counts::RowCounts,
         findings::{Findings, FrequentKey},
         oddities::Oddity,
+        rule_findings::{FalseMatches, RuleFindings},
         survey::ColumnFindings,
     };
     pub use vesica_normalize::shown::shown;
@@ -223,8 +229,8 @@ pub mod report {
     pub use vesica_run::{
         phases::{described, waited_for},
         report::{
-            FailureReason, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun,
-            Status,
+            FailureReason, Fingerprints, PhaseReport, Program, REPORT_VERSION, RuleOfRun,
+            SecurityOfRun, Status,
         },
     };
     pub use vesica_table::{digest::InputDigest, formulas::ColumnFormulas};

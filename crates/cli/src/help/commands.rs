@@ -70,6 +70,23 @@ const RUN: &[CommandHelp] = &[
         ],
     },
     CommandHelp {
+        command: "match-quality",
+        usage: &[
+            "vesica match-quality <TABLE> [SECOND] --truth <COL> --field <NAME=COL:HOW> --match <RULE> [OPTIONS]",
+        ],
+        short: &[],
+        examples: &[
+            (
+                "Judge rules on two tables that have a number of each person",
+                "vesica match-quality a.csv b.csv --truth person_id --field first=Vorname:name --field last=Nachname:name --field dob=Geburtstag:date --match person",
+            ),
+            (
+                "Judge a rule on the known duplicates of one table",
+                "vesica match-quality customers.csv --truth customer_id --field last=name:name --field dob=birthday:date --match last,dob",
+            ),
+        ],
+    },
+    CommandHelp {
         command: "preview",
         usage: &[
             "vesica preview <JOB> [OPTIONS]",

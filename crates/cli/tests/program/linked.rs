@@ -36,7 +36,7 @@ const STRICT_FIRST: [&str; 4] = [
     "first, last, postcode",
 ];
 
-fn header(party: Party) -> &'static str {
+pub fn header(party: Party) -> &'static str {
     match party {
         Connecting => "first,last,birthday,postcode,person",
         Listening => "PLZ,Geburtstag,Nachname,Vorname,person",
@@ -56,13 +56,13 @@ fn line(party: Party, record: &Record) -> String {
     }
 }
 
-fn text(party: Party, table: &[Record]) -> String {
+pub fn text(party: Party, table: &[Record]) -> String {
     table
         .iter()
         .fold(header(party).to_owned() + "\n", |text, record| text + &line(party, record) + "\n")
 }
 
-fn tables(rows: usize, seed: u64) -> (Lab, TwoTables) {
+pub fn tables(rows: usize, seed: u64) -> (Lab, TwoTables) {
     let (lab, tables) = (Lab::new(), two_tables(rows, seed));
     lab.write(Connecting, text(Connecting, &tables.ours));
     lab.write(Listening, text(Listening, &tables.theirs));
@@ -70,12 +70,12 @@ fn tables(rows: usize, seed: u64) -> (Lab, TwoTables) {
 }
 
 /// Returns the flags of a party with these rules.
-fn flags<'a>(party: Party, rules: &[&'a str]) -> Vec<&'a str> {
+pub fn flags<'a>(party: Party, rules: &[&'a str]) -> Vec<&'a str> {
     let fields = FIELDS[party as usize].into_iter().flat_map(|field| ["--field", field]);
     fields.chain(rules.iter().flat_map(|rule| ["--match", rule])).collect()
 }
 
-fn rules(texts: &[&str]) -> Rules {
+pub fn rules(texts: &[&str]) -> Rules {
     let field = FIELDS[0].map(|field| field.parse().unwrap()).to_vec();
     spec::Table { field, ..spec::Table::default() }.rules(texts).unwrap()
 }
@@ -116,6 +116,19 @@ fn matched(texts: &[&str], mine: &[Record], theirs: &[Record]) -> BTreeMap<usize
         }
     }
     found
+}
+
+/// Returns the number of rows that match by the first rule and by a later one.
+fn found_again(texts: &[&str], mine: &[Record], theirs: &[Record]) -> usize {
+    let rules = rules(texts);
+    let theirs = keys(&rules, theirs);
+    let [mut first, mut later] = [BTreeSet::new(), BTreeSet::new()];
+    for ((rule, key), rows) in keys(&rules, mine) {
+        if theirs.contains_key(&(rule, key)) {
+            if rule == 0 { &mut first } else { &mut later }.extend(rows);
+        }
+    }
+    first.intersection(&later).count()
 }
 
 /// Returns the output of a party that finds these rows.
@@ -159,6 +172,9 @@ fn matched_rows_are_those_in_the_clear() {
             (1..=count).map(|rule| mine.values().filter(|first| **first == rule).count()).collect();
         assert_eq!(report["rows_of_rules"], serde_json::json!(by_first));
         outputs.insert(expected);
+        // The estimate without labels: rows of the first rule that a later one finds too.
+        let again = found_again(rules, &ours, &theirs);
+        assert_eq!(report["rows_found_again"], again, "{rules:?}");
     }
     assert_eq!(outputs.len(), 4, "the order of rules counts");
 }
@@ -215,7 +231,7 @@ fn rules_are_refused_where_they_would_mislead() {
         ),
         (&["--answer", "count"], "a row that matches by two rules would count twice"),
         (&["--align"], "leave out --align"),
-        (&["--key", "first"], "--key and --match exclude each other"),
+        (&["--key", "first"], "--key and --field exclude each other"),
         (&["--diagnose"], "--diagnose compares one key at a time"),
         (
             &["--match", "frist, last"],
@@ -239,7 +255,7 @@ fn lengths_do_not_show_missing_fields() {
     for record in lacking.iter_mut().filter(|record| !there.contains(&record.person)) {
         record.postcode.clear();
     }
-    let mut bytes = |table: &[Record], more: &[&str]| {
+    let bytes = |table: &[Record], more: &[&str]| {
         lab.write(Connecting, text(Connecting, table));
         let [mine, there] = [(Connecting, "me"), (Listening, "peer")].map(|(party, learns)| {
             [&flags(party, &STRICT_FIRST)[..], &["--learns", learns], more].concat()

@@ -22,7 +22,10 @@ use vesica_core::{
     error::{Class, Error, Result},
     parties::{Parties, Role, Security},
 };
-use vesica_keyset::counts::RowCounts;
+use vesica_keyset::{
+    counts::RowCounts,
+    rule_findings::{FalseMatches, RuleFindings},
+};
 use vesica_net::{Meter, meter::peak_memory};
 use vesica_partner::account::{End, LedgerLine};
 use vesica_psi::Adversary;
@@ -82,6 +85,10 @@ pub struct Report {
     pub input: Option<InputDigest>,
     /// This side's rows.
     pub rows: Option<RowCounts>,
+    /// The numbers of this side's keys by rule; `None` if columns make the keys.
+    pub rules: Option<Vec<RuleOfRun>>,
+    /// The false matches to expect by all rules; `None` without rules.
+    pub false_matches: Option<FalseMatches>,
     /// Distinct keys of the other side.
     pub peer_items: Option<u64>,
     /// The number of times the run was started, this time included, if it can be resumed.
@@ -167,6 +174,16 @@ pub struct SecurityOfRun {
     pub provided: Option<&'static str>,
 }
 
+/// A rule, and the numbers of this side's keys by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleOfRun {
+    /// The rule.
+    pub rule: String,
+    /// The numbers.
+    #[serde(flatten)]
+    pub found: RuleFindings,
+}
+
 /// The cost of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseReport {
@@ -206,6 +223,8 @@ impl Report {
             ledger: None,
             input: None,
             rows: None,
+            rules: None,
+            false_matches: None,
             peer_items: None,
             partitions: None,
             attempts: None,
@@ -237,6 +256,15 @@ impl Report {
         self.terms = Some(terms.clone());
         self.terms_hash = Some(terms.hash());
         self.security = Some(SecurityOfRun { required: terms.security(), provided: None });
+    }
+
+    /// Sets the numbers of this side's keys by rule.
+    pub(crate) fn set_rules(&mut self, findings: &[RuleFindings]) {
+        let terms = self.terms.as_ref();
+        self.rules = terms.and_then(Terms::rules).map(|terms| {
+            let rules = terms.rules().iter().zip(findings);
+            rules.map(|(rule, found)| RuleOfRun { rule: rule.clone(), found: *found }).collect()
+        });
     }
 
     /// Sets the protocol that ran.

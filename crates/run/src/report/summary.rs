@@ -18,6 +18,7 @@ impl Report {
         lines.extend(self.columns());
         lines.extend(self.formulas.iter().map(ColumnFormulas::sentence));
         lines.extend(self.left_out());
+        lines.extend(self.linked());
         lines.push(self.costs());
         lines.extend(self.proof());
         lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));
@@ -94,6 +95,39 @@ impl Report {
             grouped(rows.null),
             grouped(rows.duplicate)
         ))
+    }
+
+    /// Describes the matches by rules: how many rows each is the first to match, how many false ones to expect, and how
+    /// many rows of the first rule the others found too.
+    fn linked(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(first) = &self.outcome.rows_of_rules {
+            let by_rule = first.iter().zip(1..);
+            let by_rule = by_rule.map(|(rows, rule)| format!("{} by rule {rule}", grouped(*rows)));
+            let by_rule: Vec<_> = by_rule.collect();
+            lines.push(format!("rows by the first rule that matches: {}", by_rule.join(", ")));
+        }
+        if let (Some(found), Some(_)) = (self.false_matches, &self.outcome.rows_of_rules) {
+            lines.push(format!(
+                "false matches to expect by all rules: {} at most, {:.2} % of the smaller table's rows",
+                grouped(found.expected.ceil() as u64),
+                100.0 * found.share()
+            ));
+        }
+        let of_first = self.outcome.rows_of_rules.as_ref().and_then(|first| {
+            let first_rule = *first.first().filter(|rows| **rows > 0)?;
+            (first.len() > 1).then_some(first_rule)
+        });
+        if let (Some(again), Some(of_first)) = (self.outcome.rows_found_again, of_first) {
+            lines.push(format!(
+                "later rules also match {} of the {} of rule 1 ({:.1} %): if rule 1 is a number that identifies people, this \
+                 estimates the share of people that the later rules find",
+                grouped(again),
+                counted(of_first, "row"),
+                100.0 * again as f64 / of_first as f64
+            ));
+        }
+        lines
     }
 
     fn costs(&self) -> String {

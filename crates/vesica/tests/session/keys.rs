@@ -27,9 +27,9 @@ fn both_sides_get_the_warnings_of_a_check() {
     // `x-1`, and not `NULL`.
     assert_eq!((a.outcome.matches, b.outcome.matches), (Some(1), Some(1)));
     assert_eq!(a.rows.unwrap().null, 9);
-    let keys = [vesica::files::KeyColumn { name: "k".into(), normalize: Normalize::TRIM }];
-    let found =
-        vesica::check(input, Delimiter::Comma, &keys, &[], &Default::default()).unwrap().findings;
+    let columns = vec![vesica::files::KeyColumn { name: "k".into(), normalize: Normalize::TRIM }];
+    let keys = vesica::CheckedKeys { columns, ..Default::default() };
+    let found = vesica::check(input, Delimiter::Comma, &keys).unwrap().findings;
     let seen = witness.seen.lock().unwrap();
     let warned: Vec<_> = seen.iter().filter_map(|line| line.strip_prefix("warning ")).collect();
     assert_eq!(warned, found.warnings);

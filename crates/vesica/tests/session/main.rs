@@ -50,6 +50,8 @@ impl Bench {
             spill: None,
             resume: None,
             columns: vec!["k".into()],
+            pad_keys: false,
+            min_rule: None,
             values: None,
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
@@ -245,9 +247,9 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "agreement answer attempts bins_written bytes_received bytes_sent cells clamped disclosure ended failure filtered fingerprints formulas hints input learned ledger matches \
+        "agreement answer attempts bins_written bytes_received bytes_sent cells clamped disclosure ended failure false_matches filtered fingerprints formulas hints input learned ledger matches \
          matches_of_identifiers output partitions peak_memory_bytes peer_items phases program protocol record report_version role \
-         rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
+         rounds rows rows_found_again rows_of_rules rows_written rules seconds security started status terms terms_hash unconfirmed unreadable"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
     assert_eq!(fields(&report["learned"]), "assuming me peer");

@@ -1,7 +1,8 @@
 //! Ambiguous keys: those that rows with different fields have.
 //!
-//! Two people of one table share such a key, so a person who has it in the other table would match both. These keys take
-//! no part, except keys of the first rule: tables hold people twice, and their records agree by the strictest rule.
+//! Two people of one table share such a key, so a person who has it in the other table would match both. These keys
+//! take no part, except keys of the first rule: tables hold people twice, and their records agree by the strictest
+//! rule.
 
 use crate::{
     key_number::KeyNumber, key_rows::KeyRows, linked::FIELDS_HASH, rule_findings::RuleFindings,

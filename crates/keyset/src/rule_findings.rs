@@ -52,8 +52,8 @@ pub struct FalseMatches {
 }
 
 impl FalseMatches {
-    /// Predicts them from the numbers of one table's rules, its rows and keys, and the keys of the other side. It assumes
-    /// that the other side's rows have as many keys each.
+    /// Predicts them from the numbers of one table's rules, its rows and keys, and the keys of the other side. It
+    /// assumes that the other side's rows have as many keys each.
     pub fn predict(rules: &[RuleFindings], rows: u64, keys: u64, peer_keys: u64) -> Self {
         let peer_rows = peer_keys as f64 * rows as f64 / keys.max(1) as f64;
         let expected = rules.iter().map(|rule| rule.false_matches(rows, peer_rows)).sum();

@@ -97,7 +97,10 @@ impl Task for Rows {
         let matches = outcome.matches?;
         let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
         let of = match &outcome.matches_of_identifiers {
-            Some(counts) => format!("{of} ({})", by_identifier(counts)),
+            Some(counts) => {
+                let kind = if outcome.rows_of_rules.is_some() { "rule" } else { "identifier" };
+                format!("{of} ({})", by_kind(counts, kind))
+            }
             None => of,
         };
         let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
@@ -105,10 +108,10 @@ impl Task for Rows {
     }
 }
 
-/// Describes the number of matching keys of each identifier.
-fn by_identifier(counts: &[u64]) -> String {
+/// Describes the number of matching keys of each identifier or rule.
+fn by_kind(counts: &[u64], kind: &str) -> String {
     let counts = counts.iter().enumerate();
-    let of = |(i, count): (usize, &u64)| format!("{} of identifier {}", grouped(*count), i + 1);
+    let of = |(i, count): (usize, &u64)| format!("{} of {kind} {}", grouped(*count), i + 1);
     counts.map(of).collect::<Vec<_>>().join(", ")
 }
 

@@ -317,8 +317,8 @@ mod tests {
 
     const RULES: [&str; 3] = ["first, last, dob", "left(first, 1), dob", "last, dob"];
 
-    /// The first rule finds Ann and Cleo, and Eve falsely; the third one Bob; the second one takes Bea for Ben. The twins
-    /// Cleo and Dan share a key of the third rule here, so it takes no part.
+    /// The first rule finds Ann and Cleo, and Eve falsely; the third one Bob; the second one takes Bea for Ben. The
+    /// twins Cleo and Dan share a key of the third rule here, so it takes no part.
     const A: &str =
         "p,f,l,d\n1,Ann,Lee,1\n2,Bob,Ray,2\n3,Bea,Fox,3\n4,Cleo,Day,4\n5,Dan,Day,4\n,Eve,Kay,5\n";
     const B: &str =

@@ -44,29 +44,15 @@ impl Bench {
         let input = self.path(&format!("{name} in.csv"));
         fs::write(&input, text).unwrap();
         Job {
-            input: Source::File(input),
-            format: None,
             delimiter: Delimiter::Comma,
-            spill: None,
-            resume: None,
-            columns: vec!["k".into()],
-            pad_keys: false,
-            min_rule: None,
-            values: None,
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
-            allow_empty: false,
-            offer: Offer::new(vec![Normalize::NONE], learns),
             output: Some(self.path(&format!("{name} out.csv")).into()),
-            select: None,
-            unmatched: false,
             formulas: Formulas::default(),
             report: Some(self.path(&format!("{name} report.json"))),
-            protected: Vec::new(),
             threads: 1,
             planner: PlannerInputs::default(),
-            partnership: None,
-            seat: None,
+            ..Job::new(Source::File(input), ["k"], Offer::new(vec![Normalize::NONE], learns))
         }
     }
 

@@ -126,7 +126,7 @@ impl Offer {
             return Err(Error::usage(Misuse::Key, message));
         }
         if self.rules.is_some() && !self.identifiers.is_empty() {
-            let message = "rules make the keys (--match), so that there are no identifiers (--key)";
+            let message = "rules make the keys (--match): leave out identifiers (--key)";
             return Err(Error::usage(Misuse::Identifiers, message));
         }
         if !are_identifiers(&self.identifiers, self.keys.len()) {

@@ -13,7 +13,7 @@ sections! {
         /// The table.
         table: CheckedTable,
         /// The normalisation of its keys.
-        keys: KeyTerms,
+        keys: CheckedTerms,
         /// The memory.
         resources: MemoryLimit,
         /// The form of the answer.
@@ -28,7 +28,12 @@ selection! {
 
 selection! {
     /// The normalisation of keys.
-    pub struct KeyTerms of Terms { "match", "normalize", "null-values" }
+    pub struct KeyTerms of Terms { "normalize", "null-values" }
+}
+
+selection! {
+    /// The rules or the normalisation of the keys of a table that is checked.
+    pub struct CheckedTerms of Terms { "match", "normalize", "null-values" }
 }
 
 selection! {

@@ -273,7 +273,7 @@ fn rules_are_for_rows_in_no_common_order() {
             "only a query for rows takes rules",
             refused,
         ),
-        (|o| o.identifiers = vec![1, 3], "there are no identifiers", refused),
+        (|o| o.identifiers = vec![1, 3], "leave out identifiers", refused),
         (|o| o.align = true, "leave out --align", "a common order for a query that has none"),
         (|o| o.diagnose = true, "name one --key in place of rules", refused),
         (

@@ -22,7 +22,7 @@ impl Job {
         Err(Error::usage(Misuse::Output, message))
     }
 
-    /// Refuses options of a join if there is no join, or if they are for the other side of it.
+    /// Refuses options of a join in any other run, and options for the other side of a join.
     pub(super) fn check_join(&self) -> Result<()> {
         let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
         let rows = sends.as_ref().map_or(1, |sent| sent.rows);

@@ -195,7 +195,7 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
         "shares are for two parties: ask for rows, a count, a sum or a threshold"
     } else if offer.query.selected().is_some() {
         "a query over both tables is for two parties: ask for rows, a count, a sum or a threshold"
-    } else if !offer.identifiers.is_empty() {
+    } else if !offer.identifiers.is_empty() || offer.rules.is_some() {
         "among several parties a row has one identifier: it could match one party by one of them, and another party by \
          another; name one --key"
     } else if offer.diagnose {

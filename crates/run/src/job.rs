@@ -41,7 +41,7 @@ use vesica_table::{
     stage,
     target::{self, Protected},
 };
-use vesica_task::query::ResultForm;
+use vesica_task::{interface::Content, query::ResultForm};
 
 pub use self::ending::finish;
 

@@ -64,6 +64,6 @@ impl Job {
     pub(crate) fn offer_among(&self, seat: &Seat) -> Result<Offer> {
         let learns = if seat.me == seat.cast.leader { Learns::Me } else { Learns::Peer };
         let terms = Terms { learns: Some(learns), ..self.terms.clone() };
-        terms.offer(&self.table.key, self.table.duplicates.rows, None)
+        terms.offer(&self.table, self.table.duplicates.rows, None)
     }
 }

@@ -2,8 +2,8 @@
 
 pub(crate) mod basic;
 pub(crate) mod domain;
-pub(crate) mod members;
 pub(crate) mod linked;
+pub(crate) mod members;
 
 use std::{ffi::OsStr, fmt::Debug};
 

@@ -23,8 +23,8 @@ use crate::{
             AnswerForm, Columns, Declarations, Join, KeyForm, NullValuesForm, Profiles, Progress,
             ProtocolForm, ProxyForm, QueryForm, Repeats, RepeatsForm, TableFile,
         },
-        members::MembersForm,
         linked::{FieldForm, RuleForm},
+        members::MembersForm,
     },
     options::{options, sections},
 };

@@ -1,8 +1,9 @@
 //! The terms of a run among several parties.
 //!
-//! All parties name the same [`Cast`]: who they are, who leads, and who is the pivot. Each sends its offer to all others,
-//! so all merge the same offers: the leader's with that of each other party, as between two. Leader and pivot end the
-//! run with each other, under the strictest values of all parties. The other parties, the helpers, bring only keys.
+//! All parties name the same [`Cast`]: who they are, who leads, and who is the pivot. Each sends its offer to all
+//! others, so all merge the same offers: the leader's with each other party's, as between two. Leader and pivot end
+//! the run with each other, under the strictest values of all parties. The other parties, the helpers, provide only
+//! keys.
 
 mod said;
 
@@ -113,7 +114,7 @@ impl Cast {
     /// Returns the number of the party with this fingerprint.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is none.
+    /// [`Error::Usage`] if no party has it.
     pub fn number_of(&self, fingerprint: &str) -> Result<usize> {
         let number = self.parties.iter().position(|party| party.fingerprint == fingerprint);
         number.ok_or_else(|| {
@@ -208,7 +209,7 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
         "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
          against malicious ones"
     } else if place == Place::Helper && (offer.brings_values || offer.sends.is_some()) {
-        "only the leader and the pivot bring values or columns: make the party with them the --pivot"
+        "only the leader and the pivot provide values or columns: make the party with them the --pivot"
     } else {
         return match place {
             // Leader and pivot check the query.
@@ -330,8 +331,8 @@ impl JointTerms {
         for (party, offer) in offers.iter().enumerate().filter(|(party, _)| *party != cast.leader) {
             let as_pivot = match cast.place(party) {
                 Place::Helper if offer.brings_values || offer.sends.is_some() => {
-                    let what = "values and columns, which only leader and pivot bring";
-                    let said = format!("{} brings some", cast.name(party));
+                    let what = "values and columns, which only leader and pivot provide";
+                    let said = format!("{} provides some", cast.name(party));
                     return Err(of(
                         cast,
                         party,
@@ -406,7 +407,7 @@ impl JointTerms {
     }
 }
 
-/// Returns an offer that brings what another one brings beside its keys.
+/// Returns an offer with the values and columns of another one.
 fn bringing(offer: &WireOffer, other: &WireOffer) -> WireOffer {
     let mut offer = offer.clone();
     offer.brings_values = other.brings_values;

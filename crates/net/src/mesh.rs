@@ -104,7 +104,7 @@ impl<'a> Mesh<'a> {
         thread::scope(|scope| {
             let pulse = || {
                 while !is_over.load(Ordering::Relaxed) {
-                    // A channel that fails is left alone.
+                    // A channel that fails is not used any more here.
                     others.retain_mut(|other| other.keep_alive().is_ok());
                     thread::park_timeout(PULSE);
                 }
@@ -208,7 +208,7 @@ impl<'a> Mesh<'a> {
         self.with_each(|_, channel| channel.finish())
     }
 
-    /// Tells all other parties why this one stops, as [`Channel::abort`] does.
+    /// Gives all other parties the reason why this one stops, as [`Channel::abort`] does.
     pub fn abort(&mut self, reason: AbortReason) {
         thread::scope(|scope| {
             for channel in &mut self.channels {

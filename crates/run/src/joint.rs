@@ -66,7 +66,7 @@ fn reason(error: &Error, gone: Option<usize>) -> Option<AbortReason> {
     let is_lost = error.class() == Class::Network;
     let missing = gone.filter(|_| is_lost).and_then(|party| u8::try_from(party).ok());
     let of_party = missing.map(AbortReason::Missing);
-    // The others wait for this party even if the one that is lost has told it why.
+    // The others wait for this party, too, if the one that is lost gave it a reason.
     error.abort_reason().or(of_party).or(is_lost.then_some(AbortReason::Internal))
 }
 

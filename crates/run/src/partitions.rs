@@ -180,7 +180,7 @@ impl<'a> PartitionWork<'a> {
         Self { gather, partitions, threads, turns, range, standing, recorded, fold, failed, error }
     }
 
-    /// Exchanges the items of each partition for those of this fold, if there is one.
+    /// Exchanges the items of each partition for derived ones, if there is a fold.
     pub(super) fn folded(self, fold: Option<&'a mut dyn Fold>) -> Self {
         Self { fold: Mutex::new(fold), ..self }
     }

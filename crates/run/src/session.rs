@@ -504,8 +504,8 @@ impl<'a> Session<'a> {
         least.next_power_of_two().ilog2() as usize
     }
 
-    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions, of
-    /// which `least` is the first. The openings of the seed, unless it is drawn already, and the echo travel with both
+    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions,
+    /// from `least` on. The openings of the seed, unless it is drawn already, and the echo travel with both
     /// sides' statements of their memory.
     fn choose(
         &mut self,

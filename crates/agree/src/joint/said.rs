@@ -1,4 +1,4 @@
-//! What the parties of a run among several learn, in sentences.
+//! The knowledge that the parties of a run among several gain, in sentences.
 
 use vesica_core::{parties::Role, words::grouped};
 use vesica_task::disclosure::{
@@ -10,7 +10,7 @@ use super::JointTerms;
 use crate::disclosed::Known;
 
 impl JointTerms {
-    /// Describes what this party and the others learn, and if whom. `known` has the facts of the session of leader and
+    /// Describes the facts that this party and the others learn. `known` has the facts of the session of leader and
     /// pivot, and `sizes` the sizes of all sets, once they are known.
     pub fn said(
         &self,

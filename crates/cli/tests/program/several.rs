@@ -17,7 +17,7 @@ struct Circle {
 }
 
 impl Circle {
-    /// Parties with these keys, of which those marked listen.
+    /// Creates parties with these keys; the marked ones listen.
     fn new(keys: Vec<BTreeSet<u32>>, listening: &[bool]) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let mut parties = Vec::new();
@@ -197,7 +197,7 @@ fn options_that_do_not_fit_are_refused_before_anybody_is_contacted() {
     one(1, &["--leader", "mall"]).assert(2, &["--leader names `mall`"]);
     one(0, &["--security", "malicious"]).assert(2, &["semi-honest"]);
     one(0, &["--learns", "me"]).assert(2, &["--parties and --learns exclude each other"]);
-    one(1, &["--answer", "sum:v"]).assert(2, &["only the leader and the pivot bring values"]);
+    one(1, &["--answer", "sum:v"]).assert(2, &["only the leader and the pivot provide values"]);
     one(1, &["--listen", "127.0.0.1:0"]).assert(2, &["--listen requires an address of this party"]);
     let other = ended(&["keygen", &circle.file(3, "identity")]).out;
     let stranger = one(0, &["--identity", &circle.file(3, "identity")]);

@@ -57,7 +57,7 @@ pub struct Gathering<'a> {
 }
 
 /// The connections of a party to all others.
-pub struct Gathered {
+pub struct Assembled {
     /// The connections, in the order of the other parties' numbers.
     pub connections: Vec<Connection>,
     /// This party's host, if it listens; it is kept until the run is over.
@@ -96,12 +96,12 @@ impl Gathering<'_> {
     /// matter.
     ///
     /// # Errors
-    /// Those of [`dial`]; [`Error::Bind`]; and [`Error::Absent`] with the names of the parties that have not come when
-    /// the time has run out.
+    /// The errors of [`dial`]; [`Error::Bind`]; and [`Error::Absent`] with the names of the parties that have not come
+    /// when the time has run out.
     ///
     /// # Panics
     /// If this party or the hub is not one of the parties, or the hub has no address although parties meet there.
-    pub fn gather(&self, meeting: &Meeting<'_>) -> Result<Gathered> {
+    pub fn gather(&self, meeting: &Meeting<'_>) -> Result<Assembled> {
         let started = Instant::now();
         let host = self.host(meeting)?;
         let mut met: BTreeMap<usize, Connection> = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Gathering<'_> {
         if let Some(host) = &host {
             self.answer(host, &mut met, started, meeting)?;
         }
-        Ok(Gathered { connections: met.into_values().collect(), host })
+        Ok(Assembled { connections: met.into_values().collect(), host })
     }
 
     /// Dials a party, and names the one for whom the connection is.

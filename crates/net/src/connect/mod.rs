@@ -30,7 +30,7 @@ pub use self::{
     connection::Connection,
     dial::dial,
     exchange::exchange,
-    gather::{Gathered, Gathering, Host, MAX_PARTIES, Member},
+    gather::{Assembled, Gathering, Host, MAX_PARTIES, Member},
     listen::listen,
     relayed::relayed,
     serve::{Server, Visit},

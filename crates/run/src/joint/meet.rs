@@ -9,7 +9,7 @@ use std::{
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_net::{
     Channel,
-    connect::{self, Connection, Gathered, Gathering, Host, Meeting, Member},
+    connect::{self, Assembled, Connection, Gathering, Host, Meeting, Member},
 };
 use vesica_table::remote::exchange_folder;
 
@@ -56,9 +56,9 @@ impl Venue {
                 met.map_err(|error| error.of_party(seat.cast.name(party)))
             });
             let connections = connections.collect::<Result<Vec<_>>>()?;
-            Ok::<_, Error>(Gathered { connections, host: None })
+            Ok::<_, Error>(Assembled { connections, host: None })
         };
-        let Gathered { connections, host } = match self {
+        let Assembled { connections, host } = match self {
             Self::Addresses { listen } => gather(seat, members, listen.as_deref(), meeting)?,
             Self::Relay(address) => each(&|_, meeting| Ok(connect::relayed(address, meeting)?.1))?,
             Self::Exchange(folder) => each(&|party, meeting| {
@@ -87,7 +87,7 @@ fn gather(
     members: &[Member],
     listen: Option<&str>,
     meeting: &Meeting<'_>,
-) -> Result<Gathered> {
+) -> Result<Assembled> {
     let has_address = |party: &usize| members[*party].address.is_some();
     // The leader carries the most, so others need not.
     let hub = [seat.cast.leader].into_iter().chain(0..members.len()).find(has_address);

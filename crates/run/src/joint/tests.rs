@@ -33,7 +33,7 @@ impl World {
         Self { cast: Cast::new(parties, NAMES[leader], NAMES[pivot]).unwrap(), keys }
     }
 
-    /// Sets of these sizes, of keys of which many are in several.
+    /// Sets of these sizes; many keys are in several of them.
     fn random(sizes: &[usize], leader: usize, pivot: usize, rng: &mut StdRng) -> Self {
         let most = sizes.iter().max().map_or(1, |most| most * 3 / 2 + 1) as u32;
         let keys = sizes.iter().map(|size| (0..*size).map(|_| rng.random_range(0..most)).collect());
@@ -105,7 +105,7 @@ impl World {
         })
     }
 
-    /// All parties succeed, only the leader has rows, and they are those of an oracle.
+    /// All parties succeed, and only the leader has rows, as a plain intersection has them.
     #[track_caller]
     fn assert_rows(&self, change: impl Fn(usize, &mut Job) + Sync) {
         let ran = self.run(change);

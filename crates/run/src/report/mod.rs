@@ -65,7 +65,7 @@ pub struct Report {
     pub role: Option<Role>,
     /// The fingerprints of both sides.
     pub fingerprints: Fingerprints,
-    /// All parties of a run among several. The members on the other side and the terms are then those of the session with
+    /// All parties of a run among several. The members on the other side and the terms then describe the session with
     /// this party's partner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parties: Option<PartiesReport>,

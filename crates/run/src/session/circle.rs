@@ -1,7 +1,7 @@
 //! The other parties of a run among several.
 //!
 //! They are folded to two: the items of leader and pivot are exchanged for derived ones, which are equal for keys that
-//! all parties have. Whatever then runs between the two is a run of two parties.
+//! all parties have. The run between the two then is a run of two parties.
 
 use rand::CryptoRng;
 use vesica_agree::joint::JointTerms;
@@ -20,7 +20,7 @@ pub(crate) struct Circle<'a> {
     /// The channels to all other parties but the partner.
     rest: PartialMesh<'a>,
     folds: Folds,
-    prepared: Option<Prepared>,
+    prepared: Option<FoldingParty>,
 }
 
 /// The facts about the folds of a run, one for each partition. All parties know them.
@@ -35,7 +35,7 @@ pub(super) struct Folds {
 }
 
 /// A party that is prepared for a partition.
-enum Prepared {
+enum FoldingParty {
     Leader(Leader),
     Pivot(Pivot),
     Helper(Helper),
@@ -70,7 +70,7 @@ impl<'a> Circle<'a> {
         self.me
     }
 
-    /// Returns the channels to all other parties, of which this one leads to the partner.
+    /// Returns the channels to all other parties; `channel` leads to the partner.
     pub(super) fn mesh<'b>(&'b mut self, channel: &'b mut Channel) -> Mesh<'b> {
         self.rest.with(channel)
     }
@@ -100,9 +100,9 @@ impl Fold for Circle<'_> {
         let mesh = &mut self.rest.with(channel);
         plan.agree(mesh)?;
         self.prepared = Some(match plan.place(mesh.me()) {
-            Place::Leader => Prepared::Leader(Leader::prepare(&plan, mesh, rng)?),
-            Place::Pivot => Prepared::Pivot(Pivot::prepare(&plan, mesh, rng)?),
-            Place::Helper => Prepared::Helper(Helper::prepare(&plan, mesh, rng)?),
+            Place::Leader => FoldingParty::Leader(Leader::prepare(&plan, mesh, rng)?),
+            Place::Pivot => FoldingParty::Pivot(Pivot::prepare(&plan, mesh, rng)?),
+            Place::Helper => FoldingParty::Helper(Helper::prepare(&plan, mesh, rng)?),
         });
         Ok(())
     }
@@ -116,9 +116,9 @@ impl Fold for Circle<'_> {
     ) -> Result<Set> {
         let mesh = &mut self.rest.with(channel);
         match self.prepared.take().expect("a partition is prepared before it is folded") {
-            Prepared::Leader(leader) => leader.fold(items, mesh, rng),
-            Prepared::Pivot(pivot) => Ok(pivot.fold(items)),
-            Prepared::Helper(helper) => {
+            FoldingParty::Leader(leader) => leader.fold(items, mesh, rng),
+            FoldingParty::Pivot(pivot) => Ok(pivot.fold(items)),
+            FoldingParty::Helper(helper) => {
                 helper.fold(items, mesh, rng)?;
                 Ok(Set::short(Vec::new()))
             }

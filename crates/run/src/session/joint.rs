@@ -31,7 +31,7 @@ use crate::partitions::Fold;
 /// The least number of partitions that a helper asks for.
 const LEAST: &str = "joint/least";
 
-/// The number of partitions and the method, which the leader tells the helpers.
+/// The number of partitions and the method, from the leader to the helpers.
 const CHOICE: &str = "joint/choice";
 
 /// The longest choice, in bytes.
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
         plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
     }
 
-    /// Chooses the method and the number of partitions with the partner, and tells the helpers.
+    /// Chooses the method and the number of partitions with the partner; the leader sends them to the helpers.
     fn choose_jointly(
         &mut self,
         sizes: &[u64],
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
         Ok((partitions, Chosen { method, cost: Some(candidate.cost), seed: seed.into() }))
     }
 
-    /// Tells leader and pivot the least number of partitions that fits this helper, and is told their choice.
+    /// Sends leader and pivot the least number of partitions that fits this helper, and receives their choice.
     fn be_told(&mut self, sizes: &[u64], are_held: bool, seed: Seed) -> Result<(usize, Chosen)> {
         let circle = self.circle()?;
         let (cast, me) = (circle.terms.cast().clone(), circle.me());

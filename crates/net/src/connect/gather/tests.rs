@@ -9,7 +9,7 @@ fn free() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
-/// Parties with identities, of which those marked listen.
+/// Parties with identities; the marked ones listen.
 fn parties(listening: &[bool]) -> (Vec<Identity>, Vec<Member>) {
     let identities: Vec<_> = listening.iter().map(|_| Identity::generate().unwrap()).collect();
     let member = |(number, (identity, listens)): (usize, (&Identity, &bool))| Member {
@@ -27,7 +27,7 @@ fn gathered<T: Send>(
     members: &[Member],
     present: &[usize],
     wait: Duration,
-    act: impl Fn(usize, Result<Gathered>) -> T + Sync,
+    act: impl Fn(usize, Result<Assembled>) -> T + Sync,
 ) -> Vec<T> {
     let hub = members.iter().position(|member| member.address.is_some()).unwrap();
     thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn gathered<T: Send>(
     })
 }
 
-/// Every pair has a session of its own, which no other pair has, whoever can listen.
+/// Every pair has a session of its own, regardless of the parties that can listen.
 #[test]
 fn all_pairs_connect_whoever_listens() {
     for listening in [
@@ -65,7 +65,7 @@ fn all_pairs_connect_whoever_listens() {
         let all: Vec<_> = (0..members.len()).collect();
         let sessions = Mutex::new(BTreeMap::new());
         gathered(&identities, &members, &all, LONG, |me, gathered| {
-            let Gathered { connections, host } = gathered.unwrap();
+            let Assembled { connections, host } = gathered.unwrap();
             let channels = connections.into_iter().map(|one| one.into_channel().unwrap());
             let mut channels: Vec<Channel> = channels.collect();
             let mut mesh = Mesh::new(me, &mut channels);
@@ -106,12 +106,12 @@ fn a_party_that_does_not_come_is_named() {
     assert!(club.to_string().starts_with("p2 did not connect"), "{club}");
 }
 
-/// A party that stops tells all others, also those that it reaches through another one.
+/// A party that stops informs all others, also parties that it reaches through another one.
 #[test]
 fn an_abort_reaches_all() {
     let (identities, members) = parties(&[true, false, false]);
     gathered(&identities, &members, &[0, 1, 2], LONG, |me, gathered| {
-        let Gathered { connections, host } = gathered.unwrap();
+        let Assembled { connections, host } = gathered.unwrap();
         let channels = connections.into_iter().map(|one| one.into_channel().unwrap());
         let mut channels: Vec<Channel> = channels.collect();
         let mut mesh = Mesh::new(me, &mut channels);

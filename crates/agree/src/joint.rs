@@ -292,7 +292,8 @@ impl JointTerms {
         let mine =
             serde_json::to_vec(&(VERSION, cast)).map_err(|_| Error::bug("a cast has JSON"))?;
         let all = mesh.all_texts(CAST, &mine, MAX_CAST)?;
-        for (party, theirs) in all.iter().enumerate().filter(|(_, theirs)| **theirs != mine) {
+        let other = all.iter().enumerate().find(|(_, theirs)| **theirs != mine);
+        if let Some((party, theirs)) = other {
             let mut malformed = || mesh.to(party).malformed(CAST, "not the parties of a run");
             let read = serde_json::from_slice::<(u32, serde_json::Value)>(theirs);
             let (version, other) = read.map_err(|_| of(cast, party, malformed().into()))?;

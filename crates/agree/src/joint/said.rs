@@ -50,7 +50,8 @@ impl JointTerms {
             false => {
                 let leader = cast.name(cast.leader);
                 let others = format!("Every party but {leader}");
-                let leads = sentence(leader, tense, [&result[..], &[each.clone()]].concat());
+                let leads =
+                    sentence(leader, tense, [&result[..], std::slice::from_ref(&each)].concat());
                 let others = sentence(&others, tense, vec![each]);
                 [sentence(this, tense, vec![sizes]), format!("{leads} {others}")]
             }

@@ -69,10 +69,11 @@ impl Session<'_> {
     pub fn say(&mut self, step: &'static str) -> Result<()> {
         // A request to stop must be noticed before this side announces that it continues.
         self.keep_alive()?;
-        Ok(match self.mesh() {
+        match self.mesh() {
             Some(mut mesh) => mesh.tell(step, &[])?,
             None => self.channel.send(step, &[])?,
-        })
+        }
+        Ok(())
     }
 
     /// Waits until the other side has reached a step of the end.
@@ -80,10 +81,11 @@ impl Session<'_> {
     /// # Errors
     /// Every error of a receive.
     pub fn hear(&mut self, step: &'static str) -> Result<()> {
-        Ok(match self.mesh() {
+        match self.mesh() {
             Some(mut mesh) => mesh.hear(step)?,
             None => self.channel.recv_into(step, &mut [])?,
-        })
+        }
+        Ok(())
     }
 
     /// Announces that this side's results are in place, and waits for the other side to announce the same. Returns the

@@ -377,7 +377,7 @@ pub enum InputFault {
     },
     /// A date is not in the period that its column declares.
     #[error(
-        "{place}, column `{column}`: the day is not from {first} to {last}; leave out this row, or agree on another period \
+        "{place}, column `{column}`: the day is not {days}; leave out this row, or agree on another period \
          with --column"
     )]
     OutsidePeriod {
@@ -385,10 +385,8 @@ pub enum InputFault {
         place: Place,
         /// The column.
         column: String,
-        /// The first day.
-        first: String,
-        /// The last day.
-        last: String,
+        /// The days that it may be, as words: from the first to the last.
+        days: Box<str>,
     },
     /// The table has no rows, and the settings forbid that.
     #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]

@@ -498,8 +498,7 @@ impl QueryReader {
                         return Err(row.fault(InputFault::OutsidePeriod {
                             place: row.place(),
                             column,
-                            first: period.first.to_string(),
-                            last: period.last.to_string(),
+                            days: format!("from {} to {}", period.first, period.last).into(),
                         }));
                     }
                     days

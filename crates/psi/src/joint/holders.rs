@@ -12,11 +12,11 @@
 //!
 //! A coalition of the leader with c of the others knows the keys of all sets with one of its members. For each x, what
 //! is left of the honest holders' shares is a random polynomial of degree k − 1 that is 0 at 0 and at the c points: any
-//! k − 1 − c of them are random and independent, and one more follows from these. So the leader learns the holders of an
-//! item exactly if they are k together with the coalition, as it would if the c pretended to have the item. Fewer holders
-//! look like none. For k = n this is the star of Kolesnikov, Matania, Pinkas, Rosulek and Trieu (CCS 2017); replicated
-//! keys of polynomials are those of pseudo-random secret sharing (Cramer, Damgård, Ishai, TCC 2005). Semi-honest; every
-//! run makes new keys.
+//! k − 1 − c of them are random and independent, and one more follows from these. So the leader learns the holders of
+//! an item exactly if they are k together with the coalition, as it would if the c pretended to have the item. Fewer
+//! holders look like none. For k = n this is the star of Kolesnikov, Matania, Pinkas, Rosulek and Trieu (CCS 2017); the
+//! replicated keys are as in pseudo-random secret sharing (Cramer, Damgård, Ishai, TCC 2005). Semi-honest; every run
+//! makes new keys.
 
 use rand::CryptoRng;
 use vesica_net::Mesh;
@@ -54,7 +54,7 @@ pub struct HoldersPlan {
 
 /// An item of the leader that enough others have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldItem {
     /// The item's position among the leader's.
     pub position: u32,
     /// The numbers of the other parties that have it, ascending.
@@ -72,7 +72,7 @@ impl HoldersPlan {
     /// [`Limit`] if a set has more than [`MAX_ITEMS`] items.
     ///
     /// # Panics
-    /// If the leader is no party, there are more than [`MAX_HOLDERS`] others, or `least` is not from 2 to their number.
+    /// If the leader is not a party, there are more than [`MAX_HOLDERS`] others, or `least` is not from 2 to their number.
     pub fn new(
         sizes: Vec<usize>,
         leader: usize,
@@ -170,7 +170,7 @@ impl HoldersPlan {
         items: Items<'_>,
         mesh: &mut Mesh<'_>,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<Held>>> {
+    ) -> Result<Option<Vec<HeldItem>>> {
         let me = mesh.me();
         assert_eq!(items.len(), self.sizes[me], "as many items as planned");
         self.agree(mesh)?;
@@ -282,7 +282,7 @@ impl HoldersPlan {
     }
 
     /// Step 4: the items that have holders, from the values read from each of the others.
-    fn held(&self, read: &[Zeroizing<Vec<u8>>]) -> Vec<Held> {
+    fn held(&self, read: &[Zeroizing<Vec<u8>>]) -> Vec<HeldItem> {
         let len = self.share_len();
         let weights: Vec<(Others, Vec<(usize, u8)>)> = self
             .sets(self.least)
@@ -321,7 +321,7 @@ impl HoldersPlan {
         let found = (0..).zip(holders).filter(|(_, holders)| *holders != 0);
         let held = |(position, set): (u32, Others)| {
             let of_set = parties.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
-            Held { position, holders: of_set.map(|(_, party)| *party).collect() }
+            HeldItem { position, holders: of_set.map(|(_, party)| *party).collect() }
         };
         found.map(held).collect()
     }
@@ -361,7 +361,7 @@ fn scaled(bytes: u128, factor: u8) -> u128 {
             sum ^= power;
         }
         let carries = power >> 7 & LOWEST;
-        power = (power & (0x7f * LOWEST)) << 1 ^ carries * 0x1b;
+        power = ((power & (0x7f * LOWEST)) << 1) ^ (carries * 0x1b);
     }
     sum
 }
@@ -483,7 +483,7 @@ mod tests {
                     .collect();
                 let expected: Vec<usize> =
                     (0..others).filter(|place| holders >> place & 1 == 1).map(|p| p + 1).collect();
-                assert_eq!(plan.held(&read), [Held { position: 0, holders: expected }]);
+                assert_eq!(plan.held(&read), [HeldItem { position: 0, holders: expected }]);
             }
         }
     }

@@ -5,7 +5,7 @@ use vesica_net::Mesh;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items,
-    joint::{Held, HoldersPlan},
+    joint::{HeldItem, HoldersPlan},
 };
 use vesica_testkit::{
     parties::{Ran, among, run},
@@ -32,15 +32,16 @@ impl Sets {
             all[..size].to_vec()
         };
         let sets = sizes.iter().map(|size| set(*size)).collect();
-        let plan = HoldersPlan::new(sizes.to_vec(), leader, least, [seed as u8; 32]).unwrap();
+        let plan =
+            HoldersPlan::new(sizes.to_vec(), leader, least, [seed as u8; 32]).expect("few items");
         Self { plan, leader, least, sets }
     }
 
-    fn expected(&self) -> Vec<Held> {
+    fn expected(&self) -> Vec<HeldItem> {
         let held = |(position, item): (u32, &Block)| {
             let others = (0..self.sets.len()).filter(|party| *party != self.leader);
             let holders: Vec<_> = others.filter(|party| self.sets[*party].contains(item)).collect();
-            (holders.len() >= self.least).then_some(Held { position, holders })
+            (holders.len() >= self.least).then_some(HeldItem { position, holders })
         };
         (0..).zip(&self.sets[self.leader]).filter_map(held).collect()
     }
@@ -98,7 +99,7 @@ fn the_leader_learns_who_has_its_items() {
 #[test]
 fn lengths_say_nothing_about_the_sets() {
     let lengths = |sets: &Sets| -> Vec<_> {
-        let ran: Vec<Ran<Option<Vec<Held>>, Error>> =
+        let ran: Vec<Ran<Option<Vec<HeldItem>>, Error>> =
             among(sets.sets.len(), Link::Memory, |me, channels, rng| {
                 sets.plan.run(sets.items(me), &mut Mesh::new(me, channels), rng)
             });
@@ -119,7 +120,7 @@ fn lengths_say_nothing_about_the_sets() {
 #[test]
 fn parties_with_other_plans_or_equal_items_are_refused() {
     let sets = Sets::new(&[10, 11, 12], 0, 2, 1);
-    let other = HoldersPlan::new(vec![10, 11, 12], 0, 2, [9; 32]).unwrap();
+    let other = HoldersPlan::new(vec![10, 11, 12], 0, 2, [9; 32]).expect("few items");
     let ran = among(3, Link::Memory, |me, channels, rng| {
         let plan = if me == 2 { &other } else { &sets.plan };
         plan.run(sets.items(me), &mut Mesh::new(me, channels), rng)

@@ -198,7 +198,7 @@ fn numbers_are_about_keys_that_all_have() {
 fn a_party_that_cannot_go_on_ends_the_run_of_all() {
     let rng = &mut StdRng::seed_from_u64(4);
     let world = World::random(&[30, 30, 30], 0, 2, rng);
-    for faulty in 0..3 {
+    for (faulty, name) in NAMES[..3].iter().enumerate() {
         let ran = world.run(|me, job| {
             if me == faulty {
                 let bytes = b"k,v\n1,2\n\"".to_vec();
@@ -211,10 +211,9 @@ fn a_party_that_cannot_go_on_ends_the_run_of_all() {
             if me == faulty {
                 assert!(error.starts_with("t: "), "{error}");
             } else {
-                let name = NAMES[faulty];
                 let says = ["its own input", "has stopped or is lost"];
                 let is_said = says.iter().any(|said| error.contains(said));
-                assert!(error.contains(name) && is_said, "{error}");
+                assert!(error.contains(*name) && is_said, "{error}");
             }
         }
     }

@@ -80,7 +80,7 @@ pub(super) struct PartitionWork<'a> {
     standing: Standing,
     recorded: Mutex<Recorded>,
     /// The other parties, in a run among several, which has one connection for each pair.
-    fold: Mutex<Option<&'a mut dyn Fold>>,
+    fold: Option<Mutex<&'a mut dyn Fold>>,
     /// Whether a connection has failed.
     failed: AtomicBool,
     /// The first error.
@@ -176,13 +176,13 @@ impl<'a> PartitionWork<'a> {
         let recorded = Mutex::new(recorded);
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
         let turns = Turns::new(threads);
-        let fold = Mutex::new(None);
+        let fold = None;
         Self { gather, partitions, threads, turns, range, standing, recorded, fold, failed, error }
     }
 
     /// Exchanges the items of each partition for derived ones, if there is a fold.
     pub(super) fn folded(self, fold: Option<&'a mut dyn Fold>) -> Self {
-        Self { fold: Mutex::new(fold), ..self }
+        Self { fold: fold.map(Mutex::new), ..self }
     }
 
     /// Compares them over this many connections, and returns all results.
@@ -298,8 +298,11 @@ impl<'a> PartitionWork<'a> {
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
         let piece = pool.install(|| {
-            let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(fold) = &mut *fold {
+            let mut fold = self
+                .fold
+                .as_ref()
+                .map(|fold| fold.lock().unwrap_or_else(PoisonError::into_inner));
+            if let Some(fold) = &mut fold {
                 let prepared = fold.prepare(partition, channel, rng);
                 prepared.map_err(|error| Error::of_protocol(error, channel))?;
             }
@@ -310,7 +313,7 @@ impl<'a> PartitionWork<'a> {
             let (mut loaded, number) = (loaded?, partition as u32);
             self.standing.begin_partition(number, None)?;
             channel.set_gate(Some(self.standing.gate(number)));
-            let piece = party.and_then(|party| match &mut *fold {
+            let piece = party.and_then(|party| match &mut fold {
                 None => party.run(&loaded, Reveal::AtTheEnd, channel, rng),
                 Some(fold) => {
                     loaded.items = fold.fold(loaded.items.items(), channel, rng)?;

@@ -72,7 +72,8 @@ impl HoldersPlan {
     /// [`Limit`] if a set has more than [`MAX_ITEMS`] items.
     ///
     /// # Panics
-    /// If the leader is not a party, there are more than [`MAX_HOLDERS`] others, or `least` is not from 2 to their number.
+    /// If the leader is not a party, there are more than [`MAX_HOLDERS`] others, or `least` is not from 2 to their
+    /// number.
     pub fn new(
         sizes: Vec<usize>,
         leader: usize,

@@ -298,10 +298,8 @@ impl<'a> PartitionWork<'a> {
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
         let piece = pool.install(|| {
-            let mut fold = self
-                .fold
-                .as_ref()
-                .map(|fold| fold.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut fold =
+                self.fold.as_ref().map(|fold| fold.lock().unwrap_or_else(PoisonError::into_inner));
             if let Some(fold) = &mut fold {
                 let prepared = fold.prepare(partition, channel, rng);
                 prepared.map_err(|error| Error::of_protocol(error, channel))?;

@@ -53,7 +53,7 @@ fn a_directory_that_goes_away() {
     lab.write(Connecting, "k\n".to_owned() + &rows(0..400_000));
     let spill = lab.path("spill");
     fs::create_dir(&spill).unwrap();
-    let partitions = ["--partitions", "4", "--memory", "120M"];
+    let partitions = ["--partitions", "4", "--memory", "136M"];
     let here = [&partitions[..], &["--spill", spill.to_str().unwrap()]].concat();
     let there = [&partitions[..], &["--input", "-"]].concat();
     let [mut mine, mut other] = lab.start(&here, &there);

@@ -125,11 +125,7 @@ impl Cast {
 
     /// Returns the place of a party.
     pub fn place(&self, party: usize) -> Place {
-        match party {
-            _ if party == self.leader => Place::Leader,
-            _ if party == self.pivot => Place::Pivot,
-            _ => Place::Helper,
-        }
+        Place::of(party, self.leader, self.pivot)
     }
 
     /// Returns the name of a party.

@@ -19,7 +19,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The narrowest width of at least this many bits; the widest if there is no such width.
+    /// The narrowest width of at least this many bits, or else the widest.
     pub fn holding(bits: usize) -> Self {
         Self::ALL.into_iter().find(|width| bits <= width.bits()).unwrap_or(Self::Bits128)
     }

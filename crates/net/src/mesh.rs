@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{AbortReason, Channel, Result};
+use crate::{AbortReason, Channel, Deviation, Result};
 
 /// The interval at which the other parties are kept from giving up.
 const PULSE: Duration = Duration::from_millis(200);
@@ -136,6 +136,24 @@ impl<'a> Mesh<'a> {
             self.talk(party, |channel| channel.recv_into(label, &mut all[party]))?;
         }
         Ok(all)
+    }
+
+    /// Compares a value with all other parties, and binds the session with each of them to it.
+    ///
+    /// # Errors
+    /// As [`Mesh::all`], and a `deviation` of the first party with another value.
+    pub fn agree<const N: usize>(
+        &mut self,
+        label: &'static str,
+        mine: [u8; N],
+        deviation: Deviation,
+    ) -> Result<()> {
+        let all = self.all(label, mine)?;
+        if let Some(party) = all.iter().position(|theirs| *theirs != mine) {
+            return Err(self.to(party).deviation(deviation));
+        }
+        self.bind(label, &mine);
+        Ok(())
     }
 
     /// As [`Mesh::all`], for messages of at most `most` bytes.

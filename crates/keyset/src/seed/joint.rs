@@ -40,12 +40,7 @@ impl Seed {
             session.update(part);
         }
         let session = *session.finalize().as_bytes();
-        let sessions = mesh.all(SESSION, session)?;
-        if let Some(party) = sessions.iter().position(|theirs| *theirs != session) {
-            let check = Deviation::CheckFailed { check: "joint session" };
-            return Err(mesh.to(party).deviation(check).into());
-        }
-        mesh.bind(SESSION, &session);
+        mesh.agree(SESSION, session, Deviation::CheckFailed { check: "joint session" })?;
         Ok(Self(blake3::derive_key("vesica 1 joint item seed", &session)))
     }
 }

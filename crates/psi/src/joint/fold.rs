@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Items, Result, Set,
-    circuit_psi::{Opprf, rs21::FromVole},
+    circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
     parts::tags::refuse_duplicates,
 };
 
@@ -27,11 +27,7 @@ impl Leader {
     /// # Errors
     /// Any error of a connection or a peer.
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let mut readers = Vec::new();
-        for helper in plan.helpers() {
-            let size = plan.opprf(helper);
-            readers.push(mesh.talk(helper, |channel| FromVole::receiver(size, channel, rng))?);
-        }
+        let readers = readers(plan.helpers(), |helper| plan.opprf(helper), mesh, rng)?;
         Ok(Self { plan: plan.clone(), readers })
     }
 
@@ -68,11 +64,7 @@ impl Leader {
         let Self { plan, readers } = self;
         check_size(&plan, mesh.me(), items);
         for (helper, reader) in plan.helpers().zip(readers) {
-            let read = mesh.talk(helper, |channel| {
-                channel.phase("joint");
-                FromVole::evaluate(reader, items.low_halves(), channel, rng)
-            });
-            show(helper, &Zeroizing::new(read.map_err(|error| name_duplicates(error, items))?));
+            show(helper, &read(helper, reader, items, mesh, rng)?);
         }
         Ok(())
     }
@@ -144,15 +136,53 @@ impl Helper {
     ) -> Result<()> {
         let Self { plan, shares, writer } = self;
         check_size(&plan, mesh.me(), items);
-        let points = items.low_halves();
-        let values = shares.of(points, plan.share_len());
-        let written = mesh.talk(plan.leader(), |channel| {
-            channel.phase("joint");
-            channel.reveal()?;
-            FromVole::program(writer, &[], points, &values, channel, rng)
-        });
-        written.map_err(|error| name_duplicates(error, items))
+        let values = shares.of(items.low_halves(), plan.share_len());
+        write(plan.leader(), writer, items, &values, mesh, rng)
     }
+}
+
+/// Prepares to read from each of these parties.
+pub(super) fn readers(
+    parties: impl Iterator<Item = usize>,
+    size: impl Fn(usize) -> OpprfSize,
+    mesh: &mut Mesh<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<<FromVole as Opprf>::Receiver>> {
+    let reader =
+        |party: usize| mesh.talk(party, |channel| FromVole::receiver(size(party), channel, rng));
+    parties.map(reader).collect()
+}
+
+/// Reads a party's values at this party's items, one after another.
+pub(super) fn read(
+    party: usize,
+    reader: <FromVole as Opprf>::Receiver,
+    items: Items<'_>,
+    mesh: &mut Mesh<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let read = mesh.talk(party, |channel| {
+        channel.phase("joint");
+        FromVole::evaluate(reader, items.low_halves(), channel, rng)
+    });
+    Ok(Zeroizing::new(read.map_err(|error| name_duplicates(error, items))?))
+}
+
+/// Lets the leader read these values at this party's items.
+pub(super) fn write(
+    leader: usize,
+    writer: <FromVole as Opprf>::Sender,
+    items: Items<'_>,
+    values: &[u8],
+    mesh: &mut Mesh<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    let written = mesh.talk(leader, |channel| {
+        channel.phase("joint");
+        channel.reveal()?;
+        FromVole::program(writer, &[], items.low_halves(), values, channel, rng)
+    });
+    written.map_err(|error| name_duplicates(error, items))
 }
 
 /// The parties with which `me`, the pivot or a helper, has a key.
@@ -165,7 +195,7 @@ fn check_size(plan: &JointPlan, party: usize, items: Items<'_>) {
 }
 
 /// Attributes a failure to equal items if there are any.
-pub(super) fn name_duplicates(error: Error, items: Items<'_>) -> Error {
+fn name_duplicates(error: Error, items: Items<'_>) -> Error {
     match error {
         Error::HashingFailure => refuse_duplicates(items).err().unwrap_or(error),
         _ => error,

@@ -24,13 +24,16 @@ use vesica_params::{Failure, subfield};
 use vesica_primitives::{Block, aes::Aes128, threads};
 use zeroize::Zeroizing;
 
-use super::{fold::name_duplicates, plan::NAME_LEN, zero_shares::pair_keys};
+use super::{
+    fold,
+    plan::{NAME_LEN, agree_on},
+    zero_shares::pair_keys,
+};
 use crate::{
     Adversary, Items, Limit, MAX_ITEMS, Result, Setting, Sizes,
     circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
 };
 
-const PLAN: &str = "joint/plan";
 const KEYS: &str = "joint/set-keys";
 
 /// The most parties beside the leader, which has to try up to 252 sets of them for each item.
@@ -179,20 +182,10 @@ impl HoldersPlan {
             self.hold(items, mesh, rng)?;
             return Ok(None);
         }
-        let mut readers = Vec::new();
-        for party in self.others() {
-            let size = self.opprf(party);
-            readers.push(mesh.talk(party, |channel| FromVole::receiver(size, channel, rng))?);
-        }
-        let mut read = Vec::new();
-        for (party, reader) in self.others().zip(readers) {
-            // 3.
-            let values = mesh.talk(party, |channel| {
-                channel.phase("joint");
-                FromVole::evaluate(reader, items.low_halves(), channel, rng)
-            });
-            read.push(Zeroizing::new(values.map_err(|error| name_duplicates(error, items))?));
-        }
+        let readers = fold::readers(self.others(), |party| self.opprf(party), mesh, rng)?;
+        // 3.
+        let read = |(party, reader)| fold::read(party, reader, items, mesh, rng);
+        let read = self.others().zip(readers).map(read).collect::<Result<Vec<_>>>()?;
         Ok(Some(self.held(&read)))
     }
 
@@ -201,17 +194,12 @@ impl HoldersPlan {
         let me = mesh.me();
         // 1.
         let keys = self.keys(mesh, rng)?;
-        let (size, points) = (self.opprf(me), items.low_halves());
+        let size = self.opprf(me);
         let writer = mesh.talk(self.leader, |channel| FromVole::sender(size, channel, rng))?;
         // 2.
-        let shares = shares(&keys, points, self.share_len());
+        let shares = shares(&keys, items.low_halves(), self.share_len());
         // 3.
-        let written = mesh.talk(self.leader, |channel| {
-            channel.phase("joint");
-            channel.reveal()?;
-            FromVole::program(writer, &[], points, &shares, channel, rng)
-        });
-        written.map_err(|error| name_duplicates(error, items))
+        fold::write(self.leader, writer, items, &shares, mesh, rng)
     }
 
     /// Compares the plan with all other parties, and binds the session of each channel to it.
@@ -221,14 +209,7 @@ impl HoldersPlan {
         for number in numbers.iter().chain(&self.sizes) {
             name.update(&(*number as u64).to_le_bytes());
         }
-        let name = *name.update(&self.context).finalize().as_bytes();
-        mesh.phase("plan");
-        let names: Vec<[u8; NAME_LEN]> = mesh.all(PLAN, name)?;
-        if let Some(other) = names.iter().position(|theirs| *theirs != name) {
-            return Err(mesh.to(other).malformed(PLAN, "of another plan").into());
-        }
-        mesh.bind(PLAN, &name);
-        Ok(())
+        agree_on(*name.update(&self.context).finalize().as_bytes(), mesh)
     }
 
     /// The key of each set that this party belongs to, with the factor of its share.

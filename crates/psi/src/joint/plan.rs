@@ -1,6 +1,6 @@
 //! The facts about a computation of several parties that all of them know beforehand.
 
-use vesica_net::Mesh;
+use vesica_net::{Deviation, Mesh};
 use vesica_params::{Failure, subfield};
 
 use crate::{
@@ -22,6 +22,17 @@ pub enum Place {
     Pivot,
     /// A party whose part ends with its zero shares.
     Helper,
+}
+
+impl Place {
+    /// The place of a party beside this leader and pivot.
+    pub fn of(party: usize, leader: usize, pivot: usize) -> Self {
+        match party {
+            _ if party == leader => Self::Leader,
+            _ if party == pivot => Self::Pivot,
+            _ => Self::Helper,
+        }
+    }
 }
 
 /// The facts about a computation that all parties know before it.
@@ -86,11 +97,7 @@ impl JointPlan {
 
     /// The place of a party.
     pub fn place(&self, party: usize) -> Place {
-        match party {
-            _ if party == self.leader => Place::Leader,
-            _ if party == self.pivot => Place::Pivot,
-            _ => Place::Helper,
-        }
+        Place::of(party, self.leader, self.pivot)
     }
 
     /// The helpers' numbers, ascending.
@@ -142,14 +149,7 @@ impl JointPlan {
     /// # Errors
     /// A deviation if a party has another plan, and any error of a connection.
     pub fn agree(&self, mesh: &mut Mesh<'_>) -> Result<()> {
-        let name = *self.name().as_bytes();
-        mesh.phase("plan");
-        let names: Vec<[u8; NAME_LEN]> = mesh.all(PLAN, name)?;
-        if let Some(other) = names.iter().position(|theirs| *theirs != name) {
-            return Err(mesh.to(other).malformed(PLAN, "of another plan").into());
-        }
-        mesh.bind(PLAN, &name);
-        Ok(())
+        agree_on(*self.name().as_bytes(), mesh)
     }
 
     /// The hash by which parties compare plans, and which separates the items derived under them.
@@ -162,6 +162,13 @@ impl JointPlan {
         name.update(&self.context);
         name.finalize()
     }
+}
+
+/// Compares the hash of a plan with all other parties, and binds the session of each channel to it.
+pub(super) fn agree_on(name: [u8; NAME_LEN], mesh: &mut Mesh<'_>) -> Result<()> {
+    mesh.phase("plan");
+    let other = Deviation::Malformed { label: PLAN, what: "of another plan" };
+    Ok(mesh.agree(PLAN, name, other)?)
 }
 
 #[cfg(test)]

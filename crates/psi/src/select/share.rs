@@ -277,7 +277,7 @@ impl KnownNumbers {
         number: impl Fn(usize, Option<usize>) -> u128,
     ) -> Zeroizing<Vec<u8>> {
         let mut rows = Zeroizing::new(vec![0; bins * self.layout.len()]);
-        for (bin, row) in rows.chunks_exact_mut(self.layout.len()).enumerate() {
+        for (bin, row) in rows.chunks_exact_mut(self.layout.len().max(1)).enumerate() {
             for ((field, _), term) in self.fields.iter().zip(&self.terms) {
                 field.set(row, number(bin, *term));
             }
@@ -378,28 +378,26 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
             }
         };
         let (layout, _) = plan.layout();
+        let (mine, theirs) = (plan.known_to_other(), plan.known_to_table());
+        let known = mine.rows(bins, |bin, term| match term {
+            None => 1,
+            Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
+            Some(term) => mask(bin, places[term]),
+        });
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
         for bits in &counted {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-            let part = plan.known_to_other();
-            if !part.layout.is_empty() {
-                let known = part.rows(bins, |bin, term| match term {
-                    None => 1,
-                    Some(term) if plan.terms[term].kind() == TermKind::Mixed => {
-                        products.0[term][bin]
-                    }
-                    Some(term) => mask(bin, places[term]),
-                });
+            if !mine.layout.is_empty() {
                 let ot = ots.sender();
-                let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
-                part.add_to(&mut rows, layout, &shares);
+                let shares = arithmetic::scale_known(bits, &known, mine.layout, ot, channel, rng)?;
+                mine.add_to(&mut rows, layout, &shares);
             }
-            let part = plan.known_to_table();
-            if !part.layout.is_empty() {
-                let shares = arithmetic::scale_hidden(bits, part.layout, ots.receiver(), channel)?;
-                part.add_to(&mut rows, layout, &shares);
+            if !theirs.layout.is_empty() {
+                let ot = ots.receiver();
+                let shares = arithmetic::scale_hidden(bits, theirs.layout, ot, channel)?;
+                theirs.add_to(&mut rows, layout, &shares);
             }
             // 7.
             let shares = match plan.groups {
@@ -464,32 +462,31 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
             }
         };
         let (layout, _) = plan.layout();
+        let (other, mine) = (plan.known_to_other(), plan.known_to_table());
+        let known = mine.rows(bins, |bin, i| {
+            let i = i.expect("T does not count");
+            let term = &plan.terms[i];
+            match term.kind() {
+                TermKind::Table => own(term, bin) as u128,
+                TermKind::Other => theirs(bin, places[i]),
+                TermKind::Mixed => (own(term, bin) as u128)
+                    .wrapping_mul(theirs(bin, places[i]))
+                    .wrapping_add(products.0[i][bin]),
+            }
+        });
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
         for (number, bits) in counted.iter().enumerate() {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-            let part = plan.known_to_other();
-            if !part.layout.is_empty() {
-                let shares = arithmetic::scale_hidden(bits, part.layout, ots.receiver(), channel)?;
-                part.add_to(&mut rows, layout, &shares);
+            if !other.layout.is_empty() {
+                let shares = arithmetic::scale_hidden(bits, other.layout, ots.receiver(), channel)?;
+                other.add_to(&mut rows, layout, &shares);
             }
-            let part = plan.known_to_table();
-            if !part.layout.is_empty() {
-                let known = part.rows(bins, |bin, i| {
-                    let i = i.expect("T does not count");
-                    let term = &plan.terms[i];
-                    match term.kind() {
-                        TermKind::Table => own(term, bin) as u128,
-                        TermKind::Other => theirs(bin, places[i]),
-                        TermKind::Mixed => (own(term, bin) as u128)
-                            .wrapping_mul(theirs(bin, places[i]))
-                            .wrapping_add(products.0[i][bin]),
-                    }
-                });
+            if !mine.layout.is_empty() {
                 let ot = ots.sender();
-                let shares = arithmetic::scale_known(bits, &known, part.layout, ot, channel, rng)?;
-                part.add_to(&mut rows, layout, &shares);
+                let shares = arithmetic::scale_known(bits, &known, mine.layout, ot, channel, rng)?;
+                mine.add_to(&mut rows, layout, &shares);
             }
             // 7.
             let shares = match plan.groups {

@@ -11,20 +11,31 @@ use crate::{
 /// The keys of a set that stay, and the numbers of its rules.
 pub(crate) struct Ambiguity {
     /// Whether each key takes part, in the order of their numbers.
-    pub(crate) takes_part: Vec<bool>,
+    takes_part: Vec<bool>,
     /// The numbers by rule.
-    pub(crate) rules: Vec<RuleFindings>,
+    rules: Vec<RuleFindings>,
 }
 
 impl Ambiguity {
-    /// Finds the ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order;
-    /// `rule` returns the rule of a place among the keys of all rows, and there are `rules` of them.
-    pub(crate) fn of(
-        set: &KeyRows,
+    /// Leaves ambiguous keys out of a set, and returns the numbers by rule. `keys` has a value for each key of the set;
+    /// the rest is as for [`Ambiguity::of`].
+    pub(crate) fn leave_out<K>(
+        set: &mut KeyRows,
+        keys: &mut Vec<K>,
         hashes: &[u8],
         rules: usize,
         rule: impl Fn(usize) -> usize,
-    ) -> Self {
+    ) -> Vec<RuleFindings> {
+        let Self { takes_part, rules } = Self::of(set, hashes, rules, rule);
+        set.retain(&takes_part);
+        let mut stays = takes_part.iter();
+        keys.retain(|_| stays.next().is_some_and(|stays| *stays));
+        rules
+    }
+
+    /// Finds the ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order;
+    /// `rule` returns the rule of a place among the keys of all rows, and there are `rules` of them.
+    fn of(set: &KeyRows, hashes: &[u8], rules: usize, rule: impl Fn(usize) -> usize) -> Self {
         let keyed = set.numbers().iter().enumerate();
         let keyed = keyed.filter_map(|(place, key)| Some(KeyedPlace { place, key: (*key)? }));
         let hashes =

@@ -12,7 +12,7 @@ use crate::{
     places::{Hashed, Places},
     profile::Profiling,
     query_columns::{QueryColumns, Slot},
-    touches::Touches,
+    touches::{self, Touches},
 };
 
 /// The rows of the distinct keys of a table or of a partition. Keys are numbered in the order of the first rows that
@@ -236,14 +236,20 @@ impl KeyRows {
         let (numbers, _) = numbers.as_chunks();
         let keyed =
             self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
+        let mut room = [[0; touches::MAX_NUMBERS]; 2];
+        let [of_key, of_row] = room.each_mut().map(|room| &mut room[..len]);
         for ((row, key), numbers) in keyed.zip(numbers.chunks_exact(len)) {
-            let row_numbers: Vec<_> = numbers.iter().map(|one| i64::from_le_bytes(*one)).collect();
-            let mut of_key: Vec<_> = self.values.iter().map(|values| values[key.index()]).collect();
-            if touches.add(&mut of_key, &row_numbers).is_none() {
+            let values = self.values.iter().zip(numbers);
+            for ((values, number), (of_key, of_row)) in
+                values.zip(of_key.iter_mut().zip(&mut *of_row))
+            {
+                (*of_key, *of_row) = (values[key.index()], i64::from_le_bytes(*number));
+            }
+            if touches.add(of_key, of_row).is_none() {
                 return Err(RowNumber::at(row / self.identifiers));
             }
-            for (values, number) in self.values.iter_mut().zip(of_key) {
-                values[key.index()] = number;
+            for (values, number) in self.values.iter_mut().zip(&*of_key) {
+                values[key.index()] = *number;
             }
         }
         Ok(())

@@ -35,12 +35,8 @@ impl KeySet {
     /// Leaves out ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order.
     pub(super) fn leave_out_ambiguous(&mut self, hashes: &[u8]) {
         let rules = self.rows.identifiers();
-        let Ambiguity { takes_part, rules } =
-            Ambiguity::of(&self.rows, hashes, rules, |place| place % rules);
-        self.rows.retain(&takes_part);
-        let mut stays = takes_part.iter();
-        self.digests.retain(|_| stays.next().is_some_and(|stays| *stays));
-        self.rules = rules;
+        let rule = |place| place % rules;
+        self.rules = Ambiguity::leave_out(&mut self.rows, &mut self.digests, hashes, rules, rule);
     }
 
     /// Returns the numbers by rule; none if columns make the keys.

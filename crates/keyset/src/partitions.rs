@@ -350,11 +350,7 @@ impl Partitions {
         let (mut images, mut set) = distinct(images);
         if let Brought::FieldsHash = self.brought {
             let rule = |record: usize| (places[record] % self.identifiers as u64) as usize;
-            let Ambiguity { takes_part, .. } =
-                Ambiguity::of(&set, &of_rows, self.identifiers, rule);
-            set.retain(&takes_part);
-            let mut stays = takes_part.iter();
-            images.retain(|_| stays.next().is_some_and(|stays| *stays));
+            Ambiguity::leave_out(&mut set, &mut images, &of_rows, self.identifiers, rule);
         }
         fill_up(&mut images, &mut set, self.capacity, rng)?;
         // The number of rows of each key that are sent, and its label, have been checked already.

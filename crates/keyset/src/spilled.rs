@@ -374,11 +374,7 @@ impl SpilledKeys {
         let mut rules = Vec::new();
         if let Brought::FieldsHash = brought {
             let rule = |record: usize| (places[record] % *identifiers as u64) as usize;
-            let found = Ambiguity::of(&set, &of_rows, *identifiers, rule);
-            set.retain(&found.takes_part);
-            let mut stays = found.takes_part.iter();
-            digests.retain(|_| stays.next().is_some_and(|stays| *stays));
-            rules = found.rules;
+            rules = Ambiguity::leave_out(&mut set, &mut digests, &of_rows, *identifiers, rule);
         }
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) | Brought::Query(_) = brought

@@ -3,10 +3,16 @@
 //! A key keeps, for each of its labels, the days of its rows that count, as bits. So it takes the same room however
 //! many rows it has, and rows may be joined in parts. Of several rows on one day, the last one counts.
 
-use vesica_select::{Latest, Period};
+use vesica_select::{Latest, MAX_PER_KEY, Period};
 
 /// Numbers that a label and its days take.
 const NUMBERS: usize = 3;
+
+/// The most labels that a key keeps, with the rows that a filter leaves out.
+const MAX_TOUCHES: usize = MAX_PER_KEY as usize + 1;
+
+/// The most numbers that a row or a key has.
+pub(crate) const MAX_NUMBERS: usize = MAX_TOUCHES * NUMBERS;
 
 /// The layout of a key's labels and days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,28 +58,32 @@ impl Touches {
         self.period.first.number() - self.within as i32
     }
 
-    /// Returns the numbers of a row of a day with a label's number, or of one that a filter leaves out.
-    pub(crate) fn of_row(self, day: i32, label: Option<i64>) -> Vec<i64> {
-        let mut numbers = vec![0; self.len()];
+    /// Appends the numbers of a row of a day with a label's number, or of one that a filter leaves out.
+    pub(crate) fn of_row(self, day: i32, label: Option<i64>, numbers: &mut Vec<i64>) {
+        let start = numbers.len();
+        numbers.resize(start + self.len(), 0);
         let days = day - self.first();
         if days < 0 || day > self.period.last.number() {
-            return numbers;
+            return;
         }
         let place = usize::from(self.has_filter && label.is_some()) * NUMBERS;
         let touch = Touch { label: label.unwrap_or(0) + 1, days: 1 << days };
-        touch.put(&mut numbers[place..]);
-        numbers
+        touch.put(&mut numbers[start + place..]);
     }
 
     /// Adds the numbers of later rows to a key's; `None` if the key has too many labels.
     pub(crate) fn add(self, key: &mut [i64], rows: &[i64]) -> Option<()> {
-        let mut known: Vec<Touch> = key.chunks_exact(NUMBERS).map(Touch::of).collect();
+        let mut known = [Touch::default(); MAX_TOUCHES];
+        let known = &mut known[..key.len() / NUMBERS];
+        for (touch, numbers) in known.iter_mut().zip(key.chunks_exact(NUMBERS)) {
+            *touch = Touch::of(numbers);
+        }
         let left_out = usize::from(self.has_filter);
         for (place, touch) in rows.chunks_exact(NUMBERS).map(Touch::of).enumerate() {
             if touch.days == 0 {
                 continue;
             }
-            for other in &mut known {
+            for other in &mut *known {
                 other.days &= !touch.days;
                 other.label *= i64::from(other.days != 0);
             }
@@ -133,11 +143,13 @@ mod tests {
 
     fn date(number: i32) -> Date {
         let first: Date = "2026-10-01".parse().unwrap();
-        let mut dates = (2025..2028).flat_map(|year| {
-            (1..13)
-                .flat_map(move |month| (1..32).filter_map(move |day| Date::new(year, month, day)))
-        });
-        dates.find(|date| date.number() == first.number() + number).unwrap()
+        Date::of_number(first.number() + number).unwrap()
+    }
+
+    fn of_row(touches: Touches, day: i32, label: Option<i64>) -> Vec<i64> {
+        let mut numbers = Vec::new();
+        touches.of_row(date(day).number(), label, &mut numbers);
+        numbers
     }
 
     /// Labels and days of random rows, joined in random parts, give the choices of a plain search.
@@ -159,8 +171,7 @@ mod tests {
                     (rng.random_range(-70..70), label)
                 })
                 .collect();
-            let numbers =
-                rows.iter().map(|(day, label)| touches.of_row(date(*day).number(), *label));
+            let numbers = rows.iter().map(|(day, label)| of_row(touches, *day, *label));
             let numbers: Vec<_> = numbers.collect();
             let parts = rng.random_range(1..=4).min(numbers.len().max(1));
             let mut key = vec![0; touches.len()];
@@ -201,7 +212,7 @@ mod tests {
             (0, Some(6), true),
             (3, Some(7), true),
         ] {
-            let row = touches.of_row(date(day).number(), label);
+            let row = of_row(touches, day, label);
             assert_eq!(touches.add(&mut key, &row).is_some(), fits, "day {day}, label {label:?}");
         }
     }

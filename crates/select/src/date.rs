@@ -34,6 +34,12 @@ impl Date {
         (date.parts() == (year, month, day)).then_some(date)
     }
 
+    /// Returns the day this number of days after 1970-01-01, unless it is too early or too late.
+    pub fn of_number(number: i32) -> Option<Self> {
+        let [first, last] = [Self::new(1, 1, 1)?, Self::new(9999, 12, 31)?];
+        Some(Self { number }).filter(|date| (first..=last).contains(date))
+    }
+
     /// Returns the number of days since 1970-01-01.
     pub const fn number(self) -> i32 {
         self.number
@@ -92,12 +98,13 @@ mod tests {
                 let days = days + u32::from(month == 2 && is_leap);
                 for day in 1..=days {
                     let date = Date::new(year, month, day).unwrap();
-                    assert_eq!(date.number(), number);
+                    assert_eq!((date.number(), Date::of_number(number)), (number, Some(date)));
                     number += 1;
                 }
                 assert_eq!(Date::new(year, month, days + 1), None);
             }
         }
+        assert_eq!(Date::of_number(number), None);
         assert_eq!("1970-01-01".parse::<Date>().unwrap().number(), 0);
         assert_eq!("2026-11-28".parse::<Date>().unwrap().number(), 20_785);
     }

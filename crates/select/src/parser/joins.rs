@@ -16,15 +16,12 @@ impl Parser<'_> {
     pub(super) fn from(&mut self) -> Result<Option<AsOf>, Error> {
         const FROM: &str = "FROM a JOIN b USING (key)";
         self.expect("FROM", FROM)?;
-        let is_as_of = is_word(self.following(1), "ASOF");
-        if is_as_of && self.is("b") {
-            return self.as_of(Side::B).map(Some);
+        let is_table = |side: &Side| self.is(&side.to_string());
+        let later = Side::BOTH.into_iter().find(is_table);
+        if let Some(later) = later.filter(|_| is_word(self.following(1), "ASOF")) {
+            return self.as_of(later).map(Some);
         }
         self.table("a")?;
-        if is_as_of {
-            self.next -= 1;
-            return self.as_of(Side::A).map(Some);
-        }
         self.expect("JOIN", FROM)?;
         self.table("b")?;
         self.expect("USING", "USING (key)")?;
@@ -114,7 +111,7 @@ impl Parser<'_> {
         }
         match self.token() {
             Token::Word(word)
-                if !["join", "using", "asof"].contains(&word.to_ascii_lowercase().as_str())
+                if !["join", "using"].contains(&word.to_ascii_lowercase().as_str())
                     && refusals::of_word(word).is_none() =>
             {
                 self.fail("names for tables are not supported: write FROM a JOIN b USING (key)")

@@ -34,19 +34,16 @@ pub fn cell(column: &Column, rng: &mut StdRng) -> Option<Cell> {
 
 /// The day this many days after 2026-01-31.
 fn date(days: i32) -> Date {
-    let first = Date::new(2025, 1, 1).unwrap();
-    let wanted = Date::new(2026, 1, 31).unwrap().number() + days;
-    let mut number = first.number();
-    for (year, month, day) in (2025..2028)
-        .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
-    {
-        let Some(date) = Date::new(year, month, day) else { continue };
-        if number == wanted {
-            return date;
-        }
-        number += 1;
-    }
-    unreachable!("a day of these years")
+    let middle: Date = "2026-01-31".parse().unwrap();
+    Date::of_number(middle.number() + days).unwrap()
+}
+
+/// The day of a row, if the table has a column of dates.
+fn day(row: &Row) -> Option<Date> {
+    row.cells.values().flatten().find_map(|cell| match cell {
+        Cell::Date(date) => Some(*date),
+        _ => None,
+    })
 }
 
 /// Random rows for three of four of these keys.
@@ -64,16 +61,12 @@ pub fn table(
         };
         let first = rows.len();
         while rows.len() < first + copies {
-            let cells: std::collections::BTreeMap<_, _> =
-                columns.iter().map(|column| (column.name, cell(column, rng))).collect();
+            let cells = columns.iter().map(|column| (column.name, cell(column, rng))).collect();
+            let row = Row { key, cells };
             // DuckDB takes any of several rows of one day.
-            let day = |cells: &std::collections::BTreeMap<_, Option<Cell>>| {
-                let mut dates = cells.values().flatten();
-                dates.find_map(|cell| if let Cell::Date(date) = cell { Some(*date) } else { None })
-            };
-            let is_new = |row: &Row| day(&cells).is_none() || day(&row.cells) != day(&cells);
+            let is_new = |known: &Row| day(&row).is_none() || day(known) != day(&row);
             if rows[first..].iter().all(is_new) {
-                rows.push(Row { key, cells });
+                rows.push(row);
             }
         }
     }

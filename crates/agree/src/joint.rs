@@ -180,12 +180,8 @@ pub struct JointTerms {
 /// [`Error::Usage`].
 pub fn check(offer: &Offer, place: Place) -> Result<()> {
     let learns = if place == Place::Leader { Learns::Me } else { Learns::Peer };
-    let methods = offer.query.kind.task.methods();
-    let named = offer.protocol.as_ref();
-    let is_long = |name: &String| {
-        let method = methods.iter().find(|method| method.key() == name);
-        method.is_some_and(|method| method.item_length() == DigestLength::Long)
-    };
+    let named = offer.protocol.as_ref().and_then(|name| offer.query.method(name));
+    let is_long = named.is_some_and(|method| method.item_length() == DigestLength::Long);
     let message = if offer.learns != learns {
         "among several parties the leader learns"
     } else if !offer.query.kind.is_told {
@@ -201,7 +197,7 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
         "--align is for two parties that both learn"
     } else if offer.agreement.is_some() {
         "agreements are between two parties"
-    } else if offer.security != Security::SemiHonest || named.is_some_and(is_long) {
+    } else if offer.security != Security::SemiHonest || is_long {
         "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
          against malicious ones"
     } else if place == Place::Helper && (offer.brings_values || offer.sends.is_some()) {

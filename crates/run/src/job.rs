@@ -184,8 +184,7 @@ impl Job {
             ));
         }
         if let Some(name) = &self.offer.protocol
-            && let methods = self.offer.query.kind.task.methods()
-            && methods.iter().any(|method| method.key() == name && !method.splits())
+            && self.offer.query.method(name).is_some_and(|method| !method.splits())
         {
             let refused = |what| {
                 Err(Error::usage(Misuse::Resume, format!("runs of `{name}` cannot be {what}")))

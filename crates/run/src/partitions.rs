@@ -26,7 +26,7 @@ use vesica_keyset::partitions::Partitions;
 use vesica_net::{Channel, Turns};
 use vesica_psi::{Items, Set};
 use vesica_table::pieces;
-use vesica_task::interface::{Gather, PartitionParty, Reveal};
+use vesica_task::interface::{Gather, Reveal};
 use zeroize::Zeroizing;
 
 use crate::{permits::Step, standing::Standing};
@@ -66,6 +66,21 @@ pub(crate) trait Fold: Send {
 
     /// Takes steps with the partner, and meanwhile shows the other parties that this one is still at work.
     fn with_partner(&mut self, channel: &mut Channel, steps: &mut dyn FnMut(&mut Channel));
+}
+
+impl dyn Fold + '_ {
+    /// Takes steps with the partner, as [`Fold::with_partner`] does, and returns their result.
+    pub(crate) fn beside_others<T>(
+        &mut self,
+        channel: &mut Channel,
+        steps: impl FnOnce(&mut Channel) -> T,
+    ) -> T {
+        let (mut steps, mut result) = (Some(steps), None);
+        self.with_partner(channel, &mut |channel| {
+            result = steps.take().map(|steps| steps(channel));
+        });
+        result.expect("the steps are taken once")
+    }
 }
 
 /// Partitions to be compared.
@@ -315,14 +330,9 @@ impl<'a> PartitionWork<'a> {
                 None => party.run(&loaded, Reveal::AtTheEnd, channel, rng),
                 Some(fold) => {
                     loaded.items = fold.fold(loaded.items.items(), channel, rng)?;
-                    let (mut party, mut piece) = (Some(party), None);
-                    fold.with_partner(channel, &mut |channel| {
-                        let run = |party: Box<dyn PartitionParty>| {
-                            party.run(&loaded, Reveal::AtTheEnd, channel, rng)
-                        };
-                        piece = party.take().map(run);
-                    });
-                    piece.expect("the steps are taken once")
+                    fold.beside_others(channel, |channel| {
+                        party.run(&loaded, Reveal::AtTheEnd, channel, rng)
+                    })
                 }
             });
             channel.set_gate(None);

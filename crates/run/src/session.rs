@@ -44,6 +44,7 @@ use vesica_task::{
     sides::{Side, Sides},
 };
 
+pub(crate) use self::chosen::chosen;
 pub use self::elsewhere::Elsewhere;
 
 use self::{chosen::Chosen, circle::Circle, elsewhere::Local};
@@ -316,13 +317,11 @@ impl<'a> Session<'a> {
             let ran = party.and_then(|party| match circle {
                 None => party.run(items.items(), &set, channel, rng),
                 Some(circle) => {
+                    let circle: &mut dyn Fold = circle;
                     items = circle.fold(items.items(), channel, rng)?;
-                    let (mut party, mut ran) = (Some(party), None);
-                    circle.with_partner(channel, &mut |channel| {
-                        let party = party.take();
-                        ran = party.map(|party| party.run(items.items(), &set, channel, rng));
-                    });
-                    ran.expect("the steps are taken once")
+                    circle.beside_others(channel, |channel| {
+                        party.run(items.items(), &set, channel, rng)
+                    })
                 }
             });
             let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;

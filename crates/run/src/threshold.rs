@@ -20,7 +20,7 @@ use vesica_task::{
     sides::Sides,
 };
 
-use super::session::Session;
+use super::session::{Session, chosen};
 
 impl Session<'_> {
     /// Continues only if the two sets share at least this many keys, which both sides learn. `call` describes the run
@@ -57,10 +57,8 @@ impl Session<'_> {
         let channel = self.channel();
         channel.phase("choice");
         let rung = Room::send(&ladder, 0, receives, budget, channel)?.agree(channel)?;
-        let key = rung.candidates.first().map(|candidate| candidate.key);
-        let mut methods = query.kind.task.methods().into_iter();
-        let method = methods.find(|method| Some(method.key()) == key);
-        let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
+        let key = rung.candidates.first().map_or("", |candidate| candidate.key);
+        let method = chosen(&query, key)?;
         let sides = Sides { i_learn: true, peer_learns: true, ..call.sides };
         let call = Call::new(request, call.role, sides, call.rows);
         let seed = self.draw(rng)?;

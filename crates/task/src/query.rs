@@ -8,7 +8,7 @@ use vesica_keyset::numbers::MAX_SCALE;
 use vesica_select::Select;
 use vesica_table::output::Access;
 
-use crate::interface::{Part, Task};
+use crate::interface::{Method, Part, Task};
 
 /// The query of a run. Both sides must name the same one.
 ///
@@ -120,6 +120,11 @@ pub enum ResultForm {
 }
 
 impl Query {
+    /// Returns the method of this name, if it answers the query.
+    pub fn method(&self, key: &str) -> Option<Box<dyn Method>> {
+        self.kind.task.methods().into_iter().find(|method| method.key() == key)
+    }
+
     /// Returns its name for people, with the number of a threshold, or the text of a query.
     pub fn describe(&self) -> String {
         match &self.body {

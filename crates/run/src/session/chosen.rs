@@ -10,7 +10,10 @@ use vesica_keyset::{
 };
 use vesica_planner::Candidate;
 use vesica_psi::{Cost, Sizes};
-use vesica_task::interface::{Method, Request};
+use vesica_task::{
+    interface::{Method, Request},
+    query::Query,
+};
 
 use super::{
     Opening, READY, Session,
@@ -23,6 +26,14 @@ pub(super) struct Chosen {
     /// The predicted cost; `None` for a resumed run.
     pub(super) cost: Option<Cost>,
     pub(super) seed: Arc<Seed>,
+}
+
+/// Returns the method of this name, which both sides have chosen for a query.
+///
+/// # Errors
+/// [`Error::Bug`] if it does not answer the query.
+pub(crate) fn chosen(query: &Query, key: &str) -> Result<Box<dyn Method>> {
+    query.method(key).ok_or(Error::bug("the choice is not in the catalogue"))
 }
 
 impl Session<'_> {
@@ -57,9 +68,7 @@ impl Session<'_> {
                 (partitions, key.to_owned(), sizes, Some(cost), seed)
             }
         };
-        let mut methods = self.terms.query().kind.task.methods().into_iter();
-        let method = methods.find(|method| method.key() == key);
-        let method = method.ok_or(Error::bug("the choice is not in the catalogue"))?;
+        let method = chosen(self.terms.query(), &key)?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
         let secret = self.standing.secret("vesica 1 secret of a query", &seed, rng);
         call.secret = Some(Arc::new(secret));

@@ -16,7 +16,7 @@ use vesica_psi::{
 };
 use vesica_table::rows::MAX_ROWS;
 use vesica_task::{
-    interface::{Call, Found, Method, Request},
+    interface::{Call, Found, Request},
     outcome::Outcome,
 };
 
@@ -105,12 +105,10 @@ impl<'a> Session<'a> {
                 let (sender, receiver) =
                     if self.receives() { (theirs, mine) } else { (mine, theirs) };
                 let request = self.terms.request(Sizes { sender, receiver });
-                let secret = self.standing.secret("vesica 1 secret of a query", &chosen.seed, rng);
                 let call = Call {
                     sent: self.terms.sent_columns().cloned(),
                     types,
                     unmatched,
-                    secret: Some(secret.into()),
                     ..Call::new(
                         Request { partitions, ..request },
                         self.parties.role,
@@ -199,7 +197,7 @@ impl<'a> Session<'a> {
         let bounds = Bounds { most, memory: &memory, folds: true };
         let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
         let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
-        let method = self.method(candidate.key)?;
+        let method = super::chosen(self.terms.query(), candidate.key)?;
         if me == cast.leader {
             let choice = [&[partitions.ilog2() as u8], candidate.key.as_bytes()].concat();
             let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
@@ -243,17 +241,10 @@ impl<'a> Session<'a> {
             }
             _ => return Err(malformed(self.channel, "not a number of partitions of this run")),
         };
-        let methods = self.terms.query().kind.task.methods().into_iter();
-        let method = methods.into_iter().find(|method| method.key().as_bytes() == key);
+        let key = std::str::from_utf8(key).ok();
+        let method = key.and_then(|key| self.terms.query().method(key));
         let method = method.ok_or_else(|| malformed(self.channel, "not a method of this query"))?;
         Ok((1 << halvings, Chosen { method, cost: None, seed: seed.into() }))
-    }
-
-    /// Returns the method with this key.
-    fn method(&self, key: &str) -> Result<Box<dyn Method>> {
-        let mut methods = self.terms.query().kind.task.methods().into_iter();
-        let method = methods.find(|method| method.key() == key);
-        method.ok_or(Error::bug("the choice is not in the catalogue"))
     }
 
     /// Lets the leader read this helper's shares, in one partition after the other.

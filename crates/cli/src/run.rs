@@ -11,13 +11,16 @@ use std::{
 };
 
 use vesica::{
-    Class, Parties, Report, Role, Way,
+    Class, Parties, Report, Role, Shortfall, Way,
     files::{Destination, JournalSecret, Protected, Resume},
     partnership::Partnership,
     report::QueryResult,
     spec::{self, Around, Stamp},
 };
-use vesica_net::{CancelToken, Channel, Fingerprint, Identity, connect::Meeting};
+use vesica_net::{
+    CancelToken, Channel, Fingerprint, Identity,
+    connect::{Event, Meeting},
+};
 
 use crate::{
     agreed, cancel,
@@ -219,10 +222,7 @@ impl Run {
         let rng = &mut vesica::system_rng()?;
         let (role, channel) = meet(&met)?;
         let parties = Parties { role, me: my_print, peer: its_print };
-        let mut channel = channel
-            .with_stall_timeout(spec.connection.stall_timeout)
-            .with_deadline(spec.connection.deadline)
-            .with_cancel_token(cancel.clone());
+        let mut channel = limited(channel, &spec.connection, cancel);
         let quiet = spec.messages.quiet;
         let observer = Show::from(spec.messages.progress).observer(quiet, prints);
         let ended = vesica::run(job, &parties, &mut channel, observer, rng, report);
@@ -232,10 +232,7 @@ impl Run {
             let hint = resume.and_then(|resume| resume.interrupted());
             Failure { hint: hint.map(|hint| hint.to_string()), ..error.into() }
         })?;
-        match &shortfalls[..] {
-            [] => Ok(()),
-            shortfalls => Err(Failure::unconfirmed(shortfalls)),
-        }
+        confirmed(&shortfalls)
     }
 
     fn to_run(&self, spec: &spec::Job) -> Result<vesica::Job, Failure> {
@@ -273,15 +270,8 @@ impl Run {
         let connection = &self.job.connection;
         let chosen_port = matches!(&way, Way::Listen(address) if address.ends_with(":0"));
         let teller = Teller::new(self.job.messages.quiet, chosen_port, connection.wait);
-        let meeting = Meeting {
-            me: met.me,
-            peer: &met.peer,
-            wait: connection.wait,
-            stall: connection.stall_timeout,
-            proxy: connection.proxy.as_ref(),
-            cancel,
-            observer: &|event| teller.tell(event),
-        };
+        let tell = |event: &Event<'_>| teller.tell(event);
+        let meeting = meeting(met.me, &met.peer, connection, cancel, &tell);
         Ok(way.meet(&meeting, met.partnership)?)
     }
 
@@ -299,4 +289,36 @@ impl Run {
             report.summary(output.map(Path::new)).iter().for_each(|line| crate::say(line));
         }
     }
+}
+
+/// Returns the way in which this side meets `peer`, with the limits of the connection.
+fn meeting<'m>(
+    me: &'m Identity,
+    peer: &'m Fingerprint,
+    connection: &'m spec::Connection,
+    cancel: &'m CancelToken,
+    observer: &'m dyn Fn(&Event<'_>),
+) -> Meeting<'m> {
+    Meeting {
+        me,
+        peer,
+        wait: connection.wait,
+        stall: connection.stall_timeout,
+        proxy: connection.proxy.as_ref(),
+        cancel,
+        observer,
+    }
+}
+
+/// Sets the limits of a connection on a channel.
+fn limited(channel: Channel, connection: &spec::Connection, cancel: &CancelToken) -> Channel {
+    channel
+        .with_stall_timeout(connection.stall_timeout)
+        .with_deadline(connection.deadline)
+        .with_cancel_token(cancel.clone())
+}
+
+/// Fails if a run that has succeeded left something undone.
+fn confirmed(shortfalls: &[Shortfall]) -> Result<(), Failure> {
+    if shortfalls.is_empty() { Ok(()) } else { Err(Failure::unconfirmed(shortfalls)) }
 }

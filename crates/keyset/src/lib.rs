@@ -13,7 +13,7 @@ pub mod key;
 pub mod key_number;
 pub mod key_rows;
 pub mod keyset;
-mod linked;
+pub mod linked;
 mod maker;
 pub mod numbers;
 pub mod oddities;

@@ -13,11 +13,11 @@ use vesica_table::{row::Row, rows::Scan};
 use crate::key::{KeyColumn, text_of};
 
 /// The bytes of a hash of a row's fields.
-pub(crate) const FIELDS_HASH: usize = size_of::<u64>();
+pub const FIELDS_HASH: usize = size_of::<u64>();
 
 /// A maker of a row's keys by rules, with the fields found in a table's header.
 #[derive(Clone)]
-pub(crate) struct RuleKeys {
+pub struct RuleKeys {
     rules: Arc<Rules>,
     /// The column of each field, with its position.
     columns: Vec<(usize, KeyColumn)>,
@@ -27,11 +27,11 @@ pub(crate) struct RuleKeys {
 }
 
 /// The keys of a row.
-pub(crate) struct LinkedRow {
+pub struct LinkedRow {
     /// The key by each rule, if the row has one.
-    pub(crate) keys: Vec<Option<Vec<u8>>>,
+    pub keys: Vec<Option<Vec<u8>>>,
     /// A hash of all its normalised fields. It is the same on all threads, and another one in each run.
-    pub(crate) fields: [u8; FIELDS_HASH],
+    pub fields: [u8; FIELDS_HASH],
 }
 
 impl RuleKeys {
@@ -39,7 +39,7 @@ impl RuleKeys {
     ///
     /// # Errors
     /// As [`Extractor::new`](crate::key::Extractor::new).
-    pub(crate) fn new(scan: &Scan, rules: Arc<Rules>, null_values: NullValues) -> Result<Self> {
+    pub fn new(scan: &Scan, rules: Arc<Rules>, null_values: NullValues) -> Result<Self> {
         let column = |field: &vesica_linkage::MatchField| KeyColumn {
             name: field.column().to_owned(),
             normalize: field.normalize().clone(),
@@ -68,7 +68,7 @@ impl RuleKeys {
     ///
     /// # Errors
     /// As [`Extractor::key`](crate::key::Extractor::key).
-    pub(crate) fn of(&self, row: &Row<'_>) -> Result<LinkedRow> {
+    pub fn of(&self, row: &Row<'_>) -> Result<LinkedRow> {
         let value = |(position, column): &(usize, KeyColumn)| text_of(row, *position, column);
         let values = self.columns.iter().map(value).collect::<Result<Vec<_>>>()?;
         let DerivedKeys { keys, fields } = self.rules.derive(&values, &self.null_values);

@@ -25,14 +25,17 @@ impl Table {
         rules.map_or_else(|| Ok(self.key.concat()), |rules| self.columns_of_fields(rules.fields()))
     }
 
+    fn field_of(&self, name: &str) -> Option<&FieldColumn> {
+        self.field.iter().find(|field| field.name == name)
+    }
+
     fn columns_of_fields(&self, names: &[String]) -> Result<Vec<String>> {
         let column = |name: &String| {
-            let field = self.field.iter().find(|field| field.name == *name);
             let missing = || {
                 let said = format!("the rules name `{name}`: declare it, as in {name}=COLUMN");
                 Error::from(Fault::Value { option: "field", said })
             };
-            field.map(|field| field.column.clone()).ok_or_else(missing)
+            self.field_of(name).map(|field| field.column.clone()).ok_or_else(missing)
         };
         names.iter().map(column).collect()
     }
@@ -53,8 +56,8 @@ impl Table {
         keys: &[Normalize],
     ) -> Vec<Normalize> {
         let profile = |(name, given): (&String, &Normalize)| {
-            let field = self.field.iter().find(|field| field.name == *name);
-            field.and_then(|field| field.normalize.clone()).unwrap_or_else(|| given.clone())
+            let own = self.field_of(name).and_then(|field| field.normalize.clone());
+            own.unwrap_or_else(|| given.clone())
         };
         names.iter().zip(keys).map(profile).collect()
     }

@@ -1,17 +1,17 @@
 //! The quality of rules on tables in which it is known which rows are of one person.
 
 use std::{
-    collections::HashMap,
-    hash::{BuildHasher, RandomState},
+    collections::{HashMap, HashSet},
+    sync::Arc,
 };
 
 use serde::Serialize;
-use vesica_core::error::{InputFault, Result};
-use vesica_linkage::{DerivedKeys, MatchField, Rules};
+use vesica_core::error::Result;
+use vesica_keyset::linked::{FIELDS_HASH, LinkedRow, RuleKeys};
+use vesica_linkage::{MatchField, Rules};
 use vesica_normalize::{digest::Digest, null_values::NullValues};
 use vesica_table::{
     input::Columns,
-    row::Row,
     source::{Dialect, Source},
 };
 
@@ -122,7 +122,7 @@ pub fn match_quality(
         None => first.divided(),
     };
     let outcomes = outcomes(texts.len(), &first, &second);
-    let there: std::collections::HashSet<_> = second.rows.iter().map(|row| row.person).collect();
+    let there: HashSet<_> = second.rows.iter().map(|row| row.person).collect();
     let linked = first.rows.iter().filter(|row| there.contains(&row.person)).count() as u64;
     let quality = |rules: u32| Quality::of(rules, &outcomes, linked);
     let rules = texts.iter().enumerate().map(|(at, rule)| RuleQuality {
@@ -184,27 +184,24 @@ struct KeyedRow {
     /// The key by each rule.
     keys: Vec<Option<u128>>,
     /// A hash of all fields.
-    fields: u64,
+    fields: [u8; FIELDS_HASH],
 }
 
 impl KeyedRows {
     fn read(table: LabelledTable, people: &mut People, null_values: &NullValues) -> Result<Self> {
         let LabelledTable { source, dialect, rules, truth } = table;
-        let hasher = RandomState::new();
-        let names: Vec<_> = rules.fields().iter().map(MatchField::column).collect();
-        let all: Vec<_> = names.iter().copied().chain([truth.as_str()]).collect();
+        let all: Vec<_> =
+            rules.fields().iter().map(MatchField::column).chain([truth.as_str()]).collect();
         let columns = Columns { keys: &all, ..Columns::default() };
         let scan = source.open(dialect)?.read_columns(columns)?;
         if scan.header().is_missing() {
             return Ok(Self { rows: Vec::new() });
         }
-        let positions = scan.find(&all)?;
-        let (truth, fields) = positions.split_last().map_or((0, &[][..]), |(t, f)| (*t, f));
+        let truth = scan.find(&all)?.last().copied().unwrap_or_default();
+        let maker = RuleKeys::new(&scan, Arc::new(rules.clone()), null_values.clone())?;
         let mut rows = Vec::new();
         scan.rows(|row| {
-            let values = fields.iter().zip(&names).map(|(at, name)| text(&row, *at, name));
-            let values = values.collect::<Result<Vec<_>>>()?;
-            let DerivedKeys { keys, fields } = rules.derive(&values, null_values);
+            let LinkedRow { keys, fields } = maker.of(&row)?;
             let short = |key: Vec<u8>| {
                 let mut half = [0; 16];
                 half.copy_from_slice(&Digest::of(&key).as_bytes()[..16]);
@@ -213,7 +210,7 @@ impl KeyedRows {
             rows.push(KeyedRow {
                 person: people.number(row.field(truth)),
                 keys: keys.into_iter().map(|key| key.map(short)).collect(),
-                fields: hasher.hash_one(&fields),
+                fields,
             });
             Ok(())
         })?;
@@ -224,7 +221,7 @@ impl KeyedRows {
     fn divided(self) -> (Self, Self) {
         let mut counts = HashMap::new();
         self.rows.iter().for_each(|row| *counts.entry(row.person).or_insert(0u32) += 1);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut to_first = false;
         let (first, second) = self.rows.into_iter().partition(|row| {
             if counts[&row.person] > 1 {
@@ -248,12 +245,6 @@ impl KeyedRows {
         rows.retain(|_, rows| rule == 0 || rows.iter().all(|row| fields(row) == fields(&rows[0])));
         rows
     }
-}
-
-fn text<'a>(row: &Row<'a>, position: usize, column: &str) -> Result<&'a str> {
-    std::str::from_utf8(row.field(position)).map_err(|_| {
-        row.fault(InputFault::NotUtf8 { place: row.place(), column: column.to_owned() })
-    })
 }
 
 /// The rules by which a row matches, as bits.
@@ -336,7 +327,7 @@ mod tests {
         assert_eq!(alone, [(3, 2), (4, 2), (3, 2)]);
         assert_eq!(so_far, [(3, 2), (4, 2), (5, 3)]);
         let order: Vec<_> = found.greedy.iter().map(|step| step.number).collect();
-        assert_eq!(order, [1, 3].map(|number| number as usize)[..order.len()]);
+        assert_eq!(order, [1, 3]);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use vesica::{
     joint::{self, Seat},
     spec,
 };
-use vesica_net::{CancelToken, Channel, Identity, connect::Meeting};
+use vesica_net::{CancelToken, Identity, connect::Event};
 
-use super::Run;
+use super::{Run, confirmed, limited};
 use crate::{exit::Failure, meet::Teller, progress::Show};
 
 impl Run {
@@ -41,30 +41,15 @@ impl Run {
         let chosen_port = connection.listen.as_ref().is_some_and(|at| at.ends_with(":0"));
         let quiet = spec.messages.quiet;
         let teller = Teller::new(quiet, chosen_port, connection.wait);
-        let meeting = Meeting {
-            me,
-            peer: &print,
-            wait: connection.wait,
-            stall: connection.stall_timeout,
-            proxy: connection.proxy.as_ref(),
-            cancel,
-            observer: &|event| teller.tell(event),
-        };
+        let tell = |event: &Event<'_>| teller.tell(event);
+        let meeting = super::meeting(me, &print, connection, cancel, &tell);
         let mut met = spec.venue().meet(seat, members, &meeting)?;
-        let limited = |channel: Channel| {
-            channel
-                .with_stall_timeout(connection.stall_timeout)
-                .with_deadline(connection.deadline)
-                .with_cancel_token(cancel.clone())
-        };
-        met.channels = met.channels.into_iter().map(limited).collect();
+        let channels = met.channels.into_iter();
+        met.channels = channels.map(|channel| limited(channel, connection, cancel)).collect();
         let observer = Show::from(spec.messages.progress).observer(quiet, prints);
         let ended = joint::run(job, seat, &mut met.channels, observer, rng, report);
         met.part();
-        match &ended?[..] {
-            [] => Ok(()),
-            shortfalls => Err(Failure::unconfirmed(shortfalls)),
-        }
+        confirmed(&ended?)
     }
 
     /// Prints the disclosure of such a run among several parties, without contacting anybody.

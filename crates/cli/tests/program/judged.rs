@@ -11,7 +11,7 @@ use vesica_testkit::population::{Record, TwoTables, two_tables};
 
 use crate::{
     harness::{Connecting, Lab, Listening, ended},
-    linked::{flags, rules, text},
+    linked::{flags, rules, text, values},
     partners::{
         Projects,
         Side::{Accepter, Inviter},
@@ -28,34 +28,20 @@ const RULES: [&str; 5] = [
     "first, last",
 ];
 
-/// Returns the keys and the normalised fields of each row.
-fn derived(rules: &Rules, table: &[Record]) -> Vec<clear::Row> {
-    table.iter().map(|record| clear::Row::of(rules, record)).collect()
+/// A row in the clear.
+struct ClearRow {
+    person: u32,
+    keys: Vec<Option<Vec<u8>>>,
+    fields: Vec<Option<String>>,
 }
 
-/// A row in the clear.
-mod clear {
-    use super::{NullValues, Record, Rules};
-
-    pub struct Row {
-        pub person: u32,
-        pub keys: Vec<Option<Vec<u8>>>,
-        pub fields: Vec<Option<String>>,
-    }
-
-    impl Row {
-        pub fn of(rules: &Rules, record: &Record) -> Self {
-            let value = |name: &str| match name {
-                "first" => record.first.as_str(),
-                "last" => &record.last,
-                "dob" => &record.birthday,
-                _ => &record.postcode,
-            };
-            let values: Vec<_> = rules.fields().iter().map(|field| value(field.name())).collect();
-            let derived = rules.derive(&values, &NullValues::default());
-            Self { person: record.person, keys: derived.keys, fields: derived.fields }
-        }
-    }
+/// Returns the keys and the normalised fields of each row.
+fn derived(rules: &Rules, table: &[Record]) -> Vec<ClearRow> {
+    let row = |record: &Record| {
+        let derived = rules.derive(&values(rules, record), &NullValues::default());
+        ClearRow { person: record.person, keys: derived.keys, fields: derived.fields }
+    };
+    table.iter().map(row).collect()
 }
 
 /// The numbers of each rule are as counted in the clear, and predict the false matches of the two tables.
@@ -89,7 +75,7 @@ fn a_check_predicts_false_matches() {
         for row in theirs.iter().filter(|row| row.keys[at].is_some()) {
             there.entry(&row.keys[at]).or_default().push(row.person);
         }
-        let others = |row: &clear::Row| {
+        let others = |row: &ClearRow| {
             let found = there.get(&row.keys[at]).into_iter().flatten();
             found.filter(|person| **person != row.person).count()
         };

@@ -80,19 +80,23 @@ pub fn rules(texts: &[&str]) -> Rules {
     spec::Table { field, ..spec::Table::default() }.rules(texts).unwrap()
 }
 
+/// Returns the values of a row in the fields of rules.
+pub fn values<'r>(rules: &Rules, record: &'r Record) -> Vec<&'r str> {
+    let value = |name: &str| match name {
+        "first" => record.first.as_str(),
+        "last" => &record.last,
+        "dob" => &record.birthday,
+        _ => &record.postcode,
+    };
+    rules.fields().iter().map(|field| value(field.name())).collect()
+}
+
 /// Returns the keys of a table, each with the rows that have it, without ambiguous ones.
 fn keys(rules: &Rules, table: &[Record]) -> BTreeMap<(usize, Vec<u8>), Vec<usize>> {
     let mut rows: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     let mut fields = Vec::new();
     for (row, record) in table.iter().enumerate() {
-        let value = |name: &str| match name {
-            "first" => record.first.as_str(),
-            "last" => &record.last,
-            "dob" => &record.birthday,
-            _ => &record.postcode,
-        };
-        let values: Vec<_> = rules.fields().iter().map(|field| value(field.name())).collect();
-        let derived = rules.derive(&values, &NullValues::default());
+        let derived = rules.derive(&values(rules, record), &NullValues::default());
         for (rule, key) in derived.keys.into_iter().enumerate() {
             rows.entry((rule, key.unwrap_or_default())).or_default().push(row);
         }

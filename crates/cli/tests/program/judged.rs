@@ -169,7 +169,7 @@ fn quality_is_that_of_labelled_rows() {
     let (mine, theirs) = (derived(&rules, &ours), derived(&rules, &theirs));
     let (mut matched, mut right) = (BTreeSet::new(), BTreeSet::new());
     for (at, rule) in found["rules"].as_array().unwrap().iter().enumerate() {
-        let unique = |table: &[clear::Row]| {
+        let unique = |table: &[ClearRow]| {
             let mut rows: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
             for (row, found) in table.iter().enumerate() {
                 if let Some(key) = &found.keys[at] {

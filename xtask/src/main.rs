@@ -5,6 +5,7 @@
 
 mod aarch64;
 mod assure;
+mod book;
 mod browser;
 mod compression;
 mod constant_time;
@@ -78,6 +79,7 @@ tasks:
   release --dry-run
                  every package of the checkout, each installed in an empty root and tried
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
+  book           mdBook's preprocessor, by which the book's links lead to its pages (`mdbook serve`)
   docs           update the generated parts of the documents
   docs --check   fail if a generated part of a document is stale";
 
@@ -111,6 +113,9 @@ fn main() -> ExitCode {
         ["release"] => release::run,
         ["release", "--dry-run"] => release::rehearse,
         ["tidy"] => tidy::run,
+        ["book"] => book::prepare,
+        // mdBook asks whether the pages are for this format.
+        ["book", "supports", _format] => return ExitCode::SUCCESS,
         ["docs"] => documents::write,
         ["docs", "--check"] => documents::check,
         ["help" | "--help" | "-h"] => {

@@ -79,6 +79,7 @@ const RULES: &[Rule] = &[
     homonyms::few_names_have_many_meanings,
     prose::sentences_are_plain,
     book::the_book_is_short,
+    book::pages_are_in_the_contents,
 ];
 
 /// Applies every rule.

@@ -87,7 +87,7 @@ fn prose_in_book(page: &str, prose: &str, pages: &BTreeSet<String>) -> String {
         let path = joined(&page[..page.rfind('/').unwrap_or(0)], path);
         let is_in_book = !path.ends_with(".md") && path.starts_with(FOLDER);
         if is_in_book || pages.contains(&path) {
-            shown += &format!("{text}]({}{anchor})", relative(in_book(page), in_book(&path)));
+            shown += &format!("{text}]({}{anchor})", relative(&in_book(page), &in_book(&path)));
             continue;
         }
         let (before, words) = text.rsplit_once('[').unwrap_or((text, ""));
@@ -100,9 +100,11 @@ fn prose_in_book(page: &str, prose: &str, pages: &BTreeSet<String>) -> String {
     shown + rest
 }
 
-/// Returns where a file of the repository is in the book.
-fn in_book(path: &str) -> &str {
-    path.strip_prefix(FOLDER).map_or(path, |inside| inside.trim_start_matches('/'))
+/// Returns where a file of the repository is in the book, which calls the first page of a folder "index".
+fn in_book(path: &str) -> String {
+    let inside = path.strip_prefix(FOLDER).unwrap_or(path).trim_start_matches('/');
+    let folder = inside.strip_suffix("README.md");
+    folder.map_or_else(|| inside.to_owned(), |folder| format!("{folder}index.md"))
 }
 
 /// Returns the path of a file that a page in this folder names.
@@ -142,15 +144,25 @@ mod tests {
 
     #[test]
     fn links_between_pages_stay() {
-        for link in ["[one](one.md)", "[two](../b/two.md#part)", "[start](../README.md)"] {
+        for link in ["[one](one.md)", "[two](../b/two.md#part)", "[above](#part)"] {
             assert_shown("docs/a/one.md", link, link);
         }
     }
 
     #[test]
+    fn the_first_page_of_a_folder_has_the_name_that_mdbook_gives_it() {
+        assert_shown("docs/a/one.md", "[start](../README.md#b)", "[start](../index.md#b)");
+        assert_shown("docs/README.md", "[one](a/one.md)", "[one](a/one.md)");
+    }
+
+    #[test]
     fn links_between_documents_and_pages_have_the_paths_of_the_book() {
         assert_shown("docs/a/one.md", "[S](../../SECURITY.md#all)", "[S](../SECURITY.md#all)");
-        assert_shown("SECURITY.md", "[one](docs/a/one.md), [S](#all)", "[one](a/one.md), [S](#all)");
+        assert_shown(
+            "SECURITY.md",
+            "[one](docs/a/one.md), [S](#all)",
+            "[one](a/one.md), [S](#all)",
+        );
         assert_shown("SECURITY.md", "![x](docs/idea.svg)", "![x](idea.svg)");
     }
 
@@ -183,7 +195,8 @@ mod tests {
         };
         let mut first = chapter("a/one.md", "[S](../../SECURITY.md)");
         first["Chapter"]["sub_items"] = json!([chapter("../SECURITY.md", "[one](docs/a/one.md)")]);
-        let book = with_links(json!({"items": [{"PartTitle": "Part"}, first, "Separator"]})).unwrap();
+        let book =
+            with_links(json!({"items": [{"PartTitle": "Part"}, first, "Separator"]})).unwrap();
         let first = &book["items"][1]["Chapter"];
         assert_eq!(first["content"], "[S](../SECURITY.md)");
         let security = &first["sub_items"][0]["Chapter"];

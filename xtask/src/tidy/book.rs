@@ -54,9 +54,8 @@ fn page(path: &str) -> Option<&str> {
 
 fn at_most(most: usize, tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let counts = |path: &str| {
-        page(path).is_some() && !OTHERS.iter().any(|other| path.starts_with(other))
-    };
+    let counts =
+        |path: &str| page(path).is_some() && !OTHERS.iter().any(|other| path.starts_with(other));
     let pages = tree.files().filter(|(path, _)| counts(path));
     let count: usize = pages.map(|(_, text)| words(text)).sum();
     if count > most {

@@ -73,7 +73,7 @@ figure, and [rooflines.md](rooflines.md) explains what bounds them.*
 {command}
 ```
 
-measures everything and writes performance.tsv, its charts and this page. Runs are kept in performance.jsonl beside them,
+This measures everything, and writes performance.tsv, its charts and this page. It keeps runs in performance.jsonl beside them,
 and completed runs are skipped. On another machine the same command gives the same tables with other figures. `vesica
 bench --report docs/reference/performance.jsonl --output performance.html` makes a page of all runs.
 

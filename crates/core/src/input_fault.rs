@@ -365,6 +365,19 @@ pub enum InputFault {
         /// The maximum.
         most: usize,
     },
+    /// A key has more rows that pass the filter than its declaration allows.
+    #[error(
+        "{place} has the same key as {first}, and is one row too many: a key has at most {most} that count; agree on more \
+         with --column, as in date[2026-10-01..2026-11-30]/4, or keep fewer rows"
+    )]
+    TooManyRowsOfKey {
+        /// The first row that is one too many.
+        place: Place,
+        /// The first row of that key.
+        first: Place,
+        /// The maximum.
+        most: usize,
+    },
     /// A value is not a date.
     #[error(
         "{place}, column `{column}`: not a date; write dates as YYYY-MM-DD, a time of day may follow"

@@ -132,24 +132,31 @@ impl KeyRows {
         self.counts
     }
 
-    /// Takes the contributions of the rows with a key, in their order. If a key has more rows than may be sent, or
-    /// several labels, returns the first row that is one too many.
+    /// Takes the contributions of the rows with a key, in their order.
+    ///
+    /// # Errors
+    /// The first row that is one too many for its key, or has another label.
     pub(crate) fn bring(
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), RowNumber> {
+    ) -> std::result::Result<(), Excess> {
+        let too_many = |row| Excess { row, of: Exceeded::Rows };
+        let other_label = |row| Excess { row, of: Exceeded::Labels };
         match brought {
             Brought::Nothing | Brought::FieldsHash => {}
-            Brought::Number => self.add_up(&of_rows, 1, None)?,
+            Brought::Number => self.add_up(&of_rows, 1, None).map_err(other_label)?,
             Brought::Query(columns) => match columns.touches() {
-                Some(touches) => self.join_touches(&of_rows, touches)?,
+                Some(touches) => self.join_touches(&of_rows, touches).map_err(other_label)?,
+                None if columns.rows() > 1 => self.keep_each(&of_rows, columns)?,
                 None => {
                     let label = columns.place(&Slot::Label);
-                    self.add_up(&of_rows, columns.slots().len(), label)?;
+                    self.add_up(&of_rows, columns.slots().len(), label).map_err(other_label)?;
                 }
             },
-            Brought::Columns(sent, duplicates) => self.gather(of_rows, sent, *duplicates)?,
+            Brought::Columns(sent, duplicates) => {
+                self.gather(of_rows, sent, *duplicates).map_err(too_many)?;
+            }
         }
         self.brought = brought.clone();
         Ok(())
@@ -173,12 +180,19 @@ impl KeyRows {
             let at = key.index();
             let nth = rows.get_mut(at).map_or(0, |rows| std::mem::replace(rows, *rows + 1));
             let brings = match &self.brought {
-                Brought::Number | Brought::Query(_) if nth == 0 => {
-                    numbers.clear();
-                    self.values.iter().for_each(|values| {
-                        numbers.extend_from_slice(&values[at].to_le_bytes());
-                    });
-                    &numbers[..]
+                Brought::Number | Brought::Query(_) => {
+                    // All numbers of a key, or of one of its rows if each keeps its numbers.
+                    let count = len / size_of::<i64>();
+                    match self.values.chunks_exact(count.max(1)).nth(nth) {
+                        Some(of_row) => {
+                            numbers.clear();
+                            of_row.iter().for_each(|values| {
+                                numbers.extend_from_slice(&values[at].to_le_bytes());
+                            });
+                            &numbers[..]
+                        }
+                        None => &nothing[..],
+                    }
                 }
                 Brought::Columns(..) => {
                     let payload = &self.payloads[at * self.payload_len..][..self.payload_len];
@@ -221,6 +235,35 @@ impl KeyRows {
                     return Err(RowNumber::at(row / self.identifiers));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Gives each key the numbers of its rows that pass, one row after another.
+    fn keep_each(
+        &mut self,
+        numbers: &[u8],
+        columns: &QueryColumns,
+    ) -> std::result::Result<(), Excess> {
+        let (len, label) = (columns.slots().len(), columns.place(&Slot::Label));
+        let passes = columns.place(&Slot::Row).expect("rows that are kept are counted");
+        self.values = vec![vec![0; self.all]; columns.rows() * len];
+        let (numbers, _) = numbers.as_chunks();
+        let keyed =
+            self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
+        for ((row, key), numbers) in keyed.zip(numbers.chunks_exact(len)) {
+            let (row, at) = (RowNumber::at(row / self.identifiers), key.index());
+            let number = |place: usize| i64::from_le_bytes(numbers[place]);
+            if number(passes) == 0 {
+                continue;
+            }
+            let known = |place: usize| self.values[place][at];
+            if label.is_some_and(|label| known(passes) != 0 && known(label) != number(label)) {
+                return Err(Excess { row, of: Exceeded::Labels });
+            }
+            let room = self.values.chunks_exact_mut(len).find(|of_row| of_row[passes][at] == 0);
+            let room = room.ok_or(Excess { row, of: Exceeded::Rows })?;
+            room.iter_mut().enumerate().for_each(|(place, values)| values[at] = number(place));
         }
         Ok(())
     }
@@ -316,7 +359,8 @@ impl KeyRows {
         self.values.first().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the columns of a query, and the numbers of each distinct key in each of their slots.
+    /// Returns the columns of a query, and the numbers of each distinct key in each of their slots, one row of the key
+    /// after another if it keeps several.
     pub fn query(&self) -> Option<(&QueryColumns, &[Vec<i64>])> {
         match &self.brought {
             Brought::Query(columns) => Some((columns, &self.values)),
@@ -404,6 +448,24 @@ impl KeyRows {
         }
         None
     }
+}
+
+/// A row that contributes something other than allowed to the key of an earlier row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Excess {
+    /// The row.
+    pub(crate) row: RowNumber,
+    /// The limit.
+    pub(crate) of: Exceeded,
+}
+
+/// A limit on the rows of a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Exceeded {
+    /// There are too many rows.
+    Rows,
+    /// The row has another label, or one too many.
+    Labels,
 }
 
 /// Two rows with the same key.

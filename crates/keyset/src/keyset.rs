@@ -3,14 +3,14 @@
 use rand::CryptoRng;
 use vesica_core::error::{InputFault, Result};
 use vesica_normalize::digest::Digest;
-use vesica_table::{row_number::RowNumber, rows::Table};
+use vesica_table::rows::Table;
 
 use crate::{
     ambiguous::Ambiguity,
     brought::Brought,
     collector::Collector,
     counts::RowCounts,
-    key_rows::{KeyRows, Repetition},
+    key_rows::{Excess, KeyRows, Repetition},
     profile::Profile,
     rule_findings::RuleFindings,
     sketch::{Sketch, SketchSecret},
@@ -101,7 +101,7 @@ impl KeySet {
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), RowNumber> {
+    ) -> std::result::Result<(), Excess> {
         self.rows.bring(brought, of_rows)
     }
 
@@ -134,7 +134,10 @@ impl KeySet {
 #[cfg(test)]
 mod tests {
     use vesica_normalize::normalize::Normalize;
-    use vesica_table::source::{Delimiter, Source};
+    use vesica_table::{
+        row_number::RowNumber,
+        source::{Delimiter, Source},
+    };
 
     use super::*;
     use crate::{

@@ -12,7 +12,7 @@ use crate::{
     key::{Extractor, Nulls, RowKey},
     linked::{LinkedRow, RuleKeys},
     numbers::Numbers,
-    query_columns::{QueryColumns, QueryReader},
+    query_columns::{QueryColumns, reader::QueryReader},
     reading::Reading,
 };
 

@@ -12,6 +12,7 @@ use vesica_table::{rows::Scan, sent_columns::SentColumns};
 
 use crate::{
     key::{Duplicates, Extractor, KeyColumn, Nulls},
+    key_rows::Exceeded,
     query_columns::QueryColumns,
     sketch::SketchSecret,
 };
@@ -54,14 +55,20 @@ pub struct Reading {
 
 impl Reading {
     /// Returns the fault of a row that contributes something other than allowed to the key of an earlier row.
-    pub(crate) fn too_many(&self, first: Place, place: Place) -> InputFault {
+    pub(crate) fn too_many(&self, exceeded: Exceeded, first: Place, place: Place) -> InputFault {
         let touches = self.query.as_ref().and_then(|columns| columns.touches());
-        match (&self.sends, touches) {
-            (Some(sent), _) => InputFault::TooManyRowsToSend { place, first, rows: sent.rows },
-            (None, Some(touches)) => {
+        match (exceeded, &self.sends, touches) {
+            (Exceeded::Rows, Some(sent), _) => {
+                InputFault::TooManyRowsToSend { place, first, rows: sent.rows }
+            }
+            (Exceeded::Rows, None, _) => {
+                let most = self.query.as_ref().map_or(1, |columns| columns.rows());
+                InputFault::TooManyRowsOfKey { place, first, most }
+            }
+            (Exceeded::Labels, _, Some(touches)) => {
                 InputFault::TooManyLabelsOfKey { place, first, most: touches.labels() }
             }
-            (None, None) => InputFault::SeveralLabels { place, first },
+            (Exceeded::Labels, _, None) => InputFault::SeveralLabels { place, first },
         }
     }
 

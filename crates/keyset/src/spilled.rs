@@ -20,7 +20,7 @@ use crate::{
     counts::RowCounts,
     findings::Tally,
     key_number::KeyNumber,
-    key_rows::{KeyRows, Repetition},
+    key_rows::{Exceeded, Excess, KeyRows, Repetition},
     maker::Made,
     profile::{Profile, Profiling},
     rule_findings::{self, RuleFindings},
@@ -97,8 +97,8 @@ pub struct SpilledKeys {
 pub(super) struct Repetitions {
     /// The first row that repeats an earlier row's key.
     pub(super) any: Option<Repetition>,
-    /// The first row that is one too many to be sent.
-    pub(super) too_many: Option<Repetition>,
+    /// The first row that contributes something other than allowed to its key, and the limit.
+    pub(super) too_many: Option<(Repetition, Exceeded)>,
 }
 
 /// A record of a bucket.
@@ -334,7 +334,8 @@ impl Repetitions {
             one.into_iter().chain(other).min_by_key(|repetition| repetition.again)
         };
         self.any = first(self.any, other.any);
-        self.too_many = first(self.too_many, other.too_many);
+        let too_many = self.too_many.into_iter().chain(other.too_many);
+        self.too_many = too_many.min_by_key(|(repetition, _)| repetition.again);
     }
 }
 
@@ -378,10 +379,10 @@ impl SpilledKeys {
         }
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) | Brought::Query(_) = brought
-            && let Err(again) = set.bring(brought, of_rows)
+            && let Err(Excess { row: again, of }) = set.bring(brought, of_rows)
         {
-            repetitions.too_many =
-                Some(rows(Repetition { first: set.first_row_like(again), again }));
+            let repetition = rows(Repetition { first: set.first_row_like(again), again });
+            repetitions.too_many = Some((repetition, of));
         }
         let mut profiling = Profiling::new(columns);
         if columns > 0 {

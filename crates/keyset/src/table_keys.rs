@@ -15,7 +15,7 @@ use crate::{
     findings::Findings,
     holding::{Held, Holding},
     key::Duplicates,
-    key_rows::Repetition,
+    key_rows::{Excess, Repetition},
     keyset::KeySet,
     maker::{Made, Maker},
     profile::{Profile, Profiling},
@@ -65,9 +65,9 @@ impl TableKeys {
                 spilling.finish(&mut tally, memory, reading.sketch.as_ref())?;
             let counts = keys.counts();
             let places = |Repetition { first, again }| [first, again].map(|row| table.place(row));
-            if let Some(rows) = repetitions.too_many {
+            if let Some((rows, exceeded)) = repetitions.too_many {
                 let [first, place] = places(rows);
-                return Err(table.fault(reading.too_many(first, place)));
+                return Err(table.fault(reading.too_many(exceeded, first, place)));
             }
             if let Some(rows) = repetitions.any.filter(|_| reading.duplicates == Duplicates::Error)
             {
@@ -85,9 +85,9 @@ impl TableKeys {
         if let Brought::FieldsHash = brought {
             set.leave_out_ambiguous(&of_rows);
         }
-        set.bring(&brought, of_rows).map_err(|row| {
+        set.bring(&brought, of_rows).map_err(|Excess { row, of }| {
             let first = table.place(set.rows().first_row_like(row));
-            table.fault(reading.too_many(first, table.place(row)))
+            table.fault(reading.too_many(of, first, table.place(row)))
         })?;
         if reading.duplicates == Duplicates::Error {
             set.refuse_duplicates(&table)?;
@@ -231,7 +231,7 @@ impl KeySet {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, path::PathBuf};
+    use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_core::{
@@ -241,6 +241,7 @@ mod tests {
     use vesica_net::{Channel, transport::memory};
     use vesica_normalize::normalize::Normalize;
     use vesica_psi::DigestLength;
+    use vesica_select::{Declared, Keys, Side};
     use vesica_table::{
         sent_columns::SentColumns,
         source::{Delimiter, Source},
@@ -251,6 +252,7 @@ mod tests {
         key::{KeyColumn, Nulls},
         key_number::KeyNumber,
         partitions::{self, Partitions},
+        query_columns::QueryColumns,
         seed::Seed,
     };
 
@@ -307,8 +309,8 @@ mod tests {
         Ok((keys, findings))
     }
 
-    /// A key's value, payload, rows and identifier.
-    type OfKey = (Option<i64>, Vec<u8>, Vec<RowNumber>, usize);
+    /// A key's values, payload, rows and identifier.
+    type OfKey = (Vec<i64>, Vec<u8>, Vec<RowNumber>, usize);
 
     /// Returns the data of every item, from all partitions.
     fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], OfKey> {
@@ -327,7 +329,11 @@ mod tests {
                         9 => set.payloads().of(key).to_vec(),
                         _ => Vec::new(),
                     };
-                    (set.values().get(key).copied(), payload, Vec::new(), identifiers[key])
+                    let values = match set.query() {
+                        Some((_, numbers)) => numbers.iter().map(|values| values[key]).collect(),
+                        None => set.values().get(key).copied().into_iter().collect(),
+                    };
+                    (values, payload, Vec::new(), identifiers[key])
                 });
                 brought.2.push(rows.row(row));
             }
@@ -366,6 +372,71 @@ mod tests {
             assert!(held.2 == spilled.2 && held.3 == spilled.3);
             assert_eq!(held.2.is_some(), reading.profile);
             assert_eq!(held.3.len() as u64, held.0.used);
+        }
+    }
+
+    /// Reads the side with the later rows of a query, which has up to `rows` of a key and a label of each key.
+    fn as_of(rows: &str) -> Reading {
+        let query = "SELECT a.word, count(*), sum(a.n) FROM a ASOF JOIN b ON a.key = b.key AND a.at >= b.at \
+                     WHERE a.at - b.at <= 3 AND a.n <> 7 GROUP BY a.word";
+        let query: vesica_select::Select = query.parse().unwrap();
+        let at = format!("at:date[2026-01-01..2026-01-20]{rows}");
+        let own = Declared::parse(&[&at, "n:integer", "word:{x,y}"], Keys::Repeats).unwrap();
+        let theirs = Declared::parse(&["at:date"], Keys::Repeats).unwrap();
+        let shape = query.check(&own, &theirs).unwrap();
+        let query = Some(Arc::new(QueryColumns::new(&query, &shape, Side::A, &own)));
+        Reading { keys: columns(&["k"]), query, duplicates: Duplicates::All, ..Reading::default() }
+    }
+
+    /// Three rows of each key with labels. The filter leaves out one row in eleven.
+    fn with_dates(label: impl Fn(u32) -> &'static str) -> String {
+        (0..60_000).fold("k,at,n,word\n".to_owned(), |text, row: u32| {
+            let (key, day) = (row * 7 % 20_000, 1 + row % 20);
+            text + &format!("key{key},2026-01-{day:02},{},{}\n", row % 11, label(row))
+        })
+    }
+
+    #[test]
+    fn a_key_keeps_the_same_rows_in_memory_and_on_disk() {
+        let text = with_dates(|row| if row * 7 % 20_000 < 9_000 { "x" } else { "y" });
+        let [held, spilled] = [1 << 30, 1 << 20].map(|memory| {
+            let (keys, _) = read_keys(&text, memory, as_of("/3")).unwrap();
+            assert_eq!(matches!(keys, TableKeys::Spilled(_)), memory == 1 << 20);
+            brought(keys)
+        });
+        assert!(held == spilled);
+        let rows: Vec<_> = text.lines().skip(1).map(|line| line.split(',').collect()).collect();
+        for (values, _, places, _) in held.values() {
+            let mut kept: Vec<_> = values.chunks_exact(values.len() / 3).collect();
+            kept.retain(|of_row| of_row.iter().any(|number| *number != 0));
+            let of_rows = places.iter().map(|row: &RowNumber| &rows[row.index()]);
+            let passing = of_rows.filter(|fields: &&Vec<&str>| fields[2] != "7");
+            let expected = passing.map(|fields| {
+                let day: i64 = fields[1][8..].parse().unwrap();
+                vec![1 + i64::from(fields[3] == "y"), 1, day - 1, fields[2].parse().unwrap()]
+            });
+            assert_eq!(kept, expected.collect::<Vec<_>>());
+        }
+        assert_eq!(held.len(), 20_000);
+    }
+
+    #[test]
+    fn too_many_rows_or_labels_of_a_key_are_refused_in_memory_and_on_disk() {
+        let text = with_dates(|row| if row == 50_000 { "y" } else { "x" });
+        for (rows, said) in [
+            (
+                "/3",
+                "row 50001 (line 50002) has the same key as row 10001 (line 10002), and another label",
+            ),
+            (
+                "/2",
+                "row 40001 (line 40002) has the same key as row 1 (line 2), and is one row too many",
+            ),
+        ] {
+            let [held, spilled] = [1 << 30, 1 << 20]
+                .map(|memory| read_keys(&text, memory, as_of(rows)).err().unwrap().to_string());
+            assert_eq!(held, spilled);
+            assert!(held.contains(said), "{held}");
         }
     }
 

@@ -18,6 +18,9 @@ pub(crate) const MAX_NUMBERS: usize = MAX_TOUCHES * NUMBERS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touches {
     period: Period,
+    positions: u32,
+    /// The most rows of a key of the other side.
+    rows: u32,
     within: u32,
     /// The most labels of a key.
     labels: usize,
@@ -34,8 +37,9 @@ struct Touch {
 
 impl Touches {
     pub(crate) fn new(latest: &Latest, has_filter: bool) -> Self {
-        let Latest { period, within, per_key, .. } = *latest;
-        Self { period, within, labels: per_key as usize, has_filter }
+        let Latest { period, within, labels, rows, .. } = *latest;
+        let positions = latest.positions();
+        Self { period, positions, rows, within, labels: labels as usize, has_filter }
     }
 
     /// Returns the number of numbers that a row or a key has.
@@ -49,8 +53,19 @@ impl Touches {
     }
 
     /// Returns the number of days that the other side's rows may have.
-    pub fn positions(self) -> usize {
+    pub fn days(self) -> usize {
         self.period.days() as usize
+    }
+
+    /// Returns the number of positions of the other side's rows: the days, and one of a missing row, if there may be
+    /// one.
+    pub fn positions(self) -> usize {
+        self.positions as usize
+    }
+
+    /// Returns the most rows of a key of the other side that are each joined with the latest earlier one.
+    pub fn rows(self) -> usize {
+        self.rows as usize
     }
 
     /// Returns the day of the first bit.
@@ -162,7 +177,7 @@ mod tests {
             let has_filter = rng.random_bool(0.5);
             let period = Period { first: date(0), last: date(days - 1) };
             let labels = rng.random_range(1..=4);
-            let latest = Latest { earlier: Side::B, period, within, per_key: labels };
+            let latest = Latest { earlier: Side::B, period, within, labels, rows: 1 };
             let touches = Touches::new(&latest, has_filter);
             let rows: Vec<(i32, Option<i64>)> = (0..rng.random_range(0..12))
                 .map(|_| {
@@ -198,7 +213,7 @@ mod tests {
     #[test]
     fn a_key_with_too_many_labels_is_refused() {
         let period = Period { first: date(0), last: date(9) };
-        let latest = Latest { earlier: Side::B, period, within: 2, per_key: 2 };
+        let latest = Latest { earlier: Side::B, period, within: 2, labels: 2, rows: 1 };
         let touches = Touches::new(&latest, true);
         let mut key = vec![0; touches.len()];
         for (day, label, fits) in [

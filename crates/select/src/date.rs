@@ -11,6 +11,25 @@ pub struct Date {
     number: i32,
 }
 
+/// The most days of a period.
+pub const MAX_DAYS: u32 = 64;
+
+/// Some days in succession, at most [`MAX_DAYS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// The first day.
+    pub first: Date,
+    /// The last day.
+    pub last: Date,
+}
+
+impl Period {
+    /// Returns the number of days.
+    pub fn days(self) -> u32 {
+        (self.last.number() - self.first.number() + 1) as u32
+    }
+}
+
 /// Days of the 400 years after which the calendar repeats.
 const DAYS_OF_ERA: i32 = 146_097;
 

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     column::Name,
-    date::Date,
+    date::{Date, MAX_DAYS, Period},
     error::Error,
     fixed_point::FixedPoint,
     lexer::{Lexer, Token, is_hidden},
@@ -76,27 +76,11 @@ impl Range {
     }
 }
 
-/// The most days of a period.
-pub const MAX_DAYS: u32 = 64;
-
 /// The most labels of one key.
 pub const MAX_PER_KEY: u32 = 8;
 
-/// Some days in succession, at most [`MAX_DAYS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Period {
-    /// The first day.
-    pub first: Date,
-    /// The last day.
-    pub last: Date,
-}
-
-impl Period {
-    /// Returns the number of days.
-    pub fn days(self) -> u32 {
-        (self.last.number() - self.first.number() + 1) as u32
-    }
-}
+/// The most rows of one key that each count by themselves.
+pub const MAX_ROWS_OF_KEY: u32 = 16;
 
 /// The type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +100,8 @@ pub enum ColumnKind {
     Date {
         /// The days, beyond which a value is an error.
         period: Option<Period>,
+        /// The most rows of one key: more than 1 as in `date[2026-10-01..2026-11-30]/4`, with at most 63 days.
+        rows: u32,
     },
     /// `label<=N`: at most `N` distinct labels, which stay private.
     Label {
@@ -143,14 +129,14 @@ impl ColumnKind {
     }
 }
 
-/// Displays the most labels of one key, if it is more than one.
+/// Displays the most labels or rows of one key, if it is more than one.
 struct PerKey(u32);
 
 impl fmt::Display for PerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             1 => Ok(()),
-            labels => write!(f, "/{labels}"),
+            most => write!(f, "/{most}"),
         }
     }
 }
@@ -171,9 +157,9 @@ impl fmt::Display for ColumnKind {
             }
             Self::Text => f.write_str("text"),
             Self::Boolean => f.write_str("boolean"),
-            Self::Date { period: None } => f.write_str("date"),
-            Self::Date { period: Some(Period { first, last }) } => {
-                write!(f, "date[{first}..{last}]")
+            Self::Date { period: None, .. } => f.write_str("date"),
+            Self::Date { period: Some(Period { first, last }), rows } => {
+                write!(f, "date[{first}..{last}]{}", PerKey(*rows))
             }
             Self::Label { most, per_key } => write!(f, "label<={most}{}", PerKey(*per_key)),
             Self::PublicLabels { labels, per_key } => {
@@ -303,13 +289,13 @@ impl Parser<'_> {
             }
             "text" => Ok(ColumnKind::Text),
             "boolean" => Ok(ColumnKind::Boolean),
-            "date" => Ok(ColumnKind::Date { period: self.period()? }),
+            "date" => self.dates(),
             "label" => {
                 const MOST: &str =
                     "write the maximum number of distinct labels, from 1 to 4096: label<=64";
                 self.expect("<=", MOST)?;
                 let most = self.whole(1, MAX_LABELS, MOST)?;
-                Ok(ColumnKind::Label { most, per_key: self.per_key()? })
+                Ok(ColumnKind::Label { most, per_key: self.labels_per_key()? })
             }
             _ => self.fail(TYPES),
         }
@@ -333,18 +319,38 @@ impl Parser<'_> {
         self.lexer.rest().trim_start().starts_with(symbol)
     }
 
-    /// Reads the most labels of a key, if it stands there.
-    fn per_key(&mut self) -> Result<u32, Error> {
-        const LABELS: &str =
-            "write the most labels of one key, from 1 to 8, after the slash: label<=64/4";
+    /// Reads the most labels or rows of a key, if it stands there.
+    fn per_key(&mut self, most: u32, advice: &str) -> Result<u32, Error> {
         if !self.is_next('/') {
             return Ok(1);
         }
         self.next()?;
-        self.whole(1, MAX_PER_KEY, LABELS)
+        self.whole(1, most, advice)
     }
 
-    /// Reads the days of a date, if they stand there.
+    /// Reads the most labels of a key, if it stands there.
+    fn labels_per_key(&mut self) -> Result<u32, Error> {
+        const LABELS: &str =
+            "write the most labels of one key, from 1 to 8, after the slash: label<=64/4";
+        self.per_key(MAX_PER_KEY, LABELS)
+    }
+
+    /// Reads the days of a date and the most rows of a key, if they stand there.
+    fn dates(&mut self) -> Result<ColumnKind, Error> {
+        const ROWS: &str = "write the most rows of one key, from 1 to 16, after the slash: date[2026-10-01..2026-11-30]/4";
+        let Some(period) = self.period()? else {
+            return Ok(ColumnKind::Date { period: None, rows: 1 });
+        };
+        let rows = self.per_key(MAX_ROWS_OF_KEY, ROWS)?;
+        if rows > 1 && period.days() == MAX_DAYS {
+            return self.fail(format!(
+                "with several rows of a key, a period has at most {} days",
+                MAX_DAYS - 1
+            ));
+        }
+        Ok(ColumnKind::Date { period: Some(period), rows })
+    }
+
     fn period(&mut self) -> Result<Option<Period>, Error> {
         const PERIOD: &str =
             "write the first and the last day, at most 64 days: date[2026-10-01..2026-11-30]";
@@ -439,7 +445,8 @@ impl Parser<'_> {
             match self.next()? {
                 Token::Symbol(",") => {}
                 Token::Symbol("}") => {
-                    return Ok(ColumnKind::PublicLabels { labels, per_key: self.per_key()? });
+                    let per_key = self.labels_per_key()?;
+                    return Ok(ColumnKind::PublicLabels { labels, per_key });
                 }
                 _ => return self.fail("write a comma or a closing brace after a label"),
             }
@@ -512,6 +519,8 @@ mod tests {
             ("region:{north,south}/2", "region:{north,south}/2"),
             ("shown_at:DATE", "shown_at:date"),
             ("at:date [2024-02-29 .. 2024-03-01]", "at:date[2024-02-29..2024-03-01]"),
+            ("at:date[2024-02-29..2024-03-01] / 4 ?", "at:date[2024-02-29..2024-03-01]/4?"),
+            ("at:date[2024-02-29..2024-03-01]/1", "at:date[2024-02-29..2024-03-01]"),
             ("\"first name\":text", "\"first name\":text"),
             ("opted_in:boolean -- ours", "opted_in:boolean"),
         ] {
@@ -542,6 +551,9 @@ mod tests {
             ("a:date[2026-01-01..2026-03-06]", 28, "at most 64 days"),
             ("a:date[2026-01-02..2026-01-01]", 28, "the first and the last"),
             ("a:date[2026-01-02]", 18, "the first and the last"),
+            ("a:date/2", 7, "should end here"),
+            ("a:date[2026-01-01..2026-01-02]/17", 32, "from 1 to 16"),
+            ("a:date[2026-01-01..2026-03-05]/2", 32, "at most 63 days"),
             ("a:{}", 4, "write a label"),
             ("a:{x,x}", 6, "twice"),
             ("a:{x\u{202e}}", 4, "write a label"),

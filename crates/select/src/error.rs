@@ -57,13 +57,13 @@ pub enum Error {
         /// The aggregate.
         aggregate: String,
     },
-    /// A side whose rows are each joined with the latest earlier row repeats keys.
+    /// A side whose rows are each joined with the latest earlier row repeats keys, and does not say how often.
     LaterRepeats {
-        /// The side.
-        side: Side,
+        /// The side's column of dates.
+        column: ColumnRef,
     },
-    /// A query counts distinct keys though each counts once.
-    KeysOnce,
+    /// Suppressed groups would be added up in which a key counts several times.
+    RemainderOfSeveral,
     /// An aggregate uses a column of the side whose earlier rows are looked up.
     OfEarlier {
         /// The aggregate.
@@ -125,12 +125,15 @@ impl fmt::Display for Error {
                 "{aggregate} would count each pair of rows, because both sides repeat keys: \
                  use count(DISTINCT key), or combine the rows of one side so that each key is unique"
             ),
-            Self::LaterRepeats { side } => write!(
+            Self::LaterRepeats { column } => write!(
                 f,
-                "ASOF JOIN takes one row of each key of side {side}: leave out --repeated-keys, and keep one row of each key"
+                "ASOF JOIN with several rows of a key of side {} needs their maximum: declare {column} as \
+                 date[FIRST..LAST]/ROWS, or keep one row of each key and leave out --repeated-keys",
+                column.side
             ),
-            Self::KeysOnce => f.write_str(
-                "with ASOF JOIN each key counts at most once: write count(*) instead of count(DISTINCT key)",
+            Self::RemainderOfSeveral => f.write_str(
+                "a key with several rows and labels may be in several suppressed groups, which WITH REMAINDER would add up: \
+                 leave it out",
             ),
             Self::OfEarlier { aggregate, side } => write!(
                 f,

@@ -31,7 +31,8 @@
 //! - `avg` and `var_samp` are decimals with six more places than the column, rounded half to even.
 //! - `FROM a ASOF JOIN b ON a.key = b.key AND a.ordered_at >= b.shown_at` joins each row of `a` with the latest row of
 //!   `b` that is not after it, by days. `WHERE` begins with the bound on the days between them:
-//!   `a.ordered_at - b.shown_at <= 14`.
+//!   `a.ordered_at - b.shown_at <= 14`. Keys are counted as `count(DISTINCT a.key)`. If `a` repeats keys, its column of
+//!   dates says how often: `date[2026-10-01..2026-11-30]/4`. Bounds then hold for each row.
 //! - Text is compared byte by byte. Numbers are exact decimals.
 //!
 //! **Must never import** any other crate of Vesica, nor know how a query is answered.
@@ -53,8 +54,8 @@ mod words;
 pub use self::{
     as_of::{AsOf, MAX_WITHIN},
     column::{ColumnRef, Side},
-    date::Date,
-    declaration::{ColumnKind, Declaration, Declared, Keys, MAX_DAYS, MAX_PER_KEY, Period, Range},
+    date::{Date, MAX_DAYS, Period},
+    declaration::{ColumnKind, Declaration, Declared, Keys, MAX_PER_KEY, MAX_ROWS_OF_KEY, Range},
     error::Error,
     fixed_point::{FixedPoint, MORE_PLACES, mean, variance},
     parser::MAX_BYTES,

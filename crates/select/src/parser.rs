@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use self::tokens::is_word;
 use crate::{
+    as_of::AsOf,
     column::{ColumnRef, Side},
     error::Error,
     fixed_point::FixedPoint,
@@ -79,6 +80,7 @@ impl Parser<'_> {
             }
         }
         let mut as_of = self.from()?;
+        self.names_keys(&items, &places, as_of.as_ref())?;
         let filters = match self.eat("WHERE") {
             true => self.conditions(as_of.as_mut())?,
             false if as_of.is_some() => {
@@ -124,6 +126,27 @@ impl Parser<'_> {
             return Err(Error::at(self.text, places[i], what));
         }
         Ok(query)
+    }
+
+    /// Checks that keys are named as in SQL, where both sides of a join as of a day have some.
+    fn names_keys(
+        &self,
+        items: &[SelectItem],
+        places: &[usize],
+        as_of: Option<&AsOf>,
+    ) -> Result<(), Error> {
+        for (item, at) in items.iter().zip(places) {
+            let SelectItem::Aggregate { aggregate: Aggregate::CountKeys(side), .. } = item else {
+                continue;
+            };
+            let what = match (as_of, side) {
+                (Some(as_of), None) => format!("write count(DISTINCT {}.key)", as_of.later),
+                (None, Some(_)) => "write count(DISTINCT key)".to_owned(),
+                _ => continue,
+            };
+            return Err(Error::at(self.text, *at, what));
+        }
+        Ok(())
     }
 
     fn item(&mut self, labels: &mut Vec<Label>) -> Result<SelectItem, Error> {
@@ -232,10 +255,17 @@ impl Parser<'_> {
             return Ok(Aggregate::CountAll);
         }
         if self.eat("DISTINCT") {
-            return match self.eat("key") {
-                true => Ok(Aggregate::CountKeys),
-                false => self.fail("DISTINCT is supported only in count(DISTINCT key)"),
-            };
+            if self.eat("key") {
+                return Ok(Aggregate::CountKeys(None));
+            }
+            let is_key =
+                *self.following(1) == Token::Symbol(".") && is_word(self.following(2), "key");
+            let side = Side::BOTH.into_iter().find(|side| is_key && self.is(&side.to_string()));
+            if side.is_some() {
+                (0..3).for_each(|_| self.advance());
+                return Ok(Aggregate::CountKeys(side));
+            }
+            return self.fail("DISTINCT is supported only in count(DISTINCT key)");
         }
         if self.is("key") {
             return self.fail("write count(DISTINCT key) or count(*)");
@@ -327,7 +357,7 @@ impl Parser<'_> {
         let at = self.at();
         let is_count = self.eat("count")
             && self.eat_symbol("(")
-            && matches!(self.count(), Ok(Aggregate::CountAll | Aggregate::CountKeys))
+            && matches!(self.count(), Ok(Aggregate::CountAll | Aggregate::CountKeys(_)))
             && self.eat_symbol(")")
             && self.eat_symbol(">=");
         match *self.token() {

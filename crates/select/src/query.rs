@@ -72,8 +72,8 @@ impl fmt::Display for Label {
 pub enum Aggregate {
     /// The number of joined rows.
     CountAll,
-    /// The number of distinct keys.
-    CountKeys,
+    /// The number of distinct keys: `count(DISTINCT key)`, or with the side's name in a join as of a day.
+    CountKeys(Option<Side>),
     /// The number of joined rows in which a column is not null.
     Count(ColumnRef),
     /// The sum of a column.
@@ -90,7 +90,7 @@ impl Aggregate {
     /// Returns the columns: none, one or two.
     pub fn columns(&self) -> Vec<&ColumnRef> {
         match self {
-            Self::CountAll | Self::CountKeys => Vec::new(),
+            Self::CountAll | Self::CountKeys(_) => Vec::new(),
             Self::Count(column)
             | Self::Sum(column)
             | Self::Mean(column)
@@ -110,7 +110,7 @@ impl Aggregate {
     fn mirrored(&self) -> Self {
         match self {
             Self::CountAll => Self::CountAll,
-            Self::CountKeys => Self::CountKeys,
+            Self::CountKeys(side) => Self::CountKeys(side.map(Side::other)),
             Self::Count(column) => Self::Count(column.mirrored()),
             Self::Sum(column) => Self::Sum(column.mirrored()),
             Self::SumOfProducts(first, second) => {
@@ -126,7 +126,8 @@ impl fmt::Display for Aggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CountAll => f.write_str("count(*)"),
-            Self::CountKeys => f.write_str("count(DISTINCT key)"),
+            Self::CountKeys(None) => f.write_str("count(DISTINCT key)"),
+            Self::CountKeys(Some(side)) => write!(f, "count(DISTINCT {side}.key)"),
             Self::Count(column) => write!(f, "count({column})"),
             Self::Sum(column) => write!(f, "sum({column})"),
             Self::SumOfProducts(first, second) => write!(f, "sum({first} * {second})"),

@@ -3,7 +3,8 @@
 use crate::{
     as_of::AsOf,
     column::{ColumnRef, Side},
-    declaration::{ColumnKind, Declaration, Declared, Keys, Period, Range},
+    date::Period,
+    declaration::{ColumnKind, Declaration, Declared, Keys, Range},
     error::Error,
     fixed_point::{FixedPoint, mean, variance},
     predicate::{Comparator, Literal, Predicate},
@@ -46,7 +47,16 @@ pub struct Latest {
     /// The most days between two rows.
     pub within: u32,
     /// The most labels of one key.
-    pub per_key: u32,
+    pub labels: u32,
+    /// The most rows of one key of the other side, which are joined one by one.
+    pub rows: u32,
+}
+
+impl Latest {
+    /// Returns the number of days of the other side's rows, with one more for a row that a key could also have.
+    pub fn positions(&self) -> u32 {
+        self.period.days() + u32::from(self.rows > 1)
+    }
 }
 
 /// A sum over the joined rows of a group.
@@ -70,7 +80,8 @@ pub enum Summand {
     /// 1 for each row in which none of these nullable columns is null, which are one or two.
     Present(Vec<ColumnRef>),
     /// The product of one or two columns, or 0 if one of them is null. One of a side that repeats keys is multiplied
-    /// after the rows of a key are added up, but for the product of two columns of that side.
+    /// after the rows of a key are added up, but for the product of two columns of that side, and for rows that are each
+    /// joined with the latest earlier one.
     Product(Vec<Factor>),
 }
 
@@ -227,6 +238,9 @@ impl Select {
     pub fn check(&self, a: &Declared, b: &Declared) -> Result<Shape, Error> {
         let judge = Judge { sides: [a, b], as_of: self.as_of.as_ref() };
         let latest = judge.latest(&self.labels)?;
+        if self.has_remainder && latest.is_some_and(|latest| latest.rows > 1 && latest.labels > 1) {
+            return Err(Error::RemainderOfSeveral);
+        }
         let labels: Result<Vec<_>, _> =
             self.labels.iter().map(|label| judge.label(label)).collect();
         let labels = labels?;
@@ -268,7 +282,7 @@ impl<'a> Judge<'a> {
 
     /// Judges the join of a query with these labels.
     fn latest(&self, labels: &[Label]) -> Result<Option<Latest>, Error> {
-        let per_key = |label: &Label| -> Result<u32, Error> {
+        let of_label = |label: &Label| -> Result<u32, Error> {
             let column = label.column();
             let per_key = self.declaration(column)?.kind().per_key();
             let is_looked_up = self.as_of.is_some_and(|as_of| as_of.earlier() == column.side);
@@ -281,26 +295,43 @@ impl<'a> Judge<'a> {
                 false => Ok(if is_looked_up { per_key } else { 1 }),
             }
         };
-        let per_key = labels.iter().map(per_key).try_fold(1, |most, one| Ok(most.max(one?)))?;
+        let labels = labels.iter().map(of_label).try_fold(1, |most, one| Ok(most.max(one?)))?;
         let Some(as_of) = self.as_of else { return Ok(None) };
         let date = |side: Side, fitting| {
             let column = as_of.date(side);
             let declaration = self.declaration(&column)?;
             match declaration.kind() {
-                ColumnKind::Date { period } if !declaration.is_nullable() => Ok(*period),
+                ColumnKind::Date { period, rows } if !declaration.is_nullable() => {
+                    Ok((*period, *rows))
+                }
                 _ => Err(self.unfit(&column, "joins rows by", fitting)?),
             }
         };
         let fitting = "date[FIRST..LAST], without a question mark";
-        let Some(period) = date(as_of.later, fitting)? else {
+        let (Some(period), rows) = date(as_of.later, fitting)? else {
             return Err(self.unfit(&as_of.date(as_of.later), "joins rows by", fitting)?);
         };
-        date(as_of.earlier(), "date, without a question mark")?;
-        if self.repeats(as_of.later) {
-            return Err(Error::LaterRepeats { side: as_of.later });
+        let fitting = "date, without a question mark and a number of rows";
+        if date(as_of.earlier(), fitting)?.1 > 1 {
+            return Err(self.unfit(&as_of.date(as_of.earlier()), "joins rows by", fitting)?);
         }
-        let latest = Latest { earlier: as_of.earlier(), period, within: as_of.within, per_key };
-        Ok(Some(latest))
+        let rows = match (self.repeats(as_of.later), rows) {
+            (true, 1) => return Err(Error::LaterRepeats { column: as_of.date(as_of.later) }),
+            (true, rows) => rows,
+            (false, _) => 1,
+        };
+        let (earlier, within) = (as_of.earlier(), as_of.within);
+        Ok(Some(Latest { earlier, period, within, labels, rows }))
+    }
+
+    /// Returns the most rows of a side with one key that are each joined by themselves.
+    fn joined_rows(&self, side: Side) -> u32 {
+        let as_of = self.as_of.filter(|as_of| as_of.later == side && self.repeats(side));
+        let declaration = as_of.and_then(|as_of| self.declaration(&as_of.date(side)).ok());
+        match declaration.map(Declaration::kind) {
+            Some(ColumnKind::Date { rows, .. }) => *rows,
+            _ => 1,
+        }
     }
 
     fn unfit(
@@ -405,7 +436,7 @@ impl<'a> Judge<'a> {
         };
         Ok(match aggregate {
             Aggregate::CountAll => Formula::Count { count: add(self.rows()) },
-            Aggregate::CountKeys => Formula::Count { count: add(keys()) },
+            Aggregate::CountKeys(_) => Formula::Count { count: add(keys()) },
             Aggregate::Count(column) => Formula::Count { count: add(self.present(&[column])?) },
             Aggregate::Sum(_) | Aggregate::SumOfProducts(..) => {
                 let columns = aggregate.columns();
@@ -429,11 +460,8 @@ impl<'a> Judge<'a> {
     /// Refuses an aggregate that SQL would compute over all pairs of rows of a key.
     fn counts_once(&self, aggregate: &Aggregate) -> Result<(), Error> {
         let repeats = Side::BOTH.map(|side| self.repeats(side));
-        if repeats == [true; 2] && *aggregate != Aggregate::CountKeys {
+        if repeats == [true; 2] && !matches!(aggregate, Aggregate::CountKeys(_)) {
             return Err(Error::BothRepeat { aggregate: aggregate.to_string() });
-        }
-        if self.as_of.is_some() && *aggregate == Aggregate::CountKeys {
-            return Err(Error::KeysOnce);
         }
         let columns = aggregate.columns();
         let earlier = self.as_of.map(AsOf::earlier);
@@ -486,8 +514,10 @@ impl<'a> Judge<'a> {
         let factors: Result<Vec<_>, _> = columns.iter().map(|column| self.factor(column)).collect();
         let factors = factors?;
         let scale = factors.iter().map(|factor| factor.scale).sum();
-        // Bounds hold for sums of a key's rows, and so say nothing about products of two columns in each row.
-        let is_of_rows = factors.len() == 2
+        // Bounds hold for sums of a key's rows, and so say nothing about products of two columns in each row. They hold
+        // for each row that is joined by itself.
+        let is_of_rows = self.as_of.is_none()
+            && factors.len() == 2
             && factors[0].column.side == factors[1].column.side
             && self.repeats(factors[0].column.side);
         if let Some(factor) = factors
@@ -501,7 +531,11 @@ impl<'a> Judge<'a> {
                 "integer or decimal(SCALE) without bounds, which hold for a key's rows together",
             )?);
         }
-        let width = if is_of_rows { Width::W128 } else { Width::of_magnitude(magnitude(&factors)) };
+        let rows = factors.first().map_or(1, |factor| self.joined_rows(factor.column.side));
+        let width = match is_of_rows {
+            true => Width::W128,
+            false => Width::of_magnitude(magnitude(&factors, rows)),
+        };
         Ok(CellSum { summand: Summand::Product(factors), width, scale })
     }
 
@@ -523,12 +557,12 @@ fn keys() -> CellSum {
 }
 
 /// Returns a bound of the sum of the products of some columns. Each key contributes at most the product of the columns'
-/// largest magnitudes. Besides, the magnitudes of one column add up to less than 2^63, and the other columns multiply
-/// them by at most their largest magnitudes.
-fn magnitude(factors: &[Factor]) -> u128 {
+/// largest magnitudes, once for each of some rows. Besides, the magnitudes of one column add up to less than 2^63, and
+/// the other columns multiply them by at most their largest magnitudes.
+fn magnitude(factors: &[Factor], rows: u32) -> u128 {
     let largest = |factor: &Factor| u128::from(factor.range.magnitude());
     let product: u128 = factors.iter().map(largest).product();
-    let by_keys = product.saturating_mul(1 << LOG_KEYS);
+    let by_keys = product.saturating_mul(u128::from(rows) << LOG_KEYS);
     let others = |i: usize| {
         factors.iter().enumerate().filter(move |(j, _)| *j != i).map(|(_, one)| largest(one))
     };

@@ -104,8 +104,13 @@ impl Wording<'_> {
             1 => "up to 1 day before".to_owned(),
             days => format!("up to {days} days before"),
         };
+        let latest = self.shape.and_then(|shape| shape.latest);
+        let counted = match latest.map_or(1, |latest| latest.rows) {
+            1 => "a key counts".to_owned(),
+            rows => format!("each of at most {rows} rows of a key counts"),
+        };
         format!(
-            ", where a key counts by {owner}'s latest `{}` {before} {}, or not at all",
+            ", where {counted} by {owner}'s latest `{}` {before} {}, or not at all",
             earlier.name,
             self.column(&later)
         )
@@ -125,7 +130,7 @@ impl Wording<'_> {
                 Some([Keys::Unique, Keys::Unique]) => "the number of shared keys".to_owned(),
                 _ => "the number of rows with shared keys".to_owned(),
             },
-            Aggregate::CountKeys => "the number of shared keys".to_owned(),
+            Aggregate::CountKeys(_) => "the number of shared keys".to_owned(),
             Aggregate::Count(column) => format!("the number of values of {}", self.column(column)),
             Aggregate::Sum(column) => format!("the sum of {}", self.column(column)),
             Aggregate::SumOfProducts(first, second) if first == second => {

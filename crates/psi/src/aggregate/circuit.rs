@@ -75,7 +75,13 @@ const VALUE_BITS: u32 = 64;
 fn plan(query: Query) -> Plan {
     let Query { sizes, aggregate, minimum, noise, partitions } = query;
     let sum = |owner, times, width| {
-        vec![Term { column: Column { owner, index: 0 }, times, width, noise }]
+        vec![Term {
+            column: Some(Column { owner, index: 0 }),
+            times,
+            is_of_item: false,
+            width,
+            noise,
+        }]
     };
     let of_other = Column { owner: Owner::Other, index: 0 };
     let terms = match aggregate {

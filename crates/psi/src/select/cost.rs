@@ -75,8 +75,10 @@ fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     }
     bytes = bytes + plan.lookup_bytes(ot_bytes);
     for _ in 0..plan.labels_of_match() {
-        bytes = bytes + products(plan.known_to_other().layout, bins);
-        bytes = bytes + turned(products(plan.known_to_table().layout, bins));
+        for scaling in plan.scalings() {
+            bytes = bytes + products(plan.known_to_other(scaling).layout, bins);
+            bytes = bytes + turned(products(plan.known_to_table(scaling).layout, bins));
+        }
         if plan.groups > 1 {
             bytes = bytes + scatter::bytes(bins, plan.layout().0, plan.groups, ot_bytes);
         }
@@ -141,7 +143,13 @@ fn rounds_of_lookup(plan: &Plan, has_triples: bool) -> u32 {
         false if plan.mixed().next().is_some() => (4, 10),
         false => (6, 10),
     };
-    triples + looking_up + of_label * (plan.labels_of_match() as u32 - 1)
+    let (labels, depth) = (plan.labels_of_match() as u32 - 1, plan.lookup_depth() - 1);
+    let of_rows = match plan.rows_of_item() as u32 - 1 {
+        0 => 0,
+        // A look-up and products for each, and products of items.
+        rows => 4 + 10 * rows + 7 * rows * labels,
+    };
+    triples + looking_up + depth + of_label * labels + of_rows
 }
 
 /// Payload bytes of one call for `n` OTs.

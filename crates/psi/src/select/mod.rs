@@ -7,11 +7,12 @@
 //!
 //! 4. A product of numbers of both sides is x·y = x·v' + x·w. T knows the first part; shares of the second come from an
 //!    OT for each bit of x ([`arithmetic`](vesica_circuit::arithmetic)).
-//! 5. With a [`Lookup`], S has a position for each of its items, and T a label, or none, for each position of each of
-//!    its own. A match counts only if T has a label at S's position: the parties get shares of bits m_j for each label,
-//!    and run the next two steps once with each, and with T's group for that label.
+//! 5. With a [`Lookup`], S has a position for each row of its items, and T a label, or none, for each position of each
+//!    of its own. A row of a match counts only if T has a label at S's position: the parties get shares of bits m_j for
+//!    each label and row, and run the next two steps once with each label, and with T's group for that label.
 //! 6. One OT for each bin and direction gives additive shares of m_j times everything that one party knows there, all
-//!    columns at once: the row z_j with the count and each [`Term`].
+//!    columns at once: the row z_j with the count and each [`Term`]. If items have several rows, there is one for each
+//!    of them, and another for what counts once if any row does; z_j is their sum.
 //! 7. With groups, T knows the label of each of its items. The rows are added up by label without S learning it
 //!    ([`scatter`]); without groups, each party adds up its shares.
 //! 8. The shares of the cells are opened to one party. If cells have a minimum, noise, or texts, a circuit adds the
@@ -91,10 +92,13 @@ pub struct Column {
 /// A number that is added up over the matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
-    /// The column whose values are added up.
-    pub column: Column,
+    /// The column whose values are added up; `None` adds 1.
+    pub column: Option<Column>,
     /// Another column with which each value is multiplied first, or the same for squares.
     pub times: Option<Column>,
+    /// Whether it is added for each item that has a row that counts, with S's values in the first row, instead of for
+    /// each row that counts.
+    pub is_of_item: bool,
     /// The width of the sum.
     pub width: Width,
     /// Noise that is added to the sum.
@@ -176,9 +180,9 @@ pub struct Input<'a> {
     pub items: Items<'a>,
     /// Whether each item counts; `None` if all do. The other party does not learn how many do.
     pub counted: Option<&'a [bool]>,
-    /// The party's columns, with a value for each item.
+    /// The party's columns, with a value for each item, and of S with one for each row of each item.
     pub columns: &'a [&'a [i64]],
-    /// S's position of each item, if the plan has a look-up.
+    /// S's position of each row of each item, if the plan has a look-up.
     pub positions: &'a [u32],
     /// For each of T's items and each position, if the plan has a look-up: 0 for no label, i for the item's i-th.
     pub choices: &'a [u8],
@@ -278,16 +282,30 @@ impl Plan {
         RowLayout::new(&count.into_iter().chain(terms).collect::<Vec<_>>())
     }
 
-    /// The numbers of S that travel with its items, one for each term that has a factor of S's.
-    fn payload(&self) -> (RowLayout, Vec<NumberField>) {
-        let carried = self.terms.iter().filter(|term| term.kind() != TermKind::Table);
-        RowLayout::new(&carried.map(|term| term.width).collect::<Vec<_>>())
+    /// The numbers of S that travel with its items.
+    fn carried(&self) -> Vec<Carried> {
+        let rows = 0..self.rows_of_item();
+        let of_row = |row| {
+            let carried = (0..).zip(&self.terms).filter(move |(_, term)| {
+                let is_there = row == 0 || !term.is_of_item;
+                is_there && matches!(term.kind(), TermKind::Other | TermKind::Mixed)
+            });
+            carried.map(move |(term, _)| Carried { term, row })
+        };
+        rows.flat_map(of_row).collect()
     }
 
-    /// S's values that travel with its items: the numbers, and the position, if there is a look-up.
+    /// The layout of the numbers of S that travel with its items.
+    fn payload(&self) -> (RowLayout, Vec<NumberField>) {
+        let carried = self.carried();
+        RowLayout::new(&carried.iter().map(|one| self.terms[one.term].width).collect::<Vec<_>>())
+    }
+
+    /// S's values that travel with its items: the numbers, and the position of each row, if there is a look-up.
     fn masking(&self) -> Masking {
         let (numbers, _) = self.payload();
-        Masking::Sum { numbers, bytes: usize::from(self.lookup.is_some()) }
+        let bytes = if self.lookup.is_some() { self.rows_of_item() } else { 0 };
+        Masking::Sum { numbers, bytes }
     }
 
     fn circuit_psi(&self) -> circuit_psi::Parameters {
@@ -311,16 +329,13 @@ impl Plan {
         numbers.extend(noise(count_noise));
         numbers.push(self.terms.len() as u64);
         for term in &self.terms {
-            numbers.extend(column(term.column));
+            numbers.extend(term.column.map_or([2, 0], column));
             numbers.extend(term.times.map_or([2, 0], column));
-            numbers.push(term.width.bits() as u64);
+            numbers.extend([term.width.bits() as u64, term.is_of_item.into()]);
             numbers.extend(noise(term.noise));
         }
-        numbers.extend(
-            self.lookup
-                .into_iter()
-                .flat_map(|lookup| [lookup.positions, lookup.labels].map(|number| number as u64)),
-        );
+        let of_lookup = |Lookup { positions, labels, rows }| [positions, labels, rows];
+        numbers.extend(self.lookup.into_iter().flat_map(of_lookup).map(|number| number as u64));
         let mut name = blake3::Hasher::new_derive_key(context);
         for number in numbers {
             name.update(&number.to_le_bytes());
@@ -332,7 +347,7 @@ impl Plan {
     ///
     /// # Panics
     /// If it does not: a bound is exceeded, T has no text for S to learn, noise or a threshold stands beside a
-    /// remainder, or a remainder has no minimum.
+    /// remainder, a remainder has no minimum, or an item may count in several cells, in spite of noise or a remainder.
     fn assert_sound(&self) {
         let Cells { learner, least, threshold, count_noise, remainder, text_len, .. } = self.cells;
         assert!((1..=MAX_GROUPS).contains(&self.cell_count()), "1 to {MAX_GROUPS} cells");
@@ -342,6 +357,8 @@ impl Plan {
         let numbers = usize::from(self.counts()) + self.terms.len();
         let numbers = numbers * self.other_groups;
         assert!((1..=MAX_NUMBERS).contains(&numbers), "1 to {MAX_NUMBERS} numbers");
+        let is_one = |term: &Term| term.column.is_some() || term.times.is_none();
+        assert!(self.terms.iter().all(is_one), "only a column is multiplied");
         let is_square = |term: &Term| term.kind() == TermKind::Table && term.times.is_some();
         let squares = self.other_groups > 1 && self.terms.iter().any(is_square);
         assert!(!squares, "a product of two numbers of T's is not multiplied with S's labels");
@@ -360,6 +377,8 @@ impl Plan {
         assert!(!some || text_len == 0, "that a text is shown is a fact without noise");
         let is_plain = least > 0 && !some && threshold.is_none();
         assert!(!remainder || is_plain, "a remainder of cells with a minimum, and without noise");
+        let is_in_several = self.rows_of_item() > 1 && self.labels_of_match() > 1;
+        assert!(!is_in_several || !remainder && !some, "items in several cells are not added up");
     }
 
     /// The computation on whole sets.
@@ -423,7 +442,8 @@ impl Plan {
         let Input { items, counted, columns, positions, choices, labels, .. } = input;
         let n = items.len();
         assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
-        assert!(columns.iter().all(|column| column.len() == n), "a value for each item");
+        let rows = n * self.rows_of(owner);
+        assert!(columns.iter().all(|column| column.len() == rows), "a value for each row");
         let (groups, of_item) = match (owner, self.lookup) {
             (Owner::Table, Some(lookup)) => (self.groups, lookup.labels),
             (Owner::Table, None) => (self.groups, 1),
@@ -434,6 +454,11 @@ impl Plan {
         self.assert_positions(owner, n, positions, choices);
         let outside = labels.iter().fold(false, |some, label| some | (*label as usize >= groups));
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
+    }
+
+    /// The number of rows of a party's items.
+    fn rows_of(&self, owner: Owner) -> usize {
+        if owner == Owner::Other { self.rows_of_item() } else { 1 }
     }
 
     /// Refuses a party's values if a sum of them could wrap, or if a factor of T's has more bits than the plan says.
@@ -449,13 +474,15 @@ impl Plan {
     pub fn check(&self, owner: Owner, input: Input<'_>) -> Result<()> {
         self.assert_shapes(owner, input);
         let Input { items, columns, .. } = input;
-        let n = items.len();
+        let n = items.len() * self.rows_of(owner);
+        // Each row of S's may count once more what T has.
+        let times_rows = (self.rows_of_item() / self.rows_of(owner)) as u128;
         let mut too_large = false;
         for term in &self.terms {
             let value =
                 |column: Column, i: usize| u128::from(columns[column.index][i].unsigned_abs());
-            let sum = |column: Column| (0..n).map(|i| value(column, i)).sum::<u128>();
-            let [first, times] = [Some(term.column), term.times];
+            let sum = |column: Column| times_rows * (0..n).map(|i| value(column, i)).sum::<u128>();
+            let [first, times] = [term.column, term.times];
             let own = |column: Option<Column>| column.filter(|column| column.owner == owner);
             // Noise on the widest sums takes one more bit.
             let is_full = term.width == Width::Bits128 && term.noise.is_some();
@@ -464,7 +491,8 @@ impl Plan {
                 (Some(column), None, None) => sum(column) >> (wide - 1) > 0,
                 (Some(a), Some(b), _) => {
                     let products = (0..n).map(|i| value(a, i) * value(b, i));
-                    products.fold(0, u128::saturating_add) >> (wide - 1) > 0
+                    let products = products.fold(0, u128::saturating_add);
+                    products.saturating_mul(times_rows) >> (wide - 1) > 0
                 }
                 (Some(factor), None, Some(_)) | (None, Some(factor), _) => match owner {
                     Owner::Table => {
@@ -517,9 +545,20 @@ fn sharer(
     }
 }
 
+/// A number of S that travels with an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Carried {
+    /// The number of the term.
+    term: usize,
+    /// The row of the item.
+    row: usize,
+}
+
 /// The parties whose numbers make up a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TermKind {
+    /// Neither's.
+    One,
     Table,
     Other,
     /// A product of a factor of each.
@@ -529,17 +568,18 @@ enum TermKind {
 impl Term {
     fn kind(&self) -> TermKind {
         let Self { column, times, .. } = *self;
-        match (column.owner, times) {
-            (owner, Some(times)) if times.owner != owner => TermKind::Mixed,
-            (Owner::Table, _) => TermKind::Table,
-            (Owner::Other, _) => TermKind::Other,
+        match (column.map(|column| column.owner), times) {
+            (None, _) => TermKind::One,
+            (Some(owner), Some(times)) if times.owner != owner => TermKind::Mixed,
+            (Some(Owner::Table), _) => TermKind::Table,
+            (Some(Owner::Other), _) => TermKind::Other,
         }
     }
 
-    /// The value of an item of the only party that has columns of the term, or its factor of it.
-    fn value(&self, owner: Owner, columns: &[&[i64]], item: usize) -> i128 {
-        let value = |column: Column| i128::from(columns[column.index][item]);
-        let own = [Some(self.column), self.times].into_iter().flatten();
+    /// The value of an item, or of a row of it, of the only party that has columns of the term, or its factor of it.
+    fn value(&self, owner: Owner, columns: &[&[i64]], at: usize) -> i128 {
+        let value = |column: Column| i128::from(columns[column.index][at]);
+        let own = [self.column, self.times].into_iter().flatten();
         own.filter(|column| column.owner == owner).map(value).product()
     }
 }

@@ -17,7 +17,8 @@ use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
 use super::{
-    CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells, lookup::Matched,
+    Carried, CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells,
+    lookup::{Counted, Matched},
 };
 use crate::{
     Items, Result,
@@ -47,32 +48,51 @@ impl Plan {
         let is = |kind: fn(TermKind) -> bool| self.terms.iter().any(|term| kind(term.kind()));
         OtUse {
             from_other: self.counts() || self.groups > 1 || is(|kind| kind != TermKind::Table),
-            from_table: !self.terms.is_empty() || self.lookup.is_some(),
+            from_table: is(|kind| kind != TermKind::One) || self.lookup.is_some(),
+        }
+    }
+
+    /// The numbers of a cell that each bit of a bin is multiplied with: all, or if items have several rows the numbers of
+    /// an item first, and then the numbers of each row.
+    pub(super) fn scalings(&self) -> Vec<Scaling> {
+        let of_row = |row| Scaling { row, of_item: false, of_row: true };
+        let of_item = Scaling { row: 0, of_item: true, of_row: false };
+        match self.rows_of_item() {
+            1 => vec![Scaling { of_item: true, ..of_row(0) }],
+            rows => std::iter::once(of_item).chain((0..rows).map(of_row)).collect(),
         }
     }
 
     /// The numbers that S knows in a bin: the 1 that is counted, and the masks of its payload.
-    pub(super) fn known_to_other(&self) -> KnownNumbers {
-        let count = usize::from(self.counts());
-        let terms = self.terms.iter().zip(count..);
-        let terms = terms.filter(|(term, _)| term.kind() != TermKind::Table);
-        self.part((0..count).chain(terms.map(|(_, number)| number)).collect())
+    pub(super) fn known_to_other(&self, scaling: Scaling) -> KnownNumbers {
+        let is_known = |term: Option<usize>| {
+            term.is_none_or(|term| self.terms[term].kind() != TermKind::Table)
+        };
+        self.known(scaling, is_known)
     }
 
-    /// The numbers that T knows in a bin: one for each term.
-    pub(super) fn known_to_table(&self) -> KnownNumbers {
-        let count = usize::from(self.counts());
-        self.part((count..count + self.terms.len()).collect())
+    /// The numbers that T knows in a bin: one for each term that is not 1.
+    pub(super) fn known_to_table(&self, scaling: Scaling) -> KnownNumbers {
+        let is_known =
+            |term: Option<usize>| term.is_some_and(|term| self.terms[term].kind() != TermKind::One);
+        self.known(scaling, is_known)
     }
 
-    fn part(&self, numbers: Vec<usize>) -> KnownNumbers {
+    fn known(&self, scaling: Scaling, is_known: impl Fn(Option<usize>) -> bool) -> KnownNumbers {
+        let Scaling { of_item, of_row, .. } = scaling;
         let (_, of_cell) = self.layout();
-        let widths: Vec<_> = numbers.iter().map(|number| of_cell[*number].width()).collect();
+        let count = self.counts().then_some(None);
+        let terms = count.into_iter().chain((0..self.terms.len()).map(Some));
+        let is_scaled = |term: Option<usize>| {
+            let is_of_item = term.is_none_or(|term| self.terms[term].is_of_item);
+            if is_of_item { of_item } else { of_row }
+        };
+        let numbers = terms.zip(of_cell);
+        let numbers = numbers.filter(|(term, _)| is_scaled(*term) && is_known(*term));
+        let (terms, of_cell): (Vec<_>, Vec<_>) = numbers.unzip();
+        let widths: Vec<_> = of_cell.iter().map(|field| field.width()).collect();
         let (layout, fields) = RowLayout::new(&widths);
-        let fields = fields.into_iter().zip(numbers.iter().map(|number| of_cell[*number]));
-        let count = usize::from(self.counts());
-        let terms = numbers.iter().map(|number| number.checked_sub(count)).collect();
-        KnownNumbers { layout, fields: fields.collect(), terms }
+        KnownNumbers { layout, fields: fields.into_iter().zip(of_cell).collect(), terms }
     }
 
     /// The bits of T's factors that are multiplied in one call: enough for the call to be efficient, and few enough to
@@ -83,24 +103,34 @@ impl Plan {
         (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
     }
 
-    /// The terms with a factor of S's.
-    fn carried(&self) -> impl Iterator<Item = &Term> {
-        self.terms.iter().filter(|term| term.kind() != TermKind::Table)
-    }
-
-    /// The place of each term's number in a payload; for a term of T's only, it means nothing.
-    fn payload_places(&self) -> Vec<usize> {
-        let mut next = 0;
-        let place = |term: &Term| {
-            next += usize::from(term.kind() != TermKind::Table);
-            next.saturating_sub(1)
-        };
-        self.terms.iter().map(place).collect()
-    }
-
-    /// The terms that are products of numbers of both sides.
+    /// The numbers that travel with items and are multiplied with a number of T's.
     pub(super) fn mixed(&self) -> impl Iterator<Item = &Term> {
-        self.terms.iter().filter(|term| term.kind() == TermKind::Mixed)
+        let terms = self.carried().into_iter().map(|one| &self.terms[one.term]);
+        terms.filter(|term| term.kind() == TermKind::Mixed)
+    }
+
+    /// For each row of an item, the place in a payload of each term's number; it means nothing for a term without a
+    /// number of S's there.
+    fn payload_places(&self) -> Vec<Vec<usize>> {
+        let carried = self.carried();
+        let place = |term: usize, row: usize| {
+            carried.iter().position(|one| *one == Carried { term, row }).unwrap_or_default()
+        };
+        let of_row = |row| (0..self.terms.len()).map(|term| place(term, row)).collect();
+        (0..self.rows_of_item()).map(of_row).collect()
+    }
+
+    /// A party's parts of the positions of each row, from its parts of the values of all bins.
+    fn positions<'v>(
+        &self,
+        values: &'v [u8],
+        numbers: usize,
+    ) -> impl Iterator<Item = Zeroizing<Vec<u8>>> + use<'v> {
+        let len = self.masking().len();
+        (0..self.rows_of_item()).map(move |row| {
+            let of_bins = values.chunks_exact(len).map(|values| values[numbers + row]);
+            Zeroizing::new(of_bins.collect())
+        })
     }
 
     /// The weight of a bit of a factor in two's complement: 2^bit, and −2^bit for the last one.
@@ -261,6 +291,25 @@ fn counted(input: Input<'_>, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<Block>> {
     items
 }
 
+/// The numbers of a cell that one bit of a bin is multiplied with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scaling {
+    /// The row from which S's values are, and to which the bit belongs if no number is of the item.
+    row: usize,
+    /// Whether an item's numbers are among them.
+    of_item: bool,
+    /// Whether a row's numbers are.
+    of_row: bool,
+}
+
+impl Scaling {
+    /// The bits of all bins.
+    fn bits(self, counted: &Counted) -> Option<&Bits> {
+        let row = &counted.rows[self.row];
+        if self.of_row { Some(row) } else { counted.items.as_ref() }
+    }
+}
+
 /// Numbers of a bin that one party knows, with their places in a row of their own and in a cell's.
 pub(super) struct KnownNumbers {
     pub(super) layout: RowLayout,
@@ -296,24 +345,27 @@ impl KnownNumbers {
     }
 }
 
-/// Shares of the products of T's factors and S's masks in each bin, for each mixed term, and nothing for the others.
+/// Shares of the products of T's factors and S's masks in each bin, for each number of S that travels with items and
+/// is multiplied, and nothing for the others.
 struct Products(Vec<Zeroizing<Vec<u128>>>);
 
 impl Products {
-    /// Adds up the shares that `multiply` returns for each mixed term and some bits of T's factors: a row of one number
-    /// for each bit and bin.
+    /// Adds up the shares that `multiply` returns for each number, by its place, and some bits of T's factors: a row of
+    /// one number for each bit and bin.
     fn new(
         plan: &Plan,
         bins: usize,
         mut multiply: impl FnMut(usize, Range<usize>, RowLayout) -> Result<Zeroizing<Vec<u8>>>,
     ) -> Result<Self> {
-        let mut products = Vec::with_capacity(plan.terms.len());
-        for (i, term) in plan.terms.iter().enumerate() {
+        let carried = plan.carried();
+        let mut products = Vec::with_capacity(carried.len());
+        for (place, one) in carried.iter().enumerate() {
+            let term = &plan.terms[one.term];
             let is_mixed = term.kind() == TermKind::Mixed;
             let mut sums = Zeroizing::new(vec![0_u128; if is_mixed { bins } else { 0 }]);
             let (one, field) = RowLayout::new(&[term.width]);
             for range in plan.bits_at_once(bins).filter(|_| is_mixed) {
-                let shares = multiply(i, range, one)?;
+                let shares = multiply(place, range, one)?;
                 for (row, sum) in shares.chunks_exact(one.len()).zip((0..bins).cycle()) {
                     sums[sum] = sums[sum].wrapping_add(field[0].get(row));
                 }
@@ -337,17 +389,18 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         check::<OPENS>(&plan, Self::ME, input)?;
         let items = counted(input, rng);
         let (payload, fields) = plan.payload();
-        let len = plan.masking().len();
+        let (len, carried, rows_of_item) =
+            (plan.masking().len(), plan.carried(), plan.rows_of_item());
         let mut values = Zeroizing::new(vec![0; items.len() * len]);
-        if len > 0 {
-            for (item, row) in values.chunks_exact_mut(len).enumerate() {
-                for (field, term) in fields.iter().zip(plan.carried()) {
-                    field.set(row, term.value(Self::ME, input.columns, item) as u128);
-                }
-                if plan.lookup.is_some() {
-                    row[payload.len()] = input.positions[item] as u8;
-                }
+        for (item, row) in values.chunks_exact_mut(len.max(1)).enumerate() {
+            let first = item * rows_of_item;
+            for (field, Carried { term, row: at }) in fields.iter().zip(&carried) {
+                let value = plan.terms[*term].value(Self::ME, input.columns, first + at);
+                field.set(row, value as u128);
             }
+            let positions = input.positions.get(first..first + rows_of_item).unwrap_or_default();
+            let bytes = row[payload.len()..].iter_mut();
+            bytes.zip(positions).for_each(|(byte, position)| *byte = *position as u8);
         }
         let SenderBins { matches, masks, mut triples } =
             party.bins(Items::from(&items[..]), &values, channel, rng)?;
@@ -356,48 +409,60 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * len..]);
         let places = plan.payload_places();
         // 4.
-        let products = Products::new(&plan, bins, |term, range, one| {
-            let (_, field) = RowLayout::new(&[plan.terms[term].width]);
+        let products = Products::new(&plan, bins, |place, range, one| {
+            let (_, field) = RowLayout::new(&[fields[place].width()]);
             let zeros = Bits::zeros(range.len() * bins);
             let mut rows = Zeroizing::new(vec![0; zeros.len() * one.len()]);
             let numbers = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
             for ((bit, bin), row) in numbers.zip(rows.chunks_exact_mut(one.len())) {
-                field[0].set(row, mask(bin, places[term]).wrapping_mul(plan.weight(bit)));
+                field[0].set(row, mask(bin, place).wrapping_mul(plan.weight(bit)));
             }
             Ok(arithmetic::scale_known(&zeros, &rows, one, ots.sender(), channel, rng)?)
         })?;
         // 5.
         let counted = match plan.tables() {
-            None => vec![matches.to_bits()],
+            None => vec![Counted { rows: vec![matches.to_bits()], items: None }],
             Some(tables) => {
                 channel.phase("look-up");
-                let positions = masks.chunks_exact(len).map(|row| row[payload.len()]);
-                let positions: Zeroizing<Vec<u8>> = Zeroizing::new(positions.collect());
-                let matched = Matched { owner: Self::ME, matches: &matches, triples: &mut triples };
-                matched.by_positions(&positions, tables, ots.receiver(), channel)?
+                let positions = plan.positions(&masks, payload.len());
+                let matched = Matched {
+                    plan: &plan,
+                    owner: Self::ME,
+                    matches: &matches,
+                    triples: &mut triples,
+                };
+                matched.by_positions(positions, tables, ots.receiver(), channel)?
             }
         };
         let (layout, _) = plan.layout();
-        let (mine, theirs) = (plan.known_to_other(), plan.known_to_table());
-        let known = mine.rows(bins, |bin, term| match term {
-            None => 1,
-            Some(term) if plan.terms[term].kind() == TermKind::Mixed => products.0[term][bin],
-            Some(term) => mask(bin, places[term]),
-        });
+        let known = |scaling: Scaling, bin: usize, term: Option<usize>| {
+            let Some(term) = term else { return 1 };
+            let place = places[scaling.row][term];
+            match plan.terms[term].kind() {
+                TermKind::Mixed => products.0[place][bin],
+                TermKind::One => 1,
+                _ => mask(bin, place),
+            }
+        };
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
-        for bits in &counted {
+        for counted in &counted {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-            if !mine.layout.is_empty() {
-                let ot = ots.sender();
-                let shares = arithmetic::scale_known(bits, &known, mine.layout, ot, channel, rng)?;
-                mine.add_to(&mut rows, layout, &shares);
-            }
-            if !theirs.layout.is_empty() {
-                let ot = ots.receiver();
-                let shares = arithmetic::scale_hidden(bits, theirs.layout, ot, channel)?;
-                theirs.add_to(&mut rows, layout, &shares);
+            for scaling in plan.scalings() {
+                let Some(bits) = scaling.bits(counted) else { continue };
+                let (mine, theirs) = (plan.known_to_other(scaling), plan.known_to_table(scaling));
+                if !mine.layout.is_empty() {
+                    let known = mine.rows(bins, |bin, term| known(scaling, bin, term));
+                    let (of_part, ot) = (mine.layout, ots.sender());
+                    let shares = arithmetic::scale_known(bits, &known, of_part, ot, channel, rng)?;
+                    mine.add_to(&mut rows, layout, &shares);
+                }
+                if !theirs.layout.is_empty() {
+                    let ot = ots.receiver();
+                    let shares = arithmetic::scale_hidden(bits, theirs.layout, ot, channel)?;
+                    theirs.add_to(&mut rows, layout, &shares);
+                }
             }
             // 7.
             let shares = match plan.groups {
@@ -435,19 +500,20 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         let own = |term: &Term, bin: usize| -> i128 {
             items[bin].map_or(0, |item| term.value(Self::ME, input.columns, item as usize))
         };
-        let places = plan.payload_places();
+        let (carried, places) = (plan.carried(), plan.payload_places());
         // 4.
-        let products = Products::new(&plan, bins, |term, range, one| {
+        let products = Products::new(&plan, bins, |place, range, one| {
+            let term = &plan.terms[carried[place].term];
             let mut choices = Bits::zeros(range.len() * bins);
             let numbers = range.flat_map(|bit| (0..bins).map(move |bin| (bit, bin)));
             for (i, (bit, bin)) in numbers.enumerate() {
-                choices.set(i, (own(&plan.terms[term], bin) >> bit & 1) as u8);
+                choices.set(i, (own(term, bin) >> bit & 1) as u8);
             }
             Ok(arithmetic::scale_hidden(&choices, one, ots.receiver(), channel)?)
         })?;
         // 5.
         let counted = match plan.tables() {
-            None => vec![matches.to_bits()],
+            None => vec![Counted { rows: vec![matches.to_bits()], items: None }],
             Some(tables) => {
                 channel.phase("look-up");
                 let of_item = |item: usize| &input.choices[item * tables.positions..];
@@ -455,38 +521,48 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
                     .iter()
                     .map(|item| item.map(|item| &of_item(item as usize)[..tables.positions]));
                 let words = plan.table_words(choices, tables);
-                let turns = values.chunks_exact(len).map(|row| row[payload.len()]);
-                let turns: Zeroizing<Vec<u8>> = Zeroizing::new(turns.collect());
-                let matched = Matched { owner: Self::ME, matches: &matches, triples: &mut triples };
-                matched.by_tables(&words, &turns, tables, ots.sender(), channel, rng)?
+                let turns = plan.positions(&values, payload.len());
+                let matched = Matched {
+                    plan: &plan,
+                    owner: Self::ME,
+                    matches: &matches,
+                    triples: &mut triples,
+                };
+                matched.by_tables(&words, turns, tables, ots.sender(), channel, rng)?
             }
         };
         let (layout, _) = plan.layout();
-        let (other, mine) = (plan.known_to_other(), plan.known_to_table());
-        let known = mine.rows(bins, |bin, i| {
-            let i = i.expect("T does not count");
-            let term = &plan.terms[i];
+        let known = |scaling: Scaling, bin: usize, term: Option<usize>| {
+            let i = term.expect("T does not count");
+            let (term, place) = (&plan.terms[i], places[scaling.row][i]);
             match term.kind() {
+                TermKind::One => unreachable!("T does not know numbers without a column"),
                 TermKind::Table => own(term, bin) as u128,
-                TermKind::Other => theirs(bin, places[i]),
+                TermKind::Other => theirs(bin, place),
                 TermKind::Mixed => (own(term, bin) as u128)
-                    .wrapping_mul(theirs(bin, places[i]))
-                    .wrapping_add(products.0[i][bin]),
+                    .wrapping_mul(theirs(bin, place))
+                    .wrapping_add(products.0[place][bin]),
             }
-        });
+        };
         let mut cells = Zeroizing::new(vec![0; plan.groups * layout.len()]);
-        for (number, bits) in counted.iter().enumerate() {
+        for (number, of_label) in counted.iter().enumerate() {
             // 6.
             channel.phase("sums");
             let mut rows = Zeroizing::new(vec![0; bins * layout.len()]);
-            if !other.layout.is_empty() {
-                let shares = arithmetic::scale_hidden(bits, other.layout, ots.receiver(), channel)?;
-                other.add_to(&mut rows, layout, &shares);
-            }
-            if !mine.layout.is_empty() {
-                let ot = ots.sender();
-                let shares = arithmetic::scale_known(bits, &known, mine.layout, ot, channel, rng)?;
-                mine.add_to(&mut rows, layout, &shares);
+            for scaling in plan.scalings() {
+                let Some(bits) = scaling.bits(of_label) else { continue };
+                let (other, mine) = (plan.known_to_other(scaling), plan.known_to_table(scaling));
+                if !other.layout.is_empty() {
+                    let ot = ots.receiver();
+                    let shares = arithmetic::scale_hidden(bits, other.layout, ot, channel)?;
+                    other.add_to(&mut rows, layout, &shares);
+                }
+                if !mine.layout.is_empty() {
+                    let known = mine.rows(bins, |bin, term| known(scaling, bin, term));
+                    let (of_part, ot) = (mine.layout, ots.sender());
+                    let shares = arithmetic::scale_known(bits, &known, of_part, ot, channel, rng)?;
+                    mine.add_to(&mut rows, layout, &shares);
+                }
             }
             // 7.
             let shares = match plan.groups {

@@ -27,7 +27,7 @@ impl Plan {
 
     /// The number of S's columns before they are spread.
     fn other_columns(&self) -> usize {
-        let columns = self.terms.iter().flat_map(|term| [Some(term.column), term.times]).flatten();
+        let columns = self.terms.iter().flat_map(|term| [term.column, term.times]).flatten();
         let other = columns.filter(|column| column.owner == Owner::Other);
         other.map(|column| column.index + 1).max().unwrap_or(0)
     }
@@ -46,21 +46,23 @@ impl Plan {
                 Owner::Table => column,
                 Owner::Other => Column { index: label * step + 1 + column.index, ..column },
             };
+            let column = Some(ones);
             if self.counts() {
-                let width = self.count_width();
-                terms.push(Term { column: ones, times: None, width, noise: None });
+                let (width, is_of_item) = (self.count_width(), true);
+                terms.push(Term { column, times: None, is_of_item, width, noise: None });
             }
             terms.extend(self.terms.iter().map(|term| {
                 let mut term = Term {
-                    column: spread(term.column),
+                    column: term.column.map(spread).or(column),
                     times: term.times.map(spread),
                     noise: None,
                     ..*term
                 };
                 if term.kind() == TermKind::Table {
-                    term.times = Some(ones);
+                    term.times = column;
                     // The least width of a number of T's, multiplied with ones and zeros.
-                    let bits = self.factor_bits as usize + LOG_ROWS + 1;
+                    let rows = self.rows_of_item().next_power_of_two().ilog2() as usize;
+                    let bits = self.factor_bits as usize + LOG_ROWS + rows + 1;
                     term.width = term.width.max(Width::holding(bits));
                 }
                 term
@@ -97,22 +99,25 @@ impl Plan {
     /// Bytes of S's columns, spread.
     pub(super) fn spread_len(&self) -> usize {
         let columns = self.other_groups * (1 + self.other_columns());
-        if self.other_groups == 1 { 0 } else { columns * self.sizes.sender * size_of::<i64>() }
+        let rows = self.sizes.sender * self.rows_of_item();
+        if self.other_groups == 1 { 0 } else { columns * rows * size_of::<i64>() }
     }
 
     /// S's columns, spread.
     fn spread_columns(&self, input: Input<'_>) -> Vec<Zeroizing<Vec<i64>>> {
         let Input { items, columns, labels, .. } = input;
+        let rows = self.rows_of_item();
         let mut spread = Vec::new();
         for label in 0..self.other_groups as u32 {
             // All ones or all zeros.
-            let mask = |item: usize| -i64::from(labels[item] == label);
+            let mask = |row: usize| -i64::from(labels[row / rows] == label);
             let masked = |value: &dyn Fn(usize) -> i64| {
-                Zeroizing::new((0..items.len()).map(|item| value(item) & mask(item)).collect())
+                let all = 0..items.len() * rows;
+                Zeroizing::new(all.map(|row| value(row) & mask(row)).collect())
             };
             spread.push(masked(&|_| 1));
             let columns = columns.iter().take(self.other_columns());
-            spread.extend(columns.map(|column| masked(&|item| column[item])));
+            spread.extend(columns.map(|column| masked(&|row| column[row])));
         }
         spread
     }

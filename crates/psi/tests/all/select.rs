@@ -3,6 +3,8 @@
 mod deviating_peer;
 mod lookup;
 
+use std::collections::BTreeSet;
+
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::Width;
 use vesica_net::Meter;
@@ -37,14 +39,17 @@ impl Side {
             2 => -32_768,
             _ => rng.random_range(-1000..1000),
         };
-        let columns = (0..2).map(|_| (0..n).map(&mut value).collect()).collect();
+        let Lookup { positions, labels, rows } =
+            plan.lookup.unwrap_or(Lookup { positions: 0, labels: 1, rows: 1 });
+        let values = if owner == Owner::Other { n * rows } else { n };
+        let columns = (0..2).map(|_| (0..values).map(&mut value).collect()).collect();
         let mut below = |count: usize, bound: usize| -> Vec<u32> {
             (0..count).map(|_| rng.random_range(0..bound as u32)).collect()
         };
-        let Lookup { positions, labels } =
-            plan.lookup.unwrap_or(Lookup { positions: 0, labels: 1 });
         let (labels, positions, choices) = match owner {
-            Owner::Other => (below(n, plan.other_groups), below(n, positions.max(1)), Vec::new()),
+            Owner::Other => {
+                (below(n, plan.other_groups), below(values, positions.max(1)), Vec::new())
+            }
             Owner::Table => {
                 let choices = below(n * positions, labels + 1);
                 let choices = choices.into_iter().map(|choice| choice as u8).collect();
@@ -97,25 +102,35 @@ impl Case {
             let (Some(i), true) = (self.other.position(*item), self.table.counted[j]) else {
                 continue;
             };
-            let mut label = j;
-            if let Some(Lookup { positions, labels }) = self.plan.lookup {
-                let at = self.other.positions[i] as usize;
-                match self.table.choices[j * positions..][..positions][at] {
-                    0 => continue,
-                    choice => label = j * labels + usize::from(choice) - 1,
-                }
-            }
-            let label = if self.plan.groups > 1 { self.table.labels[label] as usize } else { 0 };
             let of_other =
                 if self.plan.other_groups > 1 { self.other.labels[i] as usize } else { 0 };
-            let (count, sums) = &mut cells[label * self.plan.other_groups + of_other];
-            *count += 1;
-            for (sum, term) in sums.iter_mut().zip(&self.plan.terms) {
-                let value = |column: Column| match column.owner {
-                    Owner::Table => i128::from(self.table.columns[column.index][j]),
-                    Owner::Other => i128::from(self.other.columns[column.index][i]),
-                };
-                *sum += value(term.column) * term.times.map_or(1, value);
+            let mut counted = BTreeSet::new();
+            let rows = self.plan.lookup.map_or(1, |lookup| lookup.rows);
+            for row in i * rows..(i + 1) * rows {
+                let mut label = j;
+                if let Some(Lookup { positions, labels, .. }) = self.plan.lookup {
+                    let at = self.other.positions[row] as usize;
+                    match self.table.choices[j * positions..][..positions][at] {
+                        0 => continue,
+                        choice => label = j * labels + usize::from(choice) - 1,
+                    }
+                }
+                // An item counts once for each of its labels, even for two of one group.
+                let is_new = counted.insert(if self.plan.groups > 1 { label } else { 0 });
+                let label =
+                    if self.plan.groups > 1 { self.table.labels[label] as usize } else { 0 };
+                let (count, sums) = &mut cells[label * self.plan.other_groups + of_other];
+                *count += u64::from(is_new);
+                for (sum, term) in sums.iter_mut().zip(&self.plan.terms) {
+                    let from = if term.is_of_item { i * rows } else { row };
+                    let value = |column: Column| match column.owner {
+                        Owner::Table => i128::from(self.table.columns[column.index][j]),
+                        Owner::Other => i128::from(self.other.columns[column.index][from]),
+                    };
+                    if is_new || !term.is_of_item {
+                        *sum += term.column.map_or(1, value) * term.times.map_or(1, value);
+                    }
+                }
             }
         }
         cells
@@ -201,7 +216,7 @@ fn column(owner: Owner, index: usize) -> Column {
 }
 
 fn term(column: Column, times: Option<Column>, width: Width) -> Term {
-    Term { column, times, width, noise: None }
+    Term { column: Some(column), times, is_of_item: false, width, noise: None }
 }
 
 /// Every kind of term: sums, squares and products of each party's columns, and of both parties'.
@@ -293,7 +308,7 @@ fn cells_with_too_few_matches_are_withheld() {
 #[test]
 fn labels_of_both_make_cells_together() {
     let product_of_table = |term: &Term| {
-        let owners = [Some(term.column), term.times].map(|one| one.map(|one| one.owner));
+        let owners = [term.column, term.times].map(|one| one.map(|one| one.owner));
         owners == [Some(Owner::Table); 2]
     };
     let terms: Vec<_> = all_terms().into_iter().filter(|term| !product_of_table(term)).collect();

@@ -1,6 +1,6 @@
 //! Joins by the latest earlier row.
 
-use vesica_select::{AsOf, Declared, Error, Keys, Latest, Select, Shape, Side};
+use vesica_select::{AsOf, Declared, Error, Keys, Latest, Select, Shape, Side, Summand, Width};
 
 const TEXT: &str = "SELECT b.campaign, count(*), sum(a.amount) FROM a ASOF JOIN b ON a.key = b.key AND \
                     a.ordered_at >= b.shown_at WHERE a.ordered_at - b.shown_at <= 14 AND a.country = 'DE' AND \
@@ -25,6 +25,55 @@ fn check(text: &str, keys: [Keys; 2]) -> Result<Shape, Error> {
 
 const KEYS: [Keys; 2] = [Keys::Unique, Keys::Repeats];
 
+/// Several rows of a key of the later side count each by itself.
+#[test]
+fn several_rows_of_a_key_are_joined_if_their_maximum_is_declared() {
+    let text = TEXT.replace("sum(a.amount)", "count(DISTINCT a.key), sum(a.amount * a.amount)");
+    let query: Select = text.parse().unwrap();
+    assert_eq!(query.to_string(), text);
+    let of = |rows: &str, bounds: &str, keys: Keys| {
+        let a = A.map(|column| column.replace("30]", &format!("30]{rows}")));
+        let a = a.map(|column| column.replace("(2)", &format!("(2){bounds}")));
+        let a = Declared::parse(&a, keys).unwrap();
+        query.check(&a, &Declared::parse(&B, Keys::Repeats).unwrap())
+    };
+    let shape = of("/5", "", Keys::Repeats).unwrap();
+    let latest = shape.latest.unwrap();
+    assert_eq!((latest.rows, latest.positions()), (5, 62));
+    assert_eq!(shape.keys, [Keys::Repeats, Keys::Unique]);
+    let summands: Vec<_> = shape.sums.iter().map(|sum| (&sum.summand, sum.width)).collect();
+    assert_eq!(summands[0], (&Summand::Row, Width::W64));
+    assert_eq!(summands[1], (&Summand::Key, Width::W32));
+    assert_eq!(summands[2].1, Width::W128);
+    let phrases = query.phrases("shop", "paper", Some(&shape));
+    assert!(phrases[0].contains("where each of at most 5 rows of a key counts by paper's latest"));
+    assert!(
+        phrases[0].starts_with("the number of rows with shared keys, the number of shared keys")
+    );
+    // Bounds hold for each row.
+    let width = |bounds, rows| of(rows, bounds, Keys::Repeats).unwrap().sums[2].width;
+    assert_eq!(width("[0..20]", "/2"), Width::W64);
+    assert_eq!([width("[0..14.4]", "/2"), width("[0..14.4]", "/16")], [Width::W64, Width::W128]);
+    // Unique keys have one row each, for any maximum.
+    let latest = of("/5", "", Keys::Unique).unwrap().latest.unwrap();
+    assert_eq!((latest.rows, latest.positions()), (1, 61));
+    let error = of("", "", Keys::Repeats).unwrap_err().to_string();
+    assert!(error.contains("declare a.ordered_at as date[FIRST..LAST]/ROWS"), "{error}");
+    // A remainder would count a key with several rows twice.
+    let query: Select = format!("{TEXT} WITH REMAINDER").parse().unwrap();
+    let judge = |rows: &str, labels: &str, keys: Keys| {
+        let a = A.map(|column| column.replace("30]", &format!("30]{rows}")));
+        let b = B.map(|column| column.replace("16/4", &format!("16{labels}")));
+        query.check(
+            &Declared::parse(&a, keys).unwrap(),
+            &Declared::parse(&b, Keys::Repeats).unwrap(),
+        )
+    };
+    let error = judge("/2", "/4", Keys::Repeats).unwrap_err();
+    assert_eq!(error, Error::RemainderOfSeveral);
+    assert!(judge("/2", "", Keys::Repeats).is_ok() && judge("", "/4", Keys::Unique).is_ok());
+}
+
 #[test]
 fn a_query_may_look_for_the_latest_earlier_row() {
     let query: Select = TEXT.to_lowercase().replace("'de'", "'DE'").parse().unwrap();
@@ -41,8 +90,8 @@ fn a_query_may_look_for_the_latest_earlier_row() {
     assert_eq!(mirrored.to_string().parse().as_ref(), Ok(&mirrored));
     assert_eq!(mirrored.mirrored(), query);
     let shape = check(TEXT, KEYS).unwrap();
-    let Latest { earlier, period, within, per_key } = shape.latest.unwrap();
-    assert_eq!((earlier, period.days(), within, per_key), (Side::B, 61, 14, 4));
+    let Latest { earlier, period, within, labels, rows } = shape.latest.unwrap();
+    assert_eq!((earlier, period.days(), within, labels, rows), (Side::B, 61, 14, 4, 1));
     assert_eq!((shape.keys, shape.groups, shape.sums.len()), ([Keys::Unique; 2], 16, 2));
     assert_eq!(
         query.phrases("shop", "paper", Some(&shape)),
@@ -85,8 +134,7 @@ fn the_join_must_fit_the_declarations() {
             "declare it as date, without a question mark",
         ),
         (of("count(*)", ["gone", "shown_at"]), KEYS, "does not declare a.gone"),
-        (of("count(*)", dates), repeats, "takes one row of each key of side a"),
-        (of("count(DISTINCT key)", dates), KEYS, "write count(*)"),
+        (of("count(*)", dates), repeats, "with several rows of a key of side a"),
         (of("sum(b.cost)", dates), KEYS, "sum(b.cost) cannot use columns of side b"),
         (of("sum(a.amount * b.cost)", dates), KEYS, "cannot use columns of side b"),
         (
@@ -145,4 +193,28 @@ fn other_joins_by_dates_are_refused_with_their_place() {
         let place = format!("line 1, column {}: ", after.len() + column);
         assert!(error.starts_with(&place) && error.contains(words), "{text}: {error}");
     }
+}
+
+/// Both sides of the join have keys, so SQL needs the side.
+#[test]
+fn keys_are_counted_of_a_side() {
+    let of = |counted: &str, from: &str| {
+        format!("SELECT count(*), {counted} FROM {from}").parse::<Select>()
+    };
+    let [by_day, by_key] = [
+        "b ASOF JOIN a ON b.key = a.key AND b.x >= a.y WHERE b.x - a.y <= 4",
+        "a JOIN b USING (key)",
+    ];
+    for (counted, from, words) in [
+        ("count(DISTINCT key)", by_day, "line 1, column 18: write count(DISTINCT b.key)"),
+        ("count(DISTINCT a.key)", by_key, "line 1, column 18: write count(DISTINCT key)"),
+        ("count(DISTINCT a.x)", by_day, "DISTINCT is supported only in count(DISTINCT key)"),
+    ] {
+        let error = of(counted, from).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let query = of("count( distinct A . KEY )", by_day).unwrap();
+    assert!(query.to_string().starts_with("SELECT count(*), count(DISTINCT a.key) FROM b ASOF"));
+    assert!(query.mirrored().to_string().contains("count(DISTINCT b.key) FROM a ASOF"));
+    assert_eq!(query.mirrored().mirrored(), query);
 }

@@ -152,6 +152,13 @@ impl<'t> Asked<'t> {
                     columns.iter().map(number).product()
                 };
                 match columns.iter().any(|column| self.range(column).is_some()) {
+                    // Rows that are joined as of a day have bounds each.
+                    true if self.query.as_of().is_some() => {
+                        let one_by_one = rows.iter();
+                        one_by_one
+                            .map(|row| self.bounded(&columns, std::slice::from_ref(row)))
+                            .sum()
+                    }
                     true => self.bounded(&columns, rows),
                     false => rows.iter().map(product).sum(),
                 }
@@ -193,7 +200,7 @@ impl<'t> Asked<'t> {
             match &own[..] {
                 [] => rows.len() as i128,
                 // Each row has a product of its own.
-                [one, other] if repeats => {
+                [one, other] if repeats && self.query.as_of().is_none() => {
                     rows.iter().map(|row| row.number(&one.name) * row.number(&other.name)).sum()
                 }
                 own => own.iter().map(|column| self.total(column, rows)[1]).product(),

@@ -206,7 +206,10 @@ impl<'a> Writer<'a> {
             self.words("HAVING");
             // DuckDB knows two keys after ON.
             let counted = match self.later {
-                Some(_) => " count(*)",
+                Some(later) => self.one(&[
+                    " count(*)",
+                    [" COUNT ( DISTINCT a.key )", " count(distinct b.KEY)"][later.index()],
+                ]),
                 None => self.one(&[" count(*)", " COUNT ( DISTINCT key )"]),
             };
             self.text += counted;
@@ -270,10 +273,7 @@ impl<'a> Writer<'a> {
 
     fn aggregate(&mut self) -> String {
         let side = self.later.unwrap_or_else(|| self.side());
-        let kind = match self.rng.random_range(0..8) {
-            2 if self.later.is_some() => 1,
-            kind => kind,
-        };
+        let kind = self.rng.random_range(0..8);
         self.apart(|this| {
             let number = |this: &mut Self, side| {
                 let column = this.any_column(side, |values| matches!(values, Values::Number(_)));
@@ -281,6 +281,10 @@ impl<'a> Writer<'a> {
             };
             match kind {
                 0 | 1 => this.words("count(*)"),
+                2 if this.later.is_some() => {
+                    let counted = this.side();
+                    this.words(&format!("count( DISTINCT {counted}.key )"));
+                }
                 2 => this.words("count( DISTINCT key )"),
                 3 => {
                     this.words("count(");

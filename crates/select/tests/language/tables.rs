@@ -46,11 +46,12 @@ fn day(row: &Row) -> Option<Date> {
     })
 }
 
-/// Random rows for three of four of these keys.
+/// Random rows for three of four of these keys. Several rows of a key may have the same day if `has_same_days`.
 pub fn table(
     columns: &[Column],
     keys: Keys,
     among: impl Iterator<Item = u32>,
+    has_same_days: bool,
     rng: &mut StdRng,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -63,8 +64,9 @@ pub fn table(
         while rows.len() < first + copies {
             let cells = columns.iter().map(|column| (column.name, cell(column, rng))).collect();
             let row = Row { key, cells };
-            // DuckDB takes any of several rows of one day.
-            let is_new = |known: &Row| day(&row).is_none() || day(known) != day(&row);
+            // DuckDB takes any of several earlier rows of one day.
+            let is_new =
+                |known: &Row| has_same_days || day(&row).is_none() || day(known) != day(&row);
             if rows[first..].iter().all(is_new) {
                 rows.push(row);
             }

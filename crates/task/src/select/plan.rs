@@ -1,7 +1,10 @@
 //! The plan by which the engine answers a query.
 
 use vesica_core::parties::Role;
-use vesica_keyset::query_columns::{MAX_LABEL, QueryColumns, Slot};
+use vesica_keyset::{
+    query_columns::{MAX_LABEL, QueryColumns, Slot},
+    touches::Touches,
+};
 use vesica_params::Laplace;
 use vesica_psi::{
     Sizes,
@@ -69,6 +72,9 @@ impl Route {
                 index: columns[side.index()].number(&slot).expect("a slot of the query"),
             };
             let (first, times) = (all.next(), all.next());
+            // Rows that are each looked up are counted without a number of either side.
+            let is_one =
+                matches!(&first, Some((side, Slot::Row)) if columns[side.index()].rows() > 1);
             let is_mixed = factors.iter().all(|factors| !factors.is_empty());
             let width = match sum.width {
                 vesica_select::Width::W32 => Width::Bits32,
@@ -90,7 +96,10 @@ impl Route {
                 places.push(None);
                 continue;
             };
-            let term = Term { column: column(first), times: times.map(column), width, noise: None };
+            let column_of_values = (!is_one).then(|| column(first));
+            let times = times.map(column);
+            let term =
+                Term { column: column_of_values, times, is_of_item: false, width, noise: None };
             let place = terms.iter().position(|known| *known == term).unwrap_or_else(|| {
                 terms.push(term);
                 terms.len() - 1
@@ -121,6 +130,9 @@ impl Route {
             text_len,
             ..Cells::default()
         };
+        if noise.is_some() && shape.latest.is_some_and(|latest| latest.rows > 1) {
+            return Err(ONE_ROW.to_owned());
+        }
         if let Some(noise) = noise {
             let counts = shows_count || cells.least > 0;
             let numbers = terms.len() + usize::from(counts);
@@ -139,9 +151,7 @@ impl Route {
                 );
             }
         }
-        let lookup = columns[table.index()]
-            .touches()
-            .map(|touches| Lookup::holding(touches.positions(), touches.labels()));
+        let lookup = columns[table.index()].touches().map(lookup);
         let plan =
             Plan { sizes, partitions, factor_bits, terms, groups, other_groups, lookup, cells };
         check_spread(&plan, table)?;
@@ -151,7 +161,8 @@ impl Route {
     /// Returns the bytes that a row of a party of the protocol contributes.
     pub(crate) fn brought(&self, receives: bool) -> usize {
         let side = if receives { self.table } else { self.table.other() };
-        self.columns[side.index()].slots().len() * size_of::<i64>()
+        let columns = &self.columns[side.index()];
+        columns.slots().len() * columns.rows() * size_of::<i64>()
     }
 
     /// Returns the query's sums of a cell, from its count and the plan's sums.
@@ -161,10 +172,19 @@ impl Route {
     }
 }
 
+/// The reason why several rows of a key exclude noise.
+const ONE_ROW: &str =
+    "with --epsilon, each key has one row: a key with many rows would show in a count of rows";
+
+/// Returns the look-up that finds a key's labels by the days of the other side's rows.
+pub(super) fn lookup(touches: Touches) -> Lookup {
+    Lookup::holding(touches.positions(), touches.labels(), touches.rows())
+}
+
 /// Refuses labels of the side without the table that the engine cannot add up by.
 fn check_spread(plan: &Plan, table: Side) -> Result<(), String> {
     let is_square = |term: &Term| {
-        let owners = [Some(term.column), term.times].map(|column| column.map(|one| one.owner));
+        let owners = [term.column, term.times].map(|column| column.map(|one| one.owner));
         owners == [Some(Owner::Table); 2]
     };
     let other = table.other();
@@ -206,7 +226,7 @@ fn sensitivity(shape: &Shape, summand: &Summand) -> Result<u64, String> {
     let factors = match summand {
         Summand::Key => return Ok(1),
         _ if shape.keys.contains(&Keys::Repeats) => {
-            return Err("with --epsilon, each key has one row: a key with many rows would show in a count of rows".to_owned());
+            return Err(ONE_ROW.to_owned());
         }
         Summand::Row | Summand::Present(_) => return Ok(1),
         Summand::Product(factors) => factors,

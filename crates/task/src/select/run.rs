@@ -13,12 +13,16 @@ use vesica_keyset::{
 use vesica_net::Channel;
 use vesica_psi::{
     Items,
-    select::{CellShares, Input, Lookup, OpenedCells, Owner, Selector, Sharer},
+    select::{CellShares, Input, OpenedCells, Owner, Selector, Sharer},
 };
 use vesica_select::Shape;
 use zeroize::Zeroizing;
 
-use super::{Selection, plan::Route, shown::ShownGroups};
+use super::{
+    Selection,
+    plan::{Route, lookup},
+    shown::ShownGroups,
+};
 use crate::{
     gather::{ByPartitions, FoundPieces},
     interface::{Call, Content, Found, Party, Randomness, Reveal, RevealStep, Unrevealed},
@@ -141,7 +145,7 @@ impl<'s> KeyNumbers<'s> {
     fn of(set: &'s KeyRows, secret: &[u8; 32]) -> Self {
         let (columns, numbers) = set.query().expect("keys that were read for a query");
         let groups = columns.groups(secret);
-        let used = set.counts().used as usize;
+        let (used, rows) = (set.counts().used as usize, columns.rows());
         let mut left = Left::default();
         let mut made = Vec::new();
         let mut is_clamped = vec![false; used];
@@ -151,30 +155,44 @@ impl<'s> KeyNumbers<'s> {
             let LookedUp { labels, choices } = looked_up;
             return Self { counted, columns: made, labels, positions, choices, groups, left };
         }
-        for (slot, values) in columns.slots().iter().zip(numbers) {
+        let slots = columns.slots();
+        for (place, slot) in slots.iter().enumerate() {
+            // The first row of a key that has one is not missing.
+            let first = &numbers[place];
             if *slot == Slot::Label {
                 if groups.count() > 1 {
-                    labels = values.iter().map(|label| groups.of(*label)).collect();
+                    labels = first.iter().map(|label| groups.of(*label)).collect();
                 }
                 continue;
             }
-            if matches!(slot, Slot::Day(..)) {
-                positions = values.iter().map(|day| *day as u32).collect();
-                continue;
-            }
             if *slot == Slot::Row && columns.filters() {
-                let counts: Vec<bool> = values.iter().map(|rows| *rows > 0).collect();
+                let counts: Vec<bool> = first.iter().map(|rows| *rows > 0).collect();
                 left.filtered = counts[..used].iter().filter(|counts| !**counts).count() as u64;
                 counted = Some(counts);
             }
-            let mut values = Cow::from(values);
+            let mut values = match rows {
+                1 => Cow::from(first),
+                _ => Cow::from(row_by_row(numbers, slots.len(), place)),
+            };
+            if let Slot::Day(_, period) = slot {
+                positions = values.iter().map(|day| *day as u32).collect();
+                if let Some(row) = columns.place(&Slot::Row).filter(|_| rows > 1) {
+                    let is_there = row_by_row(numbers, slots.len(), row);
+                    let missing = positions.iter_mut().zip(is_there).filter(|(_, is)| *is == 0);
+                    missing.for_each(|(position, _)| *position = period.days());
+                }
+                continue;
+            }
             if let Some(range) = columns.range(slot) {
-                for (value, is_clamped) in values.to_mut()[..used].iter_mut().zip(&mut is_clamped) {
-                    // A key that is left out has 0, which counts for nothing.
-                    let bounded =
-                        if *value == 0 { 0 } else { (*value).clamp(range.low, range.high) };
-                    *is_clamped |= bounded != *value;
-                    *value = bounded;
+                let of_keys = values.to_mut().chunks_exact_mut(rows);
+                for (values, is_clamped) in of_keys.zip(&mut is_clamped) {
+                    for value in values {
+                        // A key or row that is left out has 0, which counts for nothing.
+                        let bounded =
+                            if *value == 0 { 0 } else { (*value).clamp(range.low, range.high) };
+                        *is_clamped |= bounded != *value;
+                        *value = bounded;
+                    }
                 }
             }
             made.push(values);
@@ -206,6 +224,13 @@ impl<'s> KeyNumbers<'s> {
     }
 }
 
+/// Returns the numbers of a slot, for each key one of each of its rows, of keys that keep each row's numbers.
+fn row_by_row(numbers: &[Vec<i64>], slots: usize, place: usize) -> Vec<i64> {
+    let of_rows: Vec<_> = numbers.iter().skip(place).step_by(slots).collect();
+    let keys = 0..of_rows[0].len();
+    keys.flat_map(|key| of_rows.iter().map(move |of_row| of_row[key])).collect()
+}
+
 /// The labels of keys among which the other side's day selects one, as the engine takes them.
 struct LookedUp {
     /// The groups of each key's labels.
@@ -216,8 +241,7 @@ struct LookedUp {
 
 impl LookedUp {
     fn of(touches: Touches, numbers: &[Vec<i64>], groups: &Groups) -> Self {
-        let days = touches.positions();
-        let positions = Lookup::holding(days, touches.labels()).positions;
+        let positions = lookup(touches).positions;
         let keys = numbers.first().map_or(0, Vec::len);
         let mut labels = Vec::new();
         let mut choices = vec![0; keys * positions];
@@ -226,7 +250,7 @@ impl LookedUp {
             if groups.count() > 1 {
                 labels.extend(touches.labels_of(&of_key).map(|label| groups.of(label)));
             }
-            for (day, choice) in choices[..days].iter_mut().enumerate() {
+            for (day, choice) in choices[..touches.days()].iter_mut().enumerate() {
                 *choice = touches.choice(&of_key, day).map_or(0, |place| place as u8 + 1);
             }
         }

@@ -29,9 +29,9 @@ def shown(value):
 
 
 def answer(connection, text):
-    # The minimum counts keys, even where they repeat. A join as of a day has each key once.
-    if not re.search(r"\bASOF\b", text, re.IGNORECASE):
-        text = re.sub(r"HAVING count\(\*\)", "HAVING count(DISTINCT key)", text, flags=re.IGNORECASE)
+    # The minimum counts keys, even where they repeat. A join as of a day has a key of each side.
+    key = "a.key" if re.search(r"\bASOF\b", text, re.IGNORECASE) else "key"
+    text = re.sub(r"HAVING count\(\*\)", f"HAVING count(DISTINCT {key})", text, flags=re.IGNORECASE)
     rows = connection.execute(text).fetchall()
     return sorted(rows, key=lambda row: [(value is None, str(value)) for value in row if not isinstance(value, float)])
 

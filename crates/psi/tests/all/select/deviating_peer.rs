@@ -115,8 +115,9 @@ fn groups_of_both_parties() {
 
 #[test]
 fn groups_with_a_look_up() {
-    let lookup = Some(Lookup { positions: 4, labels: 2 });
+    let lookup = Some(Lookup { positions: 4, labels: 2, rows: 1 });
     let cells = Cells { least: 2, ..Cells::default() };
     against_a_peer_that_deviates(Plan { lookup, ..small(Owner::Table, cells) }, true);
+    let lookup = Some(Lookup { positions: 4, labels: 2, rows: 2 });
     against_a_peer_that_deviates(Plan { lookup, ..small(Owner::Other, Cells::default()) }, false);
 }

@@ -118,9 +118,9 @@ fn columns(rng: &mut StdRng) -> Columns {
     ]
 }
 
-/// Allows a key as many labels as it may have rows.
-fn allow_several_labels(columns: &mut [Column]) {
-    for column in columns.iter_mut().filter(|column| matches!(column.values, Values::Text(_))) {
+/// Allows a key as many labels, or dates, as it may have rows.
+fn allow_several(columns: &mut [Column], is: fn(Values) -> bool) {
+    for column in columns.iter_mut().filter(|column| is(column.values)) {
         let declared = column.declared.trim_end_matches('?');
         let null = &column.declared[declared.len()..];
         column.declared = format!("{declared}/3{null}");
@@ -166,7 +166,9 @@ impl Case {
             let text = Writer::new(&columns, rng).query(true);
             let query: Select = text.parse().unwrap();
             if let Some(as_of) = query.as_of() {
-                allow_several_labels(&mut columns[as_of.earlier().index()]);
+                let [later, earlier] = [as_of.later, as_of.earlier()].map(Side::index);
+                allow_several(&mut columns[earlier], |values| matches!(values, Values::Text(_)));
+                allow_several(&mut columns[later], |values| matches!(values, Values::Date(_)));
             }
             // A side declares only the columns that it uses.
             let declared = Side::BOTH.map(|side| {
@@ -220,7 +222,8 @@ impl Case {
         };
         let mut tables = Side::BOTH.map(|side| {
             let at = side.index();
-            table(&self.columns[at], keys[at], of_sides[at].clone(), rng)
+            let is_later = self.query.as_of().is_some_and(|as_of| as_of.later == side);
+            table(&self.columns[at], keys[at], of_sides[at].clone(), is_later, rng)
         });
         for side in Side::BOTH {
             let rows = &mut tables[side.index()];

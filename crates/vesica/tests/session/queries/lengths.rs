@@ -55,12 +55,12 @@ fn contents() -> Vec<[Content; 2]> {
 
 fn columns(labels: &str) -> random::Columns {
     let column = |side: &str| {
-        let label = if side == "a" { "text" } else { labels };
+        let (label, rows) = if side == "a" { ("text", "/3") } else { (labels, "") };
         vec![
             Column::new("n", "decimal(2)[-1000..1000]?", "", Values::Number(2)),
             Column::new("word", label, "", Values::Text(NAMES)),
             Column::new("chosen", "boolean", "", Values::Boolean),
-            Column::new("at", "date[2026-01-01..2026-01-20]", "", Values::Date(0)),
+            Column::new("at", format!("date[2026-01-01..2026-01-20]{rows}"), "", Values::Date(0)),
         ]
     };
     ["a", "b"].map(column)
@@ -165,6 +165,7 @@ fn lengths_of_a_session_follow_from_the_terms_and_sizes() {
         (&total, private, unique),
         (&few.replace("avg(b.n)", "count(DISTINCT key)"), public, [Keys::Repeats, Keys::Unique]),
         (&touched, "label<=5/3", [Keys::Unique, Keys::Repeats]),
+        (&touched, "label<=5/3", [Keys::Repeats, Keys::Repeats]),
     ]
     .into_iter()
     .enumerate()

@@ -140,9 +140,9 @@ impl KeyRows {
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), Excess> {
-        let too_many = |row| Excess { row, of: Exceeded::Rows };
-        let other_label = |row| Excess { row, of: Exceeded::Labels };
+    ) -> std::result::Result<(), ExcessRow> {
+        let too_many = |row| ExcessRow { row, of: Exceeded::Rows };
+        let other_label = |row| ExcessRow { row, of: Exceeded::Labels };
         match brought {
             Brought::Nothing | Brought::FieldsHash => {}
             Brought::Number => self.add_up(&of_rows, 1, None).map_err(other_label)?,
@@ -244,7 +244,7 @@ impl KeyRows {
         &mut self,
         numbers: &[u8],
         columns: &QueryColumns,
-    ) -> std::result::Result<(), Excess> {
+    ) -> std::result::Result<(), ExcessRow> {
         let (len, label) = (columns.slots().len(), columns.place(&Slot::Label));
         let passes = columns.place(&Slot::Row).expect("rows that are kept are counted");
         self.values = vec![vec![0; self.all]; columns.rows() * len];
@@ -259,10 +259,10 @@ impl KeyRows {
             }
             let known = |place: usize| self.values[place][at];
             if label.is_some_and(|label| known(passes) != 0 && known(label) != number(label)) {
-                return Err(Excess { row, of: Exceeded::Labels });
+                return Err(ExcessRow { row, of: Exceeded::Labels });
             }
             let room = self.values.chunks_exact_mut(len).find(|of_row| of_row[passes][at] == 0);
-            let room = room.ok_or(Excess { row, of: Exceeded::Rows })?;
+            let room = room.ok_or(ExcessRow { row, of: Exceeded::Rows })?;
             room.iter_mut().enumerate().for_each(|(place, values)| values[at] = number(place));
         }
         Ok(())
@@ -452,7 +452,7 @@ impl KeyRows {
 
 /// A row that contributes something other than allowed to the key of an earlier row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Excess {
+pub(crate) struct ExcessRow {
     /// The row.
     pub(crate) row: RowNumber,
     /// The limit.

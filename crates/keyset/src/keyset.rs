@@ -10,7 +10,7 @@ use crate::{
     brought::Brought,
     collector::Collector,
     counts::RowCounts,
-    key_rows::{Excess, KeyRows, Repetition},
+    key_rows::{ExcessRow, KeyRows, Repetition},
     profile::Profile,
     rule_findings::RuleFindings,
     sketch::{Sketch, SketchSecret},
@@ -101,7 +101,7 @@ impl KeySet {
         &mut self,
         brought: &Brought,
         of_rows: Vec<u8>,
-    ) -> std::result::Result<(), Excess> {
+    ) -> std::result::Result<(), ExcessRow> {
         self.rows.bring(brought, of_rows)
     }
 

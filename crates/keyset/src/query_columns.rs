@@ -2,8 +2,8 @@
 //!
 //! Each row contributes the same number of [`Slot`]s. A row that the side's own filter leaves out contributes zeros. A
 //! key adds up the numbers of its rows; all of its rows must have the same label. If each row is joined with the latest
-//! earlier one of the other side, a key keeps the numbers of each of its rows that pass. If the other side's day selects
-//! one of a key's rows, these contribute their labels and days instead ([`Touches`]).
+//! earlier one of the other side, a key keeps the numbers of each of its rows that pass. If the other side's day
+//! selects one of a key's rows, these contribute their labels and days instead ([`Touches`]).
 
 pub(crate) mod reader;
 

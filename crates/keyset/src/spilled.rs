@@ -20,7 +20,7 @@ use crate::{
     counts::RowCounts,
     findings::Tally,
     key_number::KeyNumber,
-    key_rows::{Exceeded, Excess, KeyRows, Repetition},
+    key_rows::{Exceeded, ExcessRow, KeyRows, Repetition},
     maker::Made,
     profile::{Profile, Profiling},
     rule_findings::{self, RuleFindings},
@@ -379,7 +379,7 @@ impl SpilledKeys {
         }
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) | Brought::Query(_) = brought
-            && let Err(Excess { row: again, of }) = set.bring(brought, of_rows)
+            && let Err(ExcessRow { row: again, of }) = set.bring(brought, of_rows)
         {
             let repetition = rows(Repetition { first: set.first_row_like(again), again });
             repetitions.too_many = Some((repetition, of));

@@ -15,7 +15,7 @@ use crate::{
     findings::Findings,
     holding::{Held, Holding},
     key::Duplicates,
-    key_rows::{Excess, Repetition},
+    key_rows::{ExcessRow, Repetition},
     keyset::KeySet,
     maker::{Made, Maker},
     profile::{Profile, Profiling},
@@ -85,7 +85,7 @@ impl TableKeys {
         if let Brought::FieldsHash = brought {
             set.leave_out_ambiguous(&of_rows);
         }
-        set.bring(&brought, of_rows).map_err(|Excess { row, of }| {
+        set.bring(&brought, of_rows).map_err(|ExcessRow { row, of }| {
             let first = table.place(set.rows().first_row_like(row));
             table.fault(reading.too_many(of, first, table.place(row)))
         })?;

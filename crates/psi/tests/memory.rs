@@ -364,10 +364,15 @@ fn measured(work: usize, sizes: Sizes) -> [f64; 2] {
     took.map(|bytes| bytes.parse().unwrap())
 }
 
+/// The environment variable that selects work by a part of its name.
+const ONLY: &str = "VESICA_MEMORY_OF";
+
 /// Measures all work that satisfies `of`.
 #[track_caller]
 fn compare(of: impl Fn(Work) -> bool) {
     let mut wrong = String::new();
+    let only = env::var(ONLY).unwrap_or_default();
+    let of = |work: Work| of(work) && work.name().contains(&only);
     let pool = ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
     for (i, work) in Work::all().into_iter().enumerate().filter(|(_, work)| of(*work)) {
         let sizes = work.exponents();

@@ -80,8 +80,8 @@ pub enum Summand {
     /// 1 for each row in which none of these nullable columns is null, which are one or two.
     Present(Vec<ColumnRef>),
     /// The product of one or two columns, or 0 if one of them is null. One of a side that repeats keys is multiplied
-    /// after the rows of a key are added up, but for the product of two columns of that side, and for rows that are each
-    /// joined with the latest earlier one.
+    /// after the rows of a key are added up, but for the product of two columns of that side, and for rows that are
+    /// each joined with the latest earlier one.
     Product(Vec<Factor>),
 }
 

@@ -237,7 +237,7 @@ impl Plan {
 }
 
 /// A party's shares of whether bins count for one label.
-pub(super) struct Counted {
+pub(super) struct CountedBins {
     /// Whether each row of the items counts.
     pub(super) rows: Vec<Bits>,
     /// Whether the items count, if the plan asks that and they have several rows.
@@ -260,7 +260,7 @@ impl Matched<'_> {
         tables: TableShape,
         ot: &mut impl CotReceiver,
         channel: &mut Channel,
-    ) -> Result<Vec<Counted>> {
+    ) -> Result<Vec<CountedBins>> {
         let entries: Result<Vec<_>> = positions
             .map(|positions| Ok(lookup::look_up_hidden(&positions, tables, ot, channel)?))
             .collect();
@@ -276,14 +276,14 @@ impl Matched<'_> {
         ot: &mut impl CotSender,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Counted>> {
+    ) -> Result<Vec<CountedBins>> {
         let entries: Result<Vec<_>> = turns
             .map(|turns| Ok(lookup::look_up_known(words, &turns, tables, ot, channel, rng)?))
             .collect();
         self.with(&entries?, channel)
     }
 
-    fn with(self, entries: &[WireBits], channel: &mut Channel) -> Result<Vec<Counted>> {
+    fn with(self, entries: &[WireBits], channel: &mut Channel) -> Result<Vec<CountedBins>> {
         let Self { plan, owner, matches, triples } = self;
         let of_bin = plan.of_bin().expect("a plan with a look-up");
         let mut engine = Gmw::new(owner.role(), std::mem::take(triples), channel);
@@ -295,7 +295,7 @@ impl Matched<'_> {
             let wire = row * labels + label;
             counted.rows(wire..wire + 1).to_bits()
         };
-        let of_label = |label| Counted {
+        let of_label = |label| CountedBins {
             rows: (0..rows).map(|row| bits(row, label)).collect(),
             items: counts_items.then(|| bits(rows, label)),
         };

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Carried, CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells,
-    lookup::{Counted, Matched},
+    lookup::{CountedBins, Matched},
 };
 use crate::{
     Items, Result,
@@ -52,8 +52,8 @@ impl Plan {
         }
     }
 
-    /// The numbers of a cell that each bit of a bin is multiplied with: all, or if items have several rows the numbers of
-    /// an item first, and then the numbers of each row.
+    /// The numbers of a cell that each bit of a bin is multiplied with: all, or if items have several rows the numbers
+    /// of an item first, and then the numbers of each row.
     pub(super) fn scalings(&self) -> Vec<Scaling> {
         let of_row = |row| Scaling { row, of_item: false, of_row: true };
         let of_item = Scaling { row: 0, of_item: true, of_row: false };
@@ -304,7 +304,7 @@ pub(super) struct Scaling {
 
 impl Scaling {
     /// The bits of all bins.
-    fn bits(self, counted: &Counted) -> Option<&Bits> {
+    fn bits(self, counted: &CountedBins) -> Option<&Bits> {
         let row = &counted.rows[self.row];
         if self.of_row { Some(row) } else { counted.items.as_ref() }
     }
@@ -421,7 +421,7 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         })?;
         // 5.
         let counted = match plan.tables() {
-            None => vec![Counted { rows: vec![matches.to_bits()], items: None }],
+            None => vec![CountedBins { rows: vec![matches.to_bits()], items: None }],
             Some(tables) => {
                 channel.phase("look-up");
                 let positions = plan.positions(&masks, payload.len());
@@ -513,7 +513,7 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         })?;
         // 5.
         let counted = match plan.tables() {
-            None => vec![Counted { rows: vec![matches.to_bits()], items: None }],
+            None => vec![CountedBins { rows: vec![matches.to_bits()], items: None }],
             Some(tables) => {
                 channel.phase("look-up");
                 let of_item = |item: usize| &input.choices[item * tables.positions..];

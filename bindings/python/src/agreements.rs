@@ -4,7 +4,7 @@ use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
 use vesica::{
     Class, Error, Role,
-    partnership::{Agreement, Record, Signed, Statement},
+    partnership::{AnyAgreement, AnyRecord, Statement},
     report::{Names, Tense},
     spec,
 };
@@ -51,27 +51,23 @@ fn finished(py: Python<'_>, found: Result<Value, Fault>) -> PyResult<String> {
 #[pyo3(signature = (text, me = None))]
 pub fn agreement(py: Python<'_>, text: &str, me: Option<&str>) -> PyResult<String> {
     let read = || {
-        let signed = Signed::<Agreement>::from_file(text).map_err(Fault::input)?;
+        let signed = AnyAgreement::from_file(text).map_err(Fault::input)?;
         let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
-        let (agreement, parties) = (signed.document(), parties(signed.document()));
-        let summary = agreement.summary(me)?.to_json();
+        let summary = signed.summary(me)?.to_json();
+        let parties: Vec<_> =
+            signed.parties().into_iter().map(|party| party.fingerprint()).collect();
         Ok(json!({
-            "name": agreement.proposal.name,
+            "name": signed.name(),
             "hash": signed.hash(),
             "words": signed.check_phrase(),
-            "inviter": parties[0].to_string(),
-            "accepter": parties[1].to_string(),
-            "made": agreement.proposal.made.to_string(),
-            "accepted": agreement.accepted.to_string(),
+            "parties": parties.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "made": signed.made().to_string(),
+            "accepted": signed.accepted().to_string(),
             "is_signed": parties.iter().all(|party| signed.is_signed_by(*party)),
             "summary": summary,
         }))
     };
     finished(py, read())
-}
-
-fn parties(agreement: &Agreement) -> [Fingerprint; 2] {
-    [agreement.proposal.inviter.fingerprint(), agreement.accepter.fingerprint()]
 }
 
 /// Predicts the disclosures of a run with these terms, or under an agreement of this party. Returns JSON.
@@ -85,7 +81,7 @@ pub fn preview(options: &Bound<'_, PyDict>, me: Option<&str>) -> PyResult<String
     let made = || {
         let me = me.map(str::parse::<Fingerprint>).transpose().map_err(Fault::usage)?;
         Ok(match job.agreement()? {
-            Some(agreement) => agreement.document().summary(me)?.to_json(),
+            Some(agreement) => agreement.summary(me)?.to_json(),
             None => job.summary(None)?.to_json(),
         })
     };
@@ -99,11 +95,11 @@ pub fn preview(options: &Bound<'_, PyDict>, me: Option<&str>) -> PyResult<String
 #[pyfunction]
 pub fn verify(py: Python<'_>, text: &str, named: Vec<String>) -> PyResult<String> {
     let read = || {
-        let record = Signed::<Record>::from_json(text).map_err(Fault::input)?;
-        record.require_all().map_err(Fault::input)?;
+        let record = AnyRecord::from_json(text).map_err(Fault::input)?;
         let named: Result<Vec<Fingerprint>, _> = named.iter().map(|text| text.parse()).collect();
-        let (named, document) = (named.map_err(Fault::usage)?, record.document());
-        let parties = [&document.a, &document.b].map(|side| side.party.fingerprint());
+        let named = named.map_err(Fault::usage)?;
+        let statements = record.statements();
+        let parties: Vec<_> = statements.iter().map(|side| side.party.fingerprint()).collect();
         if let Some(stranger) = named.iter().find(|who| !parties.contains(who)) {
             return Err(Fault::input(format!("{stranger} is not a party of the record")));
         }
@@ -112,17 +108,35 @@ pub fn verify(py: Python<'_>, text: &str, named: Vec<String>) -> PyResult<String
                 "{unnamed} is a party of the record, too; if you expect this party, name it"
             )));
         }
-        let names = Names::new(parties[0].to_string(), parties[1].to_string());
-        Ok(json!({
-            "hash": record.hash(),
-            "name": document.name,
-            "agreement": document.agreement,
-            "agreed": document.agreed.to_string(),
-            "sides": [side(&document.a), side(&document.b)],
-            "matches": document.matches,
-            "protocol": document.protocol,
-            "sentences": document.disclosure.lines(Role::A, &names, Tense::Past),
-        }))
+        let sides: Vec<_> = statements.into_iter().map(side).collect();
+        let mut content = match &record {
+            AnyRecord::Pair(record) => {
+                let record = record.document();
+                let names = Names::new(parties[0].to_string(), parties[1].to_string());
+                json!({
+                    "name": record.name,
+                    "agreement": record.agreement,
+                    "agreed": record.agreed.to_string(),
+                    "matches": record.matches,
+                    "protocol": record.protocol,
+                    "sentences": record.disclosure.lines(Role::A, &names, Tense::Past),
+                })
+            }
+            AnyRecord::Joint(record) => {
+                let record = record.document();
+                json!({
+                    "name": record.name,
+                    "agreement": record.agreement,
+                    "agreed": record.agreed.to_string(),
+                    "matches": null,
+                    "protocol": record.protocol,
+                    "sentences": record.lines(),
+                })
+            }
+        };
+        content["hash"] = record.hash().into();
+        content["sides"] = sides.into();
+        Ok(content)
     };
     finished(py, read())
 }

@@ -55,6 +55,7 @@ ELSEWHERE = {
 
 LIMITS = {
     "min-set",
+    "min-parties",
     "min-result",
     "threshold-first",
     "max-result",

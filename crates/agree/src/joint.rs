@@ -20,6 +20,7 @@ use vesica_task::query::Query;
 
 use crate::{
     offer::{Offer, WireOffer},
+    pledge::Pledge,
     terms::Terms,
 };
 
@@ -41,6 +42,12 @@ const MAX_OFFER: usize = 1 << 16;
 const CAST: &str = "joint/cast";
 const OFFER: &str = "joint/offer";
 const TERMS: &str = "joint/terms";
+
+/// Returns whether a text is a name of a party: a short word.
+pub fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_plain)
+}
 
 /// A party of a run among several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,9 +86,8 @@ impl Cast {
             );
             return Err(refused(message));
         }
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         for (number, NamedParty { name, fingerprint }) in parties.iter().enumerate() {
-            if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
+            if !is_name(name) {
                 return Err(refused(format!(
                     "party {} of --parties needs a name of at most {MAX_NAME} letters, digits, and any of -_.",
                     number + 1
@@ -195,8 +201,6 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
         "--diagnose compares the keys of two parties: run it with one of them"
     } else if offer.align {
         "--align is for two parties that both learn"
-    } else if offer.agreement.is_some() {
-        "agreements are between two parties"
     } else if offer.security != Security::SemiHonest || is_long {
         "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
          against malicious ones"
@@ -217,11 +221,17 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
 }
 
 impl JointTerms {
-    /// Exchanges offers with all other parties and merges them, and binds the session of each pair to the terms.
+    /// Exchanges offers with all other parties and merges them, and binds the session of each pair to the terms. Under
+    /// an agreement, `pledges` has the offers that the parties have signed, in the order of their numbers.
     ///
     /// # Errors
     /// [`Error::Terms`] with every difference from a party, [`Error::Version`], and every error of an exchange.
-    pub fn agree(offer: &Offer, cast: &Cast, mesh: &mut Mesh<'_>) -> Result<Self> {
+    pub fn agree(
+        offer: &Offer,
+        pledges: Option<&[Pledge]>,
+        cast: &Cast,
+        mesh: &mut Mesh<'_>,
+    ) -> Result<Self> {
         let me = mesh.me();
         check(offer, cast.place(me))?;
         Self::compare_casts(cast, mesh)?;
@@ -231,7 +241,11 @@ impl JointTerms {
         let mut offers = Vec::new();
         for (party, bytes) in all.iter().enumerate() {
             let channel = mesh.to(if party == me { cast.partner(me) } else { party });
-            let read = WireOffer::decode(bytes, channel);
+            let read = WireOffer::decode(bytes, channel).and_then(|theirs| {
+                let pledge = pledges.and_then(|pledges| pledges.get(party));
+                pledge.filter(|_| party != me).map_or(Ok(()), |pledge| pledge.require(&theirs))?;
+                Ok(theirs)
+            });
             offers.push(read.map_err(|error| of(cast, party, error))?);
         }
         let terms = Self::merge(cast, me, &offers)?;
@@ -244,38 +258,13 @@ impl JointTerms {
     /// # Errors
     /// [`Error::Usage`] for an offer that is not for such a run, and [`Error::Terms`] if no other offers match.
     pub fn expected(offer: &Offer, cast: &Cast, me: usize) -> Result<Self> {
-        let place = cast.place(me);
-        check(offer, place)?;
+        check(offer, cast.place(me))?;
         let mine = WireOffer::new(offer, cast.sides(me).role);
-        let mirrored = |of: &WireOffer, role: Role| {
-            let mut other = of.mirrored(role)?;
-            (other.allow_research, other.max_peer_rows) =
-                (offer.allow_research, offer.max_peer_rows);
-            let sends = offer.query.kind.takes_columns && role == Role::B;
-            let unnamed = SentColumns { columns: Vec::new(), bytes: 0, rows: 1 };
-            other.sends = (sends && of.sends.is_none()).then_some(unnamed);
-            Ok::<_, Error>(WireOffer::new(&other, role))
+        let of_party = |party: usize| match party == me {
+            true => Ok(mine.clone()),
+            false => Ok(WireOffer::new(&answer(offer, cast, me, party)?, cast.sides(party).role)),
         };
-        let (leader, pivot) = match place {
-            Place::Leader => (mine.clone(), mirrored(&mine, Role::B)?),
-            Place::Pivot => (mirrored(&mine, Role::A)?, mine.clone()),
-            Place::Helper => {
-                let leader = mirrored(&mine, Role::A)?;
-                let pivot = mirrored(&leader, Role::B)?;
-                (leader, pivot)
-            }
-        };
-        let of_party = |party: usize| match cast.place(party) {
-            _ if party == me => mine.clone(),
-            Place::Leader => leader.clone(),
-            Place::Pivot => pivot.clone(),
-            Place::Helper => {
-                let mut helper = pivot.clone();
-                (helper.brings_values, helper.sends) = (false, None);
-                helper
-            }
-        };
-        let offers: Vec<_> = (0..cast.parties.len()).map(of_party).collect();
+        let offers = (0..cast.parties.len()).map(of_party).collect::<Result<Vec<_>>>()?;
         Self::merge(cast, me, &offers)
     }
 
@@ -309,7 +298,7 @@ impl JointTerms {
     ///
     /// # Errors
     /// As [`JointTerms::agree`].
-    fn merge(cast: &Cast, me: usize, offers: &[WireOffer]) -> Result<Self> {
+    pub fn merge(cast: &Cast, me: usize, offers: &[WireOffer]) -> Result<Self> {
         let [leader, pivot] = [cast.leader, cast.pivot].map(|party| &offers[party]);
         let bounds = |keys: &dyn Fn(usize) -> bool| {
             let others = offers.iter().enumerate().filter(|(party, _)| keys(*party));
@@ -397,6 +386,34 @@ impl JointTerms {
         });
         let differences: Vec<_> = differences.collect();
         if differences.is_empty() { Ok(()) } else { Err(Error::Terms(differences)) }
+    }
+}
+
+/// Returns the offer that the party `other` makes if it has nothing to add to the one of the party `me`.
+///
+/// # Errors
+/// As [`WireOffer::mirrored`].
+pub fn answer(offer: &Offer, cast: &Cast, me: usize, other: usize) -> Result<Offer> {
+    let mirrored = |of: &WireOffer, role: Role| {
+        let mut other = of.mirrored(role)?;
+        (other.allow_research, other.max_peer_rows) = (offer.allow_research, offer.max_peer_rows);
+        let sends = offer.query.kind.takes_columns && role == Role::B;
+        let unnamed = SentColumns { columns: Vec::new(), bytes: 0, rows: 1 };
+        other.sends = (sends && of.sends.is_none()).then_some(unnamed);
+        Ok::<_, Error>(other)
+    };
+    let mine = WireOffer::new(offer, cast.sides(me).role);
+    let of_leader = match cast.place(me) {
+        Place::Leader => mine.clone(),
+        _ => WireOffer::new(&mirrored(&mine, Role::A)?, Role::A),
+    };
+    match cast.place(other) {
+        Place::Leader => mirrored(&mine, Role::A),
+        Place::Pivot => mirrored(&of_leader, Role::B),
+        Place::Helper => {
+            let helper = mirrored(&of_leader, Role::B)?;
+            Ok(Offer { brings_values: false, sends: None, ..helper })
+        }
     }
 }
 

@@ -24,6 +24,11 @@ impl Pledge {
         Self(offer)
     }
 
+    /// Creates a pledge from the offer that a party has signed with the role that it has in each run.
+    pub fn of(offer: &WireOffer) -> Self {
+        Self(offer.clone())
+    }
+
     /// Refuses an offer that is not the signed one. A larger minimum is allowed, because it is a stricter rule of that
     /// side.
     ///

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use vesica::{
-    partnership::{Agreement, Signed, Summary},
+    partnership::{AnyAgreement, Summary},
     spec,
 };
 
 use crate::exit::Failure;
 
 /// Returns the agreement in a file.
-pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
+pub fn agreement(file: &Path) -> Result<AnyAgreement, Failure> {
     Ok(spec::read_agreement(file, None)?)
 }
 
 /// Returns the agreement of a job, if there is one yet.
-pub fn of_job(job: &spec::Job) -> Result<Option<Signed<Agreement>>, Failure> {
+pub fn of_job(job: &spec::Job) -> Result<Option<AnyAgreement>, Failure> {
     let is_there = job.parties.agreement.as_ref().is_some_and(|file| file.exists());
     if is_there { Ok(job.agreement()?) } else { Ok(None) }
 }

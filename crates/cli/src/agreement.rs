@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use vesica::{
-    partnership::{Agreement, Invitation, Partnership, Policy, Signed},
+    partnership::{AnyAgreement, Invitation, Part, Partnership, Policy},
     spec,
 };
 use vesica_net::Fingerprint;
@@ -92,28 +92,42 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let signed = agreed::agreement(&file)?;
     let me = project.ok().filter(|project| project.identity().exists());
     let me = me.map(|project| keygen::load(&project.identity())).transpose()?;
-    let summary = signed.document().summary(me.map(|me| me.fingerprint()))?;
+    let summary = signed.summary(me.map(|me| me.fingerprint()))?;
     if args.json {
         return crate::print(&(agreed::summary_as_json(&summary)? + "\n"));
     }
-    let agreement = signed.document();
-    let proposal = &agreement.proposal;
+    let parties: String = match &signed {
+        AnyAgreement::Pair(pair) => {
+            let agreement = pair.document();
+            let parties = [
+                ("inviter", agreement.proposal.inviter.fingerprint()),
+                ("accepter", agreement.accepter.fingerprint()),
+            ];
+            let line = |(what, party): (&str, Fingerprint)| {
+                format!("{what:<10} {party}{}\n", has_signed(&signed, party))
+            };
+            parties.map(line).concat()
+        }
+        AnyAgreement::Joint(joint) => {
+            let agreement = &joint.document().gathered;
+            let parties = agreement.parts().into_iter();
+            let line =
+                |part: &Part| format!("party      {} {}\n", part.name, part.party.fingerprint());
+            parties.map(line).collect()
+        }
+    };
     let head = format!(
-        "agreement  {}\nhash       {}\nwords      {}\ninviter    {}{}\naccepter   {}{}\nmade       {}\naccepted   {}\n",
-        proposal.name,
+        "agreement  {}\nhash       {}\nwords      {}\n{parties}made       {}\naccepted   {}\n",
+        signed.name(),
         signed.hash(),
         signed.check_phrase(),
-        proposal.inviter.fingerprint(),
-        has_signed(&signed, proposal.inviter.fingerprint()),
-        agreement.accepter.fingerprint(),
-        has_signed(&signed, agreement.accepter.fingerprint()),
-        proposal.made,
-        agreement.accepted,
+        signed.made(),
+        signed.accepted(),
     );
     crate::print_lines(&format!("{head}In each run:\n{}\n", agreed::summary_as_text(&summary)))
 }
 
-fn has_signed(agreement: &Signed<Agreement>, party: Fingerprint) -> &'static str {
+fn has_signed(agreement: &AnyAgreement, party: Fingerprint) -> &'static str {
     if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
 }
 
@@ -127,6 +141,7 @@ fn renew(args: &RenewArgs) -> Result<(), Failure> {
     let me = keygen::load(&project.identity())?;
     let old = project.specified(&args.job, Vec::new())?;
     let agreement = agreed::of_job(&old)?.ok_or_else(|| no_agreement(&args.job))?;
+    let agreement = agreement.require_pair("renew is for")?;
     let policy = match args.policy.value()?.policy() {
         policy if policy != Policy::default() => policy,
         // Without the day that is over or soon will be.

@@ -6,7 +6,7 @@ use std::{fmt::Write as _, path::Path};
 
 use vesica::{
     Offer, Role,
-    partnership::{Partnership, Policy, Summary},
+    partnership::{Partnership, Party, Policy, Summary},
     report::{Assumption, Disclosure, Fact, Names, Tense, grouped, shown},
     spec,
 };
@@ -55,10 +55,7 @@ impl Assessed<'_> {
     pub fn markdown(&self) -> String {
         let title = match self.partnership {
             Some(partnership) => {
-                format!(
-                    "runs under the agreement `{}`",
-                    partnership.agreement().document().proposal.name
-                )
+                format!("runs under the agreement `{}`", partnership.agreement().name())
             }
             None => "a planned run".to_owned(),
         };
@@ -92,17 +89,16 @@ impl Assessed<'_> {
 
     fn processing(&self) -> String {
         let job = &self.job.parties;
-        let peer =
-            self.partnership.map(|partnership| partnership.peer().fingerprint()).or(job.peer);
+        let agreed = self.partnership.and_then(|partnership| partnership.others().only());
+        let peer = agreed.map(Party::fingerprint).or(job.peer);
         let peer = peer.map_or_else(|| blank("fingerprint"), |peer| format!("`{peer}`"));
         let partner = job.partner.clone().unwrap_or_else(|| blank("name and address"));
         let agreement = self.partnership.map_or_else(
             || "none: the sides agree on the terms in each run".to_owned(),
             |partnership| {
-                let signed = partnership.agreement();
-                let document = signed.document();
-                let (name, hash) = (&document.proposal.name, signed.hash());
-                format!("`{name}`, hash `{hash}`, accepted {}", document.accepted)
+                let agreement = partnership.agreement();
+                let (name, hash) = (agreement.name(), agreement.hash());
+                format!("`{name}`, hash `{hash}`, accepted {}", agreement.accepted())
             },
         );
         let role = "[controller of its own table (Art. 4(7) GDPR); state if joint controller (Art. 26) or processor \
@@ -377,7 +373,7 @@ impl Assessed<'_> {
     /// Returns the limits of the agreement, and of this side.
     fn policy(&self) -> Policy {
         let own = self.job.limits.policy();
-        let agreed = self.partnership.map(|p| p.agreement().document().proposal.policy.clone());
+        let agreed = self.partnership.map(|p| p.agreement().policy().clone());
         let agreed = agreed.unwrap_or_default();
         Policy {
             min_set: own.min_set.max(agreed.min_set),

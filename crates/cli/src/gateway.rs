@@ -70,6 +70,7 @@ pub fn gateway(args: &Args) -> Result<(), Failure> {
     let cluster = required(spec.cluster.cluster, &["cluster"], purpose)?;
     let report_file = spec.report.0.report;
     let agreement = agreed::agreement(&agreement_file)?;
+    let agreement = agreement.require_pair("a gateway is for")?.clone();
     let me = Arc::new(keygen::load(&identity)?);
     let connection = spec.connection.0;
     let named = connection.connect.map(Way::Connect).or(connection.listen.map(Way::Listen));

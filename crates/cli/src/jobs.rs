@@ -73,7 +73,8 @@ fn fill(project: &Project, row: &mut Row) -> Result<(), Failure> {
     let Some(partnership) = job.partnership(|| Ok::<_, Failure>(me()?.into()))? else {
         return Ok(());
     };
-    let fingerprint = partnership.peer().fingerprint().to_string();
+    let fingerprints = partnership.others().iter().map(|party| party.fingerprint().to_string());
+    let fingerprint = fingerprints.collect::<Vec<_>>().join(", ");
     row.partner.get_or_insert_with(|| fingerprint.clone());
     row.fingerprint = Some(fingerprint);
     row.outlook = Some(partnership.outlook()?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use vesica::{
     Role,
     files::{Protected, check_results},
-    partnership::{self, Entry, Ledger, LedgerEvent, Record, Signed},
+    partnership::{self, AnyRecord, Entry, JointRecord, Ledger, LedgerEvent, Record, Statement},
     report::{Names, Tense, counted, shown},
 };
 use vesica_net::{Certificate, Fingerprint};
@@ -173,9 +173,9 @@ fn verify_ledger(args: &VerifyLedgerArgs) -> Result<(), Failure> {
     let me = certificate.fingerprint();
     for path in &args.record {
         let record = record(path)?;
-        let (document, hash) = (record.document(), record.hash());
-        let of_mine = |side: &&partnership::Statement| side.party.fingerprint() == me;
-        let Some(mine) = [&document.a, &document.b].into_iter().find(of_mine) else {
+        let hash = record.hash();
+        let of_mine = |side: &&Statement| side.party.fingerprint() == me;
+        let Some(mine) = record.statements().into_iter().find(of_mine) else {
             let message = format!("{}: this identity is not a party of the record", path.display());
             return Err(Failure::input(message));
         };
@@ -253,13 +253,13 @@ impl Called {
                     continue;
                 };
                 let Ok(agreement) = agreed::agreement(&file) else { continue };
-                let agreement = agreement.document();
-                let parties = [&agreement.proposal.inviter, &agreement.accepter];
                 let me = own(&project);
-                let peer = parties.map(|party| party.fingerprint()).into_iter();
-                given.extend(
-                    peer.filter(|peer| Some(*peer) != me).map(|peer| (peer, partner.clone())),
-                );
+                let parties = agreement.parties().into_iter().map(|party| party.fingerprint());
+                let mut others = parties.filter(|party| Some(*party) != me);
+                // A name of this side for the partner is for one.
+                if let (Some(peer), None) = (others.next(), others.next()) {
+                    given.push((peer, partner.clone()));
+                }
             }
             if let (Some(me), Some(name)) = (own(&project), project.own_name()) {
                 given.push((me, name.to_owned()));
@@ -307,28 +307,34 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let named: Result<Vec<Fingerprint>, Failure> =
         args.parties.iter().map(|who| party(who)).collect();
     let named = named?;
-    let document = record.document();
-    let parties = [&document.a, &document.b].map(|side| side.party.fingerprint());
+    let parties: Vec<_> =
+        record.statements().into_iter().map(|side| side.party.fingerprint()).collect();
     if let Some(stranger) = named.iter().find(|who| !parties.contains(who)) {
         let message = format!("{}: {stranger} is not a party of the record", args.record.display());
         return Err(Failure::input(message));
     }
     if let Some(unnamed) = parties.iter().find(|party| !named.contains(party)) {
         return Err(Failure::input(format!(
-            "{}: {unnamed} is the other party; if you expected this one, name it with --with too",
+            "{}: {unnamed} is a party, too; if you expected this one, name it with --with",
             args.record.display()
         )));
     }
-    let names = Names::new(parties[0].to_string(), parties[1].to_string());
-    let account = &document.disclosure;
+    let (name, agreement, agreed) = match &record {
+        AnyRecord::Pair(record) => {
+            let Record { name, agreement, agreed, .. } = record.document();
+            (name, agreement, agreed)
+        }
+        AnyRecord::Joint(record) => {
+            let JointRecord { name, agreement, agreed, .. } = record.document();
+            (name, agreement, agreed)
+        }
+    };
+    let signers = if parties.len() == 2 { "both" } else { "all" };
     let mut text = format!(
-        "{}: signed by both parties, and unchanged\nagreement  {} {}, accepted {}\n",
+        "{}: signed by {signers} parties, and unchanged\nagreement  {name} {agreement}, accepted {agreed}\n",
         args.record.display(),
-        document.name,
-        document.agreement,
-        document.agreed
     );
-    for side in [&document.a, &document.b] {
+    for side in record.statements() {
         text += &format!(
             "run        {} to {}, {} of {}\n",
             side.started,
@@ -337,20 +343,27 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             side.party.fingerprint()
         );
     }
-    if let Some(apart) = clocks_apart(document) {
+    if let Some(apart) = clocks_apart(&record.statements()) {
         text += &format!("clocks     they differ by about {apart}\n");
     }
-    for line in account.lines(Role::A, &names, Tense::Past) {
+    let lines = match &record {
+        AnyRecord::Pair(record) => {
+            let names = Names::new(parties[0].to_string(), parties[1].to_string());
+            record.document().disclosure.lines(Role::A, &names, Tense::Past)
+        }
+        AnyRecord::Joint(record) => record.document().lines(),
+    };
+    for line in lines {
         text += &format!("  - {line}\n");
     }
     crate::print_lines(&text)
 }
 
-/// Returns the difference between the clocks of the two sides at the end of the run, if it is large.
-fn clocks_apart(record: &Record) -> Option<String> {
+/// Returns the largest difference between clocks of parties at the end of the run, if it is large.
+fn clocks_apart(sides: &[&Statement]) -> Option<String> {
     const LARGE: u64 = 15;
-    let [a, b] = [&record.a, &record.b].map(|side| side.ended.minutes());
-    let apart = a.abs_diff(b);
+    let ends = sides.iter().map(|side| side.ended.minutes());
+    let apart = ends.clone().max()?.abs_diff(ends.min()?);
     (apart >= LARGE).then(|| match apart {
         minutes if minutes < 120 => counted(minutes, "minute"),
         minutes if minutes < 2 * 24 * 60 => counted(minutes / 60, "hour"),
@@ -368,27 +381,32 @@ fn party(who: &str) -> Result<Fingerprint, Failure> {
     Err(Failure::usage(format!("`{who}` is neither a fingerprint nor a file with an identity")))
 }
 
-/// Reads the record in a file, with both signatures.
-fn record(path: &Path) -> Result<Signed<Record>, Failure> {
-    let record = Signed::<Record>::from_json(&document::read(path)?)
-        .map_err(|error| of_file(path, &error))?;
-    record.require_all().map_err(|error| of_file(path, &error))?;
-    Ok(record)
+/// Reads the record in a file, with all signatures.
+fn record(path: &Path) -> Result<AnyRecord, Failure> {
+    AnyRecord::from_json(&document::read(path)?).map_err(|error| of_file(path, &error))
 }
 
 /// Makes a page of a record.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let record = record(&args.record)?;
-    let document = record.document();
     let names = Called::new(&args.name, args.project.as_deref());
-    let [a, b] = [&document.a, &document.b].map(|side| names.of(side.party.fingerprint()));
-    let page = partnership::page(&record, [&a, &b]);
+    let page = match &record {
+        AnyRecord::Pair(record) => {
+            let Record { a, b, .. } = record.document();
+            let [a, b] = [a, b].map(|side| names.of(side.party.fingerprint()));
+            partnership::page(record, [&a, &b])
+        }
+        AnyRecord::Joint(record) => partnership::joint_page(record),
+    };
     put_page(&args.html, &page, Protected::new("the record", &args.record))
 }
 
 #[cfg(test)]
 mod tests {
-    use vesica::{Class, partnership::Moment};
+    use vesica::{
+        Class,
+        partnership::{Moment, OfOthers},
+    };
 
     use super::*;
 
@@ -402,7 +420,7 @@ mod tests {
             time: Moment::now(),
             agreement: text(),
             name: "ac\u{2028}me".to_owned(),
-            peer: text(),
+            peer: OfOthers::One(text()),
             owner: None,
             event: LedgerEvent::Failed { run: None, class: Class::Peer, reason },
         };

@@ -88,6 +88,8 @@ enum Command {
     Invite(Box<partner::InviteArgs>),
     /// Accept an invitation, and print the reply to send back
     Accept(Box<partner::AcceptArgs>),
+    /// Gather the replies of several parties to an invitation
+    Gather(partner::several::GatherArgs),
     /// Confirm the reply to an invitation
     Confirm(partner::ConfirmArgs),
     /// Show, renew or revoke an agreement
@@ -191,6 +193,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Init(args) => partner::init(&args),
         Command::Invite(args) => partner::invite(&args),
         Command::Accept(args) => partner::accept(&args),
+        Command::Gather(args) => partner::several::gather(&args),
         Command::Confirm(args) => partner::confirm(&args),
         Command::Agreement(args) => agreement::agreement(&args),
         Command::Jobs(args) => jobs::jobs(&args),

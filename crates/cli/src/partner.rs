@@ -1,5 +1,7 @@
 //! `init`, `invite`, `accept` and `confirm`: from two empty directories to an agreement.
 
+pub mod several;
+
 use std::{
     fs,
     io::{self, BufRead, Write},
@@ -9,7 +11,9 @@ use std::{
 use vesica::{
     CheckedKeys, Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
-    partnership::{Agreement, Invitation, MeetingPlace, Signed},
+    partnership::{
+        Agreement, AnyAgreement, Invitation, JointInvitation, JointParts, MeetingPlace, Signed,
+    },
     queries::Side,
     report::{counted, grouped},
     spec,
@@ -55,16 +59,10 @@ pub struct AcceptArgs {
 
 #[derive(clap::Args)]
 pub struct ConfirmArgs {
-    /// The file with the reply; - is standard input
-    reply: PathBuf,
-    /// The project file
-    ///
-    /// [default: vesica.toml]
-    #[arg(long, value_name = "FILE")]
-    project: Option<PathBuf>,
-    /// Confirm without asking
-    #[arg(long, short)]
-    yes: bool,
+    /// The file with the reply, or with the parts of several parties; - is standard input
+    file: PathBuf,
+    #[command(flatten)]
+    options: Flags<spec::Confirmation>,
 }
 
 /// The entry of this side in its own project.
@@ -103,6 +101,12 @@ pub fn init(args: &InitArgs) -> Result<(), Failure> {
 /// Makes an invitation.
 pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let spec = args.options.value()?;
+    if spec.circle.parties.is_some() {
+        return several::invite(&args.name, &spec);
+    }
+    if spec.circle.me.is_some() {
+        return Err(Failure::usage("--me is for --parties: name all parties, or leave it out"));
+    }
     let own = OwnJob { partner: &spec.partner, table: &spec.table };
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
@@ -143,11 +147,60 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let text = read(&args.invitation)?;
+    if JointInvitation::is_in(&text) {
+        return several::accept(args, &spec, &text);
+    }
+    if spec.own.me.is_some() {
+        let message = "--me is for invitations to several parties, and this one is to one";
+        return Err(Failure::usage(message));
+    }
     let invitation = Invitation::from_text(&text).map_err(|e| of_file(&args.invitation, &e))?;
     let proposal = invitation.proposal();
     // The name is a proposal too, and this side may choose another one for itself.
     let name = spec.consent.name.as_ref().unwrap_or(&proposal.name);
-    let mut offer = invitation.answer()?;
+    let unusual = proposal.unusual_protocol();
+    let offer = completed(args, &spec, &own, invitation.answer()?, unusual)?;
+    let values = spec.terms.values.values.as_deref();
+    let agreement = invitation.accept(&me, &offer, spec.place.address.clone())?;
+    crate::say(&format!(
+        "{} proposes the agreement `{}`. In each run under it:",
+        proposal.inviter.fingerprint(),
+        proposal.name
+    ));
+    crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
+    say_other_numbers(&project, me.fingerprint(), agreement.document())?;
+    let mut entry = own.entry(name, &offer, values)?;
+    entry.agreement_hash = Some(agreement.hash());
+    let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
+    let rename = "choose another name for it here with --name";
+    project.check_new(&entry, &[&file, &reply], rename)?;
+    own.check_table(&project, &offer, values)?;
+    if !spec.consent.yes && !asked("Accept?", &args.invitation)? {
+        return Err(Failure::declined());
+    }
+    put_new(&file, &agreement.to_json())?;
+    let text = agreement.to_text();
+    put_new(&reply, &text)?;
+    project.add(&entry)?;
+    crate::print(&text)?;
+    crate::say(&format!(
+        "The reply is above and in {}: send it back. Then compare these words on the phone, which are the same on both \
+         sides:\n  {}\nRuns: `vesica run {name}`.",
+        reply.display(),
+        agreement.check_phrase()
+    ));
+    Ok(())
+}
+
+/// Returns an answering offer with what the accepting side adds. `unusual` describes a protocol that is not for real
+/// data.
+fn completed(
+    args: &AcceptArgs,
+    spec: &spec::Acceptance,
+    own: &OwnJob<'_>,
+    mut offer: Offer,
+    unusual: Option<String>,
+) -> Result<Offer, Failure> {
     let (names, identifiers) = spec::identifiers(own.key_for(&offer)?);
     if offer.rules.is_none()
         && (names.len() != offer.keys.len() || identifiers != offer.identifiers)
@@ -188,48 +241,28 @@ pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
             "this side contributes values: name their column with --values",
         ));
     }
-    if let Some(status) = proposal.unusual_protocol().filter(|_| !terms.allow_research) {
+    if let Some(status) = unusual.filter(|_| !terms.allow_research) {
         return Err(Failure::usage(format!(
             "the invitation is for {status}. Pass --allow-research only for a comparison or a measurement"
         )));
     }
-    let agreement = invitation.accept(&me, &offer, spec.place.address.clone())?;
-    crate::say(&format!(
-        "{} proposes the agreement `{}`. In each run under it:",
-        proposal.inviter.fingerprint(),
-        proposal.name
-    ));
-    crate::say(&summary_as_text(&agreement.document().summary(Some(me.fingerprint()))?));
-    say_other_numbers(&project, me.fingerprint(), agreement.document())?;
-    let mut entry = own.entry(name, &offer, values)?;
-    entry.agreement_hash = Some(agreement.hash());
-    let (file, reply) = (project.path(entry.agreement()), project.path(format!("{name}.reply")));
-    let rename = "choose another name for it here with --name";
-    project.check_new(&entry, &[&file, &reply], rename)?;
-    own.check_table(&project, &offer, values)?;
-    if !spec.consent.yes && !asked("Accept?", &args.invitation)? {
-        return Err(Failure::declined());
-    }
-    put_new(&file, &agreement.to_json())?;
-    let text = agreement.to_text();
-    put_new(&reply, &text)?;
-    project.add(&entry)?;
-    crate::print(&text)?;
-    crate::say(&format!(
-        "The reply is above and in {}: send it back. Then compare these words on the phone, which are the same on both \
-         sides:\n  {}\nRuns: `vesica run {name}`.",
-        reply.display(),
-        agreement.check_phrase()
-    ));
-    Ok(())
+    Ok(offer)
 }
 
-/// Confirms a reply.
+/// Confirms a reply, or the parts of several parties.
 pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
-    let project = Project::open(args.project.as_deref())?;
+    let text = read(&args.file)?;
+    if JointParts::is_in(&text) {
+        return several::confirm(args, &text);
+    }
+    if AnyAgreement::is_joint(&text) {
+        return several::adopt(args, &text);
+    }
+    let options = args.options.value()?;
+    let project = Project::open(options.project.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
-    let reply = Signed::<Agreement>::from_text(&read(&args.reply)?)
-        .map_err(|error| of_file(&args.reply, &error))?;
+    let reply =
+        Signed::<Agreement>::from_text(&text).map_err(|error| of_file(&args.file, &error))?;
     let name = reply.document().proposal.name.clone();
     let file = project.path(format!("{name}.invite"));
     if !file.exists() {
@@ -256,7 +289,7 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
         "Compare these words on the phone, which are the same on both sides:\n  {}",
         agreement.check_phrase()
     ));
-    if !args.yes && !asked("Are they?", &args.reply)? {
+    if !options.consent.yes && !asked("Are they?", &args.file)? {
         return Err(Failure::declined());
     }
     put_new(&file, &agreement.to_json())?;
@@ -282,7 +315,7 @@ fn say_other_numbers(
     let Some(partner) = is_of_numbers(agreement) else { return Ok(()) };
     for file in project.agreements() {
         let Ok(other) = agreed::agreement(&file) else { continue };
-        let other = other.document();
+        let Some(other) = other.pair().map(Signed::document) else { continue };
         if other.proposal.name != agreement.proposal.name && is_of_numbers(other) == Some(partner) {
             crate::say(&format!(
                 "vesica: note: the agreement `{}` reveals numbers about keys shared with this partner, too. If two \
@@ -303,6 +336,7 @@ fn confirmed_before(
     reply: &Signed<Agreement>,
 ) -> Result<(), Failure> {
     let there = agreed::agreement(file)?;
+    let there = there.require_pair("the reply is of")?;
     if there.hash() == reply.hash() {
         project.bind(file, &there.hash())?;
         crate::say(&format!("{} is confirmed already; nothing was changed.", file.display()));

@@ -113,11 +113,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Prints the disclosure of such a run, without contacting anybody.
 pub fn preview(args: &PreviewArgs) -> Result<(), Failure> {
     let run = args.run.run("preview")?;
-    if let Some(seat) = run.seat()? {
-        return run.preview_among(&seat, args.dpia);
-    }
     let partnership = run.job.partnership(|| run.identity())?;
     let partnership = partnership.as_ref();
+    if let Some(seat) = run.seat(partnership)? {
+        return run.preview_among(&seat, partnership, args.dpia);
+    }
     let summary = run.job.summary(partnership)?;
     if args.dpia {
         let assessed = Assessed {
@@ -249,9 +249,11 @@ impl Run {
         let identity =
             spec.parties.identity.as_ref().map(|path| Protected::new("the identity", path));
         let protected = identity.into_iter().chain(figures).chain(self.protected.iter().cloned());
+        let partnership = spec.partnership(|| self.identity())?;
+        let seat = self.seat(partnership.as_ref())?;
         let job = spec.to_run(Around {
-            partnership: spec.partnership(|| self.identity())?,
-            seat: self.seat()?,
+            partnership,
+            seat,
             figures: vesica::files::figures()?,
             protected: protected.collect(),
             // With --json it is in the report.
@@ -292,7 +294,7 @@ impl Run {
 }
 
 /// Returns the way in which this side meets `peer`, with the limits of the connection.
-fn meeting<'m>(
+pub fn meeting<'m>(
     me: &'m Identity,
     peer: &'m Fingerprint,
     connection: &'m spec::Connection,
@@ -311,7 +313,7 @@ fn meeting<'m>(
 }
 
 /// Sets the limits of a connection on a channel.
-fn limited(channel: Channel, connection: &spec::Connection, cancel: &CancelToken) -> Channel {
+pub fn limited(channel: Channel, connection: &spec::Connection, cancel: &CancelToken) -> Channel {
     channel
         .with_stall_timeout(connection.stall_timeout)
         .with_deadline(connection.deadline)

@@ -326,6 +326,7 @@ fn served(
     let file = file.ok_or_else(|| Failure::usage("it has no agreement"))?;
     let missing = || Failure::usage(format!("the agreement {} does not exist yet", file.display()));
     let agreement = agreed::of_job(job)?.ok_or_else(missing)?;
+    let agreement = agreement.require_pair("the service is for")?.clone();
     let address = agreement.document().listens(me).map(to_bind);
     let there = || Failure::usage("this side does not listen under its agreement");
     let address = address.ok_or_else(there)?;

@@ -136,7 +136,7 @@ impl Serving {
     /// Refuses a run that a gateway cannot do, before anybody is contacted.
     fn check(&self, offer: &Offer) -> Result<()> {
         offer.check()?;
-        let policy = &self.partnership.agreement().document().proposal.policy;
+        let policy = &self.partnership.agreement().policy();
         let message = if offer.query != Query::ROWS
             || !offer.identifiers.is_empty()
             || offer.rules.is_some()
@@ -235,7 +235,7 @@ impl Serving {
         report: &mut Report,
     ) -> Result<Vec<Shortfall>> {
         let Surroundings { observer, tell, cluster, cancel, .. } = *run;
-        let peer: Fingerprint = self.partnership.peer().fingerprint();
+        let peer: Fingerprint = self.partnership.peer("a gateway is for")?.fingerprint();
         let (me, its) = (self.me.fingerprint().to_string(), peer.to_string());
         let began = Instant::now();
         loop {

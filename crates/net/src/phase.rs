@@ -53,10 +53,11 @@ const STEPS: [(&str, &[&str]); 3] = [
 ];
 
 /// The steps of a run around its protocol.
-const AROUND: [(&str, &str); 13] = [
+const AROUND: [(&str, &str); 14] = [
     ("connect", "connecting"),
     ("tls handshake", "connecting"),
     ("terms", "agreeing on terms"),
+    ("agreement", "signing the agreement"),
     ("read", "reading the table"),
     ("seed", "getting ready to compare"),
     ("choice", "choosing a protocol"),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use vesica_agree::terms::Terms;
+use vesica_agree::{joint::JointTerms, terms::Terms};
 use vesica_core::{
     error::{Error, Result},
     moment::Moment,
@@ -13,17 +13,18 @@ use vesica_core::{
     words::counted,
 };
 use vesica_keyset::{rule_findings::FalseMatches, sketch::Sketch};
-use vesica_net::Channel;
+use vesica_net::{Channel, Mesh};
 use vesica_table::output::{Access, Output};
 use vesica_task::disclosure::Disclosure;
 
 use super::{
+    any_agreement::AnyAgreement,
     entry::{LedgerEvent, LedgerHead},
     history::Runs,
+    of_others::OfOthers,
     partnership::Partnership,
     policy::Intent,
-    record::{self, Facts, Record, Statement},
-    signed::Signed,
+    record::{self, AnyRecord, Facts, Statement, joint::JointFacts},
 };
 
 const AGREEMENT: &str = "vesica/agreement";
@@ -37,8 +38,8 @@ const MAX_SIGNATURE: usize = 64;
 pub struct Account {
     partnership: Partnership,
     started: Moment,
-    /// The other side's ledger when the session began.
-    peer_ledger: Option<LedgerHead>,
+    /// The ledger of each other party when the session began.
+    peer_ledger: Option<OfOthers<LedgerHead>>,
     begun: Option<RecordedRun>,
     /// The number of shared keys that the ledger records as revealed.
     revealed: Option<u64>,
@@ -47,13 +48,12 @@ pub struct Account {
 }
 
 /// A run with a line in the ledger.
-#[derive(Debug, Clone, Copy)]
-pub struct RecordedRun {
+#[derive(Debug, Clone)]
+struct RecordedRun {
     /// The number of the line.
     run: u64,
     keys: u64,
-    /// Distinct keys of the other side.
-    pub peer_keys: u64,
+    of_others: OfOthers<u64>,
 }
 
 /// The end of a run: the facts of its record and of its last line in the ledger.
@@ -77,6 +77,36 @@ pub struct End<'a> {
     pub partitions: u64,
 }
 
+/// The end of a run among several parties.
+#[derive(Debug)]
+pub struct JointEnd<'a> {
+    /// The terms of all parties.
+    pub terms: &'a JointTerms,
+    /// The facts for this side's ledger.
+    pub noted: Noted,
+    /// The disclosure that all parties sign, without an outcome.
+    pub signed: Disclosure,
+    /// The catalogue's name of the protocol.
+    pub protocol: &'static str,
+    /// The name of the security that the protocol provided.
+    pub security: &'static str,
+    /// The number of partitions.
+    pub partitions: u64,
+    /// The identifier of the session.
+    pub session: String,
+}
+
+/// The facts about the result of a run for this side's ledger.
+#[derive(Debug)]
+pub struct Noted {
+    /// The number of shared keys, if the result says it.
+    pub shared: Option<u64>,
+    /// The disclosure, as this side knows it.
+    pub disclosure: Disclosure,
+    /// This side's role in it.
+    pub role: Role,
+}
+
 /// A line of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LedgerLine {
@@ -88,8 +118,10 @@ pub struct LedgerLine {
 
 /// A request to begin a run or to resume it.
 pub struct Admission {
-    /// Distinct keys of this side and of the other.
-    pub keys: [u64; 2],
+    /// Distinct keys of this side.
+    pub keys: u64,
+    /// Distinct keys of each other party.
+    pub of_others: OfOthers<u64>,
     /// The false matches that this side expects, if rules make the keys.
     pub false_matches: Option<FalseMatches>,
     /// This side's set.
@@ -132,15 +164,17 @@ impl Account {
     pub fn exchange_signatures(&mut self, channel: &mut Channel) -> Result<String> {
         let (history, head) = self.partnership.ledger().history(&self.partnership.me)?;
         let Partnership { me, agreement, file, .. } = &mut self.partnership;
-        let mine = agreement.signature_of(me.fingerprint()).unwrap_or_default();
+        let AnyAgreement::Pair(signed) = Arc::make_mut(agreement) else {
+            return Err(Error::bug("a run of two parties is under an agreement of two"));
+        };
+        let mine = signed.signature_of(me.fingerprint()).unwrap_or_default();
         channel.send(AGREEMENT, &mine)?;
         channel.send(LEDGER, &head.to_bytes())?;
         let theirs = channel.recv_len(AGREEMENT, MAX_SIGNATURE)?;
         let mut peer_ledger = [0; LedgerHead::BYTES];
         channel.recv_into(LEDGER, &mut peer_ledger)?;
-        let peer = agreement.document().peer_of(me.fingerprint())?.fingerprint();
-        let was_complete = agreement.is_signed_by(peer);
-        let signed = Arc::make_mut(agreement);
+        let peer = signed.document().peer_of(me.fingerprint())?.fingerprint();
+        let was_complete = signed.is_signed_by(peer);
         signed.add(peer, &theirs).map_err(|_| {
             channel.malformed(AGREEMENT, "the other side has not signed the agreement")
         })?;
@@ -152,8 +186,33 @@ impl Account {
         }
         let hash = agreement.hash();
         let peer_ledger = LedgerHead::from_bytes(&peer_ledger);
-        require_grown(history.of(&hash).peer_ledger(), &peer_ledger)?;
-        self.peer_ledger = Some(peer_ledger);
+        require_grown(&history.of(&hash).peer_ledger(0), &peer_ledger, "the other side")?;
+        self.peer_ledger = Some(OfOthers::One(peer_ledger));
+        Ok(hash)
+    }
+
+    /// Exchanges the heads of all ledgers among several parties, and returns the agreement's hash. `name` names the
+    /// party of a number.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] if the ledger of a party is shorter than before, and any error of a connection.
+    pub fn exchange_ledgers<'n>(
+        &mut self,
+        mesh: &mut Mesh<'_>,
+        name: impl Fn(usize) -> &'n str,
+    ) -> Result<String> {
+        let Partnership { me, agreement, .. } = &self.partnership;
+        let (history, head) = self.partnership.ledger().history(me)?;
+        let hash = agreement.hash();
+        let runs = history.of(&hash);
+        let all = mesh.all(LEDGER, head.to_bytes())?;
+        let mut heads = Vec::new();
+        for party in mesh.others() {
+            let shown = LedgerHead::from_bytes(&all[party]);
+            require_grown(&runs.peer_ledger(heads.len()), &shown, name(party))?;
+            heads.push(shown);
+        }
+        self.peer_ledger = Some(OfOthers::Several(heads));
         Ok(hash)
     }
 
@@ -163,7 +222,7 @@ impl Account {
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub fn admit(&mut self, admission: Admission) -> Result<(u64, Option<String>)> {
-        let Admission { keys, false_matches, sketch, goes_on } = admission;
+        let Admission { keys, of_others, false_matches, sketch, goes_on } = admission;
         let Partnership { me, policies, .. } = &self.partnership;
         let mut warning = None;
         let mut run = None;
@@ -172,20 +231,24 @@ impl Account {
             // A ledger without the line was replaced: the run counts again.
             let (earlier, session) = goes_on.filter(|(run, _)| runs.has(*run)).unzip();
             let past = self.partnership.past(runs, earlier);
-            let intent = Intent { now: Moment::now(), keys, false_matches, sketch: &sketch };
+            let intent = Intent {
+                now: Moment::now(),
+                keys,
+                of_others: of_others.clone(),
+                false_matches,
+                sketch: &sketch,
+            };
             policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
             if let (Some(earlier), Some(session)) = (earlier, session) {
                 run = Some(earlier);
                 return Ok(Some(LedgerEvent::WentOn { run: earlier, session }));
             }
             warning = past.warning(&sketch, policies);
-            let [keys, peer_keys] = keys;
-            let peer_ledger = self.peer_ledger.clone();
+            let (peer_keys, peer_ledger) = (of_others.clone(), self.peer_ledger.clone());
             Ok(Some(LedgerEvent::Began { keys, peer_keys, sketch: runs.keep(sketch), peer_ledger }))
         })?;
         let run = run.or(added).ok_or(Error::bug("a run has a line"))?;
-        let [keys, peer_keys] = keys;
-        self.begun = Some(RecordedRun { run, keys, peer_keys });
+        self.begun = Some(RecordedRun { run, keys, of_others });
         Ok((run, warning))
     }
 
@@ -204,7 +267,8 @@ impl Account {
         let Some(matches) = shared.filter(|shared| Some(*shared) != self.revealed) else {
             return Ok(());
         };
-        let run = self.begun.ok_or(Error::bug("a run with a result has begun"))?.run;
+        let begun = self.begun.as_ref().ok_or(Error::bug("a run with a result has begun"))?;
+        let run = begun.run;
         let Partnership { me, policies, .. } = &self.partnership;
         self.partnership.ledger().add(me, &self.partnership.subject(), |runs: &Runs| {
             let past = self.partnership.past(runs, Some(run));
@@ -219,15 +283,79 @@ impl Account {
     ///
     /// # Errors
     /// As [`record::agree`], and [`Error::Ledger`].
-    pub fn sign(
+    pub fn sign(&self, end: End<'_>, channel: &mut Channel) -> Result<(AnyRecord, LedgerLine)> {
+        let (begun, mine) = self.statement()?;
+        let subject = self.partnership.subject();
+        let agreement = self.partnership.agreement();
+        let peer_keys = begun.of_others.only().copied();
+        let facts = Facts {
+            name: subject.name.clone(),
+            agreement: subject.agreement.clone(),
+            terms: end.terms,
+            matches: end.shared.filter(|_| end.terms.both_learn()),
+            disclosure: end.signed,
+            rules: agreement.policy().clone(),
+            agreed: agreement.accepted(),
+            protocol: end.protocol,
+            security: end.security,
+            partitions: end.partitions,
+            attempts: self.attempts,
+            peer_keys: peer_keys.ok_or(Error::bug("a run of two parties has one other"))?,
+        };
+        let (me, peer) = (&self.partnership.me, self.partnership.peer("a run of two is for")?);
+        let record = record::agree(facts, mine, me, peer, end.role, channel)?;
+        let theirs = match end.role {
+            Role::A => &record.document().b,
+            Role::B => &record.document().a,
+        };
+        let peer_ledger = OfOthers::One(theirs.ledger.clone());
+        let noted = Noted { shared: end.shared, disclosure: end.noted, role: end.role };
+        let line = self.succeeded(noted, record.hash(), peer_ledger)?;
+        Ok((AnyRecord::Pair(Box::new(record)), line))
+    }
+
+    /// Signs the record of a run together with all other parties, and records its success.
+    ///
+    /// # Errors
+    /// As [`record::joint::agree`], and [`Error::Ledger`].
+    pub fn sign_jointly(
         &self,
-        end: End<'_>,
-        channel: &mut Channel,
-    ) -> Result<(Signed<Record>, LedgerLine)> {
+        end: JointEnd<'_>,
+        mesh: &mut Mesh<'_>,
+    ) -> Result<(AnyRecord, LedgerLine)> {
+        let (begun, mine) = self.statement()?;
+        let subject = self.partnership.subject();
+        let agreement = self.partnership.agreement();
+        let mut sizes = begun.of_others.as_slice().to_vec();
+        sizes.insert(mesh.me(), begun.keys);
+        let facts = JointFacts {
+            name: subject.name,
+            agreement: subject.agreement,
+            parties: agreement.parties().into_iter().cloned().collect(),
+            terms: end.terms,
+            sizes,
+            disclosure: end.signed,
+            rules: agreement.policy().clone(),
+            agreed: agreement.accepted(),
+            protocol: end.protocol,
+            security: end.security,
+            partitions: end.partitions,
+            session: end.session,
+        };
+        let record = record::joint::agree(facts, &mine, &self.partnership.me, mesh)?;
+        let statements = record.document().statements.iter().enumerate();
+        let others = statements.filter(|(party, _)| *party != mesh.me());
+        let heads = others.map(|(_, statement)| statement.ledger.clone()).collect();
+        let line = self.succeeded(end.noted, record.hash(), OfOthers::Several(heads))?;
+        Ok((AnyRecord::Joint(Box::new(record)), line))
+    }
+
+    /// Returns the run that ends, and this side's statement about it.
+    fn statement(&self) -> Result<(&RecordedRun, Statement)> {
         let me = &self.partnership.me;
-        let begun = self.begun.ok_or(Error::bug("a run that ends has begun"))?;
+        let begun = self.begun.as_ref().ok_or(Error::bug("a run that ends has begun"))?;
         let (_, head) = self.partnership.ledger().history(me)?;
-        let mine = Statement {
+        let statement = Statement {
             party: (&**me).into(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             keys: begun.keys,
@@ -235,47 +363,37 @@ impl Account {
             ended: Moment::now(),
             ledger: head,
         };
-        let subject = self.partnership.subject();
-        let agreement = self.partnership.agreement().document();
-        let facts = Facts {
-            name: subject.name.clone(),
-            agreement: subject.agreement.clone(),
-            terms: end.terms,
-            matches: end.shared.filter(|_| end.terms.both_learn()),
-            disclosure: end.signed,
-            rules: agreement.proposal.policy.clone(),
-            agreed: agreement.accepted,
-            protocol: end.protocol,
-            security: end.security,
-            partitions: end.partitions,
-            attempts: self.attempts,
-            peer_keys: begun.peer_keys,
-        };
-        let record = record::agree(facts, mine, me, self.partnership.peer(), end.role, channel)?;
-        let theirs = match end.role {
-            Role::A => &record.document().b,
-            Role::B => &record.document().a,
-        };
+        Ok((begun, statement))
+    }
+
+    /// Records the success of a run with a record of this hash.
+    fn succeeded(
+        &self,
+        noted: Noted,
+        record: String,
+        peer_ledger: OfOthers<LedgerHead>,
+    ) -> Result<LedgerLine> {
+        let begun = self.begun.as_ref().ok_or(Error::bug("a run that ends has begun"))?;
         let event = LedgerEvent::Succeeded {
             run: begun.run,
-            matches: end.shared,
-            disclosure: Some(Box::new(end.noted)),
-            role: Some(end.role),
-            record: record.hash(),
-            peer_ledger: Some(theirs.ledger.clone()),
+            matches: noted.shared,
+            disclosure: Some(Box::new(noted.disclosure)),
+            role: Some(noted.role),
+            record,
+            peer_ledger: Some(peer_ledger),
         };
         let ledger = self.partnership.ledger();
-        let line = ledger.add(me, &subject, |_| Ok(Some(event)))?;
+        let me = &self.partnership.me;
+        let line = ledger.add(me, &self.partnership.subject(), |_| Ok(Some(event)))?;
         let line = line.ok_or(Error::bug("the end of a run has a line"))?;
-        let file = ledger.path().display().to_string();
-        Ok((record, LedgerLine { file, line }))
+        Ok(LedgerLine { file: ledger.path().display().to_string(), line })
     }
 
     /// Writes the record to its file, if it has one.
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub fn keep(&self, record: &Signed<Record>) -> Result<()> {
+    pub fn keep(&self, record: &AnyRecord) -> Result<()> {
         let Some(path) = &self.partnership.record else { return Ok(()) };
         let text = record.to_json();
         Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))?.commit()
@@ -286,19 +404,19 @@ impl Account {
     /// # Errors
     /// [`Error::Ledger`].
     pub fn failed(&self, error: &Error) -> Result<()> {
-        self.partnership.failed(self.begun.map(|begun| begun.run), error)
+        self.partnership.failed(self.begun.as_ref().map(|begun| begun.run), error)
     }
 }
 
 /// Refuses a ledger of the other side that is shorter than the longest that it has shown, or that differs from it: its
 /// rules would not count everything that happened.
-fn require_grown(known: &LedgerHead, shown: &LedgerHead) -> Result<()> {
+fn require_grown(known: &LedgerHead, shown: &LedgerHead, whose: &str) -> Result<()> {
     if shown.lines > known.lines || shown == known {
         return Ok(());
     }
     let reason = format!(
-        "the other side's ledger has {}, and in an earlier run it had {}: it was truncated, replaced, or restored from an older \
-         copy, so its rules miss runs. The other side must restore the ledger, or both make a new agreement",
+        "the ledger of {whose} has {}, and in an earlier run it had {}: it was truncated, replaced, or restored from an older \
+         copy, so its rules miss runs. Restore it there, or make a new agreement",
         counted(shown.lines, "line"),
         match shown.lines == known.lines {
             true => "others".to_owned(),
@@ -323,8 +441,8 @@ mod tests {
             (head(4, "a"), false),
             (LedgerHead::default(), false),
         ] {
-            assert_eq!(require_grown(&known, &shown).is_ok(), is_allowed, "{shown:?}");
+            assert_eq!(require_grown(&known, &shown, "ash").is_ok(), is_allowed, "{shown:?}");
         }
-        assert!(require_grown(&LedgerHead::default(), &LedgerHead::default()).is_ok());
+        assert!(require_grown(&LedgerHead::default(), &LedgerHead::default(), "ash").is_ok());
     }
 }

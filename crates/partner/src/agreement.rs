@@ -307,19 +307,7 @@ impl Proposal {
 
     /// Describes the protocol that the invitation names and its status, if it is not for real data.
     pub fn unusual_protocol(&self) -> Option<String> {
-        let name = self.offer.protocol.as_ref()?;
-        let methods = self.offer.query.kind.task.methods();
-        let method = methods.iter().find(|method| method.key() == name)?;
-        match method.status() {
-            Status::Recommended | Status::Sound => None,
-            Status::Research => Some(format!(
-                "the research protocol `{name}`, which reproduces its paper and is not for real data"
-            )),
-            Status::Insecure => Some(format!(
-                "the insecure protocol `{name}`, by which the other side can find out each key of this side that it can \
-                 guess"
-            )),
-        }
+        unusual_protocol(&self.offer)
     }
 
     /// Describes where the sides meet if the accepting side listens at this address, if any.
@@ -503,8 +491,24 @@ impl Agreement {
     }
 }
 
+/// Describes the protocol that an offer names and its status, if it is not for real data.
+pub(crate) fn unusual_protocol(offer: &WireOffer) -> Option<String> {
+    let name = offer.protocol.as_ref()?;
+    let methods = offer.query.kind.task.methods();
+    let method = methods.iter().find(|method| method.key() == name)?;
+    match method.status() {
+        Status::Recommended | Status::Sound => None,
+        Status::Research => Some(format!(
+            "the research protocol `{name}`, which reproduces its paper and is not for real data"
+        )),
+        Status::Insecure => Some(format!(
+            "the insecure protocol `{name}`, by which the other side can find out each key of this side that it can guess"
+        )),
+    }
+}
+
 /// Returns 128 random bits, as hexadecimal digits.
-fn nonce() -> Result<String> {
+pub(crate) fn nonce() -> Result<String> {
     Ok(hex(&system_bytes::<16>()?))
 }
 
@@ -523,7 +527,7 @@ pub fn check_name(name: &str) -> Result<()> {
     }
 }
 
-fn check_address(address: &str) -> Result<()> {
+pub(crate) fn check_address(address: &str) -> Result<()> {
     let is_host = |host: &str| {
         let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         match inner.unwrap_or(host).parse::<IpAddr>() {

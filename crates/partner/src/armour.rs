@@ -14,6 +14,11 @@ pub(crate) fn wrap<D: Document>(label: &str, signed: &Signed<D>) -> String {
     pem::encode_config(&pem::Pem::new(label, packed), config)
 }
 
+/// Returns whether a text has lines of such a document.
+pub(crate) fn is_in(label: &str, text: &str) -> bool {
+    text.contains(&format!("-----BEGIN {label}-----"))
+}
+
 /// Reads the document from a text that may have other words around it, and quotation marks before each line.
 ///
 /// # Errors

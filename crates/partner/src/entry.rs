@@ -9,9 +9,9 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_keyset::sketch::Sketch;
-use vesica_task::disclosure::Disclosure;
+use vesica_task::disclosure::{Disclosure, words::Names};
 
-use super::{party::Party, signed::hex};
+use super::{of_others::OfOthers, party::Party, signed::hex};
 
 /// A line without its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub struct Entry {
     pub agreement: String,
     /// The name of the agreement.
     pub name: String,
-    /// The other side.
-    pub peer: String,
+    /// The other parties.
+    pub peer: OfOthers<String>,
     /// The owner of the ledger, in its first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Party>,
@@ -44,13 +44,13 @@ pub enum LedgerEvent {
     Began {
         /// Distinct keys of this side.
         keys: u64,
-        /// Distinct keys of the other side.
-        peer_keys: u64,
+        /// Distinct keys of each other party.
+        peer_keys: OfOthers<u64>,
         /// This side's set, as the ledger keeps it.
         sketch: KeptSet,
-        /// The other side's ledger, as reported when the run began.
+        /// The ledger of each other party, as reported when the run began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        peer_ledger: Option<LedgerHead>,
+        peer_ledger: Option<OfOthers<LedgerHead>>,
     },
     /// A run resumed after an interruption.
     WentOn {
@@ -98,11 +98,11 @@ pub enum LedgerEvent {
         /// This side's role in that disclosure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<Role>,
-        /// SHA-256 of the record that both sides signed.
+        /// SHA-256 of the record that all parties signed.
         record: String,
-        /// The other side's ledger, as in the record.
+        /// The ledger of each other party, as in the record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        peer_ledger: Option<LedgerHead>,
+        peer_ledger: Option<OfOthers<LedgerHead>>,
     },
 }
 
@@ -132,7 +132,8 @@ impl LedgerEvent {
     pub fn sentence(&self) -> String {
         match self {
             Self::Began { keys, peer_keys, .. } => {
-                format!("{} here, {} there", counted(*keys, "key"), grouped(*peer_keys))
+                let there: Vec<_> = peer_keys.iter().map(|keys| grouped(*keys)).collect();
+                format!("{} here, {} there", counted(*keys, "key"), there.join(" and "))
             }
             Self::WentOn { run, session } => {
                 format!("the run of line {run} resumed; it was started {session} times")
@@ -143,8 +144,17 @@ impl LedgerEvent {
             Self::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
             Self::Failed { reason, .. } => reason.clone(),
             Self::Revoked {} => "this side revoked the agreement".to_owned(),
+            Self::Succeeded {
+                disclosure: Some(disclosure),
+                role: Some(role),
+                peer_ledger: Some(OfOthers::Several(_)),
+                ..
+            } => {
+                let leader = if *role == Role::A { "this side" } else { "the leader" };
+                disclosure.brief(Role::A, &Names::among(leader, "every other party"))
+            }
             Self::Succeeded { disclosure: Some(disclosure), role: Some(role), .. } => {
-                disclosure.brief(*role)
+                disclosure.brief(*role, &Names::of_reader(*role))
             }
             Self::Succeeded { matches, .. } => match matches {
                 Some(matches) => counted(*matches, "shared key"),

@@ -9,6 +9,7 @@ use vesica_task::noise::Epsilon;
 
 use super::{
     entry::{Entry, KeptSet, LedgerEvent, LedgerHead},
+    of_others::OfOthers,
     policy::Past,
 };
 
@@ -30,8 +31,8 @@ pub(crate) struct Runs {
     sets: BTreeMap<u64, Sketch>,
     /// The largest number of shared keys that each revealed, as far as this side knows.
     revealed: BTreeMap<u64, u64>,
-    /// The longest ledger that the other side has shown.
-    peer_ledger: LedgerHead,
+    /// The longest ledger that each other party has shown; none before the first.
+    peer_ledger: Vec<LedgerHead>,
     /// Whether this side revoked the agreement.
     #[serde(default)]
     revoked: bool,
@@ -109,9 +110,9 @@ impl Runs {
         }
     }
 
-    /// Returns the longest ledger that the other side has shown.
-    pub(crate) fn peer_ledger(&self) -> &LedgerHead {
-        &self.peer_ledger
+    /// Returns the longest ledger that the other party of this place has shown.
+    pub(crate) fn peer_ledger(&self, place: usize) -> LedgerHead {
+        self.peer_ledger.get(place).cloned().unwrap_or_default()
     }
 
     /// Returns whether the newest line records the same failed call, within a day.
@@ -125,9 +126,13 @@ impl Runs {
         *most = matches.max(*most);
     }
 
-    fn see(&mut self, head: Option<&LedgerHead>) {
-        if let Some(head) = head.filter(|head| head.lines > self.peer_ledger.lines) {
-            self.peer_ledger = head.clone();
+    fn see(&mut self, heads: Option<&OfOthers<LedgerHead>>) {
+        let heads = heads.map(OfOthers::as_slice).unwrap_or_default();
+        self.peer_ledger.resize(self.peer_ledger.len().max(heads.len()), LedgerHead::default());
+        for (longest, head) in self.peer_ledger.iter_mut().zip(heads) {
+            if head.lines > longest.lines {
+                longest.clone_from(head);
+            }
         }
     }
 }

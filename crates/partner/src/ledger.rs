@@ -24,6 +24,7 @@ use super::{
     checked::{self, Checked},
     entry::{Entry, LedgerEvent, LedgerHead},
     history::{History, Runs},
+    of_others::OfOthers,
     signed::hex,
 };
 
@@ -219,7 +220,7 @@ impl Ledger {
             time: Moment::now(),
             agreement: about.agreement.clone(),
             name: about.name.clone(),
-            peer: about.peer.to_string(),
+            peer: about.others.clone(),
             owner: (number == 0).then(|| me.into()),
             event,
         };
@@ -253,7 +254,8 @@ pub(crate) struct Subject {
     /// The hash of the agreement, and its name.
     pub(crate) agreement: String,
     pub(crate) name: String,
-    pub(crate) peer: Fingerprint,
+    /// The fingerprints of the other parties.
+    pub(crate) others: OfOthers<String>,
 }
 
 /// Returns a line as this party writes it.

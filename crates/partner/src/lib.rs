@@ -9,12 +9,15 @@
 
 pub mod account;
 pub mod agreement;
+pub mod any_agreement;
 pub mod armour;
 mod checked;
 pub mod entry;
 mod history;
+pub mod joint;
 pub mod ledger;
 mod limits;
+pub mod of_others;
 pub mod outlook;
 pub mod page;
 pub mod partnership;

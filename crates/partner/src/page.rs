@@ -14,7 +14,7 @@ use vesica_task::disclosure::words::{Names, Tense};
 
 use super::{
     entry::Entry,
-    record::{Record, Statement},
+    record::{Record, Statement, joint::JointRecord},
     signed::Signed,
 };
 
@@ -98,6 +98,62 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
     document(&title, &body)
 }
 
+/// Returns the page of the record of a run among several parties, whose signatures are valid.
+pub fn of_joint(record: &Signed<JointRecord>) -> String {
+    let hash = record.hash();
+    let record = record.document();
+    let all = record.parties.join(", ");
+    let day = record.statements.first().map(|first| first.started.to_string()).unwrap_or_default();
+    let day = day.split('T').next().unwrap_or_default();
+    let title = format!("What {} compared on {day}", escaped(&all));
+    let lines = record.lines();
+    let rules = record.rules.sentences();
+    let rules = if rules.is_empty() { "none".to_owned() } else { rules.join("; ") };
+    let mut rows = vec![(
+        "Agreement".to_owned(),
+        format!(
+            "{}, accepted {} <code>{}</code>",
+            escaped(&record.name),
+            record.agreed,
+            escaped(&record.agreement)
+        ),
+    )];
+    let of_parties = record.parties.iter().zip(&record.statements);
+    rows.extend(of_parties.map(|(name, statement)| (escaped(name), side(statement))));
+    rows.extend([
+        ("Learned the result".to_owned(), escaped(&record.leader)),
+        ("Ended the run with it".to_owned(), escaped(&record.pivot)),
+        ("Rules".to_owned(), escaped(&rules)),
+        (
+            "Protocol".to_owned(),
+            format!(
+                "<code>{}</code>, security {}, {}",
+                escaped(&record.protocol),
+                escaped(&record.security),
+                counted(record.partitions, "partition")
+            ),
+        ),
+        ("Terms".to_owned(), format!("<code>{}</code>", escaped(&record.terms))),
+        ("Session".to_owned(), format!("<code>{}</code>", escaped(&record.session))),
+        ("This record".to_owned(), format!("SHA-256 <code>{hash}</code>")),
+    ]);
+    let rows: String = rows
+        .iter()
+        .map(|(head, cell)| format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n"))
+        .collect();
+    let with: String =
+        record.statements.iter().map(|side| format!(" --with {}", fingerprint(side))).collect();
+    let body = format!(
+        "<p class=\"soft\">All parties signed this record, and all signatures are valid.</p>\n\
+         <h2>What the parties learned</h2>\n{learned}\
+         <h2>Details</h2>\n<table>\n<tbody>\n{rows}</tbody>\n</table>\n\
+         <h2>How to check it</h2>\n<p>This page was made from the file of the record. With this file and the fingerprints, \
+         anyone can check the signatures with <code>vesica verify RECORD{with}</code>.</p>\n",
+        learned = list(lines.iter().map(String::as_str)),
+    );
+    document(&title, &body)
+}
+
 /// Returns a whole page with this title, which is escaped already, and this content.
 fn document(title: &str, body: &str) -> String {
     let policy = format!(
@@ -129,7 +185,7 @@ pub fn of_ledger(entries: &[Entry], owner: &str, name: &dyn Fn(&str) -> String) 
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                 first.time.to_string().replace('T', " "),
                 escaped(&first.name),
-                escaped(&name(&first.peer)),
+                escaped(&first.peer.iter().map(|peer| name(peer)).collect::<Vec<_>>().join(", ")),
                 escaped(last.event.word()),
                 escaped(&[first, last].map(|entry| entry.event.sentence()).join("; "))
             )

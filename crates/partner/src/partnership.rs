@@ -18,15 +18,16 @@ use vesica_net::{Channel, Fingerprint, Identity};
 use vesica_table::target::Protected;
 
 use super::{
-    agreement::Agreement,
+    any_agreement::AnyAgreement,
     entry::LedgerEvent,
     history::Runs,
+    joint::JointParts,
     ledger::{Ledger, Subject},
     limits::limited,
+    of_others::OfOthers,
     outlook::Outlook,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},
-    signed::Signed,
     summary::Summary,
 };
 
@@ -34,8 +35,8 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Partnership {
     pub(super) me: Arc<Identity>,
-    pub(super) agreement: Arc<Signed<Agreement>>,
-    peer: Party,
+    pub(super) agreement: Arc<AnyAgreement>,
+    others: OfOthers<Party>,
     ledger: PathBuf,
     /// The policy of the agreement, and this side's own.
     pub(super) policies: [Policy; 2],
@@ -53,11 +54,12 @@ impl Partnership {
     /// [`Error::Usage`] if the identity is not a party of the agreement, or has not signed it.
     pub fn new(
         me: Arc<Identity>,
-        agreement: Signed<Agreement>,
+        agreement: impl Into<AnyAgreement>,
         ledger: PathBuf,
         own: Policy,
     ) -> Result<Self> {
-        let peer = agreement.document().peer_of(me.fingerprint())?.clone();
+        let agreement = agreement.into();
+        let others = agreement.others(me.fingerprint())?;
         if own.threshold_first {
             let message = "both sides compute a threshold: set --threshold-first in the invitation";
             return Err(Error::usage(Misuse::Policy, message));
@@ -66,11 +68,11 @@ impl Partnership {
             let message = "this side has not signed the agreement; confirm the reply first";
             return Err(Error::usage(Misuse::Agreement, message));
         }
-        let policies = [agreement.document().proposal.policy.clone(), own];
+        let policies = [agreement.policy().clone(), own];
         Ok(Self {
             me,
             agreement: Arc::new(agreement),
-            peer,
+            others,
             ledger,
             policies,
             file: None,
@@ -79,13 +81,22 @@ impl Partnership {
     }
 
     /// Returns the agreement.
-    pub fn agreement(&self) -> &Signed<Agreement> {
+    pub fn agreement(&self) -> &AnyAgreement {
         &self.agreement
     }
 
-    /// Returns the other side.
-    pub fn peer(&self) -> &Party {
-        &self.peer
+    /// Returns the other parties.
+    pub fn others(&self) -> &OfOthers<Party> {
+        &self.others
+    }
+
+    /// Returns the other side, for a purpose that needs an agreement between two.
+    ///
+    /// # Errors
+    /// As [`AnyAgreement::require_pair`].
+    pub fn peer(&self, purpose: &str) -> Result<&Party> {
+        self.agreement.require_pair(purpose)?;
+        self.others.only().ok_or(Error::bug("an agreement between two has one other party"))
     }
 
     /// Returns the ledger.
@@ -104,12 +115,9 @@ impl Partnership {
     /// # Errors
     /// [`Error::Usage`] for an offer that this release cannot make.
     pub fn offer(&self) -> Result<Offer> {
-        let agreement = self.agreement.document();
-        agreement.check_groups(self.me.fingerprint(), &self.policies[1])?;
-        let mut offer = limited(
-            &self.agreement.document().offer_of(self.me.fingerprint())?,
-            &self.policies[1],
-        )?;
+        self.agreement.check(self.me.fingerprint(), &self.policies[1])?;
+        let mut offer =
+            limited(&self.agreement.offer_of(self.me.fingerprint())?, &self.policies[1])?;
         offer.agreement = Some(self.agreement.hash());
         Ok(offer)
     }
@@ -120,7 +128,7 @@ impl Partnership {
     /// # Errors
     /// [`vesica_net::Error::WrongPeer`], and [`Error::Usage`] if the connection has authenticated nobody.
     pub fn require_peer(&self, peer: Option<Fingerprint>) -> Result<()> {
-        let expected = self.peer.fingerprint();
+        let expected = self.peer("a run with one party is for")?.fingerprint();
         match peer {
             Some(presented) if presented == expected => Ok(()),
             Some(presented) => Err(vesica_net::Error::WrongPeer { expected, presented }.into()),
@@ -134,20 +142,27 @@ impl Partnership {
 
     /// Returns the offer that the other side has signed, for a run in which it has this role.
     pub fn pledge(&self, role: Role) -> Result<Pledge> {
-        self.agreement.document().pledge_of(self.peer.fingerprint(), role)
+        const PURPOSE: &str = "a run with one party is for";
+        let agreement = self.agreement.require_pair(PURPOSE)?.document();
+        agreement.pledge_of(self.peer(PURPOSE)?.fingerprint(), role)
+    }
+
+    /// Returns the offers that several parties have signed, in the order of their numbers.
+    pub fn pledges(&self) -> Vec<Pledge> {
+        self.agreement.joint().map(JointParts::pledges).unwrap_or_default()
     }
 
     /// Returns the rules' view of earlier runs under the agreement, without the run that resumes.
     pub(super) fn past(&self, runs: &Runs, goes_on: Option<u64>) -> Past {
-        let noise = self.agreement.document().noise();
+        let noise = self.agreement.noise();
         runs.past(goes_on, noise.map(|noise| noise.epsilon))
     }
 
     pub(super) fn subject(&self) -> Subject {
         Subject {
             agreement: self.agreement.hash(),
-            name: self.agreement.document().proposal.name.clone(),
-            peer: self.peer.fingerprint(),
+            name: self.agreement.name().to_owned(),
+            others: self.others.map(|party| party.fingerprint().to_string()),
         }
     }
 
@@ -180,7 +195,7 @@ impl Partnership {
     /// As [`Agreement::summary`].
     pub fn summary(&self) -> Result<Summary> {
         let [_, own] = self.policies.clone();
-        let summary = self.agreement.document().summary(Some(self.me.fingerprint()))?;
+        let summary = self.agreement.summary(Some(self.me.fingerprint()))?;
         Ok(summary.with_rules(own))
     }
 

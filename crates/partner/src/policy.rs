@@ -16,6 +16,8 @@ use vesica_core::{
 use vesica_keyset::{rule_findings::FalseMatches, sketch::Sketch};
 use vesica_task::noise::Epsilon;
 
+use super::of_others::OfOthers;
+
 /// Limits on runs; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +25,9 @@ pub struct Policy {
     /// The minimum number of distinct keys in each set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_set: Option<u64>,
+    /// The minimum number of parties of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_parties: Option<u64>,
     /// The minimum number of shared keys below which nothing is revealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_result: Option<u64>,
@@ -75,8 +80,10 @@ pub const DEFAULT_ATTEMPTS: u64 = 3;
 /// A run that is about to begin.
 pub(crate) struct Intent<'a> {
     pub(crate) now: Moment,
-    /// Distinct keys of this side and of the other.
-    pub(crate) keys: [u64; 2],
+    /// Distinct keys of this side.
+    pub(crate) keys: u64,
+    /// Distinct keys of each other party.
+    pub(crate) of_others: OfOthers<u64>,
     /// The false matches that this side expects, if rules make the keys.
     pub(crate) false_matches: Option<FalseMatches>,
     pub(crate) sketch: &'a Sketch,
@@ -125,6 +132,18 @@ impl Past {
 }
 
 impl Policy {
+    /// Refuses fewer parties than the policy requires.
+    pub(crate) fn check_parties(&self, parties: usize) -> Result<(), Refusal> {
+        match self.min_parties.filter(|least| (parties as u64) < *least) {
+            None => Ok(()),
+            Some(least) => {
+                let reason =
+                    format!("a run must have at least {least} parties, and it has {parties}");
+                Err(Refusal::new("min-parties", reason))
+            }
+        }
+    }
+
     /// Refuses a run if the last day has passed.
     pub(crate) fn check_day(&self, now: Moment) -> Result<(), Refusal> {
         match self.expires.filter(|last| last.is_over(now)) {
@@ -184,7 +203,12 @@ impl Policy {
     /// Refuses a run whose sets may not be compared.
     pub(crate) fn check_sets(&self, intent: &Intent<'_>, past: &Past) -> Result<(), Refusal> {
         self.check_time(intent.now, past)?;
-        for (keys, whose) in intent.keys.iter().zip(["this side", "the other side"]) {
+        let other = match &intent.of_others {
+            OfOthers::One(_) => "the other side",
+            OfOthers::Several(_) => "another party",
+        };
+        let others = intent.of_others.iter().map(|keys| (keys, other));
+        for (keys, whose) in [(&intent.keys, "this side")].into_iter().chain(others) {
             if let Some(least) = self.min_set.filter(|least| keys < least) {
                 let reason = format!(
                     "{whose} has {}, and a set must have at least {}",
@@ -256,6 +280,7 @@ impl Policy {
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         let mut say = |sentence: Option<String>| said.extend(sentence);
+        say(self.min_parties.map(|n| format!("a run has at least {n} parties")));
         say(self.min_set.map(|n| format!("each side has at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
             format!(
@@ -350,7 +375,9 @@ mod tests {
     }
 
     fn intent(keys: [u64; 2], sketch: &Sketch) -> Intent<'_> {
-        Intent { now: at(NOON), keys, false_matches: None, sketch }
+        let [keys, peer_keys] = keys;
+        let of_others = OfOthers::One(peer_keys);
+        Intent { now: at(NOON), keys, of_others, false_matches: None, sketch }
     }
 
     #[test]
@@ -541,5 +568,23 @@ mod tests {
         }
         assert!(policy.check_sets(&intent([1, 1], &sketch), &Past::default()).is_ok());
         assert!(policy.to_string().contains("at most 0.5% of the smaller table's rows"));
+    }
+
+    #[test]
+    fn each_of_several_sets_has_the_minimum() {
+        let policy = Policy { min_set: Some(10), ..Policy::default() };
+        let set = sketch(1);
+        for (keys, others, whose) in [
+            (9, [10, 10], Some("this side has 9 keys")),
+            (10, [10, 9], Some("another party has 9 keys")),
+            (10, [10, 10], None),
+        ] {
+            let of_others = OfOthers::Several(others.into());
+            let intent = Intent { keys, of_others, ..intent([0; 2], &set) };
+            let refused = policy.check_sets(&intent, &Past::default()).err();
+            let reason = refused.map(|refusal| refusal.reason).unwrap_or_default();
+            assert_eq!(reason.is_empty(), whose.is_none(), "{reason}");
+            assert!(reason.contains(whose.unwrap_or_default()), "{reason}");
+        }
     }
 }

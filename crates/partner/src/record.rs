@@ -3,6 +3,8 @@
 //! Both sides know everything in a record, so it reveals nothing to either. A third party only needs the two
 //! fingerprints to check it.
 
+pub mod joint;
+
 use serde::{Deserialize, Serialize};
 use vesica_agree::{offer::WIRE_VERSION, terms::Terms};
 use vesica_core::{
@@ -19,8 +21,10 @@ use super::{
     entry::LedgerHead,
     party::Party,
     policy::Policy,
-    signed::{Document, Signed, is_hash},
+    signed::{Document, Signed, SignedError, is_hash},
 };
+
+use self::joint::JointRecord;
 
 const STATEMENT: &str = "vesica/statement";
 const SIGNATURE: &str = "vesica/signature";
@@ -168,6 +172,56 @@ impl Statement {
             Some("the newest line of a ledger is not a number and a hash")
         } else {
             None
+        }
+    }
+}
+
+/// The record of a run between two parties or among several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnyRecord {
+    /// Between two parties.
+    Pair(Box<Signed<Record>>),
+    /// Among several.
+    Joint(Box<Signed<JointRecord>>),
+}
+
+impl AnyRecord {
+    /// Reads a record with the signatures of all its parties.
+    ///
+    /// # Errors
+    /// [`SignedError`].
+    pub fn from_json(text: &str) -> std::result::Result<Self, SignedError> {
+        if text.contains(JointRecord::TYPE) {
+            let signed = Signed::<JointRecord>::from_json(text)?;
+            signed.require_all()?;
+            return Ok(Self::Joint(Box::new(signed)));
+        }
+        let signed = Signed::<Record>::from_json(text)?;
+        signed.require_all()?;
+        Ok(Self::Pair(Box::new(signed)))
+    }
+
+    /// Returns the envelope as JSON, followed by a newline.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Pair(signed) => signed.to_json(),
+            Self::Joint(signed) => signed.to_json(),
+        }
+    }
+
+    /// Returns the SHA-256 of the record as it was signed, in hexadecimal.
+    pub fn hash(&self) -> String {
+        match self {
+            Self::Pair(signed) => signed.hash(),
+            Self::Joint(signed) => signed.hash(),
+        }
+    }
+
+    /// Returns the statements of all parties: the connecting one's first, or in the order of their numbers.
+    pub fn statements(&self) -> Vec<&Statement> {
+        match self {
+            Self::Pair(signed) => vec![&signed.document().a, &signed.document().b],
+            Self::Joint(signed) => signed.document().statements.iter().collect(),
         }
     }
 }

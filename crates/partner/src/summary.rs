@@ -1,14 +1,14 @@
 //! An agreement, an invitation or a planned run from its reader's point of view: what each run discloses, and what
 //! binds both sides.
 
-use vesica_agree::{disclosed::Known, offer::Offer, terms::Terms};
+use vesica_agree::{disclosed::Known, joint::JointTerms, offer::Offer, terms::Terms};
 use vesica_core::{
     error::Result,
     parties::{Parties, Role},
 };
 use vesica_task::disclosure::{
     Disclosure,
-    words::{Names, Tense},
+    words::{Learned, Names, Tense},
 };
 
 use super::policy::Policy;
@@ -17,6 +17,8 @@ use super::policy::Policy;
 #[derive(Debug, Clone)]
 pub struct Summary {
     terms: Terms,
+    /// The terms of all of several parties, and the reader's number if it is one of them.
+    joint: Option<(JointTerms, Option<usize>)>,
     rules: Vec<Policy>,
     /// The meeting place of the sides, as a phrase.
     place: Option<String>,
@@ -27,7 +29,21 @@ pub struct Summary {
 impl Summary {
     /// Summarises runs with these terms under these policies, for a reader on this side.
     pub fn new(terms: Terms, rules: Vec<Policy>, reader: Role) -> Self {
-        Self { terms, rules, place: None, reader, names: Names::of_reader(reader) }
+        Self { terms, joint: None, rules, place: None, reader, names: Names::of_reader(reader) }
+    }
+
+    /// Summarises runs among several parties with these terms under these policies, for the party of this number, or a
+    /// reader who is not a party.
+    pub(super) fn among(terms: JointTerms, rules: Vec<Policy>, reader: Option<usize>) -> Self {
+        let cast = terms.cast();
+        let name = |party: usize| match Some(party) == reader {
+            true => "this side",
+            false => cast.name(party),
+        };
+        let names = Names::among(name(cast.leader), name(cast.pivot));
+        let role = if reader == Some(cast.leader) { Role::A } else { Role::B };
+        let of_two = terms.of_party(cast.leader).clone();
+        Self { joint: Some((terms, reader)), names, ..Self::new(of_two, rules, role) }
     }
 
     /// Changes the point of view to a reader on neither side.
@@ -43,7 +59,12 @@ impl Summary {
 
     /// Adds the place where the sides meet.
     pub(super) fn at(self, place: String) -> Self {
-        Self { place: Some(place), ..self }
+        self.at_if(Some(place))
+    }
+
+    /// Adds the place where the sides meet, if it is known.
+    pub(super) fn at_if(self, place: Option<String>) -> Self {
+        Self { place, ..self }
     }
 
     /// Summarises the run that results from this offer if the other side makes a matching one.
@@ -61,9 +82,14 @@ impl Summary {
     /// Returns the disclosure of such a run, with the reader's role and the other's; in an agreement the inviting side
     /// has the role of the connecting one.
     pub fn disclosure(&self) -> Disclosure {
+        self.terms.disclosure(self.known())
+    }
+
+    /// Returns the facts that are known before a run.
+    fn known(&self) -> Known<'static> {
         let rules = self.rules.iter().map(Policy::match_rules);
         let rules = rules.reduce(|a, b| a.stricter(b)).unwrap_or_default();
-        self.terms.disclosure(Known { rules, ..Known::default() })
+        Known { rules, ..Known::default() }
     }
 
     /// Returns the role of the reader's side in the disclosure.
@@ -73,7 +99,14 @@ impl Summary {
 
     /// Returns the disclosure of a run, in sentences.
     pub fn disclosed(&self) -> Vec<String> {
-        self.disclosure().lines(self.reader, &self.names, Tense::Future)
+        match &self.joint {
+            None => self.disclosure().lines(self.reader, &self.names, Tense::Future),
+            Some((terms, reader)) => {
+                let Learned { me, peer, assuming } =
+                    terms.said(*reader, self.known(), None, Tense::Future);
+                [me, peer, assuming].into_iter().filter(|said| !said.is_empty()).collect()
+            }
+        }
     }
 
     /// Returns the summary as JSON: the reader's role, the disclosure as facts and in sentences, and everything else

@@ -120,6 +120,16 @@ impl Ready {
     pub(crate) fn output(&self) -> Option<&Destination> {
         self.job.output.as_ref()
     }
+
+    /// Returns the agreement under which the run takes place, if there is one.
+    pub(crate) fn partnership(&self) -> Option<Partnership> {
+        self.job.partnership.clone()
+    }
+
+    /// Returns the file for the record of the run, if one is wanted.
+    pub(crate) fn record(&self) -> Option<&Path> {
+        self.job.partnership.as_ref()?.record.as_deref()
+    }
 }
 
 impl Job {
@@ -410,9 +420,8 @@ pub fn run(
     report.set_parties(parties);
     let place = |path: &Path| path.display().to_string();
     report.output = job.job.output.as_ref().and_then(Destination::path).map(place);
-    let record = job.job.partnership.as_ref().and_then(|under| under.record.as_deref());
-    report.record = record.map(place);
-    let standing = Standing::new(job.job.partnership.clone(), job.job.resume.as_ref());
+    report.record = job.record().map(place);
+    let standing = Standing::new(job.partnership(), job.job.resume.as_ref());
     let ended = standing.and_then(|standing| {
         let others = Others::Peer(&mut *channel);
         let ended = attempt(job, parties, others, observer.clone(), rng, report, &standing);

@@ -42,9 +42,16 @@ pub fn run(
     report.set_seat(seat);
     report.output =
         job.output().and_then(Destination::path).map(|path: &Path| path.display().to_string());
-    let ended = Standing::new(None, None).and_then(|standing| {
+    report.record = job.record().map(|path: &Path| path.display().to_string());
+    let ended = Standing::new(job.partnership(), None).and_then(|standing| {
         let others = Others::Circle(cast, Mesh::new(*me, &mut *channels));
-        job::attempt(job, &parties, others, observer, rng, report, &standing)
+        let ended = job::attempt(job, &parties, others, observer.clone(), rng, report, &standing);
+        if let Err(error) = &ended
+            && let Err(unnoted) = standing.failed(error)
+        {
+            observer.warning(&unnoted.to_string());
+        }
+        ended
     });
     let mut mesh = Mesh::new(*me, channels);
     let ended = ended.map_err(|error| {

@@ -35,6 +35,7 @@ use vesica_keyset::{
     table_keys::TableKeys,
 };
 use vesica_net::{Channel, Mesh};
+use vesica_partner::of_others::OfOthers;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType, written::Numbering};
@@ -274,7 +275,7 @@ impl<'a> Session<'a> {
         let done = resumption.agree(peer_done, self.channel)?;
         let committed = draw.receive(self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
-        let warning = self.standing.admit(my_items, peer_items, begun.as_ref())?;
+        let warning = self.standing.admit(my_items, OfOthers::One(peer_items), begun.as_ref())?;
         warning.iter().for_each(|warning| self.observer.warning(warning));
         let (request, sides) = (self.terms.request(whole), self.sides(my_items, peer_items));
         let call = Call {

@@ -17,7 +17,13 @@ use std::{
 };
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
-use vesica_agree::{disclosed::MatchRules, pledge::Pledge, resume::Begun, terms::Terms};
+use vesica_agree::{
+    disclosed::MatchRules,
+    joint::{Cast, JointTerms},
+    pledge::Pledge,
+    resume::Begun,
+    terms::Terms,
+};
 use vesica_core::{
     error::{Error, Misuse, Result},
     parties::Parties,
@@ -29,13 +35,13 @@ use vesica_keyset::{
     seed::Seed,
     sketch::Sketch,
 };
-use vesica_net::{Channel, Gate};
+use vesica_net::{Channel, Gate, Mesh};
 use vesica_partner::{
     account::{Account, Admission, LedgerLine},
+    of_others::OfOthers,
     partnership::Partnership,
     policy::DEFAULT_ATTEMPTS,
-    record::Record,
-    signed::Signed,
+    record::AnyRecord,
 };
 use zeroize::Zeroizing;
 
@@ -148,6 +154,27 @@ impl Standing {
         state.account.as_mut().map(|account| account.exchange_signatures(channel)).transpose()
     }
 
+    /// Returns the offers that several parties have signed, in the order of their numbers; `None` without an
+    /// agreement.
+    pub(crate) fn pledges(&self) -> Option<Vec<Pledge>> {
+        self.state().account.as_ref().map(|account| account.partnership().pledges())
+    }
+
+    /// Exchanges the heads of all ledgers among several parties, and returns the agreement's hash; `None` without an
+    /// agreement.
+    ///
+    /// # Errors
+    /// As [`Account::exchange_ledgers`].
+    pub(crate) fn exchange_ledgers(
+        &self,
+        cast: &Cast,
+        mesh: &mut Mesh<'_>,
+    ) -> Result<Option<String>> {
+        let mut state = self.state();
+        let account = state.account.as_mut();
+        account.map(|account| account.exchange_ledgers(mesh, |party| cast.name(party))).transpose()
+    }
+
     /// Records the run's identity, which may not change between sessions.
     pub fn describe(&self, run: Run, sketch: Option<Sketch>) {
         self.state().run = Some((run, sketch));
@@ -189,18 +216,19 @@ impl Standing {
     pub(crate) fn admit(
         &self,
         keys: u64,
-        peer_keys: u64,
+        of_others: OfOthers<u64>,
         begun: Option<&Begun>,
     ) -> Result<Option<String>> {
         let state = &mut *self.state();
-        let false_matches = state.false_matches(keys, peer_keys);
+        // Rules are for two parties.
+        let false_matches = of_others.only().and_then(|peer| state.false_matches(keys, *peer));
         let RunState { account, journal, run, line, .. } = state;
         let Some(account) = account else { return Ok(None) };
         let sketch = run.as_mut().and_then(|(_, sketch)| sketch.take());
         let sketch = sketch.ok_or(Error::bug("a run under an agreement has a sketch"))?;
         let session = journal.as_ref().map_or(1, |journal| u64::from(journal.attempts()) + 1);
         let goes_on = begun.and_then(|begun| begun.line).map(|line| (line, session));
-        let admission = Admission { keys: [keys, peer_keys], false_matches, sketch, goes_on };
+        let admission = Admission { keys, of_others, false_matches, sketch, goes_on };
         let (number, warning) = account.admit(admission)?;
         *line = Some(number);
         Ok(warning)
@@ -389,13 +417,31 @@ impl Standing {
         report: &Report,
         terms: &Terms,
         channel: &mut Channel,
-    ) -> Result<Option<(Signed<Record>, LedgerLine)>> {
+    ) -> Result<Option<(AnyRecord, LedgerLine)>> {
         let mut state = self.state();
         let Some(account) = &mut state.account else { return Ok(None) };
         account.compared_in(attempts);
-        let agreed = account.partnership().agreement().document();
-        let end = report.end(terms, agreed.proposal.policy.match_rules())?;
+        let rules = account.partnership().agreement().policy().match_rules();
+        let end = report.end(terms, rules)?;
         account.sign(end, channel).map(Some)
+    }
+
+    /// Signs the record together with all other parties, if the run is under an agreement. `seed` is the one that they
+    /// drew together.
+    ///
+    /// # Errors
+    /// As [`Account::sign_jointly`].
+    pub(crate) fn sign_jointly(
+        &self,
+        report: &Report,
+        terms: &JointTerms,
+        seed: &[u8; 32],
+        mesh: &mut Mesh<'_>,
+    ) -> Result<Option<(AnyRecord, LedgerLine)>> {
+        let state = self.state();
+        let Some(account) = &state.account else { return Ok(None) };
+        let rules = account.partnership().agreement().policy().match_rules();
+        account.sign_jointly(report.joint_end(terms, rules, seed)?, mesh).map(Some)
     }
 
     /// Returns the rules of the agreement and of this side that decide which matches are shown.
@@ -409,7 +455,7 @@ impl Standing {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub(crate) fn keep(&self, record: &Signed<Record>) -> Result<()> {
+    pub(crate) fn keep(&self, record: &AnyRecord) -> Result<()> {
         self.state().account.as_ref().map_or(Ok(()), |account| account.keep(record))
     }
 

@@ -1,8 +1,11 @@
 //! The specification of this side's part in an agreement.
 
 use crate::{
-    form::basic::{File, Flag, Maybe, Text},
-    job::{Limits, Table, Terms},
+    form::{
+        basic::{File, Flag, Maybe, Text},
+        domain::Columns,
+    },
+    job::{Connection, Limits, Table, Terms},
     options::{options, sections},
     selection::selection,
 };
@@ -16,6 +19,8 @@ sections! {
         place: Meeting,
         /// The relay in its place.
         relay: MeetingRelay,
+        /// The parties, if there are three or more.
+        circle: InvitedParties,
         /// This side's table.
         table: JobTable,
         /// The terms that are proposed.
@@ -32,6 +37,8 @@ sections! {
         partner: PartnerJob,
         /// The place where the two sides meet.
         place: Meeting,
+        /// This side among several parties.
+        own: OwnPart,
         /// This side's table.
         table: JobTable,
         /// The terms that are this side's own.
@@ -72,6 +79,62 @@ options! {
     pub struct MeetingRelay in "Connection" {
         /// The relay to which both sides connect, if neither can listen.
         "ADDR" relay: Maybe<Text> = None;
+    }
+}
+
+options! {
+    /// The parties of an agreement among three or more.
+    pub struct InvitedParties in "Parties and agreement" {
+        /// The names of all parties, this one included, for an agreement among three or more.
+        ///
+        /// Their order is the same on all sides. The others accept with --me.
+        "NAMES" parties: Maybe<Columns> = None;
+        /// With --parties: this party's name.
+        "NAME" me: Maybe<Text> = None;
+        /// With --parties: the one that learns the result.
+        "NAME" leader: Maybe<Text> = None;
+        /// With --parties: the one with which the leader ends the run.
+        ///
+        /// If these two pool what they received, they learn which keys of the leader all others have.
+        "NAME" pivot: Maybe<Text> = None;
+    }
+}
+
+options! {
+    /// This side's part in an agreement among three or more parties.
+    pub struct OwnPart in "Parties and agreement" {
+        /// In an agreement among three or more: this party's name.
+        "NAME" me: Maybe<Text> = None;
+    }
+}
+
+sections! {
+    /// The confirmation of an agreement, as `vesica confirm` makes it.
+    pub struct Confirmation {
+        /// The project.
+        project: OwnProject,
+        /// The meeting of several parties.
+        meeting: ConfirmMeeting,
+        /// The consent.
+        consent: ConfirmConsent,
+    }
+}
+
+selection! {
+    /// The project of a confirmation.
+    pub struct OwnProject of PartnerJob { "project" }
+}
+
+selection! {
+    /// The meeting in which several parties confirm.
+    pub struct ConfirmMeeting of Connection { "listen", "wait" }
+}
+
+options! {
+    /// The consent to a reply, or to the parts of several parties.
+    pub struct ConfirmConsent in "Parties and agreement" {
+        /// Confirm without asking.
+        "" yes: Flag = false;
     }
 }
 

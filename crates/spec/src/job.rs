@@ -299,6 +299,8 @@ options! {
     pub struct Limits in "Policy" {
         /// The minimum number of distinct keys on either side.
         "N" min_set: Maybe<Count> = None;
+        /// The minimum number of parties of a run.
+        "N" min_parties: Maybe<Count> = None;
         /// The minimum number of shared keys that a run may reveal.
         ///
         /// With fewer, the side that finds out keeps the result back.

@@ -47,7 +47,7 @@ mod stamp;
 mod to_run;
 
 pub use self::{
-    acceptance::{Acceptance, Invited, JobTable, PartnerJob},
+    acceptance::{Acceptance, Confirmation, Invited, InvitedParties, JobTable, PartnerJob},
     check::{Check, CheckedTable, KeyTerms, MemoryLimit},
     error::{Error, Result},
     fault::Fault,

@@ -11,7 +11,7 @@ use vesica_core::{error, parties::Learns};
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::normalize::Normalize;
 use vesica_partner::{
-    agreement::Agreement, partnership::Partnership, policy::Policy, signed::Signed,
+    any_agreement::AnyAgreement, partnership::Partnership, party::Party, policy::Policy,
     summary::Summary,
 };
 use vesica_planner::Figures;
@@ -117,6 +117,7 @@ impl Limits {
     pub fn policy(&self) -> Policy {
         Policy {
             min_set: self.min_set,
+            min_parties: self.min_parties,
             min_result: self.min_result,
             threshold_first: self.threshold_first,
             max_result: self.max_result,
@@ -227,7 +228,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Error::File`], also for an agreement with a different hash than in the job.
-    pub fn agreement(&self) -> Result<Option<Signed<Agreement>>> {
+    pub fn agreement(&self) -> Result<Option<AnyAgreement>> {
         let file = self.parties.agreement.as_deref();
         file.map(|file| read_agreement(file, self.parties.agreement_hash.as_deref())).transpose()
     }
@@ -276,7 +277,8 @@ impl Job {
     /// # Errors
     /// [`Fault::Missing`] if no party is named, and [`Fault::Unfit`] if it is this side itself.
     pub fn peer(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Fingerprint> {
-        let agreed = partnership.map(|partnership| partnership.peer().fingerprint());
+        let agreed = partnership.map(|partnership| partnership.peer("a run with --peer is for"));
+        let agreed = agreed.transpose()?.map(Party::fingerprint);
         let missing = Fault::Missing { options: &["peer"], purpose: "who the other side is" };
         match agreed.or(self.parties.peer).ok_or(missing)? {
             peer if peer == me => {
@@ -298,7 +300,7 @@ impl Job {
         let way = connection.connect.clone().map(Way::Connect);
         let way = way.or_else(|| connection.listen.clone().map(Way::Listen));
         let way = way.or_else(|| connection.relay.clone().map(Way::Relay)).or(exchange);
-        let agreed = || Way::agreed(partnership?.agreement().document(), me);
+        let agreed = || Way::agreed(partnership?.agreement().pair()?.document(), me);
         let missing = Fault::Missing { options: WAYS, purpose: "how to reach the other side" };
         Ok(way.or_else(agreed).ok_or(missing)?)
     }
@@ -374,7 +376,7 @@ impl Job {
     /// As [`Job::offer`] and [`Table::source`]; [`Fault::Missing`] if the result has no destination.
     pub fn to_run(&self, around: Around) -> Result<job::Job> {
         let offer = match &around.seat {
-            Some(seat) => self.offer_among(seat)?,
+            Some(seat) => self.offer_among(seat, around.partnership.as_ref())?,
             None => self.offer(around.partnership.as_ref())?,
         };
         let columns = self.table.key_columns(offer.rules.as_ref())?;
@@ -439,28 +441,30 @@ impl Job {
 ///
 /// # Errors
 /// [`Error::File`].
-pub fn read_agreement(file: &Path, hash: Option<&str>) -> Result<Signed<Agreement>> {
+pub fn read_agreement(file: &Path, hash: Option<&str>) -> Result<AnyAgreement> {
     let failed = |fault: String| Error::File { path: file.to_owned(), fault };
     let text = fs::read_to_string(file).map_err(|error| {
         failed(match error.kind() {
             std::io::ErrorKind::NotFound => {
-                "the agreement does not exist yet; create it from the other side's reply: \
-                                             `vesica confirm REPLY`"
+                "the agreement does not exist yet; create it from the other side's reply, or from the parts of \
+                 several parties: `vesica confirm FILE`"
                     .to_owned()
             }
             _ => format!("the agreement cannot be read: {error}"),
         })
     })?;
-    let found = Signed::<Agreement>::from_file(&text).map_err(|error| failed(error.to_string()))?;
+    let found = AnyAgreement::from_file(&text).map_err(|error| failed(error.to_string()))?;
     match hash.is_none_or(|hash| hash == found.hash()) {
         true => Ok(found),
-        false => Err(failed(format!(
-            "the job is for a different agreement than the one in this file, which is between {} and {}; restore the right one \
-             or change `agreement-hash` of the job to {}",
-            found.document().proposal.inviter.fingerprint(),
-            found.document().accepter.fingerprint(),
-            found.hash()
-        ))),
+        false => {
+            let parties = found.parties().into_iter().map(|party| party.fingerprint().to_string());
+            Err(failed(format!(
+                "the job is for a different agreement than the one in this file, which is between {}; restore the right \
+                 one or change `agreement-hash` of the job to {}",
+                parties.collect::<Vec<_>>().join(" and "),
+                found.hash()
+            )))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use vesica_net::{Certificate, Channel, Identity, transport::memory};
 use vesica_partner::{
     entry::{Entry, LedgerEvent, LedgerHead},
     ledger::{self, Ledger},
+    of_others::OfOthers,
 };
 use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
 use vesica_table::{
@@ -75,7 +76,7 @@ pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Op
             time: "2026-01-01T00:00:00Z".parse::<Moment>().ok()?,
             agreement: String::new(),
             name: String::new(),
-            peer: String::new(),
+            peer: OfOthers::One(String::new()),
             owner: None,
             event,
         };

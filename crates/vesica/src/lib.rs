@@ -184,14 +184,20 @@ pub mod partnership {
     pub use vesica_core::moment::{Day, Hours, Moment};
     pub use vesica_partner::{
         agreement::{Agreement, Invitation, MeetingPlace, Proposal, check_name},
+        any_agreement::AnyAgreement,
         entry::{Entry, KeptSet, LedgerEvent, LedgerHead},
+        joint::{
+            JointAgreement, JointInvitation, JointParts, JointProposal, JointReply, Part, confirm,
+            invitation::Inviting,
+        },
         ledger::Ledger,
+        of_others::OfOthers,
         outlook::{Next, Outlook},
-        page::{of as page, of_ledger as ledger_page},
+        page::{of as page, of_joint as joint_page, of_ledger as ledger_page},
         partnership::Partnership,
         party::Party,
         policy::Policy,
-        record::{Record, Statement},
+        record::{AnyRecord, Record, Statement, joint::JointRecord},
         signed::{Document, Signed, SignedError},
         summary::Summary,
     };

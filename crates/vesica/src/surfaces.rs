@@ -16,6 +16,7 @@ use vesica_keyset::counts::RowCounts;
 use vesica_net::{Channel, Identity, transport::memory};
 use vesica_partner::{
     entry::{Entry, LedgerEvent, LedgerHead},
+    of_others::OfOthers,
     page,
     party::Party,
     policy::Policy,
@@ -446,14 +447,14 @@ fn in_ledger(account: &Disclosure, role: Role) {
         time: Moment::now(),
         agreement: String::new(),
         name: String::new(),
-        peer: String::new(),
+        peer: OfOthers::One(String::new()),
         owner: None,
         event,
     };
     let read: Entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
     assert_eq!(read, entry);
     // A line contains everything except the sizes, which are in the line of the beginning.
-    let line = account.brief(role);
+    let line = account.brief(role, &Names::of_reader(role));
     for learner in ROLES {
         for fact in account.facts(learner) {
             let is_size = matches!(fact, Fact::SetSize { .. });

@@ -63,13 +63,13 @@ class Agreement:
         return str(self._found["words"])
 
     @property
-    def parties(self) -> tuple[str, str]:
-        """The fingerprints of the inviting and of the accepting side."""
-        return (str(self._found["inviter"]), str(self._found["accepter"]))
+    def parties(self) -> tuple[str, ...]:
+        """The fingerprints of all parties, the inviting one first if there are two."""
+        return tuple(self._found["parties"])
 
     @property
     def is_signed(self) -> bool:
-        """Whether both sides have signed it."""
+        """Whether all parties have signed it."""
         return bool(self._found["is_signed"])
 
     @property

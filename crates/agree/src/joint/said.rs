@@ -10,22 +10,23 @@ use super::JointTerms;
 use crate::disclosed::Known;
 
 impl JointTerms {
-    /// Describes the facts that this party and the others learn. `known` has the facts of the session of leader and
+    /// Describes the facts that the party `me` and the others learn; to a reader who is not a party, those that the
+    /// leader and the others learn. `known` has the facts of the session of leader and
     /// pivot, and `sizes` the sizes of all sets, once they are known.
     pub fn said(
         &self,
-        me: usize,
+        me: Option<usize>,
         known: Known<'_>,
         sizes: Option<&[u64]>,
         tense: Tense,
     ) -> Learned {
         let cast = &self.cast;
-        let name = |party: usize| match party == me {
+        let name = |party: usize| match Some(party) == me {
             true => "this side",
             false => cast.name(party),
         };
         let sizes = sizes.map(|sizes| {
-            let others = sizes.iter().enumerate().filter(|(party, _)| *party != me);
+            let others = sizes.iter().enumerate().filter(|(party, _)| Some(*party) != me);
             let sizes =
                 others.map(|(party, size)| format!("{} {}", cast.name(party), grouped(*size)));
             format!(" ({})", sizes.collect::<Vec<_>>().join(", "))
@@ -42,12 +43,16 @@ impl JointTerms {
         };
         let result: Vec<_> = facts.filter_map(phrase).collect();
         let (this, each) = ("This side", "how many keys each party has".to_owned());
-        let [mine, theirs] = match me == cast.leader {
-            true => [
+        let [mine, theirs] = match me {
+            None => [
+                sentence(cast.name(cast.leader), tense, [&result[..], &[sizes]].concat()),
+                sentence("Every other party", tense, vec![each]),
+            ],
+            Some(me) if me == cast.leader => [
                 sentence(this, tense, [&result[..], &[sizes]].concat()),
                 sentence("Every other party", tense, vec![each]),
             ],
-            false => {
+            Some(_) => {
                 let leader = cast.name(cast.leader);
                 let others = format!("Every party but {leader}");
                 let leads =

@@ -195,6 +195,10 @@ const PARTNERS: &[CommandHelp] = &[
                 "vesica invite acme --input customers.csv --key email --normalize email --learns both --answer count --min-result 50 --max-runs-per-day 1 --address data.example.org:7788",
             ),
             (
+                "Propose a count among three parties, which shop learns",
+                "vesica invite study --parties shop,club,bank --me shop --leader shop --pivot bank --input customers.csv --key email --normalize email --answer count --address data.example.org:7788",
+            ),
+            (
                 "Propose a join: this side receives columns that the partner names; both connect to a relay",
                 "vesica invite acme --input customers.csv --key phone --normalize phone:DE --learns me --receive --relay relay.example.org:7799",
             ),
@@ -226,10 +230,23 @@ const PARTNERS: &[CommandHelp] = &[
                 "vesica accept acme.invite --input members.csv --key mail",
             ),
             (
+                "Accept an invitation to several parties as one of them",
+                "vesica accept study.invite --me club --input members.csv --key mail",
+            ),
+            (
                 "Accept a join in which this side sends two columns",
                 "vesica accept acme.invite --input members.csv --key mobile --send tier,since",
             ),
         ],
+    },
+    CommandHelp {
+        command: "gather",
+        usage: &[],
+        short: &[],
+        examples: &[(
+            "Gather the replies of two other parties",
+            "vesica gather study.invite club.reply bank.reply",
+        )],
     },
     CommandHelp {
         command: "confirm",

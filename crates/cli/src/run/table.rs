@@ -34,7 +34,7 @@ impl JobTable {
             (Some(agreement), parties) => {
                 let me = parties.identity.as_deref().map(keygen::load).transpose()?;
                 let me = me.ok_or(Failure::bug("a job has an identity"))?.fingerprint();
-                let offer = agreement.document().offer_of(me)?;
+                let offer = agreement.offer_of(me)?;
                 if let Some(terms) = &offer.rules {
                     let columns = job.table.key_columns(Some(terms))?;
                     rules = Some(terms.on(&columns, &offer.keys)?);

@@ -28,6 +28,7 @@ mod gateway_hostile;
 mod harness;
 mod hostile;
 mod joins;
+mod joint_agreement;
 mod judged;
 mod kept_files;
 mod linked;

@@ -172,7 +172,7 @@ fn four_commands_a_side_lead_to_both_results_and_a_record_that_both_signed() {
     let [a, b] = &prints;
     let verify = ["verify", "acme.record", "--with", a, "--with"];
     projects.succeeds(Inviter, &[&verify[..], &[b]].concat());
-    projects.ended(Inviter, &verify[..4]).assert(3, &["is the other party"]);
+    projects.ended(Inviter, &verify[..4]).assert(3, &["is a party, too"]);
     let page = projects.succeeds(Inviter, &["report", "acme.record", "--html", "-"]).out;
     let compared = format!(" compared 200 keys with 200 keys of {}", &a["vesica1-".len() - 8..17]);
     for text in [&compared, "They share 100 keys.", a, b] {
@@ -303,7 +303,7 @@ fn a_partner_whose_ledger_was_replaced_is_refused() {
     let kept = fs::read(&ledger).unwrap();
     fs::remove_file(&ledger).unwrap();
     let [inviter, accepter] = projects.run(&[], &[]);
-    inviter.assert(8, &["the other side's ledger has 0 lines", "partner-ledger"]);
+    inviter.assert(8, &["the ledger of the other side has 0 lines", "partner-ledger"]);
     accepter.assert(8, &["its policy refuses the run"]);
     fs::write(&ledger, kept).unwrap();
     projects.run_well();

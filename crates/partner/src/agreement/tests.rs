@@ -80,7 +80,7 @@ fn both_sides_sign_one_agreement_with_one_phrase() {
     assert_eq!(agreement.require_all(), Ok(()));
     assert_eq!(agreement.check_phrase(), reply.check_phrase());
     assert_eq!(agreement.check_phrase().split(' ').count(), 6);
-    let agreement = Signed::from_file(&agreement.to_json()).unwrap();
+    let agreement = Signed::<Agreement>::from_file(&agreement.to_json()).unwrap();
     let agreement: &Agreement = agreement.document();
     assert_eq!(agreement.peer_of(me).unwrap().fingerprint(), other);
     assert_eq!(agreement.peer_of(other).unwrap().fingerprint(), me);

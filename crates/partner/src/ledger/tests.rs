@@ -17,8 +17,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let me = Identity::generate().unwrap();
-        let peer = Identity::generate().unwrap().fingerprint();
-        let about = Subject { agreement: "hash".to_owned(), name: "acme".to_owned(), peer };
+        let others = OfOthers::One(Identity::generate().unwrap().fingerprint().to_string());
+        let about = Subject { agreement: "hash".to_owned(), name: "acme".to_owned(), others };
         Self { folder: tempfile::tempdir().unwrap(), me, about }
     }
 
@@ -36,7 +36,8 @@ impl Bench {
         let sketch = Sketch::of(&SketchSecret::new([7; 32]), &keys);
         let began = |runs: &Runs| {
             let sketch = runs.keep(sketch);
-            Ok(Some(LedgerEvent::Began { keys: 1, peer_keys: 1, sketch, peer_ledger: None }))
+            let peer_keys = OfOthers::One(1);
+            Ok(Some(LedgerEvent::Began { keys: 1, peer_keys, sketch, peer_ledger: None }))
         };
         self.ledger().add(&self.me, &self.about, began).unwrap().unwrap()
     }

@@ -37,7 +37,7 @@ pub fn finish(
     report.hints = hints;
     let standing = session.standing().clone();
     match session.joint_terms() {
-        Some(terms) => report.disclose_jointly(terms)?,
+        Some(terms) => report.disclose_jointly(terms, standing.match_rules())?,
         None => report.disclose(shown, standing.match_rules())?,
     }
     let has_nothing = result.is_none() && !standing.is_recorded();
@@ -46,8 +46,14 @@ pub fn finish(
         session.say(WRITTEN)?;
     }
     session.hear(STAGED)?;
-    let (terms, channel) = session.parts();
-    let (record, line) = standing.sign(attempts, report, terms, channel)?.unzip();
+    let signed = match session.joint_terms() {
+        Some(_) => session.sign_jointly(report)?,
+        None => {
+            let (terms, channel) = session.parts();
+            standing.sign(attempts, report, terms, channel)?
+        }
+    };
+    let (record, line) = signed.unzip();
     report.ledger = line;
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     if !has_nothing {

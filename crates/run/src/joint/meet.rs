@@ -11,6 +11,7 @@ use vesica_net::{
     Channel,
     connect::{self, Assembled, Connection, Gathering, Host, Meeting, Member},
 };
+use vesica_partner::partnership::Partnership;
 use vesica_table::remote::exchange_folder;
 
 use crate::{meet::to_bind, seat::Seat};
@@ -40,11 +41,27 @@ pub struct Met {
 }
 
 impl Venue {
-    /// Connects this party with all others. The peer of `meeting` does not matter.
+    /// Connects this party with all others. The peer of `meeting` does not matter. Under an agreement, a failure is
+    /// recorded in the ledger.
     ///
     /// # Errors
-    /// [`Error::Net`] if a party cannot be reached or is not the expected one, and [`Error::Usage`] if nobody listens.
-    pub fn meet(&self, seat: &Seat, members: &[Member], meeting: &Meeting<'_>) -> Result<Met> {
+    /// [`Error::Net`] if a party cannot be reached or is not the expected one, [`Error::Usage`] if nobody listens, and
+    /// [`Error::Ledger`].
+    pub fn meet(
+        &self,
+        seat: &Seat,
+        members: &[Member],
+        meeting: &Meeting<'_>,
+        partnership: Option<&Partnership>,
+    ) -> Result<Met> {
+        let met = self.reach(seat, members, meeting);
+        if let (Err(error), Some(partnership)) = (&met, partnership) {
+            partnership.failed(None, error)?;
+        }
+        met
+    }
+
+    fn reach(&self, seat: &Seat, members: &[Member], meeting: &Meeting<'_>) -> Result<Met> {
         let started = Instant::now();
         let others = (0..members.len()).filter(|party| *party != seat.me);
         let each = |reach: &dyn Fn(usize, &Meeting<'_>) -> Result<Connection>| {

@@ -35,7 +35,10 @@ use vesica_table::{
     output::{Access, Output, Staged},
 };
 use vesica_task::{
-    disclosure::{Disclosure, Fact, words::Learned},
+    disclosure::{
+        Disclosure, Fact,
+        words::{Learned, Names},
+    },
     outcome::Outcome,
 };
 
@@ -337,7 +340,9 @@ impl Report {
 
     /// Describes in one line, for a log, the facts that the sides learned besides sizes.
     pub fn brief(&self) -> Option<String> {
-        Some(self.disclosure.as_ref()?.brief(self.role?)).filter(|said| !said.is_empty())
+        let role = self.role?;
+        let said = self.disclosure.as_ref()?.brief(role, &Names::of_reader(role));
+        Some(said).filter(|said| !said.is_empty())
     }
 
     /// Copies the meter's figures into the report.

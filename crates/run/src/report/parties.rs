@@ -5,7 +5,11 @@ use vesica_agree::{
     disclosed::{Known, MatchRules},
     joint::{JointTerms, NamedParty},
 };
-use vesica_core::error::{Error, Result};
+use vesica_core::{
+    error::{Error, Result},
+    parties::Role,
+};
+use vesica_partner::account::{JointEnd, Noted};
 use vesica_task::disclosure::words::Tense;
 
 use super::Report;
@@ -63,23 +67,77 @@ impl Report {
     ///
     /// # Errors
     /// [`Error::Bug`] before the parties are known.
-    pub(crate) fn disclose_jointly(&mut self, terms: &JointTerms) -> Result<()> {
+    pub(crate) fn disclose_jointly(&mut self, terms: &JointTerms, rules: MatchRules) -> Result<()> {
+        let me = self.number(terms)?;
+        let sizes = self.sizes();
+        let known = self.known_jointly(terms, rules, true);
+        let learned = terms.said(Some(me), known, Some(&sizes), Tense::Past);
+        self.learned = Some(learned);
         let parties = self.parties.as_mut().ok_or(Error::bug("the run is among several"))?;
         parties.terms_hash = Some(terms.hash());
-        let cast = terms.cast();
-        let sizes: Option<Vec<_>> = parties.all.iter().map(|party| party.keys).collect();
-        let sizes = sizes.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Returns the end of a run among several parties for its record and this side's ledger.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] before the parties are known.
+    pub(crate) fn joint_end<'a>(
+        &self,
+        terms: &'a JointTerms,
+        rules: MatchRules,
+        seed: &[u8; 32],
+    ) -> Result<JointEnd<'a>> {
+        let leads = self.number(terms)? == terms.cast().leader;
+        let of_two = terms.of_party(terms.cast().leader);
+        let disclosure =
+            |knows_outcome| of_two.disclosure(self.known_jointly(terms, rules, knows_outcome));
+        let session = blake3::derive_key("vesica 1 session of a joint record", seed);
+        Ok(JointEnd {
+            terms,
+            noted: Noted {
+                shared: self.outcome.shared(),
+                disclosure: disclosure(leads),
+                role: if leads { Role::A } else { Role::B },
+            },
+            // All sign the same record, so it holds no outcome, which only the leader knows.
+            signed: disclosure(false),
+            protocol: self.protocol.unwrap_or_default(),
+            security: self.security.and_then(|security| security.provided).unwrap_or_default(),
+            partitions: self.partitions.unwrap_or_default(),
+            session: blake3::Hash::from_bytes(session).to_hex().to_string(),
+        })
+    }
+
+    /// Returns the number of this party.
+    fn number(&self, terms: &JointTerms) -> Result<usize> {
+        let me = self.parties.as_ref().map(|parties| &parties.me);
+        let mut parties = terms.cast().parties.iter();
+        let number = me.and_then(|me| parties.position(|party| party.name == *me));
+        number.ok_or(Error::bug("this party is one of several"))
+    }
+
+    /// Returns the sizes of all sets, once they are known.
+    fn sizes(&self) -> Vec<u64> {
+        let parties = self.parties.iter().flat_map(|parties| &parties.all);
+        parties.map(|party| party.keys).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// Returns the facts about the session of leader and pivot.
+    fn known_jointly(
+        &self,
+        terms: &JointTerms,
+        rules: MatchRules,
+        knows_outcome: bool,
+    ) -> Known<'_> {
+        let (cast, sizes) = (terms.cast(), self.sizes());
         let size = |party: usize| sizes.get(party).copied();
-        let known = Known {
+        Known {
             keys: [size(cast.leader), size(cast.pivot)],
             method: self.protocol,
-            outcome: Some(&self.outcome),
+            outcome: Some(&self.outcome).filter(|_| knows_outcome),
             profiles: Some([false; 2]),
-            rules: MatchRules::default(),
-        };
-        let me = cast.parties.iter().position(|party| party.name == parties.me);
-        let me = me.ok_or(Error::bug("this party is one of several"))?;
-        self.learned = Some(terms.said(me, known, Some(&sizes), Tense::Past));
-        Ok(())
+            rules,
+        }
     }
 }

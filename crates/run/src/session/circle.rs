@@ -70,6 +70,11 @@ impl<'a> Circle<'a> {
         self.me
     }
 
+    /// Returns the seed of the run.
+    pub(super) fn seed(&self) -> [u8; 32] {
+        self.folds.seed
+    }
+
     /// Returns the channels to all other parties; `channel` leads to the partner.
     pub(super) fn mesh<'b>(&'b mut self, channel: &'b mut Channel) -> Mesh<'b> {
         self.rest.with(channel)

@@ -10,6 +10,7 @@ use vesica_agree::{
 use vesica_core::error::{Error, Result};
 use vesica_keyset::{partitions, seed::Seed, table_keys::TableKeys};
 use vesica_net::{Channel, Mesh};
+use vesica_partner::{account::LedgerLine, of_others::OfOthers, record::AnyRecord};
 use vesica_psi::{
     DigestLength, MAX_ITEMS, Sizes,
     joint::{JointPlan, Place},
@@ -26,7 +27,7 @@ use super::{
     circle::{Circle, Folds},
     ladder::{Bounds, halvings, ladder},
 };
-use crate::partitions::Fold;
+use crate::{partitions::Fold, report::Report};
 
 /// The least number of partitions that a helper asks for.
 const LEAST: &str = "joint/least";
@@ -57,11 +58,29 @@ impl<'a> Session<'a> {
         }
         mesh.phase("terms");
         setting.observer.phase("terms");
-        let terms = JointTerms::agree(setting.offer, cast, &mut mesh)?;
+        let pledges = setting.standing.pledges();
+        let terms = JointTerms::agree(setting.offer, pledges.as_deref(), cast, &mut mesh)?;
+        let agreement = setting.standing.exchange_ledgers(cast, &mut mesh)?;
         let (channel, rest) = mesh.without(cast.partner(me));
         let of_two = terms.of_party(me).clone();
         let circle = Circle::new(terms, me, rest);
-        Self::of_terms(setting, of_two, channel, Some(circle))
+        let session = Self::of_terms(setting, of_two, channel, Some(circle))?;
+        Ok(Self { agreement, ..session })
+    }
+
+    /// Signs the record of the run with all other parties, if it is among several and under an agreement.
+    ///
+    /// # Errors
+    /// As `Standing::sign_jointly`.
+    pub(crate) fn sign_jointly(
+        &mut self,
+        report: &Report,
+    ) -> Result<Option<(AnyRecord, LedgerLine)>> {
+        let circle = self.circle()?;
+        let (terms, seed) = (circle.terms.clone(), circle.seed());
+        let standing = self.standing.clone();
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        standing.sign_jointly(report, &terms, &seed, &mut mesh)
     }
 
     /// Returns the terms of all parties, in a run among several.
@@ -84,6 +103,10 @@ impl<'a> Session<'a> {
         let is_helper = self.circle()?.place() == Place::Helper;
         let sizes = self.all_sizes(counts.used)?;
         let types = if is_helper { Vec::new() } else { self.exchange_types()? };
+        let mut others = sizes.clone();
+        others.remove(self.circle()?.me());
+        let warning = self.standing.admit(counts.used, OfOthers::Several(others), None)?;
+        warning.iter().for_each(|warning| self.observer.warning(warning));
         self.phase("seed");
         let seed = self.joint_seed(&sizes, rng)?;
         self.phase("choice");

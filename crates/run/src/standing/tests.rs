@@ -72,7 +72,7 @@ impl Side {
             return Err(Error::Terms(Vec::new()));
         }
         let found = begun.flatten();
-        standing.admit(PEER_KEYS, PEER_KEYS, found.as_ref())?;
+        standing.admit(PEER_KEYS, OfOthers::One(PEER_KEYS), found.as_ref())?;
         let (method, seed) = ("rr22".to_owned(), [seed; 32]);
         let new = Begun { peer_keys: PEER_KEYS, method, partitions: PARTITIONS, seed, line: None };
         let done = found.as_ref().map_or(0, |_| done.min(their_done));

@@ -102,12 +102,11 @@ impl Disclosure {
 
     /// Describes in one line what the sides learned besides sizes, the reader's side first; in common if both learned
     /// the same.
-    pub fn brief(&self, reader: Role) -> String {
-        let names = Names::of_reader(reader);
+    pub fn brief(&self, reader: Role, names: &Names) -> String {
         let learned = |role| {
             let facts = self.facts(role).iter();
             let facts = facts.filter(|fact| !matches!(fact, Fact::SetSize { .. }));
-            facts.map(|fact| fact.phrase(role, &names)).collect::<Vec<_>>()
+            facts.map(|fact| fact.phrase(role, names)).collect::<Vec<_>>()
         };
         let sides = [reader, reader.other()].map(|role| (role, learned(role)));
         let [(_, mine), (_, theirs)] = &sides;

@@ -1,0 +1,267 @@
+//! From three empty directories to an agreement among several parties, and runs under it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::{
+    harness::{Ended, Running, vesica},
+    partners::free_port,
+};
+
+const NAMES: [&str; 3] = ["shop", "club", "bank"];
+
+/// The projects of three parties, each in its directory. The first one listens.
+struct Study {
+    scratch: tempfile::TempDir,
+    port: u16,
+}
+
+impl Study {
+    /// Creates projects with tables whose keys are the multiples of 2, 3 and 5 below 400.
+    fn new() -> Self {
+        let study = Self { scratch: tempfile::tempdir().unwrap(), port: free_port() };
+        for (party, step) in [2, 3, 5].into_iter().enumerate() {
+            study.succeeds_in(study.scratch.path(), &["init", NAMES[party]]);
+            study.table(party, step);
+        }
+        study
+    }
+
+    fn table(&self, party: usize, step: usize) {
+        let rows: String =
+            (0..400).step_by(step).map(|key| format!("{key},{}\n", key % 7)).collect();
+        fs::write(self.path(party, "table.csv"), format!("k,v\n{rows}")).unwrap();
+    }
+
+    fn path(&self, party: usize, name: &str) -> PathBuf {
+        self.scratch.path().join(NAMES[party]).join(name)
+    }
+
+    fn read(&self, party: usize, name: &str) -> String {
+        fs::read_to_string(self.path(party, name)).unwrap()
+    }
+
+    fn succeeds_in(&self, directory: &Path, arguments: &[&str]) -> Ended {
+        let mut command = vesica();
+        command.current_dir(directory).args(arguments);
+        let ended = Running::start(command).end();
+        ended.assert(0, &[]);
+        ended
+    }
+
+    fn command(&self, party: usize, arguments: &[&str]) -> Command {
+        let mut command = vesica();
+        command.current_dir(self.path(party, "")).args(arguments);
+        command
+    }
+
+    fn ended(&self, party: usize, arguments: &[&str]) -> Ended {
+        Running::start(self.command(party, arguments)).end()
+    }
+
+    #[track_caller]
+    fn succeeds(&self, party: usize, arguments: &[&str]) -> Ended {
+        let ended = self.ended(party, arguments);
+        ended.assert(0, &[]);
+        ended
+    }
+
+    /// Carries a file from one party to another.
+    fn send(&self, from: usize, to: usize, name: &str, new: &str) {
+        fs::copy(self.path(from, name), self.path(to, new)).unwrap();
+    }
+
+    /// Invites the others with these options, who accept with theirs, and gathers the replies.
+    fn parts(&self, invite: &[&str], accept: [&[&str]; 2]) {
+        let address = format!("127.0.0.1:{}", self.port);
+        let parties = ["--parties", "shop,club,bank", "--me", "shop"];
+        let places = ["--leader", "shop", "--pivot", "bank", "--address", &address];
+        let table = ["--input", "table.csv", "--key", "k"];
+        let invited = [&["invite", "study"][..], &parties, &places, &table, invite].concat();
+        self.succeeds(0, &invited).assert(0, &["`vesica accept study.invite --me club`"]);
+        for party in [1, 2] {
+            self.send(0, party, "study.invite", "study.invite");
+            let own = ["accept", "study.invite", "--me", NAMES[party], "--yes"];
+            self.succeeds(party, &[&own[..], &table, accept[party - 1]].concat());
+            self.send(party, 0, "study.reply", &format!("{}.reply", NAMES[party]));
+        }
+        self.succeeds(0, &["gather", "study.invite", "bank.reply", "club.reply"]);
+        for party in [1, 2] {
+            self.send(0, party, "study.parts", "study.parts");
+        }
+    }
+
+    /// All parties at once, each with these arguments.
+    fn all(&self, arguments: &[&str]) -> Vec<Ended> {
+        let started = (0..3).map(|party| Running::start(self.command(party, arguments)));
+        let started: Vec<_> = started.collect();
+        started.into_iter().map(Running::end).collect()
+    }
+
+    fn agree(&self) {
+        for ended in self.all(&["confirm", "study.parts", "--yes", "--wait", "60"]) {
+            ended.assert(0, &["Runs: `vesica run study`"]);
+        }
+    }
+
+    fn run(&self, flags: &[&str]) -> Vec<Ended> {
+        let run = ["run", "study", "--wait", "60", "--threads", "1", "--report", "report.json"];
+        self.all(&[&run[..], flags].concat())
+    }
+
+    fn report(&self, party: usize) -> Value {
+        serde_json::from_str(&self.read(party, "report.json")).unwrap()
+    }
+}
+
+/// Returns the six words that a party is asked to compare.
+fn words(ended: &Ended) -> String {
+    let is_phrase = |line: &&str| {
+        line.split(' ').count() == 6 && line.chars().all(|c| c == ' ' || c.is_ascii_lowercase())
+    };
+    ended.err.lines().map(str::trim).find(is_phrase).unwrap().to_owned()
+}
+
+#[test]
+fn three_parties_agree_run_and_keep_one_record() {
+    let study = Study::new();
+    study.parts(&["--max-runs", "2", "--min-set", "50"], [&[], &[]]);
+    let confirmed = study.all(&["confirm", "study.parts", "--yes", "--wait", "60"]);
+    let all: Vec<_> = confirmed.iter().map(words).collect();
+    assert!(all.iter().all(|words| *words == all[0]), "{all:?}");
+    confirmed[1].assert(0, &["If shop and bank pool what they received", "at most 2 runs in all"]);
+    let agreements = [0, 1, 2].map(|party| study.read(party, "study.agreement"));
+    assert!(agreements.iter().all(|agreement| *agreement == agreements[0]));
+    study.succeeds(1, &["agreement", "study"]);
+    let preview = study.succeeds(2, &["preview", "study"]).out;
+    assert!(
+        preview.contains("shop will learn which of its keys every other party has"),
+        "{preview}"
+    );
+
+    for (party, ended) in study.run(&["--record", "study.record"]).into_iter().enumerate() {
+        ended.assert(0, &[]);
+        assert_eq!(study.report(party)["parties"]["me"], NAMES[party]);
+    }
+    let rows: String = (0..400).step_by(30).map(|key| format!("{key},{}\n", key % 7)).collect();
+    assert_eq!(study.read(0, "study.csv"), format!("k,v\n{rows}"));
+    let records = [0, 1, 2].map(|party| study.read(party, "study.record"));
+    assert!(records.iter().all(|record| *record == records[0]));
+    let prints: Vec<_> = (0..3)
+        .map(|party| study.succeeds(party, &["fingerprint", "vesica.identity"]).out)
+        .collect();
+    let with: Vec<_> = prints.iter().flat_map(|print| ["--with", print.trim()]).collect();
+    let verified = study.succeeds(1, &[&["verify", "study.record"][..], &with].concat()).out;
+    for said in ["signed by all parties", "200 keys of", "134 keys of", "80 keys of"] {
+        assert!(verified.contains(said), "{verified}");
+    }
+    study.ended(1, &[&["verify", "study.record"][..], &with[2..]].concat()).assert(3, &[]);
+    study.succeeds(2, &["report", "study.record", "--html", "page.html"]);
+    assert!(study.read(2, "page.html").contains("shop, club, bank"));
+    for party in 0..3 {
+        study.succeeds(party, &["ledger", "verify", "--record", "study.record"]);
+    }
+    assert!(study.succeeds(1, &["ledger", "show"]).out.contains("134 keys here, 200 and 80 there"));
+
+    // The rules count, and a revoked agreement permits no run.
+    for ended in study.run(&[]) {
+        ended.assert(0, &[]);
+    }
+    for ended in study.run(&[]) {
+        ended.assert(8, &["the limit of 2 runs in all is reached"]);
+    }
+}
+
+#[test]
+fn a_party_keeps_to_the_offer_that_it_signed() {
+    let study = Study::new();
+    study.parts(&["--answer", "count", "--min-set", "50"], [&[], &[]]);
+    study.agree();
+    let ended = study.run(&[]);
+    for ended in &ended {
+        ended.assert(0, &[]);
+    }
+    assert_eq!(study.report(0)["outcome"]["answer"]["count"], Value::Null);
+    // A set that the agreement does not permit ends the run of all.
+    study.table(1, 40);
+    for (party, ended) in study.run(&[]).into_iter().enumerate() {
+        match party {
+            1 => ended.assert(8, &["this side has 10 keys, and a set must have at least 50"]),
+            _ => ended.assert(8, &["another party has 10 keys, and a set must have at least 50"]),
+        };
+    }
+    // A ledger is gone: the other parties notice.
+    study.table(1, 3);
+    fs::remove_file(study.path(1, "vesica.ledger")).unwrap();
+    let ended = study.run(&[]);
+    ended[0].assert(8, &["the ledger of club has 0 lines"]);
+    ended[2].assert(8, &["the ledger of club has 0 lines"]);
+}
+
+#[test]
+fn parts_that_do_not_fit_are_named() {
+    let study = Study::new();
+    study.parts(&[], [&[], &[]]);
+    let gather =
+        |replies: &[&str]| study.ended(0, &[&["gather", "study.invite"], replies].concat());
+    gather(&["club.reply"]).assert(2, &["the replies of bank are missing"]);
+    gather(&["club.reply", "club.reply"]).assert(2, &["there are two replies of `club`"]);
+    let accept = ["accept", "study.invite", "--yes", "--input", "table.csv", "--key", "k"];
+    let again =
+        |flags: &[&str]| study.ended(1, &[&accept[..], &["--name", "again"], flags].concat());
+    again(&[]).assert(2, &["say with --me which of them this is: club, bank"]);
+    again(&["--me", "mall"]).assert(2, &["`mall` is not one of the parties"]);
+    again(&["--me", "shop"]).assert(2, &["`shop` made the invitation"]);
+    again(&["--me", "club", "--normalize", "lower"]).assert(5, &["normalisation of the key"]);
+    // A reply that another project made does not count.
+    fs::remove_file(study.path(1, "study.reply")).unwrap();
+    let ended = study.ended(1, &["confirm", "study.parts", "--yes", "--wait", "1"]);
+    ended.assert(3, &["do not have a reply that this project made"]);
+    let few = ["--parties", "shop,club", "--me", "shop", "--leader", "shop", "--pivot", "club"];
+    let invite = ["invite", "pair", "--input", "table.csv", "--key", "k"];
+    study.ended(0, &[&invite[..], &few].concat()).assert(2, &["takes 3 to 32 parties, not 2"]);
+    let all =
+        ["--parties", "shop,club,bank", "--me", "shop", "--leader", "shop", "--pivot", "bank"];
+    let strict = ["--min-parties", "4", "--address", "127.0.0.1:7788"];
+    study
+        .ended(0, &[&invite[..], &all, &strict].concat())
+        .assert(8, &["a run must have at least 4 parties, and it has 3"]);
+}
+
+/// A party that does not answer yes has no agreement, and nobody else has one.
+#[test]
+fn a_party_that_declines_ends_the_meeting_of_all() {
+    let study = Study::new();
+    study.parts(&[], [&[], &[]]);
+    let started: Vec<_> = (0..3)
+        .map(|party| {
+            let yes: &[&str] = if party == 2 { &[] } else { &["--yes"] };
+            let confirm = ["confirm", "study.parts", "--wait", "60"];
+            let mut process = Running::start(study.command(party, &[&confirm[..], yes].concat()));
+            if party == 2 {
+                process.until("Compare these words");
+                process.write("n\n");
+            }
+            process
+        })
+        .collect();
+    for process in started {
+        assert_ne!(process.end().code, Some(0));
+    }
+    for party in 0..3 {
+        assert!(fs::metadata(study.path(party, "study.agreement")).is_err());
+    }
+    // All can meet again, and one takes the agreement over from another.
+    study.agree();
+    fs::rename(study.path(1, "study.agreement"), study.path(1, "lost.agreement")).unwrap();
+    study.send(0, 1, "study.agreement", "copy.agreement");
+    study.succeeds(1, &["confirm", "copy.agreement"]);
+    for ended in study.run(&[]) {
+        ended.assert(0, &[]);
+    }
+}

@@ -1,0 +1,233 @@
+//! The record of a run among several parties, which all of them sign.
+
+use serde::{Deserialize, Serialize};
+use vesica_agree::{joint::JointTerms, offer::WIRE_VERSION};
+use vesica_core::{
+    error::{Error, Result},
+    moment::Moment,
+    parties::Role,
+};
+use vesica_net::{Identity, Mesh};
+use vesica_normalize::{normalize::TravellingName, shown::is_plain};
+use vesica_task::disclosure::{
+    Disclosure, Fact,
+    words::{Names, Tense, sentence},
+};
+
+use super::{MAX_SIGNATURE, MAX_STATEMENT, SIGNATURE, STATEMENT, Statement, is_word, word};
+use crate::{
+    agreement::check_name,
+    party::Party,
+    policy::Policy,
+    signed::{Document, Signed, is_hash},
+};
+
+/// The record of a run among several parties that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JointRecord {
+    version: u32,
+    /// The name of the agreement.
+    pub name: String,
+    /// The hash of the agreement.
+    pub agreement: String,
+    /// The names of the parties, in the order of their numbers.
+    pub parties: Vec<String>,
+    /// The statement of each party about itself.
+    pub statements: Vec<Statement>,
+    /// The name of the party that learned the result.
+    pub leader: String,
+    /// The name of the party with which the leader ended the run.
+    pub pivot: String,
+    /// The time at which the last party accepted the agreement.
+    pub agreed: Moment,
+    /// The rules of the agreement.
+    pub rules: Policy,
+    /// The query.
+    pub query: serde_json::Value,
+    /// The normalisation of each party's keys, with versions: a name for each column of the key.
+    pub keys: Vec<Vec<TravellingName>>,
+    /// The facts that leader (`a`) and pivot (`b`) learned, and the assumptions behind this. It holds no outcome, since
+    /// only the leader knows it.
+    pub disclosure: Disclosure,
+    /// The columns that the pivot sent the leader with matching rows.
+    pub columns_sent: Vec<String>,
+    /// The protocol that ended the run.
+    pub protocol: String,
+    /// The behaviour against which it is secure.
+    pub security: String,
+    /// The number of partitions in which the sets were compared.
+    pub partitions: u64,
+    /// The version of the wire format.
+    pub wire_version: u32,
+    /// The hash of the terms of all parties.
+    pub terms: String,
+    /// The identifier of the session: a hash of everything that the parties drew together.
+    pub session: String,
+}
+
+impl Document for JointRecord {
+    const TYPE: &'static str = "application/vnd.vesica.joint-record+json";
+    const NAME: &'static str = "a record of several parties";
+    const VERSION: u32 = 3;
+
+    fn signers(&self) -> Vec<&Party> {
+        self.statements.iter().map(|statement| &statement.party).collect()
+    }
+
+    /// Finds a fault in it: a reader need not trust the parties who signed it.
+    fn fault(&self) -> Option<&'static str> {
+        let hashes = [&self.agreement, &self.terms, &self.session];
+        let words = [Some(self.protocol.as_str()), Some(&self.security), word(&self.query)];
+        let count = self.parties.len();
+        let mut names = self
+            .columns_sent
+            .iter()
+            .map(String::as_str)
+            .chain(self.disclosure.names().map(String::as_str));
+        let signers = self.signers();
+        let is_repeated = |(place, party): (usize, &&Party)| signers[..place].contains(party);
+        if self.version != Self::VERSION {
+            Some("it is not of this version")
+        } else if count < 3 || self.statements.len() != count || self.keys.len() != count {
+            Some("it does not have a statement and keys of each of its parties")
+        } else if signers.iter().enumerate().any(is_repeated) {
+            Some("two of its parties are the same")
+        } else if check_name(&self.name).is_err() {
+            Some("its name has characters other than letters, digits, hyphens and underscores")
+        } else if !self.parties.iter().all(|name| vesica_agree::joint::is_name(name)) {
+            Some("the name of a party is not a short word")
+        } else if ![&self.leader, &self.pivot].iter().all(|name| self.parties.contains(name)) {
+            Some("its leader or pivot is not one of its parties")
+        } else if !hashes.into_iter().all(|hash| is_hash(hash)) {
+            Some("one of its hashes does not have 64 hexadecimal digits")
+        } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
+            Some("its query, protocol or security is not a word")
+        } else if !names.all(is_plain) {
+            Some(
+                "the name of a column contains a control or format character, or a separator other than the space",
+            )
+        } else {
+            self.statements.iter().find_map(Statement::fault)
+        }
+    }
+}
+
+impl JointRecord {
+    /// Returns what the parties learned, in sentences.
+    pub fn lines(&self) -> Vec<String> {
+        let names = Names::among(&self.leader, "every other party");
+        let facts = self.disclosure.facts(Role::A).iter();
+        let facts = facts.filter(|fact| !matches!(fact, Fact::SetSize { .. }));
+        let result = facts.map(|fact| fact.phrase(Role::A, &names));
+        let size = "how many keys each party has".to_owned();
+        let led = result.chain([size.clone()]).collect();
+        let mut lines = vec![
+            sentence(&self.leader, Tense::Past, led),
+            sentence("Every other party", Tense::Past, vec![size]),
+        ];
+        lines.extend(self.disclosure.assumptions(&names, Tense::Past));
+        lines
+    }
+}
+
+/// The facts about a run that all of several parties know.
+pub struct JointFacts<'a> {
+    /// The name of the agreement.
+    pub name: String,
+    /// The hash of the agreement.
+    pub agreement: String,
+    /// The parties of the agreement, in the order of their numbers.
+    pub parties: Vec<Party>,
+    /// The terms of the run.
+    pub terms: &'a JointTerms,
+    /// The sizes of all sets.
+    pub sizes: Vec<u64>,
+    /// The disclosure that all parties sign.
+    pub disclosure: Disclosure,
+    /// The rules of the agreement.
+    pub rules: Policy,
+    /// The moment at which the last party accepted the agreement.
+    pub agreed: Moment,
+    /// The protocol's key in the catalogue.
+    pub protocol: &'static str,
+    /// The name of the security that the protocol provided.
+    pub security: &'static str,
+    /// The number of partitions.
+    pub partitions: u64,
+    /// The identifier of the session.
+    pub session: String,
+}
+
+/// Makes the record together with all other parties.
+///
+/// # Errors
+/// Every error of an exchange, and an unexpected statement or signature.
+pub fn agree(
+    facts: JointFacts<'_>,
+    mine: &Statement,
+    me: &Identity,
+    mesh: &mut Mesh<'_>,
+) -> Result<Signed<JointRecord>> {
+    let cast = facts.terms.cast();
+    let encoded = serde_json::to_vec(mine).map_err(|_| Error::bug("a statement has JSON"))?;
+    let all = mesh.all_texts(STATEMENT, &encoded, MAX_STATEMENT)?;
+    let mut statements = Vec::new();
+    for (party, received) in all.iter().enumerate() {
+        if party == mesh.me() {
+            statements.push(mine.clone());
+            continue;
+        }
+        let channel = mesh.to(party);
+        let read = serde_json::from_slice::<Statement>(received);
+        let statement = read.map_err(|_| "not a statement of this version");
+        let statement = statement.and_then(|said| said.fault().map_or(Ok(said), Err));
+        let is_theirs = |said: &Statement| {
+            facts.parties.get(party) == Some(&said.party)
+                && facts.sizes.get(party) == Some(&said.keys)
+        };
+        let statement = statement.and_then(|said| match is_theirs(&said) {
+            true => Ok(said),
+            false => Err("it does not belong to this side or this run"),
+        });
+        let failed = |what| Error::from(channel.malformed(STATEMENT, what));
+        statements.push(statement.map_err(|what| failed(what).of_party(cast.name(party)))?);
+    }
+    let of_two = facts.terms.of_party(cast.leader);
+    let query = of_two.query();
+    let keys = |party: usize| {
+        let role = if party == cast.leader { Role::A } else { Role::B };
+        facts.terms.of_party(party).keys_of(role).to_vec()
+    };
+    let mut record = Signed::new(JointRecord {
+        version: JointRecord::VERSION,
+        name: facts.name,
+        agreement: facts.agreement,
+        parties: cast.parties.iter().map(|party| party.name.clone()).collect(),
+        statements,
+        leader: cast.name(cast.leader).to_owned(),
+        pivot: cast.name(cast.pivot).to_owned(),
+        agreed: facts.agreed,
+        rules: facts.rules,
+        query: serde_json::to_value(query).map_err(|_| Error::bug("a query has JSON"))?,
+        keys: (0..cast.parties.len()).map(keys).collect(),
+        disclosure: facts.disclosure,
+        columns_sent: of_two.sent_columns().map_or_else(Vec::new, |sent| sent.columns.clone()),
+        protocol: facts.protocol.to_owned(),
+        security: facts.security.to_owned(),
+        partitions: facts.partitions,
+        wire_version: WIRE_VERSION,
+        terms: facts.terms.hash(),
+        session: facts.session,
+    });
+    record.sign(me).map_err(|_| Error::bug("this side is a party of its record"))?;
+    let signature = record.signature_of(me.fingerprint()).unwrap_or_default();
+    let signatures = mesh.all_texts(SIGNATURE, &signature, MAX_SIGNATURE)?;
+    for (party, (signer, signature)) in facts.parties.iter().zip(&signatures).enumerate() {
+        if party != mesh.me() && record.add(signer.fingerprint(), signature).is_err() {
+            let error = mesh.to(party).malformed(SIGNATURE, "it signed another record");
+            return Err(Error::from(error).of_party(cast.name(party)));
+        }
+    }
+    Ok(record)
+}

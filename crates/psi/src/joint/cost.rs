@@ -3,13 +3,14 @@
 use vesica_primitives::Block;
 
 use super::{
+    HoldersPlan,
     plan::{JointPlan, NAME_LEN, Place},
     rows::JointRows,
     zero_shares::POINT_LEN,
 };
 use crate::{
     Memory, Sizes,
-    circuit_psi::{Opprf, rs21::FromVole},
+    circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
     memory::PerItem,
 };
 
@@ -30,14 +31,12 @@ const ROUNDS: u32 = 8;
 impl JointPlan {
     /// The predicted cost of the fold, without the two-party run that follows.
     pub fn cost(&self) -> JointCost {
-        let pairs = |parties: usize| (parties * parties.saturating_sub(1) / 2) as f64;
-        let read = self.helpers().map(|helper| FromVole::bytes(self.opprf(helper)));
-        let read: usize = read.map(|bytes| bytes.to_sender + bytes.to_receiver).sum();
+        let read = read(self.helpers().map(|helper| self.opprf(helper)));
         let names = 2.0 * NAME_LEN as f64;
         let keys = pairs(self.parties() - 1) * 2.0 * POINT_LEN as f64;
         JointCost {
-            bytes: pairs(self.parties()) * names + keys + read as f64,
-            of_leader: (self.parties() - 1) as f64 * names + read as f64,
+            bytes: pairs(self.parties()) * names + keys + read,
+            of_leader: (self.parties() - 1) as f64 * names + read,
             rounds: ROUNDS,
         }
     }
@@ -45,22 +44,68 @@ impl JointPlan {
     /// The predicted peak memory of a party in the fold, in bytes, including its items. The leader reads from one
     /// helper after another; what it prepared for the others waits.
     pub fn memory(&self, party: usize) -> f64 {
-        let sizes = |helper: usize| {
-            let [sender, receiver] = [helper, self.leader()].map(|party| self.sizes()[party]);
-            Sizes { sender, receiver }
-        };
-        let sharing =
-            Memory::linear(Sizes { sender: self.sizes()[party], receiver: 0 }, SHARING).sender;
+        let (leader, size) = (self.sizes()[self.leader()], self.sizes()[party]);
+        let sharing = Memory::linear(Sizes { sender: size, receiver: 0 }, SHARING).sender;
         match self.place(party) {
             Place::Leader => {
-                let reading = |helper| Memory::linear(sizes(helper), READING).receiver;
-                let waiting = WAITING * (self.sizes()[party] * self.helpers().count()) as f64;
-                waiting + self.helpers().map(reading).fold(sharing, f64::max)
+                sharing.max(reading(leader, self.helpers().map(|helper| self.sizes()[helper])))
             }
             Place::Pivot => sharing,
-            Place::Helper => Memory::linear(sizes(party), READING).sender,
+            Place::Helper => shown(leader, size),
         }
     }
+}
+
+impl HoldersPlan {
+    /// The predicted cost.
+    pub fn cost(&self) -> JointCost {
+        let read = read(self.others().map(|party| self.opprf(party)));
+        let others = self.others().count();
+        let names = 2.0 * NAME_LEN as f64;
+        let points = pairs(others) * 2.0 * POINT_LEN as f64;
+        let of_set = |set: u16| (set.count_ones() - 1) as usize * size_of::<Block>();
+        let keys: usize = self.keyed().map(of_set).sum();
+        JointCost {
+            bytes: pairs(others + 1) * names + points + keys as f64 + read,
+            of_leader: others as f64 * names + read,
+            // The sets' keys travel after the pairs' points.
+            rounds: ROUNDS + 1,
+        }
+    }
+
+    /// The predicted peak memory of a party, in bytes, including its items. The leader keeps what it reads from all
+    /// others.
+    pub fn memory(&self, party: usize) -> f64 {
+        let leader = self.sizes()[self.leader()];
+        if party != self.leader() {
+            return shown(leader, self.sizes()[party]);
+        }
+        let kept = leader * (self.others().count() * self.share_len() + size_of::<u16>());
+        kept as f64 + reading(leader, self.others().map(|other| self.sizes()[other]))
+    }
+}
+
+/// The number of pairs of this number of parties.
+fn pairs(parties: usize) -> f64 {
+    (parties * parties.saturating_sub(1) / 2) as f64
+}
+
+/// Payload bytes of these OPPRFs, in both directions.
+fn read(opprfs: impl Iterator<Item = OpprfSize>) -> f64 {
+    let bytes = opprfs.map(FromVole::bytes);
+    bytes.map(|bytes| bytes.to_sender + bytes.to_receiver).sum::<usize>() as f64
+}
+
+/// The memory of a leader of this size that reads from sets of these sizes, one after another.
+fn reading(leader: usize, sizes: impl Iterator<Item = usize> + Clone) -> f64 {
+    let waiting = WAITING * (leader * sizes.clone().count()) as f64;
+    let one = |sender| Memory::linear(Sizes { sender, receiver: leader }, READING).receiver;
+    waiting + sizes.map(one).fold(0.0, f64::max)
+}
+
+/// The memory of a party of this size from which a leader reads.
+fn shown(leader: usize, size: usize) -> f64 {
+    Memory::linear(Sizes { sender: size, receiver: leader }, READING).sender
 }
 
 /// The memory of an OPPRF, in which the helper sends and the leader receives: above the memory of processes with one

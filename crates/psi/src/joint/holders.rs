@@ -24,11 +24,7 @@ use vesica_params::{Failure, subfield};
 use vesica_primitives::{Block, aes::Aes128, threads};
 use zeroize::Zeroizing;
 
-use super::{
-    fold,
-    plan::{NAME_LEN, agree_on},
-    zero_shares::pair_keys,
-};
+use super::{fold, plan::agree_on, zero_shares::pair_keys};
 use crate::{
     Adversary, Items, Limit, MAX_ITEMS, Result, Setting, Sizes,
     circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
@@ -56,12 +52,30 @@ pub struct HoldersPlan {
 }
 
 /// An item of the leader that enough others have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldItem {
     /// The item's position among the leader's.
     pub position: u32,
-    /// The numbers of the other parties that have it, ascending.
-    pub holders: Vec<usize>,
+    /// The other parties that have it.
+    pub holders: Holders,
+}
+
+/// Some of the parties, by their numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Holders(u16);
+
+impl Holders {
+    /// The numbers of these parties, ascending.
+    pub fn parties(self) -> impl Iterator<Item = usize> {
+        (0..=MAX_HOLDERS).filter(move |party| self.0 >> party & 1 == 1)
+    }
+}
+
+impl FromIterator<usize> for Holders {
+    /// The parties with these numbers, each at most [`MAX_HOLDERS`].
+    fn from_iter<T: IntoIterator<Item = usize>>(parties: T) -> Self {
+        Self(parties.into_iter().fold(0, |bits, party| bits | 1 << party))
+    }
 }
 
 impl HoldersPlan {
@@ -98,8 +112,18 @@ impl HoldersPlan {
         Self { runs, ..self }
     }
 
+    /// The number of items of each party.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The leader's number.
+    pub fn leader(&self) -> usize {
+        self.leader
+    }
+
     /// The numbers of the parties beside the leader, ascending.
-    fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+    pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let leader = self.leader;
         (0..self.sizes.len()).filter(move |party| *party != leader)
     }
@@ -114,7 +138,7 @@ impl HoldersPlan {
     }
 
     /// The sets that have a key.
-    fn keyed(&self) -> impl Iterator<Item = Others> + use<> {
+    pub(super) fn keyed(&self) -> impl Iterator<Item = Others> + use<> {
         self.sets(self.count() - self.least + 2)
     }
 
@@ -135,7 +159,7 @@ impl HoldersPlan {
     }
 
     /// The OPPRF of another party with the leader. Its failures add up over all of them.
-    fn opprf(&self, party: usize) -> OpprfSize {
+    pub(super) fn opprf(&self, party: usize) -> OpprfSize {
         OpprfSize {
             bins: self.sizes[self.leader],
             programmed: self.sizes[party],
@@ -150,13 +174,6 @@ impl HoldersPlan {
         let mut failures = vec![Failure::new("an item seems to have more holders", seems)];
         failures.extend(self.others().flat_map(|party| FromVole::failures(self.opprf(party))));
         failures
-    }
-
-    /// Predicted payload bytes of the leader's channels, in both directions, without the keys of the others.
-    pub fn bytes_of_leader(&self) -> f64 {
-        let read = self.others().map(|party| FromVole::bytes(self.opprf(party)));
-        let read: usize = read.map(|bytes| bytes.to_sender + bytes.to_receiver).sum();
-        (read + self.count() * 2 * NAME_LEN) as f64
     }
 
     /// Runs this party on a set of distinct items, of the planned size. The leader gets its items with enough holders,
@@ -302,8 +319,8 @@ impl HoldersPlan {
         let parties: Vec<usize> = self.others().collect();
         let found = (0..).zip(holders).filter(|(_, holders)| *holders != 0);
         let held = |(position, set): (u32, Others)| {
-            let of_set = parties.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
-            HeldItem { position, holders: of_set.map(|(_, party)| *party).collect() }
+            let of_set = parties.iter().zip(0..).filter(|(_, place)| set >> place & 1 == 1);
+            HeldItem { position, holders: of_set.map(|(party, _)| *party).collect() }
         };
         found.map(held).collect()
     }
@@ -463,7 +480,7 @@ mod tests {
                         }
                     })
                     .collect();
-                let expected: Vec<usize> =
+                let expected: Holders =
                     (0..others).filter(|place| holders >> place & 1 == 1).map(|p| p + 1).collect();
                 assert_eq!(plan.held(&read), [HeldItem { position: 0, holders: expected }]);
             }

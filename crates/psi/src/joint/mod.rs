@@ -36,6 +36,6 @@ mod zero_shares;
 
 pub use cost::JointCost;
 pub use fold::{Helper, Leader, Pivot};
-pub use holders::{HeldItem, HoldersPlan, MAX_HOLDERS};
+pub use holders::{HeldItem, Holders, HoldersPlan, MAX_HOLDERS};
 pub use plan::{JointPlan, Place};
 pub use rows::JointRows;

@@ -101,7 +101,7 @@ impl JointPlan {
     }
 
     /// The helpers' numbers, ascending.
-    pub fn helpers(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn helpers(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         (0..self.parties()).filter(|party| self.place(*party) == Place::Helper)
     }
 

@@ -5,7 +5,7 @@ use vesica_net::Mesh;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Items,
-    joint::{HeldItem, HoldersPlan},
+    joint::{HeldItem, Holders, HoldersPlan},
 };
 use vesica_testkit::{
     parties::{Ran, among, run},
@@ -40,8 +40,10 @@ impl Sets {
     fn expected(&self) -> Vec<HeldItem> {
         let held = |(position, item): (u32, &Block)| {
             let others = (0..self.sets.len()).filter(|party| *party != self.leader);
-            let holders: Vec<_> = others.filter(|party| self.sets[*party].contains(item)).collect();
-            (holders.len() >= self.least).then_some(HeldItem { position, holders })
+            let holders: Holders =
+                others.filter(|party| self.sets[*party].contains(item)).collect();
+            let is_held = holders.parties().count() >= self.least;
+            is_held.then_some(HeldItem { position, holders })
         };
         (0..).zip(&self.sets[self.leader]).filter_map(held).collect()
     }
@@ -115,6 +117,25 @@ fn lengths_say_nothing_about_the_sets() {
     assert_eq!(lengths(&first), lengths(&other));
     let larger = Sets::new(&[40, 51, 60, 30], 2, 2, 1);
     assert_ne!(lengths(&first), lengths(&larger));
+}
+
+#[test]
+fn bytes_are_as_predicted() {
+    for (sizes, least) in
+        [(&[3000, 2000, 2500][..], 2), (&[100, 9000, 20, 300], 2), (&[700, 600, 500, 400, 300], 3)]
+    {
+        let sets = Sets::new(sizes, 1, least, 4);
+        let ran: Vec<Ran<Option<Vec<HeldItem>>, Error>> =
+            among(sizes.len(), Link::Memory, |me, channels, rng| {
+                sets.plan.run(sets.items(me), &mut Mesh::new(me, channels), rng)
+            });
+        let sent = ran.iter().flat_map(|ran| &ran.sent);
+        let sent = sent.map(|sent| sent.payload_bytes()).sum::<usize>() as f64;
+        let predicted = sets.plan.cost();
+        let off = (sent / predicted.bytes - 1.0).abs();
+        assert!(off < 0.03, "{sent} bytes, {predicted:?}, {sizes:?}");
+        assert!(predicted.of_leader <= predicted.bytes);
+    }
 }
 
 #[test]

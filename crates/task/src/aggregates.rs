@@ -25,8 +25,8 @@ use crate::{
     disclosure::{Fact, Measure, Scenario, Secret},
     gather::{ByPartitions, End, FoundPieces},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
-        RevealStep, Task, Unrevealed,
+        Call, Content, Context, Found, Gather, Method, Part, Party, PartyKeys, Randomness, Request,
+        Reveal, RevealStep, Task, Telling, Unrevealed,
     },
     outcome::{Decimal, Outcome, QueryResult},
     piece::NumberPiece,
@@ -235,6 +235,10 @@ impl Task for Number {
             .collect()
     }
 
+    fn telling(&self) -> Option<&dyn Telling> {
+        Some(self)
+    }
+
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
         Some(match outcome.answer? {
             QueryResult::Count(count) => format!("shared keys: {}", grouped(count)),
@@ -269,6 +273,46 @@ impl Task for Number {
                 format!("no answer: fewer shared keys than the minimum, {minimum}")
             }
         })
+    }
+}
+
+impl Telling for Number {
+    fn tell(
+        &self,
+        found: &Found,
+        _: PartyKeys<'_>,
+        _: &Call,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let answer = found.outcome.answer;
+        let answer = answer.ok_or(Error::bug("a side that shows a number has one"))?;
+        let told = aggregate::tell(output(answer), channel);
+        told.map_err(|error| Error::of_protocol(error, channel))
+    }
+
+    fn learn(
+        &self,
+        _: PartyKeys<'_>,
+        call: &Call,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        let query = self.query(&call.request);
+        let answer = aggregate::learn(&query, channel);
+        let answer = answer.map_err(|error| Error::of_protocol(error, channel))?;
+        Ok(found(*self, query, call, Some(answer), 0))
+    }
+}
+
+/// Returns a result in the form of the methods.
+fn output(result: QueryResult) -> Output {
+    match result {
+        QueryResult::Count(count) => Output::Count(count),
+        QueryResult::Sum(sum) | QueryResult::SumOfProducts(sum) => Output::Sum(sum.number),
+        QueryResult::Noisy(number) => Output::Noisy(number.number),
+        QueryResult::AtLeast(is) => Output::AtLeast(is),
+        QueryResult::TooFew => Output::TooFew,
     }
 }
 

@@ -77,8 +77,51 @@ pub trait Task: Sync + RefUnwindSafe {
     /// Returns the facts that neither side learns, besides keys of the other.
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret>;
 
+    /// Returns how its result is shown to a party that took no part in its method; `None` if it cannot be.
+    fn telling(&self) -> Option<&dyn Telling> {
+        None
+    }
+
     /// Returns the first line of a summary; `None` if this side learns no result.
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String>;
+}
+
+/// The keys of a party that shows a result, or is shown one.
+#[derive(Clone, Copy)]
+pub enum PartyKeys<'a> {
+    /// All keys, and their items.
+    Whole(Items<'a>, &'a KeyRows),
+    /// The keys of each partition.
+    Parts(&'a Partitions),
+}
+
+/// A task whose result can be shown to a party that took no part in its method. `call` describes the party that shows
+/// it, as the receiver, and the one that learns.
+pub trait Telling {
+    /// Shows the other party the result of this side.
+    ///
+    /// # Errors
+    /// Faults of the connection, and [`Error::Output`](vesica_core::error::Error::Output) of partitions.
+    fn tell(
+        &self,
+        found: &Found,
+        keys: PartyKeys<'_>,
+        call: &Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// Learns the result from the other party.
+    ///
+    /// # Errors
+    /// As [`Telling::tell`], and faults of the other party.
+    fn learn(
+        &self,
+        keys: PartyKeys<'_>,
+        call: &Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Found>;
 }
 
 /// The part of a side's offer that only the task of its query can check.

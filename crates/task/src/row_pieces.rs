@@ -5,7 +5,7 @@
 
 use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
-use vesica_keyset::{key_number::KeyNumber, partitions::Partition};
+use vesica_keyset::{key_number::KeyNumber, key_rows::KeyRows, partitions::Partition};
 use vesica_net::Channel;
 use vesica_psi::reveal;
 use vesica_table::{
@@ -49,6 +49,19 @@ pub(super) fn piece(
         ids,
         unrevealed: (!is_revealed).then(|| items.items().at(matches)),
     }
+}
+
+/// Returns the positions of the keys whose rows are among these, which are ascending. `row` names the row of the table
+/// that a row of the set stands for.
+pub(super) fn positions(
+    rows: &[RowNumber],
+    set: &KeyRows,
+    row: impl Fn(RowNumber) -> RowNumber,
+) -> Vec<u32> {
+    let first_rows = set.first_rows();
+    let keys = (0..).zip(first_rows.iter());
+    let found = keys.filter(|(_, first)| rows.binary_search(&row(*first)).is_ok());
+    found.map(|(position, _)| position).collect()
 }
 
 /// Returns the number of matches in all pieces; `None` if this side does not know the matches of some partition.

@@ -25,8 +25,8 @@ use crate::{
     disclosure::{Fact, Scenario, Secret},
     gather::{ByPartitions, End, FoundPieces, PreparedMethod},
     interface::{
-        Call, Content, Context, Found, Gather, Method, Part, Party, Randomness, Request, Reveal,
-        RevealStep, Task, Unrevealed,
+        Call, Content, Context, Found, Gather, Method, Part, Party, PartyKeys, Randomness, Request,
+        Reveal, RevealStep, Task, Telling, Unrevealed,
     },
     outcome::Outcome,
     piece::{RowsLayout, RowsPiece},
@@ -93,6 +93,10 @@ impl Task for Rows {
         of_rules.into_iter().chain([Secret::AllColumns]).collect()
     }
 
+    fn telling(&self) -> Option<&dyn Telling> {
+        Some(self)
+    }
+
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
         let matches = outcome.matches?;
         let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
@@ -105,6 +109,66 @@ impl Task for Rows {
         };
         let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
         Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl Telling for Rows {
+    fn tell(
+        &self,
+        found: &Found,
+        keys: PartyKeys<'_>,
+        call: &Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Some(Content::Rows(matched)) = &found.content else {
+            return Err(Error::bug("a side that shows its rows has some"));
+        };
+        let mut tell = |items: Items<'_>, positions: Vec<u32>, rng: &mut dyn CryptoRng| {
+            let shared = items.at(&positions);
+            let told = reveal::tell(shared.items(), call.request.setting(), channel, rng);
+            told.map_err(|error| Error::of_protocol(error, channel))
+        };
+        match keys {
+            PartyKeys::Whole(items, set) => {
+                tell(items, row_pieces::positions(&matched.rows, set, |row| row), rng)
+            }
+            PartyKeys::Parts(partitions) => (0..partitions.count()).try_for_each(|number| {
+                let Partition { set, items, rows, .. } = partitions.load(number, rng)?;
+                let positions = row_pieces::positions(&matched.rows, &set, |row| rows.row(row));
+                tell(items.items(), positions, rng)
+            }),
+        }
+    }
+
+    fn learn(
+        &self,
+        keys: PartyKeys<'_>,
+        call: &Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        match keys {
+            PartyKeys::Whole(items, set) => {
+                let learned = reveal::learn(items, call.request.setting(), channel);
+                let matches = learned.map_err(|error| Error::of_protocol(error, channel))?;
+                let rows = matched(&matches, call.numbering, items, set);
+                let outcome = Outcome {
+                    matches: Some(matches.len() as u64),
+                    rows_written: Some(rows.rows.len() as u64),
+                    ..Outcome::default()
+                };
+                Ok(Found { outcome, content: Some(Content::Rows(rows)) })
+            }
+            PartyKeys::Parts(partitions) => {
+                let mut all = row_pieces::Gathered::new(call);
+                for number in 0..partitions.count() {
+                    let partition = partitions.load(number, rng)?;
+                    all.add(row_pieces::learn(&partition, call, channel)?);
+                }
+                Ok(all.found())
+            }
+        }
     }
 }
 
